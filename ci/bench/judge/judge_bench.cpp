@@ -1,0 +1,118 @@
+// Times the judge on two files of raw elements:  judge-bench EAGER COMPILED DTYPE THREADS REPEATS
+// Prints one JSON object: seconds (best of the repeats) of the whole comparison of an output, of the pass alone, and of
+// reading the same bytes; and how many elements differ.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+#include "base/files.h"
+#include "judge/compare.h"
+
+namespace {
+
+using namespace lockstep;
+
+template <class Work>
+double best_seconds(int repeats, Work work) {
+  double best = 1e9;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
+/// Adds up the bytes as 64-bit words: the least that a comparison must do with memory.  Several sums, so that no addition waits for another.
+__attribute__((optimize("O3"))) std::uint64_t add_words(std::span<const std::byte> bytes) {
+  std::array<std::uint64_t, 32> sums{};
+  std::array<std::uint64_t, 32> words;
+  std::size_t i = 0;
+  for (; i + sizeof words <= bytes.size(); i += sizeof words) {
+    std::memcpy(words.data(), bytes.data() + i, sizeof words);
+    for (std::size_t j = 0; j < words.size(); ++j) sums[j] += words[j];
+  }
+  std::uint64_t sum = 0;
+  for (const std::uint64_t each : sums) sum += each;
+  return sum;
+}
+
+std::uint64_t read_both(std::span<const std::byte> a, std::span<const std::byte> b, int threads) {
+  if (threads == 1 || a.size() < (1 << 20)) return add_words(a) + add_words(b);
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t t = 0; t < sums.size(); ++t) {
+      helpers.emplace_back([&, t] {
+        const std::size_t part = a.size() / sums.size();
+        sums[t] = add_words(a.subspan(t * part, part)) + add_words(b.subspan(t * part, part));
+      });
+    }
+  }
+  std::uint64_t all = 0;
+  for (const std::uint64_t sum : sums) all += sum;
+  return all;
+}
+
+TensorView view_of(const MappedFile& file, const Dtype& dtype) {
+  TensorView view;
+  view.dtype = &dtype;
+  view.bytes = file.bytes();
+  view.shape = {static_cast<std::int64_t>(file.bytes().size()) / dtype.bytes};
+  view.strides = {1};
+  return view;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 6) {
+    std::cerr << "judge-bench EAGER COMPILED DTYPE THREADS REPEATS\n";
+    return 2;
+  }
+  const auto eager_file = MappedFile::open(argv[1]);
+  const auto compiled_file = MappedFile::open(argv[2]);
+  const Dtype* dtype = find_dtype(argv[3]);
+  if (!eager_file || !compiled_file || dtype == nullptr) {
+    std::cerr << "cannot open the files, or no such dtype\n";
+    return 2;
+  }
+  const int threads = std::atoi(argv[4]);
+  const int repeats = std::atoi(argv[5]);
+  const TensorView eager = view_of(**eager_file, *dtype);
+  const TensorView compiled = view_of(**compiled_file, *dtype);
+  Policy close;
+  close.kind = Policy::Kind::close;
+
+  volatile std::uint64_t sink = 0;
+  const double read = best_seconds(repeats, [&] {
+    sink = sink + read_both(eager.bytes, compiled.bytes, threads);
+  });
+  std::int64_t differing = 0;
+  const double whole = best_seconds(repeats, [&] {
+    Subject subject;
+    subject.eager = &eager;
+    subject.compiled = &compiled;
+    Comparison comparison(std::move(subject), {threads, {}});
+    const OutputComparison output = comparison.numbers();
+    differing = output.differing;
+    sink = sink + static_cast<std::uint64_t>(comparison.check(close).holds()) +
+           static_cast<std::uint64_t>(comparison.grade());
+  });
+  const double pass = best_seconds(repeats, [&] {
+    const std::array views = {&eager, &compiled};
+    const PairNumbers numbers =
+        compare_pair(JointWalk(views), *dtype, close_tolerance(*dtype), {threads, {}});
+    sink = sink + static_cast<std::uint64_t>(numbers.differing);
+  });
+  fmt::print("{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"differing\": {}}}\n", whole,
+             pass, read, differing);
+}
