@@ -1,0 +1,17 @@
+#include "base/diagnostic.h"
+
+#include <fmt/format.h>
+
+namespace lockstep {
+
+std::string to_string(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.file;
+  if (diagnostic.line > 0) text += fmt::format(":{}:{}", diagnostic.line, diagnostic.column);
+  text += ": ";
+  if (!diagnostic.pointer.empty()) text += diagnostic.pointer + ": ";
+  text += diagnostic.message;
+  if (!diagnostic.hint.empty()) text += "\n    " + diagnostic.hint;
+  return text;
+}
+
+}  // namespace lockstep

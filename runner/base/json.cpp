@@ -1,0 +1,240 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kDeepest = 64;
+
+Position position_at(std::string_view text, std::size_t offset) {
+  Position position;
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      ++position.line;
+      position.column = 1;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
+      ++position.column;
+    }
+  }
+  return position;
+}
+
+/// Walks a well-formed JSON text and reports every value with its pointer and offsets.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+  virtual ~Scanner() = default;
+  void walk() { value("", std::string_view::npos); }
+
+ protected:
+  /// `key` is npos for elements of lists and the root.
+  virtual void found(const std::string& pointer, std::size_t key, std::size_t begin,
+                     std::size_t end) = 0;
+  virtual void repeated(const std::string& pointer, std::size_t key) = 0;
+  virtual bool enough() const { return false; }
+
+ private:
+  void space() {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
+  }
+  void string() {
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    ++at_;
+  }
+  void value(const std::string& pointer, std::size_t key) {
+    space();
+    const std::size_t begin = at_;
+    if (at_ >= text_.size() || enough()) return;
+    if (text_[at_] == '{') {
+      members(pointer);
+    } else if (text_[at_] == '[') {
+      elements(pointer);
+    } else if (text_[at_] == '"') {
+      string();
+    } else {
+      at_ = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
+    }
+    found(pointer, key, begin, at_);
+  }
+  void members(const std::string& pointer) {
+    std::set<std::string> seen;
+    ++at_;
+    for (space(); at_ < text_.size() && text_[at_] != '}' && !enough(); space()) {
+      const std::size_t key = at_;
+      string();
+      const Json name = Json::parse(text_.substr(key, at_ - key), nullptr, false);
+      const std::string token = name.is_string() ? name.get<std::string>() : "";
+      const std::string child = child_pointer(pointer, token);
+      if (!seen.insert(token).second) repeated(child, key);
+      space();
+      ++at_;  // ':'
+      value(child, key);
+      space();
+      if (at_ < text_.size() && text_[at_] == ',') ++at_;
+    }
+    ++at_;
+  }
+  void elements(const std::string& pointer) {
+    std::size_t index = 0;
+    ++at_;
+    for (space(); at_ < text_.size() && text_[at_] != ']' && !enough(); space()) {
+      value(pointer + "/" + std::to_string(index++), std::string_view::npos);
+      space();
+      if (at_ < text_.size() && text_[at_] == ',') ++at_;
+    }
+    ++at_;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Adds what the parser of the library lets pass.
+class Strictness : public Scanner {
+ public:
+  Strictness(const JsonFile& file, Diagnostics& diagnostics)
+      : Scanner(file.text), file_(file), diagnostics_(diagnostics) {}
+
+ private:
+  void add(const std::string& pointer, std::size_t offset, std::string message) {
+    const Position at = position_at(file_.text, offset);
+    diagnostics_.push_back({file_.name, at.line, at.column, pointer, std::move(message), ""});
+  }
+  void found(const std::string& pointer, std::size_t, std::size_t begin, std::size_t end) override {
+    const std::string_view token = std::string_view(file_.text).substr(begin, end - begin);
+    if (token.find_first_of("-0123456789") != 0) return;
+    const Json number = Json::parse(token, nullptr, false);
+    const bool integer = token.find_first_of(".eE") == std::string_view::npos;
+    if (integer && (number.is_number_float() || number > std::uint64_t{UINT64_MAX})) {
+      add(pointer, begin,
+          fmt::format("found the integer {}, expected one of at most 64 bits",
+                      one_line(token, 40)));
+    } else if (token == "-0") {
+      add(pointer, begin,
+          "found -0, which is the integer 0 in JSON: write -0.0 for the negative zero");
+    }
+  }
+  void repeated(const std::string& pointer, std::size_t key) override {
+    add(pointer, key, "found the same key for the second time in one object");
+  }
+
+  const JsonFile& file_;
+  Diagnostics& diagnostics_;
+};
+
+class Finder : public Scanner {
+ public:
+  Finder(std::string_view text, std::string_view pointer, bool key)
+      : Scanner(text), pointer_(pointer), key_(key) {}
+  std::size_t offset() const { return offset_; }
+
+ private:
+  void found(const std::string& pointer, std::size_t key, std::size_t begin, std::size_t) override {
+    const bool encloses = pointer_.substr(0, pointer.size()) == pointer &&
+                          (pointer_.size() == pointer.size() || pointer_[pointer.size()] == '/');
+    // Children are found before their parents: the first that encloses is the nearest.
+    if (!encloses || done_) return;
+    done_ = true;
+    offset_ = key_ && key != std::string_view::npos && pointer == pointer_ ? key : begin;
+  }
+  void repeated(const std::string&, std::size_t) override {}
+  bool enough() const override { return done_; }
+
+  std::string_view pointer_;
+  bool key_;
+  bool done_ = false;
+  std::size_t offset_ = 0;
+};
+
+/// Position of the first bracket that is nested too deep, or npos.  Strings are skipped; the text
+/// may be malformed.
+std::size_t too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepest) return i;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+void parse_json(JsonFile& file, Diagnostics& diagnostics) {
+  const auto add = [&](std::size_t offset, std::string message, std::string hint) {
+    const Position at = position_at(file.text, offset);
+    diagnostics.push_back({file.name, at.line, at.column, "", std::move(message), std::move(hint)});
+  };
+  if (const std::size_t deep = too_deep(file.text); deep != std::string_view::npos) {
+    add(deep, fmt::format("found more than {} nested lists and objects", kDeepest), "");
+    return;
+  }
+  try {
+    file.root = Json::parse(file.text);
+  } catch (const Json::parse_error& error) {
+    std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1,
+                                      // column 2: syntax error ..."
+    const std::size_t colon = what.find(": ");
+    if (colon != std::string::npos) what = what.substr(colon + 2);
+    add(error.byte > 0 ? error.byte - 1 : 0, "this is not JSON: " + one_line(what),
+        file.text.empty() ? "the file is empty" : "");
+    return;
+  } catch (const Json::exception& error) {  // a number that overflows a double
+    add(0, "this is not JSON: " + one_line(error.what()), "");
+    return;
+  }
+  Strictness(file, diagnostics).walk();
+}
+
+Position locate(std::string_view text, std::string_view pointer, bool key) {
+  Finder finder(text, pointer, key);
+  finder.walk();
+  return position_at(text, finder.offset());
+}
+
+std::string child_pointer(std::string_view pointer, std::string_view token) {
+  std::string result(pointer);
+  result += '/';
+  for (const char c : token) {
+    if (c == '~') {
+      result += "~0";
+    } else if (c == '/') {
+      result += "~1";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string describe_json(const Json& value) {
+  const auto text = [&] {
+    return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
+  };
+  if (value.is_string()) return "the string " + text();
+  if (value.is_number()) return "the number " + text();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_null()) return "null";
+  if (value.is_array()) return value.empty() ? "an empty list" : "the list " + text();
+  return value.empty() ? "an empty object" : "the object " + text();
+}
+
+}  // namespace lockstep

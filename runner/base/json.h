@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/diagnostic.h"
+
+namespace lockstep {
+
+/// Keeps the order in which a file has its keys.
+using Json = nlohmann::ordered_json;
+
+/// A place in a text, 1-based.
+struct Position {
+  int line = 1;
+  int column = 1;
+};
+
+/// A JSON file that a person wrote.
+struct JsonFile {
+  std::string name;  ///< as shown in diagnostics
+  std::string text;
+  Json root;
+};
+
+/// Parses the text.  Refused, with a diagnostic each: what is no JSON, keys that occur twice in an
+/// object, nesting deeper than 64, numbers that no int64 or double holds.  `file.root` is only
+/// meaningful when nothing was added.
+void parse_json(JsonFile& file, Diagnostics& diagnostics);
+
+/// Where in `text`, which must be well-formed, the value at a JSON pointer begins; where `key` is
+/// true, where its key does. The nearest enclosing value when there is no such value.
+Position locate(std::string_view text, std::string_view pointer, bool key = false);
+
+/// `pointer` extended by one reference token, escaped.
+std::string child_pointer(std::string_view pointer, std::string_view token);
+
+/// What a value is, for messages: `the string "abc"`, `the number 3`, `an object`; long ones are
+/// cut.
+std::string describe_json(const Json& value);
+
+}  // namespace lockstep

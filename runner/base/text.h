@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+/// Whether `text` matches a glob: `*` any run of characters ('/' too), `?` one character;
+/// everything else, brackets included, is itself (ids contain brackets).
+bool glob_match(std::string_view pattern, std::string_view text);
+
+/// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
+/// meant (more than a third of the length).
+std::string nearest(std::string_view text, std::span<const std::string> candidates);
+
+/// "a, b and c".
+std::string enumerate(std::span<const std::string> words);
+
+/// Seconds for people: "0.42 s", "12.3 s", "3 min 05 s".
+std::string format_seconds(double seconds);
+
+/// A word that a POSIX shell reads back as `text`; quoted only where needed.
+std::string shell_quote(std::string_view text);
+
+/// `text` with every invalid UTF-8 sequence replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+/// At most `limit` bytes of a text for one line of a message: control characters become spaces, a
+/// cut is marked with "...".
+std::string one_line(std::string_view text, std::size_t limit = 300);
+
+}  // namespace lockstep
