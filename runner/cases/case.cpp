@@ -1,0 +1,102 @@
+#include "cases/case.h"
+
+#include <charconv>
+
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+/// "2.13.0a0+cpu" -> {2, 13, 0}: the leading number of each dotted part, up to the first part that
+/// has none.
+std::vector<int> release(std::string_view version) {
+  std::vector<int> numbers;
+  while (true) {
+    int number = 0;
+    const auto [end, error] =
+        std::from_chars(version.data(), version.data() + version.size(), number);
+    if (error != std::errc{}) return numbers;
+    numbers.push_back(number);
+    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
+    if (version.empty() || version.front() != '.') return numbers;
+    version.remove_prefix(1);
+  }
+}
+
+int compare_releases(std::vector<int> a, std::vector<int> b) {
+  const std::size_t size = std::max(a.size(), b.size());
+  a.resize(size);
+  b.resize(size);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+struct Clause {
+  std::string_view relation;
+  std::string_view version;
+};
+
+Clause split_clause(std::string_view clause) {
+  while (!clause.empty() && clause.front() == ' ') clause.remove_prefix(1);
+  while (!clause.empty() && clause.back() == ' ') clause.remove_suffix(1);
+  const std::size_t digits = std::min(clause.find_first_of("0123456789"), clause.size());
+  return {clause.substr(0, digits), clause.substr(digits)};
+}
+
+template <class Visit>
+bool every_clause(std::string_view range, Visit visit) {
+  while (true) {
+    const std::size_t comma = range.find(',');
+    if (!visit(split_clause(range.substr(0, comma)))) return false;
+    if (comma == std::string_view::npos) return true;
+    range.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+double RuleFill::parameter(std::string_view name) const {
+  for (const auto& [key, value] : parameters) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+std::optional<Policy> policy_for(const Case& declared, std::string_view output,
+                                 std::string_view path) {
+  std::string spelled(output);
+  if (output.starts_with("grad ")) spelled = std::string(output.substr(5)) + ".grad";
+  if (output.starts_with("input ")) spelled = std::string(output.substr(6));
+  const CompareRule* best = nullptr;
+  for (const CompareRule& rule : declared.compare) {
+    if (rule.output != spelled || !glob_match(rule.path, path)) continue;
+    if (rule.path == path) return rule.policy;
+    if (best == nullptr || best->path == "*") best = &rule;
+  }
+  return best == nullptr ? std::nullopt : std::optional(best->policy);
+}
+
+bool version_matches(std::string_view version, std::string_view range) {
+  if (range.empty()) return true;
+  const std::vector<int> have = release(version);
+  return every_clause(range, [&](const Clause& clause) {
+    const int order = compare_releases(have, release(clause.version));
+    if (clause.relation == ">=") return order >= 0;
+    if (clause.relation == "<=") return order <= 0;
+    if (clause.relation == ">") return order > 0;
+    if (clause.relation == "<") return order < 0;
+    if (clause.relation == "!=") return order != 0;
+    return order == 0;
+  });
+}
+
+bool valid_range(std::string_view range) {
+  return every_clause(range, [](const Clause& clause) {
+    const std::string_view r = clause.relation;
+    const bool known = r == ">=" || r == "<=" || r == ">" || r == "<" || r == "!=" || r == "==";
+    return known && !clause.version.empty() &&
+           clause.version.find_first_not_of("0123456789.") == std::string_view::npos &&
+           clause.version.back() != '.';
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/json.h"
+#include "judge/judge.h"
+
+namespace lockstep {
+
+/// One element of a tensor as a case file says it; `bits` is right-aligned, exactly as stored.
+struct ElementBits {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;  ///< imaginary part of complex128, which has 16 bytes
+};
+
+/// Literal elements, in storage order.
+struct LiteralFill {
+  std::vector<ElementBits> elements;
+};
+
+/// Elements made by a rule from their place k in storage order; seeded ones by a counter-based
+/// generator, so that they are the same bytes on every machine.
+struct RuleFill {
+  /// constant, arange, uniform, normal, integers, small_integers, powers_of_two, permutation,
+  /// special, all_bits, kaiming, xavier
+  std::string rule;
+  std::uint64_t seed = 0;
+  /// Parameters by name with defaults filled in; what they mean is in fill.cpp beside each rule.
+  std::vector<std::pair<std::string, double>> parameters;
+
+  double parameter(std::string_view name) const;
+};
+
+/// A tensor that the runner makes.
+struct TensorSpec {
+  const Dtype* dtype = nullptr;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;  ///< elements
+  std::int64_t offset = 0;            ///< elements
+  std::int64_t storage_elements = 0;
+  /// The input whose storage this one shares; its own fill is then unused.
+  std::string view_of;
+  std::variant<LiteralFill, RuleFill> fill;
+  bool requires_grad = false;
+  bool conj = false;
+  bool neg = false;
+};
+
+/// An input: a tensor, or a scalar in the spelling of the worker protocol.
+struct InputSpec {
+  std::string name;
+  std::variant<TensorSpec, Json> value;
+};
+
+/// One call of the program.
+struct CallSpec {
+  std::vector<InputSpec> inputs;
+};
+
+/// What `prepare` runs once, eagerly, to make inputs as a report did.
+struct PrepareSpec {
+  std::uint64_t seed = 0;
+  Json program;  ///< without inputs; its outputs are inputs of the case
+  std::vector<TensorSpec> literals;
+  std::vector<std::string> requires_grad;  ///< outputs that require a gradient as inputs
+};
+
+/// "y on inductor: close".
+struct CompareRule {
+  std::string output;  ///< as a case spells it: "y", "x.grad", "x" for a mutated input
+  std::string path;    ///< glob
+  Policy policy;
+};
+
+/// What one JSON file declares, with its matrix already substituted.
+struct Case {
+  std::string id;    ///< "bugs/185337-half-round-trip"
+  std::string file;  ///< relative to the suite
+  std::string title;
+  std::vector<std::string> links;
+  std::vector<std::string> tags;
+  std::string requires_torch;             ///< ">=2.14", or empty
+  std::vector<std::string> only_paths;    ///< globs; empty: all
+  std::vector<std::string> only_devices;  ///< globs; empty: all
+  std::uint64_t seed = 0;
+
+  std::vector<CallSpec> calls;
+  /// In the spelling of the worker protocol.  A literal tensor is `{"literal": k}` until inputs.h
+  /// gives it a storage.
+  Json program;
+  std::vector<TensorSpec> literals;
+  std::optional<PrepareSpec> prepare;
+
+  std::vector<CompareRule> compare;
+  StrideRule strides = StrideRule::significant;
+  std::optional<RaisesRule> raises;
+
+  /// For filters: "aten::add.Tensor" or "torch.nn.functional.relu", each once, in order of use.
+  std::vector<std::string> operators;
+  /// An operator, overload or dtype that the registry at hand lacks: the case is unsupported there.
+  std::string lacking;
+};
+
+/// The policy a case asks for, if it says something: `output` as the judge names it ("y", "grad x",
+/// "input x").  An exact path name wins over a glob.
+std::optional<Policy> policy_for(const Case& declared, std::string_view output,
+                                 std::string_view path);
+
+/// Whether a version such as "2.13.0+cpu" satisfies a range such as ">=2.12,<2.14"; only the
+/// numbers before '+' count.  The range has been checked.
+bool version_matches(std::string_view version, std::string_view range);
+
+/// Whether a range is written as version_matches reads it.
+bool valid_range(std::string_view range);
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "cases/expand.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cases/decode.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostChoices = 100'000;
+
+/// How a value is shown in an id: plain words as they are, everything else as compact JSON.
+std::string id_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump();
+}
+
+bool fits_id(const std::string& text) {
+  constexpr std::string_view kForbidden = "@/*? \t\n\r\"'\\";
+  return !text.empty() && text.size() <= 80 && text.find_first_of(kForbidden) == std::string::npos;
+}
+
+void replace(Json& value, const std::string& pointer, const MatrixChoice& choice,
+             const std::string& device, std::vector<std::string>& unknown) {
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    if (!text.starts_with('$') || text.size() < 2) return;
+    if (text == "$device") {
+      value = device;
+      return;
+    }
+    for (const auto& [key, chosen] : choice.values) {
+      if (text.substr(1) == key) {
+        value = chosen;
+        return;
+      }
+    }
+    unknown.push_back(pointer);
+  } else if (value.is_object()) {
+    for (auto& [key, child] : value.items())
+      replace(child, child_pointer(pointer, key), choice, device, unknown);
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      replace(value[i], pointer + "/" + std::to_string(i), choice, device, unknown);
+  }
+}
+
+}  // namespace
+
+std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root) {
+  std::vector<MatrixChoice> choices(1);
+  const auto matrix = reader.child({&root, ""}, "matrix");
+  if (!matrix) return choices;
+  if (!(*matrix)->is_object()) {
+    reader.mismatch(*matrix,
+                    "an object of lists, such as {\"dtype\": [\"float16\", \"bfloat16\"]}");
+    return choices;
+  }
+  for (const auto& [key, values] : (*matrix)->items()) {
+    const Node node{&values, child_pointer(matrix->pointer, key)};
+    if (!valid_name(key) || key == "device") {
+      reader.error(
+          node.pointer,
+          fmt::format("found `{}`, expected a name (`device` is taken)", one_line(key, 60)), "",
+          true);
+      continue;
+    }
+    if (!reader.list(node, "a list of values")) continue;
+    if (node->empty()) reader.mismatch(node, "at least one value");
+    if (choices.size() * std::max<std::size_t>(node->size(), 1) > kMostChoices) {
+      reader.error(node.pointer,
+                   fmt::format("found a matrix of more than {} choices", kMostChoices), "", true);
+      break;
+    }
+    std::vector<MatrixChoice> longer;
+    for (const MatrixChoice& choice : choices) {
+      for (std::size_t i = 0; i < node->size(); ++i) {
+        const std::string text = id_text(values[i]);
+        if (!fits_id(text)) {
+          reader.mismatch(reader.element(node, i),
+                          "a value whose text is 1 to 80 characters, none of them a space, a quote "
+                          "or one of @ / * ? \\");
+          continue;
+        }
+        MatrixChoice next = choice;
+        next.suffix += (next.suffix.empty() ? "" : ",") + key + "=" + text;
+        next.values.emplace_back(key, values[i]);
+        longer.push_back(std::move(next));
+      }
+    }
+    choices = std::move(longer);
+  }
+  for (MatrixChoice& choice : choices) {
+    if (!choice.suffix.empty()) choice.suffix = "[" + choice.suffix + "]";
+  }
+  return choices;
+}
+
+Json substitute(const Json& root, const MatrixChoice& choice, const std::string& device,
+                std::vector<std::string>& unknown) {
+  Json result = root;
+  if (result.is_object()) result.erase("matrix");
+  replace(result, "", choice, device, unknown);
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cases/reader.h"
+
+namespace lockstep {
+
+/// One choice of the matrix of a case.
+struct MatrixChoice {
+  std::string suffix;  ///< "[dtype=float16,dim=0]", empty without a matrix
+  std::vector<std::pair<std::string, Json>> values;
+};
+
+/// All choices of `root.matrix`, the last key turning fastest; exactly one, empty, where there is
+/// no matrix.
+std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root);
+
+/// The document with every string "$key" replaced by the value chosen and every "$device" by the
+/// device, and without its matrix.  `unknown` gets the pointers of strings "$name" that no key
+/// explains.
+Json substitute(const Json& root, const MatrixChoice& choice, const std::string& device,
+                std::vector<std::string>& unknown);
+
+}  // namespace lockstep

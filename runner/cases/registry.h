@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace lockstep {
+
+/// What a name in a program stands for, as far as schemas tell.
+enum class ValueKind { tensor, tensor_list, scalar, unknown };
+
+/// An argument of an overload.
+struct Argument {
+  std::string name;
+  std::string type;  ///< as `Argument::real_type()` prints it: "Tensor", "int[]", "ScalarType?"
+  bool kwarg_only = false;
+  bool has_default = false;
+  bool mutates = false;
+};
+
+/// One overload of an operator.
+struct Overload {
+  std::string name;  ///< "default" where torch has the empty name
+  std::vector<Argument> arguments;
+  std::vector<ValueKind> results;
+  std::vector<std::string> tags;
+};
+
+/// An operator with its overloads, the default one first.
+struct Operator {
+  std::string name;  ///< "aten::add"
+  std::vector<Overload> overloads;
+};
+
+/// The operators of one torch, dumped by `lockstep-eager schemas`.  There is no other table of
+/// operators.
+class Registry {
+ public:
+  static Result<Registry> read(const std::filesystem::path& file);
+  static Result<Registry> from_json(const Json& json);
+
+  const Operator* find(std::string_view name) const;
+  /// Names without their namespace "aten::", for suggestions.
+  const std::vector<std::string>& names() const { return names_; }
+  const std::string& torch() const { return torch_; }
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ private:
+  std::map<std::string, Operator, std::less<>> operators_;
+  std::vector<std::string> names_;
+  std::string torch_;
+  std::string fingerprint_;
+};
+
+/// Why a case may not name this overload, or empty.  Case files come from strangers: what opens
+/// files, takes storages, streams or a generator, or prints is refused by the types and names of
+/// its arguments.
+std::string refusal(const Operator& op, const Overload& overload);
+
+}  // namespace lockstep

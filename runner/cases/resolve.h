@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cases/decode.h"
+
+namespace lockstep {
+
+/// The overload that a step means, and its arguments in the spelling of the worker protocol.
+struct Resolution {
+  const Operator* op = nullptr;
+  const Overload* overload = nullptr;
+  Json args = Json::array();
+  Json kwargs = Json::object();
+  /// Set instead of the rest when the registry has no such operator or overload: what it lacks.
+  std::string lacking;
+};
+
+/// `context.registry` must be there.  Resolves `"op": "sum.dim_IntList"` (that overload) or `"op":
+/// "sum"` (by the arguments) against the registry.  `args` and `kwargs` may be absent nodes. Errors
+/// (unknown operator, wrong or missing argument, ambiguity with the overloads listed, refused
+/// operator) are added to the reader.
+///
+/// An ambiguity is decided for the overload with the fewest defaults filled in, then for the
+/// default one, then for Tensor before Scalar; else it is an error.
+std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
+                                  const std::optional<Node>& kwargs, const DecodeContext& context,
+                                  Scope& scope);
+
+/// Rewrites a JSON value for an argument of that type, or nothing when it does not fit.
+/// `std::string* why` gets what was expected.
+std::optional<Json> fit_argument(const Json& value, const std::string& type, const Scope& scope,
+                                 std::string* why);
+
+}  // namespace lockstep

@@ -1,0 +1,103 @@
+#include "cases/suite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.h"
+#include "cases/decode.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+std::string id_of(const std::string& shown) {
+  std::string id = shown;
+  if (const std::size_t folder = id.rfind("cases/");
+      folder != std::string::npos && (folder == 0 || id[folder - 1] == '/')) {
+    id = id.substr(folder + 6);
+  } else {
+    id = fs::path(id).filename().string();
+  }
+  return id.substr(0, id.rfind(".json"));
+}
+
+bool fits_id(const std::string& id) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-";
+  return !id.empty() && id.find_first_not_of(kLetters) == std::string::npos;
+}
+
+}  // namespace
+
+CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnostics& diagnostics) {
+  CaseFile result{{shown, "", {}}, id_of(shown), {}};
+  auto text = read_file(path);
+  if (!text) {
+    diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
+    return result;
+  }
+  result.file.text = std::move(*text);
+  if (!fits_id(result.id)) {
+    diagnostics.push_back(
+        {shown, 0, 0, "",
+         "the name of a case file is its id: letters, digits, `_`, `.` and `-` only",
+         "rename the file"});
+  }
+  const std::size_t before = diagnostics.size();
+  parse_json(result.file, diagnostics);
+  if (diagnostics.size() > before) return result;
+  Reader reader(result.file, diagnostics);
+  if (!result.file.root.is_object()) {
+    reader.mismatch({&result.file.root, ""}, "an object: a case");
+    return result;
+  }
+  result.choices = matrix_choices(reader, result.file.root);
+  if (reader.failed()) return result;
+  if (!result.choices.empty()) {
+    std::vector<std::string> unknown;
+    substitute(result.file.root, result.choices.front(), "cpu", unknown);
+    for (const std::string& pointer : unknown) {
+      const std::string found = result.file.root.at(Json::json_pointer(pointer)).get<std::string>();
+      std::vector<std::string> known = {"device"};
+      for (const auto& [key, value] : result.choices.front().values) known.push_back(key);
+      reader.error(pointer, fmt::format("found `{}`, which the matrix does not explain", found),
+                   suggestion(found.substr(1), known));
+    }
+  }
+  return result;
+}
+
+Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics) {
+  const fs::path folder = root / "cases";
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (it->is_directory() &&
+        (name.starts_with('.') || (it.depth() == 0 && (name == "schema" || name == "invalid")))) {
+      it.disable_recursion_pending();
+    } else if (it->is_regular_file() && name.ends_with(".json") && !name.starts_with('.')) {
+      paths.push_back(it->path());
+    }
+  }
+  if (error) {
+    return fail(
+        fmt::format("cannot read the cases in {}: {}", folder.string(), error.message()),
+        "the suite's folder is LOCKSTEP_HOME, or --suite DIR; it holds cases/ and expected/");
+  }
+  std::vector<CaseFile> files;
+  for (const fs::path& path : paths) {
+    const std::size_t before = diagnostics.size();
+    CaseFile file =
+        read_case_file(path, fs::path(path).lexically_relative(root).generic_string(), diagnostics);
+    if (diagnostics.size() == before) files.push_back(std::move(file));
+  }
+  std::sort(files.begin(), files.end(),
+            [](const CaseFile& a, const CaseFile& b) { return a.id < b.id; });
+  return files;
+}
+
+}  // namespace lockstep
