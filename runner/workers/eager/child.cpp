@@ -1,0 +1,107 @@
+#include "workers/eager/child.h"
+
+#include <ATen/Parallel.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "workers/eager/errors.h"
+#include "workers/eager/execution.h"
+
+namespace lockstep::eager {
+namespace {
+
+void limit(int resource, std::uint64_t bytes) {
+  const rlimit value{bytes, bytes};
+  setrlimit(static_cast<__rlimit_resource>(resource), &value);
+}
+
+void detach(const Limits& limits, bool on_cpu, int parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(exit_not_written);  // It died before the line above.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+
+  limit(RLIMIT_CORE, 0);
+  if (limits.file_bytes > 0) limit(RLIMIT_FSIZE, limits.file_bytes);
+  // Accelerator drivers reserve far more address space than they use.
+  if (limits.memory_bytes > 0 && on_cpu) limit(RLIMIT_AS, limits.memory_bytes);
+}
+
+void redirect(const std::filesystem::path& folder) {
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  const int text = open((folder / "stderr").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (text < 0) return;
+  dup2(text, STDERR_FILENO);
+  dup2(text, STDOUT_FILENO);
+}
+
+void write_whole(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path unfinished = path.string() + ".tmp";
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  if (!(file << text).flush()) throw std::runtime_error("cannot write " + path.string());
+  file.close();
+  std::filesystem::rename(unfinished, path);
+}
+
+int execute_and_write(const nlohmann::json& request, int protocol_fd) {
+  const std::filesystem::path folder = request["out"].get<std::string>();
+  try {
+    const auto tell = [&](const std::string& stage) {
+      write_line(protocol_fd, {{"type", "stage"}, {"run", request["run"]}, {"stage", stage}});
+    };
+    const nlohmann::ordered_json observation = execute(request, folder, tell);
+    // Messages of torch may hold bytes that are no UTF-8, such as a name cut in the middle.
+    write_whole(folder / "observation.json",
+                observation.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return 0;
+  } catch (const Malformed& error) {
+    std::fprintf(stderr, "the request breaks the protocol: %s\n", error.what());
+    return exit_malformed;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "no observation could be written: %s\n", error.what());
+    return exit_not_written;
+  }
+}
+
+}  // namespace
+
+bool write_line(int fd, const nlohmann::ordered_json& message) {
+  const std::string line =
+      message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t count = write(fd, line.data() + done, line.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+void run_child(const nlohmann::json& request, const Limits& limits, int protocol_fd, int parent) {
+  const bool on_cpu = request.value("device", nlohmann::json("cpu")) == "cpu";
+  detach(limits, on_cpu, parent);
+  redirect(request["out"].get<std::string>());
+  // Before anything else of torch: the parent has one thread, and torch 2.15 aborts in autograd
+  // where a forked child does not say how many it wants.
+  at::set_num_threads(limits.threads);
+  const int status = execute_and_write(request, protocol_fd);
+  std::fflush(nullptr);
+  // No destructors: torch's take long, and what they would free ends here.
+  _exit(status);
+}
+
+}  // namespace lockstep::eager

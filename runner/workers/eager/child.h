@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lockstep::eager {
+
+/// What `hello` asks of every execution.
+struct Limits {
+  int threads = 1;                 ///< intra-op threads
+  std::uint64_t memory_bytes = 0;  ///< address space; 0 is no limit
+  std::uint64_t file_bytes = 0;    ///< largest file; 0 is no limit
+};
+
+/// Writes one line of the protocol whole.  False if the reader is gone.
+bool write_line(int fd, const nlohmann::ordered_json& message);
+
+/// A forked child's whole life: becomes the leader of its own process group that dies with
+/// `parent`, takes the limits upon itself, executes the request and writes `observation.json`.  Its
+/// standard output and error go to `stderr` in the request's `out`; stages are told on
+/// `protocol_fd`.  Never returns.
+[[noreturn]] void run_child(const nlohmann::json& request, const Limits& limits, int protocol_fd,
+                            int parent);
+
+}  // namespace lockstep::eager

@@ -1,0 +1,135 @@
+#include "workers/eager/environment.h"
+
+#include <ATen/Version.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace lockstep::eager {
+namespace {
+
+/// The folder of the torch that is loaded: lib/libtorch_cpu.so is in it.
+std::filesystem::path torch_folder() {
+  Dl_info info{};
+  void* const symbol = reinterpret_cast<void*>(&at::show_config);
+  if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
+  return std::filesystem::path(info.dli_fname).parent_path().parent_path();
+}
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// A string that a wheel keeps in version.py and a libtorch archive in a file of its own.
+std::string installed(const std::string& python_name, const std::string& archive_file) {
+  std::ifstream file(torch_folder() / "version.py");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string content = text.str();
+  std::smatch match;
+  const std::regex line(python_name + R"((?:\s*:[^=\n]*)?\s*=\s*'([^']*)')");
+  if (std::regex_search(content, match, line)) return match[1];
+  return first_line(torch_folder() / archive_file);
+}
+
+std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::uint64_t fnv1a(std::uint64_t hash, const std::string& text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+/// Runs in the probe child: initialises whatever it asks.
+std::string probe_devices() {
+  std::string found = "cpu\n";
+  for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
+    const auto device = static_cast<c10::DeviceType>(type);
+    const bool executes = device != c10::kCPU && device != c10::kMeta;
+    if (!executes || !c10::impl::hasDeviceGuardImpl(device)) continue;
+    const int count = c10::impl::getDeviceGuardImpl(device)->deviceCount();
+    for (int i = 0; i < count; ++i) {
+      found += c10::DeviceTypeName(device, /*lower_case=*/true) + ":" + std::to_string(i) + "\n";
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string torch_version() {
+  const std::string version = installed("__version__", "build-version");
+  return version.empty() ? TORCH_VERSION : version;
+}
+
+std::string fingerprint() {
+  std::vector<std::string> names;
+  for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    names.push_back(toString(name));
+  }
+  std::sort(names.begin(), names.end());
+  std::uint64_t hash = fnv1a(0xcbf29ce484222325U, torch_version());
+  for (const std::string& name : names) hash = fnv1a(hash, name + "\n");
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+nlohmann::ordered_json environment() {
+  return {{"torch", torch_version()},
+          {"torch_git", installed("git_version", "build-hash")},
+          {"cpu_capability", at::get_cpu_capability()},
+          {"parallel", first_line_of(at::get_openmp_version())},
+          {"blas", first_line_of(at::get_mkl_version())},
+          {"onednn", first_line_of(at::get_mkldnn_version())},
+          {"compiler", __VERSION__},
+          {"fingerprint", fingerprint()}};
+}
+
+std::vector<std::string> devices() {
+  int ends[2];
+  if (pipe(ends) != 0) return {"cpu"};
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string found = probe_devices();
+    const bool written = write(ends[1], found.data(), found.size()) >= 0;
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(ends[0]);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  // A driver that kills the probe leaves what every torch has.
+  if (text.empty() || status != 0) text = "cpu\n";
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) found.push_back(line);
+  return found;
+}
+
+void warm_up() {
+  const at::Tensor x = at::ones({8, 8}).requires_grad_(true);
+  const at::Tensor y = at::matmul(x, x).sin().to(at::kHalf).to(at::kFloat).add(1).sum();
+  y.backward();
+}
+
+}  // namespace lockstep::eager

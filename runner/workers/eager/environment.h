@@ -1,0 +1,27 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+// What this process is: the torch it has loaded, and the devices that it can use.
+namespace lockstep::eager {
+
+/// "2.13.0+cpu", read beside the loaded library, for the headers do not know the local part.
+std::string torch_version();
+
+/// Changes when the operator registry may have changed: a hash of torch's version and all names.
+std::string fingerprint();
+
+/// `environment` of `hello`.
+nlohmann::ordered_json environment();
+
+/// "cpu", "cuda:0": asked in a child of its own, for a process that has initialised an accelerator
+/// cannot fork children that use it.
+std::vector<std::string> devices();
+
+/// Runs a few operators and a backward, so that children are born with what torch sets up lazily.
+/// Call at::set_num_threads(1) first: libgomp does not survive a fork after a parallel region.
+void warm_up();
+
+}  // namespace lockstep::eager

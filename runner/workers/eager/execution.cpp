@@ -1,0 +1,180 @@
+#include "workers/eager/execution.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "workers/eager/autograd.h"
+#include "workers/eager/context.h"
+#include "workers/eager/errors.h"
+#include "workers/eager/names.h"
+#include "workers/eager/observe.h"
+#include "workers/eager/program.h"
+
+namespace lockstep::eager {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Seeds the CPU's generator and the device's; no other, for asking for one initialises its device.
+void seed_generators(std::uint64_t seed, c10::Device device) {
+  const auto set = [&](c10::Device where) {
+    at::Generator generator = at::globalContext().defaultGenerator(where);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    generator.set_current_seed(seed);
+  };
+  set(c10::kCPU);
+  if (device != c10::kCPU) set(device);
+}
+
+void synchronize(c10::Device device) {
+  if (device.type() == c10::kCPU) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.synchronizeDevice(device.has_index() ? device.index() : guard.getDevice().index());
+}
+
+NamedValues select(const Scope& scope, const json& names) {
+  NamedValues values;
+  for (const json& name : names) {
+    values.emplace_back(name.get<std::string>(), lookup(scope, name.get<std::string>()));
+  }
+  return values;
+}
+
+NamedValues gradients(const NamedValues& inputs) {
+  NamedValues grads;
+  for (const auto& [name, value] : inputs) {
+    if (!value.isTensor() || !value.toTensor().requires_grad()) continue;
+    const at::Tensor& input = value.toTensor();
+    // Asking a non-leaf for its gradient warns; an input mutated in place has become one.
+    grads.emplace_back(name, input.is_leaf() ? input.grad() : at::Tensor());
+  }
+  return grads;
+}
+
+/// What of the program's context stays in force for the backward after the call.
+json backward_context(const json& program) {
+  const json context = program.value("context", json());
+  json kept = json::object();
+  for (const char* key : {"deterministic_algorithms", "default_dtype"}) {
+    if (context.is_object() && context.contains(key)) kept[key] = context[key];
+  }
+  return kept;
+}
+
+class Execution {
+ public:
+  Execution(const json& request, const std::filesystem::path& folder, const StageListener& on_stage)
+      : request_(request),
+        program_(request.at("program")),
+        files_(parse_storages(request.at("storages"))),
+        observer_(folder),
+        on_stage_(on_stage) {}
+
+  ordered_json observe();
+
+ private:
+  void repeat();
+  ordered_json call(const json& inputs, c10::Device device, Mode mode);
+
+  const json& request_;
+  const json& program_;
+  std::vector<StorageFile> files_;
+  Observer observer_;
+  const StageListener& on_stage_;
+  ordered_json runs_ = ordered_json::array();
+  double run_seconds_ = 0;
+  double write_seconds_ = 0;
+};
+
+ordered_json Execution::call(const json& inputs, c10::Device device, Mode mode) {
+  on_stage_("run");
+  const auto start = Clock::now();
+  seed_generators(request_.value("seed", std::uint64_t{0}), device);
+  Interpreter interpreter({files_, device}, mode, inputs);
+  interpreter.run(program_.at("steps"), program_.value("context", json()));
+  const json pass = program_.value("backward", json());
+  if (!pass.is_null()) {
+    const ContextGuard guard(backward_context(program_));
+    backward(pass, interpreter.scope());
+  }
+  synchronize(device);
+  run_seconds_ += seconds_since(start);
+
+  on_stage_("write");
+  const auto write_start = Clock::now();
+  const NamedValues observed = select(interpreter.scope(), program_.at("inputs"));
+  const NamedValues outputs = select(interpreter.scope(), program_.at("outputs"));
+  const NamedValues grads = pass.is_null() ? NamedValues{} : gradients(observed);
+  ordered_json described = or_unsupported("the results cannot be read",
+                                          [&] { return observer_.call(outputs, observed, grads); });
+  write_seconds_ += seconds_since(write_start);
+  return described;
+}
+
+void Execution::repeat() {
+  const c10::Device device = parse_device(request_.value("device", "cpu"));
+  if (!c10::impl::hasDeviceGuardImpl(device.type())) throw Unsupported("device " + device.str());
+  const Mode mode = parse_mode(request_.value("mode", "plain"));
+  const int repetitions = request_.value("repeat", 1);
+  if (repetitions < 1) throw Malformed("`repeat` must be at least 1");
+  for (int i = 0; i < repetitions; ++i) {
+    runs_.push_back({{"calls", ordered_json::array()}});
+    for (const json& entry : request_.at("calls")) {
+      runs_.back()["calls"].push_back(call(entry.at("inputs"), device, mode));
+    }
+  }
+}
+
+ordered_json Execution::observe() {
+  ordered_json observation;
+  ordered_json error, reason;
+  std::string outcome = "returned";
+  try {
+    repeat();
+  } catch (const Malformed&) {
+    throw;
+  } catch (const json::exception& missing) {
+    throw Malformed(missing.what());
+  } catch (const Unsupported& lacking) {
+    outcome = "unsupported";
+    reason = lacking.what();
+  } catch (const std::exception& raised) {
+    outcome = "raised";
+    error = describe_error(raised);
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  observation["outcome"] = outcome;
+  observation["runs"] = std::move(runs_);  // After an error: what was finished before it.
+  observation["storages"] = observer_.storages();
+  observation["reference"] = nullptr;
+  observation["error"] = error;
+  observation["reason"] = reason;
+  observation["stage"] = outcome == "returned" ? "write" : "run";
+  observation["phases"] = {{"run", run_seconds_}, {"write", write_seconds_}};
+  observation["peak_memory_bytes"] = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return observation;
+}
+
+}  // namespace
+
+ordered_json execute(const json& request, const std::filesystem::path& folder,
+                     const StageListener& on_stage) {
+  try {
+    return Execution(request, folder, on_stage).observe();
+  } catch (const json::exception& missing) {
+    throw Malformed(missing.what());
+  }
+}
+
+}  // namespace lockstep::eager

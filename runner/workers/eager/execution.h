@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lockstep::eager {
+
+/// Tells the runner which clock runs: "run", "write".
+using StageListener = std::function<void(const std::string&)>;
+
+/// Executes a `run` request and returns its observation; the storages are files in `folder` then.
+/// What torch raises, or lacks, is in the observation.  Throws Malformed for a request that breaks
+/// the protocol and std::exception if a file cannot be written.
+nlohmann::ordered_json execute(const nlohmann::json& request, const std::filesystem::path& folder,
+                               const StageListener& on_stage);
+
+}  // namespace lockstep::eager

@@ -1,0 +1,195 @@
+#include "workers/eager/gold.h"
+
+#include "workers/eager/testing.h"
+
+namespace lockstep::eager {
+namespace {
+
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+
+constexpr const char* to_half =
+    R"({"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]})";
+constexpr const char* and_back =
+    R"({"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]})";
+
+void with_x(Request& request, const Floats& values, const char* mode, bool requires_grad = false) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  nlohmann::json x = view(request.storage(values), "float32", {size}, {1});
+  x["requires_grad"] = requires_grad;
+  request.input("x", x);
+  request["mode"] = mode;
+}
+
+TEST(Gold, fp64_never_rounds_to_a_narrow_dtype) {
+  Request request;
+  with_x(request, {1.0F / 7}, "fp64");
+  request.step(to_half).step(and_back).outputs({"y"});
+  request.run();
+  EXPECT_EQ(request.call()["outputs"]["y"]["dtype"], "float64");
+  EXPECT_EQ(request.values<double>(request.call()["outputs"]["y"]), Doubles{1.0F / 7});
+}
+
+TEST(Gold, stepwise_keeps_the_casts_of_the_program) {
+  Request request;
+  with_x(request, {1.0F / 7}, "stepwise");
+  request.step(to_half).step(and_back).outputs({"y"});
+  request.run();
+  EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]), Floats{0x1.248p-3F});
+}
+
+TEST(Gold, stepwise_rounds_once_for_each_operator) {
+  // 2^24 + 1 + 1: float32 sums lose each 1 on its own, one operator in float64 keeps both.
+  Request request;
+  with_x(request, {16777216, 1, 1}, "stepwise");
+  request.step(R"({"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "x"}]})")
+      .step(R"({"let": ["a"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, {"ref": "s"}]})")
+      .outputs({"s", "a"});
+  request.run();
+  EXPECT_EQ(request.call()["outputs"]["s"]["dtype"], "float32");
+  EXPECT_EQ(request.values<float>(request.call()["outputs"]["s"]), Floats{16777218});
+  EXPECT_EQ(request.values<float>(request.call()["outputs"]["a"]),
+            (Floats{33554432, 16777220, 16777220}));
+}
+
+TEST(Gold, stepwise_writes_mutations_back_through_views) {
+  Request request;
+  with_x(request, {1, 2, 3, 4}, "stepwise");
+  request
+      .step(R"({"let": ["v"], "op": "aten::slice.Tensor", "args": [{"ref": "x"}, 0, 0, null, 2]})")
+      .step(R"({"let": ["w"], "op": "aten::div_.Tensor", "args": [{"ref": "v"}, 3]})")
+      .step(R"({"let": [], "set": {"ref": "x"}, "index": [1], "to": 9})")
+      .outputs({"w"});
+  request.run();
+  const auto& call = request.call();
+  EXPECT_EQ(call["outputs"]["w"]["storage"], call["inputs"]["x"]["storage"]);
+  EXPECT_EQ(request.values<float>(call["inputs"]["x"]), (Floats{1.0F / 3, 9, 1, 4}));
+}
+
+TEST(Gold, tuples_lists_and_out_arguments) {
+  for (const char* mode : {"fp64", "stepwise"}) {
+    Request request;
+    with_x(request, {1, 2, 3}, mode);
+    request
+        .step(R"({"let": ["v", "m"], "op": "aten::var_mean.correction", "args": [{"ref": "x"}]})")
+        .step(
+            R"({"let": ["a", "b"], "op": "aten::_foreach_sqrt.default", "args": [[{"ref": "m"}, {"ref": "v"}]]})")
+        .step(R"({"let": ["o"], "op": "aten::empty.memory_format", "args": [[0]]})")
+        .step(
+            R"({"let": [], "op": "aten::exp.out", "args": [{"ref": "x"}], "kwargs": {"out": {"ref": "o"}}})")
+        .outputs({"a", "b", "o"});
+    const auto& observation = request.run();
+    ASSERT_EQ(observation["outcome"], "returned") << observation;
+    const auto& outputs = request.call()["outputs"];
+    EXPECT_EQ(outputs["o"]["shape"], std::vector<int>{3});
+    if (std::string(mode) == "fp64") {
+      EXPECT_EQ(request.values<double>(outputs["a"]), Doubles{std::sqrt(2.0)});
+      EXPECT_EQ(request.values<double>(outputs["o"])[0], std::exp(1.0));
+    } else {
+      EXPECT_EQ(request.values<float>(outputs["a"]), Floats{static_cast<float>(std::sqrt(2.0))});
+      EXPECT_EQ(request.values<float>(outputs["o"])[0], static_cast<float>(std::exp(1.0)));
+    }
+  }
+}
+
+TEST(Gold, running_statistics_are_written_though_the_schema_does_not_say_so) {
+  Request request;
+  request.input("x", view(request.storage<float>({1, 3}), "float32", {2, 1}, {1, 1}))
+      .input("mean", view(request.storage<float>({0}), "float32", {1}, {1}))
+      .input("var", view(request.storage<float>({1}), "float32", {1}, {1}))
+      .step(
+          R"({"let": [null, null, null], "op": "aten::native_batch_norm.default", "args": [{"ref": "x"}, null, null, {"ref": "mean"}, {"ref": "var"}, true, {"float": "0x1p-1"}, {"float": "0x0p+0"}]})");
+  request["mode"] = "stepwise";
+  ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+  EXPECT_EQ(request.values<float>(request.call()["inputs"]["mean"]), Floats{1});
+  EXPECT_EQ(request.values<float>(request.call()["inputs"]["var"]), Floats{1.5F});
+}
+
+TEST(Gold, gradients) {
+  for (const char* mode : {"fp64", "stepwise"}) {
+    Request request;
+    with_x(request, {0.5F, 3}, mode, /*requires_grad=*/true);
+    request.step(R"({"let": ["y"], "op": "aten::log.default", "args": [{"ref": "x"}]})")
+        .outputs({"y"});
+    request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+    ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+    const auto& grad = request.call()["grads"]["x"];
+    if (std::string(mode) == "fp64") {
+      EXPECT_EQ(request.values<double>(grad), (Doubles{2, 1.0 / 3}));
+    } else {
+      EXPECT_EQ(request.values<float>(grad), (Floats{2, 1.0F / 3}));
+    }
+  }
+}
+
+TEST(Gold, factories_and_division_of_ints_follow_the_mode) {
+  for (const char* mode : {"fp64", "stepwise"}) {
+    Request request;
+    request.input("i", view(request.storage<std::int64_t>({1}), "int64", {1}, {1}));
+    request["mode"] = mode;
+    request.step(R"({"let": ["q"], "op": "aten::div.Tensor", "args": [{"ref": "i"}, 3]})")
+        .step(
+            R"({"let": ["f"], "op": "aten::full.default", "args": [[1], {"float": "0x1.999999999999ap-4"}]})")
+        .outputs({"q", "f"});
+    request.run();
+    const bool wide = std::string(mode) == "fp64";
+    for (const char* name : {"q", "f"}) {
+      EXPECT_EQ(request.call()["outputs"][name]["dtype"], wide ? "float64" : "float32");
+    }
+    if (wide) {
+      EXPECT_EQ(request.values<double>(request.call()["outputs"]["q"]), Doubles{1.0 / 3});
+    }
+  }
+}
+
+TEST(Gold, random_factories_draw_the_numbers_of_the_plain_execution) {
+  std::vector<Doubles> drawn;
+  for (const char* mode : {"plain", "fp64", "stepwise"}) {
+    Request request;
+    request["mode"] = mode;
+    request["seed"] = 3;
+    request.step(R"({"let": ["r"], "op": "aten::randn.default", "args": [[4]]})").outputs({"r"});
+    request.run();
+    const auto& view = request.call()["outputs"]["r"];
+    if (view["dtype"] == "float64") {
+      drawn.push_back(request.values<double>(view));
+    } else {
+      const Floats floats = request.values<float>(view);
+      drawn.emplace_back(floats.begin(), floats.end());
+    }
+  }
+  EXPECT_EQ(drawn[0], drawn[1]);
+  EXPECT_EQ(drawn[0], drawn[2]);
+}
+
+TEST(Gold, what_cannot_be_widened_is_unsupported) {
+  for (const char* mode : {"fp64", "stepwise"}) {
+    Request random;
+    with_x(random, {1, 2}, mode);
+    random.step(
+        R"({"let": ["y"], "op": "aten::dropout.default", "args": [{"ref": "x"}, {"float": "0x1p-1"}, true]})");
+    EXPECT_EQ(random.run()["outcome"], "unsupported") << mode;
+  }
+  Request bits;
+  with_x(bits, {1, 2}, "fp64");
+  bits.step(
+      R"({"let": ["y"], "op": "aten::view.dtype", "args": [{"ref": "x"}, {"dtype": "int32"}]})");
+  EXPECT_EQ(bits.run()["outcome"], "unsupported");
+  Request shared;
+  with_x(shared, {1, 2}, "fp64");
+  shared.input("i", view(0, "int32", {2}, {1}));
+  EXPECT_EQ(shared.run()["outcome"], "unsupported");
+  Request unknown;
+  with_x(unknown, {1}, "fp128");
+  EXPECT_EQ(unknown.run()["reason"], "mode fp128");
+}
+
+TEST(Gold, an_error_of_the_program_itself_is_still_raised_stepwise) {
+  Request request;
+  with_x(request, {1, 2}, "stepwise");
+  request.step(R"({"let": ["y"], "op": "aten::mm.default", "args": [{"ref": "x"}, {"ref": "x"}]})");
+  EXPECT_EQ(request.run()["outcome"], "raised");
+}
+
+}  // namespace
+}  // namespace lockstep::eager

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/eager/values.h"
+
+// Overloads of the dispatcher: found by name, refused by rule, called boxed.
+namespace lockstep::eager {
+
+/// Why no case may call this operator, or nothing: it takes a storage, a stream or a file's name,
+/// or talks to other processes.  The runner refuses these too; this is the second fence.
+std::optional<std::string> refusal(const c10::FunctionSchema& schema);
+
+/// The overload spelled "aten::add.Tensor" ("aten::relu.default" for the unnamed one).  Unsupported
+/// if this torch lacks it or `refusal` has a reason.
+c10::OperatorHandle find_operator(const std::string& spelling);
+
+/// The dispatcher's stack for a call: values by position and by keyword, defaults for the rest.
+/// Throws c10::TypeError where Python's argument parser would.
+torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const nlohmann::json& args,
+                                 const nlohmann::json& kwargs, const Scope& scope);
+
+/// Calls through the dispatcher, so with autograd, autocast and the device's kernel.
+std::vector<c10::IValue> call_operator(const c10::OperatorHandle& op, torch::jit::Stack stack);
+
+}  // namespace lockstep::eager

@@ -1,0 +1,202 @@
+#include "workers/eager/parent.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "workers/eager/environment.h"
+#include "workers/eager/errors.h"
+#include "workers/eager/names.h"
+
+namespace lockstep::eager {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr int protocol_version = 1;
+constexpr int concurrent_executions = 64;
+
+/// SIGCHLD as something that poll() sees; it stays blocked here, and children unblock it.
+int child_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+std::string load(const json& libraries) {
+  for (const json& library : libraries) {
+    if (!dlopen(library.get<std::string>().c_str(), RTLD_NOW | RTLD_GLOBAL)) return dlerror();
+  }
+  return "";
+}
+
+/// What a child that failed said last; it knows no other way to tell.
+std::string last_line(const std::string& path) {
+  constexpr std::streamoff most = 4096;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  file.seekg(std::max<std::streamoff>(0, file.tellg() - most));
+  std::string last = "the execution exited and said nothing";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+}  // namespace
+
+int Parent::serve() {
+  signal(SIGPIPE, SIG_IGN);  // A runner that is gone is seen as an error of write().
+  signal(SIGINT, SIG_IGN);  // Ctrl-C reaches every process; what it means is the runner's decision.
+  signals_ = child_signals();
+  if (signals_ < 0) {
+    say({{"type", "hello"},
+         {"protocol", protocol_version},
+         {"error", std::string("no signalfd: ") + std::strerror(errno)}});
+    return 1;
+  }
+  while (!runner_gone_ && !(stopping_ && running_.empty())) {
+    pollfd watched[2] = {{signals_, POLLIN, 0}, {stopping_ ? -1 : input_, POLLIN, 0}};
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) break;
+    if (watched[0].revents) reap();
+    if (watched[1].revents) read_input();
+  }
+  kill_all();
+  return status_;
+}
+
+void Parent::read_input() {
+  char chunk[65536];
+  const ssize_t count = read(input_, chunk, sizeof chunk);
+  if (count < 0 && errno == EINTR) return;
+  if (count <= 0) {
+    runner_gone_ = true;
+    return;
+  }
+  buffer_.append(chunk, static_cast<std::size_t>(count));
+  std::size_t start = 0;
+  for (std::size_t end; !stopping_ && (end = buffer_.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    handle(buffer_.substr(start, end - start));
+  }
+  buffer_.erase(0, start);
+}
+
+void Parent::handle(const std::string& line) {
+  const json request = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const std::string type =
+      request.is_object() ? request.value("type", json("")).dump() : std::string();
+  if (type == "\"hello\"") return hello(request);
+  if (type == "\"run\"") return start(request);
+  if (type == "\"stop\"") {
+    stopping_ = true;
+    return;
+  }
+  say({{"type", "error"}, {"error", "neither hello, run nor stop: " + line.substr(0, 200)}});
+}
+
+void Parent::hello(const json& request) {
+  const auto began = std::chrono::steady_clock::now();
+  ordered_json answer = {{"type", "hello"}, {"protocol", protocol_version}};
+  try {
+    if (request.at("protocol") != protocol_version) {
+      throw Malformed("this worker speaks protocol 1; use a lockstep of the same release");
+    }
+    limits_.threads = request.value("threads", 1);
+    if (limits_.threads < 1) throw Malformed("`threads` must be at least 1");
+    const json limits = request.value("limits", json::object());
+    limits_.memory_bytes = limits.value("memory_bytes", std::uint64_t{0});
+    limits_.file_bytes = limits.value("file_bytes", std::uint64_t{0});
+    const std::string problem = load(request.value("libraries", json::array()));
+    if (!problem.empty()) throw Malformed("cannot load a library: " + problem);
+    warm_up();
+    answer["worker"] = "lockstep-eager";
+    answer["concurrent"] = concurrent_executions;
+    answer["environment"] = environment();
+    answer["devices"] = devices();
+    answer["dtypes"] = ordered_json::array();
+    for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
+    answer["modes"] = {"plain", "fp64", "stepwise"};
+    answer["seconds"] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    greeted_ = true;
+  } catch (const std::exception& error) {
+    answer["error"] = error.what();
+    stopping_ = true;
+    status_ = 1;
+  }
+  say(answer);
+}
+
+void Parent::start(const json& request) {
+  const json run = request.value("run", json());
+  const auto refuse = [&](const std::string& why) {
+    say({{"type", "ended"}, {"run", run}, {"exit", exit_malformed}, {"error", why}});
+  };
+  if (!greeted_) return refuse("a run before hello");
+  for (const char* key : {"run", "out", "program", "storages", "calls"}) {
+    if (!request.contains(key)) return refuse(std::string("the request lacks `") + key + "`");
+  }
+  if (!request["out"].is_string()) return refuse("`out` is not a string");
+
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return refuse(std::string("cannot fork: ") + std::strerror(errno));
+  if (child == 0) {
+    close(signals_);
+    run_child(request, limits_, output_, parent);
+  }
+  // Both sides do this, so that the group exists whoever comes first.
+  setpgid(child, child);
+  running_[child] = {run, request["out"].get<std::string>()};
+  say({{"type", "started"}, {"run", run}, {"pid", child}});
+}
+
+void Parent::reap() {
+  signalfd_siginfo ignored;
+  while (read(signals_, &ignored, sizeof ignored) > 0) {
+  }
+  for (auto entry = running_.begin(); entry != running_.end();) {
+    const int pid = entry->first;
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid == 0) {
+      ++entry;
+      continue;
+    }
+    // While the leader is a zombie its number cannot belong to another group.
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    const Execution run = std::move(entry->second);
+    entry = running_.erase(entry);
+    const bool exited = info.si_code == CLD_EXITED;
+    ordered_json ended = {{"type", "ended"}, {"run", run.run}};
+    ended[exited ? "exit" : "signal"] = info.si_status;
+    if (exited && info.si_status != 0) ended["error"] = last_line(run.out + "/stderr");
+    say(ended);
+  }
+}
+
+void Parent::kill_all() {
+  for (const auto& [pid, execution] : running_) kill(-pid, SIGKILL);
+  for (const auto& [pid, execution] : running_) waitpid(pid, nullptr, 0);
+  running_.clear();
+}
+
+void Parent::say(const ordered_json& message) {
+  if (!write_line(output_, message)) runner_gone_ = true;
+}
+
+}  // namespace lockstep::eager

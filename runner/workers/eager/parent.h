@@ -1,0 +1,46 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "workers/eager/child.h"
+
+namespace lockstep::eager {
+
+/// The worker's parent process: reads the protocol on one descriptor, forks a child for each `run`
+/// and answers on another.  It stays single-threaded and executes nothing itself.
+class Parent {
+ public:
+  Parent(int input_fd, int output_fd) : input_(input_fd), output_(output_fd) {}
+
+  /// Serves until `stop` or the end of the input; returns the exit status of the worker.
+  int serve();
+
+ private:
+  struct Execution {
+    nlohmann::json run;  ///< the runner's number, repeated in every answer
+    std::string out;     ///< the folder of its observation
+  };
+
+  void read_input();
+  void handle(const std::string& line);
+  void hello(const nlohmann::json& request);
+  void start(const nlohmann::json& request);
+  void reap();
+  void kill_all();
+  void say(const nlohmann::ordered_json& message);
+
+  int input_;
+  int output_;
+  int signals_ = -1;
+  std::string buffer_;
+  Limits limits_;
+  bool greeted_ = false;
+  bool stopping_ = false;     ///< no more requests; exit once nothing runs
+  bool runner_gone_ = false;  ///< kill what runs, and exit
+  int status_ = 0;
+  std::unordered_map<int, Execution> running_;  ///< by pid, which is the process group too
+};
+
+}  // namespace lockstep::eager

@@ -1,0 +1,294 @@
+#include "workers/eager/program.h"
+
+#include "workers/eager/errors.h"
+#include "workers/eager/testing.h"
+
+namespace lockstep::eager {
+namespace {
+
+using Floats = std::vector<float>;
+
+/// A request with `x`, float32 values in one dimension.
+Request& with_x(Request& request, const Floats& values, bool requires_grad = false) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  nlohmann::json x = view(request.storage(values), "float32", {size}, {1});
+  x["requires_grad"] = requires_grad;
+  return request.input("x", x);
+}
+
+TEST(Program, rounding_to_half_and_back_is_kept) {
+  Request request;
+  with_x(request, {1.0F / 7})
+      .step(
+          R"({"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]})")
+      .step(
+          R"({"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]})")
+      .outputs({"y"});
+  request.run();
+  EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]), Floats{0x1.248p-3F});
+}
+
+TEST(Program, keywords_defaults_and_wrapped_numbers) {
+  Request request;
+  with_x(request, {1, 2, 3})
+      .step(
+          R"({"let": ["a"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 2], "kwargs": {"alpha": 3}})")
+      .step(
+          R"({"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "a"}, 0], "kwargs": {"keepdim": true}})")
+      .outputs({"a", "s"});
+  request.run();
+  const auto& outputs = request.call()["outputs"];
+  EXPECT_EQ(outputs["a"]["dtype"], "float32");
+  EXPECT_EQ(request.values<float>(outputs["a"]), (Floats{7, 8, 9}));
+  EXPECT_EQ(outputs["s"]["shape"], std::vector<int>{1});
+}
+
+TEST(Program, tuples_and_lists_are_unpacked_and_unneeded_results_dropped) {
+  Request request;
+  with_x(request, {3, 1, 2})
+      .step(R"({"let": [null, "i"], "op": "aten::sort.default", "args": [{"ref": "x"}]})")
+      .step(
+          R"({"let": ["a", "b"], "op": "aten::split_with_sizes.default", "args": [{"ref": "x"}, [1, 2]]})")
+      .step(
+          R"({"let": ["all"], "op": "aten::split_with_sizes.default", "args": [{"ref": "x"}, [1, 2]]})")
+      .step(R"({"let": ["c"], "op": "aten::cat.default", "args": [{"ref": "all"}]})")
+      .step(R"({"let": ["last"], "get": {"ref": "all"}, "index": [-1]})")
+      .outputs({"i", "b", "c", "last"});
+  request.run();
+  const auto& outputs = request.call()["outputs"];
+  EXPECT_EQ(request.values<std::int64_t>(outputs["i"]), (std::vector<std::int64_t>{1, 2, 0}));
+  EXPECT_EQ(outputs["b"]["offset"], 1);
+  EXPECT_EQ(outputs["b"]["storage"], request.call()["inputs"]["x"]["storage"]);
+  EXPECT_EQ(request.values<float>(outputs["c"]), (Floats{3, 1, 2}));
+  EXPECT_EQ(outputs["last"]["shape"], std::vector<int>{2});
+}
+
+TEST(Program, an_output_may_be_a_list) {
+  Request request;
+  with_x(request, {3, 1})
+      .step(R"({"let": ["all"], "op": "aten::split.Tensor", "args": [{"ref": "x"}, 1]})")
+      .outputs({"all"});
+  request.run();
+  const auto& list = request.call()["outputs"]["all"];
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[1]["offset"], 1);
+}
+
+TEST(Program, what_was_finished_before_an_error_is_kept) {
+  Request request;
+  with_x(request, {1, 2})
+      .step(R"({"let": ["y"], "op": "aten::view.default", "args": [{"ref": "x"}, [2, 1]]})")
+      .outputs({"y"});
+  request["calls"].push_back({{"inputs", {{"x", view(0, "float32", {1}, {1})}}}});
+  const auto& observation = request.run();
+  EXPECT_EQ(observation["outcome"], "raised");
+  EXPECT_EQ(observation["runs"][0]["calls"].size(), 1U);
+}
+
+TEST(Program, a_programs_gradient_mode_does_not_cover_the_backward) {
+  Request request;
+  with_x(request, {1, 2}, /*requires_grad=*/true)
+      .step(
+          R"({"with": {"grad": true}, "steps": [{"let": ["y"], "op": "aten::exp.default", "args": [{"ref": "x"}]}]})")
+      .outputs({"y"});
+  request["program"]["context"] = {{"grad", false}, {"deterministic_algorithms", true}};
+  request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+  request.run();
+  EXPECT_EQ(request.values<float>(request.call()["grads"]["x"]),
+            request.values<float>(request.call()["outputs"]["y"]));
+}
+
+TEST(Program, in_place_results_are_the_input_itself) {
+  Request request;
+  with_x(request, {-1, 2})
+      .step(R"({"let": ["y"], "op": "aten::relu_.default", "args": [{"ref": "x"}]})")
+      .outputs({"y"});
+  request.run();
+  EXPECT_EQ(request.call()["outputs"]["y"]["is"], "x");
+  EXPECT_EQ(request.values<float>(request.call()["inputs"]["x"]), (Floats{0, 2}));
+}
+
+TEST(Program, literals_are_fresh_at_every_execution) {
+  Request request;
+  const int storage = request.storage<float>({1, 2});
+  ASSERT_EQ(storage, 0);
+  request
+      .step(
+          R"({"let": ["t"], "tensor": {"storage": 0, "dtype": "float32", "shape": [2], "strides": [1]}})")
+      .step(R"({"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "t"}]})")
+      .step(R"({"let": [], "op": "aten::zero_.default", "args": [{"ref": "t"}]})")
+      .outputs({"t", "y"});
+  request["repeat"] = 2;
+  request.run();
+  EXPECT_EQ(request.values<float>(request.call(1)["outputs"]["y"]), (Floats{1, 2}));
+  EXPECT_EQ(request.values<float>(request.call(1)["outputs"]["t"]), (Floats{0, 0}));
+}
+
+TEST(Program, scalars_and_sizes_are_computed_and_used) {
+  Request request;
+  with_x(request, {1, 2, 3, 4})
+      .input("k", 2)
+      .step(R"({"let": ["n"], "op": "aten::sym_size.int", "args": [{"ref": "x"}, 0]})")
+      .step(R"({"let": ["q"], "scalar": ["sqrt", {"ref": "n"}]})")
+      .step(R"({"let": ["m"], "scalar": ["floordiv", {"ref": "n"}, {"ref": "k"}]})")
+      .step(R"({"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, {"ref": "q"}]})")
+      .step(
+          R"({"let": ["z"], "op": "aten::view.default", "args": [{"ref": "y"}, [{"ref": "m"}, -1]]})")
+      .outputs({"z", "n", "q"});
+  request.run();
+  const auto& outputs = request.call()["outputs"];
+  EXPECT_EQ(outputs["z"]["shape"], (std::vector<int>{2, 2}));
+  EXPECT_EQ(request.values<float>(outputs["z"]), (Floats{2, 4, 6, 8}));
+  EXPECT_EQ(outputs["n"], 4);
+  EXPECT_EQ(outputs["q"]["float"], "0x1p+1");
+}
+
+TEST(Program, random_operators_repeat_with_the_seed) {
+  Request request;
+  request.step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[4]]})").outputs({"r"});
+  request["repeat"] = 2;
+  request["seed"] = 7;
+  request.run();
+  const auto first = request.values<float>(request.call(0)["outputs"]["r"]);
+  EXPECT_EQ(first, request.values<float>(request.call(1)["outputs"]["r"]));
+  request["seed"] = 8;
+  request.run();
+  EXPECT_NE(first, request.values<float>(request.call(0)["outputs"]["r"]));
+}
+
+TEST(Program, contexts_hold_for_their_steps_only) {
+  Request request;
+  with_x(request, {1, 2}, /*requires_grad=*/true)
+      .step(
+          R"({"with": {"grad": false}, "steps": [{"let": ["a"], "op": "aten::neg.default", "args": [{"ref": "x"}]}]})")
+      .step(R"({"let": ["b"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
+      .step(
+          R"({"with": {"default_dtype": "float64"}, "steps": [{"let": ["c"], "op": "aten::ones.default", "args": [[2]]}]})")
+      .step(R"({"let": ["d"], "op": "aten::ones.default", "args": [[2]]})")
+      .outputs({"a", "b", "c", "d"});
+  ASSERT_EQ(request.run()["outcome"], "returned");
+  const auto& outputs = request.call()["outputs"];
+  EXPECT_EQ(outputs["a"]["requires_grad"], false);
+  EXPECT_EQ(outputs["b"]["requires_grad"], true);
+  EXPECT_EQ(outputs["c"]["dtype"], "float64");
+  EXPECT_EQ(outputs["d"]["dtype"], "float32");
+}
+
+TEST(Program, autocast_inference_and_deterministic_algorithms) {
+  Request request;
+  request.input("x", view(request.storage<float>({1, 2, 3, 4}), "float32", {2, 2}, {2, 1}))
+      .step(R"({"let": ["y"], "op": "aten::mm.default", "args": [{"ref": "x"}, {"ref": "x"}]})")
+      .outputs({"y"});
+  request["program"]["context"] = {{"autocast", {{"device", "cpu"}, {"dtype", "bfloat16"}}},
+                                   {"inference", true},
+                                   {"deterministic_algorithms", true}};
+  request.run();
+  EXPECT_EQ(request.call()["outputs"]["y"]["dtype"], "bfloat16");
+  request["program"]["context"] = {{"tracing", true}};
+  EXPECT_EQ(request.run()["reason"], "context tracing");
+}
+
+TEST(Program, gradients_inside_and_after) {
+  Request request;
+  with_x(request, {1, 2, 3}, /*requires_grad=*/true)
+      .step(R"({"let": ["y"], "op": "aten::pow.Tensor_Scalar", "args": [{"ref": "x"}, 3]})")
+      .step(
+          R"({"let": ["g"], "grad": {"of": [{"ref": "y"}], "wrt": [{"ref": "x"}], "with": null, "create_graph": true}})")
+      .step(
+          R"({"let": ["h"], "grad": {"of": [{"ref": "g"}], "wrt": [{"ref": "x"}], "with": [{"ref": "x"}], "create_graph": true}})")
+      .outputs({"g", "h"});
+  request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+  ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+  const auto& call = request.call();
+  EXPECT_EQ(request.values<float>(call["outputs"]["g"]), (Floats{3, 12, 27}));
+  EXPECT_EQ(request.values<float>(call["outputs"]["h"]), (Floats{6, 24, 54}));
+  EXPECT_EQ(request.values<float>(call["grads"]["x"]), (Floats{3, 12, 27}));
+}
+
+TEST(Program, an_unused_input_has_no_gradient) {
+  Request request;
+  with_x(request, {1}, /*requires_grad=*/true);
+  nlohmann::json u = view(0, "float32", {1}, {1});
+  u["requires_grad"] = true;
+  request.input("u", u)
+      .step(R"({"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, 2]})")
+      .step(
+          R"({"let": ["a", "b"], "grad": {"of": [{"ref": "y"}], "wrt": [{"ref": "x"}, {"ref": "u"}], "create_graph": true}})")
+      .outputs({"a", "b"});
+  request["program"]["backward"] = {{"of", {"y"}}, {"with", {"x"}}};
+  request.run();
+  EXPECT_TRUE(request.call()["outputs"]["b"].is_null());
+  EXPECT_TRUE(request.call()["grads"]["u"].is_null());
+  EXPECT_EQ(request.values<float>(request.call()["grads"]["x"]), Floats{2});
+}
+
+TEST(Program, several_calls_each_with_their_own_shapes) {
+  Request request;
+  with_x(request, {1, 2, 3})
+      .step(R"({"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "x"}]})")
+      .outputs({"s"});
+  request["calls"].push_back({{"inputs", {{"x", view(0, "float32", {2}, {1})}}}});
+  const auto& observation = request.run();
+  const auto& calls = observation["runs"][0]["calls"];
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(request.values<float>(calls[0]["outputs"]["s"]), Floats{6});
+  EXPECT_EQ(request.values<float>(calls[1]["outputs"]["s"]), Floats{3});
+}
+
+TEST(Program, errors_have_the_class_that_python_gives_them) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {R"({"let": ["y"], "op": "aten::select.int", "args": [{"ref": "x"}, 0, 9]})", "IndexError"},
+      {R"({"let": ["y"], "op": "aten::mm.default", "args": [{"ref": "x"}, {"ref": "x"}]})",
+       "RuntimeError"},
+      {R"({"let": ["y"], "op": "aten::dropout.default", "args": [{"ref": "x"}, 2, true]})",
+       "RuntimeError"},
+      {R"({"let": ["y"], "op": "aten::relu.default", "args": []})", "TypeError"},
+      {R"({"let": ["y"], "op": "aten::relu.default", "args": [{"ref": "x"}, 3]})", "TypeError"},
+      {R"({"let": ["a", "b"], "op": "aten::relu.default", "args": [{"ref": "x"}]})", "TypeError"},
+      {R"({"let": ["y"], "scalar": ["div", 1, 0]})", "ZeroDivisionError"},
+      {R"({"let": ["y"], "op": "aten::linalg_inv.default", "args": [{"ref": "m"}]})",
+       "torch._C._LinAlgError"},
+  };
+  for (const auto& [step, error] : cases) {
+    Request request;
+    with_x(request, {1, 2});
+    request.input("m", view(request.storage<float>({0, 0, 0, 0}), "float32", {2, 2}, {2, 1}))
+        .step(step);
+    const auto& observation = request.run();
+    ASSERT_EQ(observation["outcome"], "raised") << observation;
+    EXPECT_EQ(observation["error"]["class"], error) << observation;
+    EXPECT_EQ(observation["error"]["stage"], "run");
+    EXPECT_EQ(observation["error"]["message"].get<std::string>().find("Exception raised from"),
+              std::string::npos);
+  }
+}
+
+TEST(Program, what_this_worker_lacks_is_unsupported) {
+  for (const char* step :
+       {R"({"let": ["y"], "call": "torch.nn.functional.relu", "args": [{"ref": "x"}]})",
+        R"({"let": ["y"], "op": "aten::no_such_thing.default", "args": [{"ref": "x"}]})",
+        R"({"let": ["y"], "op": "aten::add.NoSuchOverload", "args": [{"ref": "x"}]})",
+        R"({"let": ["y"], "op": "aten::from_file.default", "args": [{"str": "secret"}]})",
+        R"({"let": [], "op": "aten::set_.source_Storage", "args": [{"ref": "x"}, 0]})",
+        R"({"let": [], "op": "aten::record_stream.default", "args": [{"ref": "x"}, 0]})",
+        R"({"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float3"}]})"}) {
+    Request request;
+    with_x(request, {1}).step(step);
+    const auto& observation = request.run();
+    EXPECT_EQ(observation["outcome"], "unsupported") << step << observation;
+    EXPECT_FALSE(observation["reason"].get<std::string>().empty());
+  }
+}
+
+TEST(Program, what_breaks_the_protocol_is_malformed) {
+  for (const char* step : {R"({"let": ["y"]})", R"({"let": ["y"], "op": "relu"})",
+                           R"({"let": ["y"], "op": "aten::relu.default", "args": [{"ref": "z"}]})",
+                           R"({"let": ["y"], "get": {"ref": "x"}})"}) {
+    Request request;
+    with_x(request, {1}).step(step);
+    EXPECT_THROW(request.run(), Malformed) << step;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::eager
