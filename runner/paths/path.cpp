@@ -1,0 +1,136 @@
+#include "paths/path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "cases/reader.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+bool valid_path_name(std::string_view name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+  return !name.empty() && name.size() <= 60 &&
+         name.find_first_not_of(kLetters) == std::string_view::npos && name.front() != '.' &&
+         name.front() != '-' && name.front() != '_';
+}
+
+std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
+  Reader reader(file, diagnostics);
+  const Node root{&file.root, ""};
+  if (!reader.object(
+          root, {"$schema", "format", "name", "title", "promise", "default", "worker", "backend",
+                 "mode", "dynamic", "fullgraph", "import", "config", "environment", "devices"})) {
+    return std::nullopt;
+  }
+  Path path;
+  path.declared = file.root;
+  if (const auto format = reader.required(root, "format", "write \"format\": 1"))
+    reader.integer(*format, 1, 1, "1, the only format there is");
+  if (const auto name = reader.required(root, "name", "as in ids and filters")) {
+    path.name = reader.text(*name).value_or("");
+    if ((*name)->is_string() && !valid_path_name(path.name))
+      reader.mismatch(*name, "a name of lower-case letters, digits, `_`, `.` and `-`");
+  }
+  if (const auto title = reader.required(root, "title", "one line for reports"))
+    path.title = reader.text(*title).value_or("");
+  if (const auto promise =
+          reader.required(root, "promise", "what the path claims of its results")) {
+    const auto word =
+        reader.word(*promise, {"bits", "casts", "values"}, "`bits`, `casts` or `values`");
+    if (word == "bits") path.promise = Promise::bits;
+    if (word == "casts") path.promise = Promise::casts;
+  }
+  if (const auto flag = reader.child(root, "default"))
+    path.is_default = reader.boolean(*flag).value_or(false);
+  if (const auto worker = reader.required(root, "worker", "`eager`, `compiled` or a command")) {
+    if ((*worker)->is_array()) {
+      path.command = reader.texts(*worker, "a command: a list of strings");
+      if (path.command.empty()) reader.mismatch(*worker, "a command: a list of strings");
+    } else {
+      path.worker =
+          reader.word(*worker, {"eager", "compiled"}, "`eager`, `compiled` or a list of strings")
+              .value_or("");
+    }
+  }
+  const auto text_or_null = [&](std::string_view key) {
+    const auto node = reader.child(root, key);
+    if (node && !(*node)->is_null()) reader.text(*node, "a string or null");
+  };
+  text_or_null("backend");
+  text_or_null("mode");
+  if (const auto dynamic = reader.child(root, "dynamic"); dynamic && !(*dynamic)->is_null())
+    reader.boolean(*dynamic);
+  if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);
+  if (const auto modules = reader.child(root, "import"))
+    reader.texts(*modules, "a list of Python modules");
+  if (const auto config = reader.child(root, "config"); config && !(*config)->is_object())
+    reader.mismatch(*config, "an object of values by dotted name");
+  if (const auto variables = reader.child(root, "environment")) {
+    if (!(*variables)->is_object()) {
+      reader.mismatch(*variables, "an object of strings by name");
+    } else {
+      for (const auto& [name, value] : (*variables)->items()) {
+        const Node node{&value, child_pointer(variables->pointer, name)};
+        if (name.empty() || name.find('=') != std::string::npos)
+          reader.error(node.pointer, "found no name of an environment variable", "", true);
+        if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
+      }
+    }
+  }
+  path.devices = {"*"};
+  if (const auto devices = reader.child(root, "devices"))
+    path.devices = reader.texts(*devices, "a list of globs");
+  path.compiles =
+      path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
+  return reader.failed() ? std::nullopt : std::optional(std::move(path));
+}
+
+}  // namespace
+
+std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,
+                             Diagnostics& diagnostics) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  if (error)
+    diagnostics.push_back(
+        {folder.string(), 0, 0, "", "cannot read the folder of paths: " + error.message(), ""});
+  std::sort(files.begin(), files.end());
+  files.insert(files.end(), extra.begin(), extra.end());
+
+  std::vector<Path> paths;
+  for (const fs::path& name : files) {
+    JsonFile file{name.string(), "", {}};
+    auto text = read_file(name);
+    if (!text) {
+      diagnostics.push_back({name.string(), 0, 0, "", text.error().message, text.error().hint});
+      continue;
+    }
+    file.text = std::move(*text);
+    const std::size_t before = diagnostics.size();
+    parse_json(file, diagnostics);
+    if (diagnostics.size() > before) continue;
+    auto path = decode_path(file, diagnostics);
+    if (!path) continue;
+    const bool taken = std::any_of(paths.begin(), paths.end(),
+                                   [&](const Path& other) { return other.name == path->name; });
+    if (taken) {
+      diagnostics.push_back({name.string(), 1, 1, "/name",
+                             fmt::format("there is another path `{}` already", path->name),
+                             "give it another name"});
+      continue;
+    }
+    paths.push_back(std::move(*path));
+  }
+  std::sort(paths.begin(), paths.end(),
+            [](const Path& a, const Path& b) { return a.name < b.name; });
+  return paths;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "judge/policy.h"
+
+namespace lockstep {
+
+/// One way to execute an instance, as its path file declares it (see README.md beside this file).
+struct Path {
+  std::string name;
+  std::string title;
+  Promise promise = Promise::values;
+  bool is_default = false;
+  /// "eager" or "compiled" for the workers that come with Lockstep; else empty, and `command`
+  /// starts the worker.
+  std::string worker;
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> devices;  ///< globs
+  /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
+  bool compiles = false;
+  Json declared;  ///< the whole file, which the worker gets
+};
+
+/// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to
+/// `diagnostics`; two paths of the same name are wrong.
+std::vector<Path> read_paths(const std::filesystem::path& folder,
+                             const std::vector<std::filesystem::path>& extra,
+                             Diagnostics& diagnostics);
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+"""One warmed worker for all tests: warming one up costs seconds, and half a minute in a new cache."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from conversation import Worker  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """The compilation cache: LOCKSTEP_TEST_CACHE if that is set, else a new one."""
+    return os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory, cache):
+    worker = Worker(tmp_path_factory.mktemp("scratch"), cache=cache)
+    yield worker
+    assert worker.stop() == 0

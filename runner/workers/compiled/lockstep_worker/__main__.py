@@ -1,0 +1,23 @@
+"""Entry point: claims standard output for the protocol before anything else can write to it."""
+
+import os
+import sys
+
+from .parent import Parent
+from .wire import Wire
+
+
+def main() -> int:
+    """Runs the worker until `stop` or the end of input; the exit status of the process."""
+    protocol = os.dup(1)
+    os.set_inheritable(protocol, False)
+    # Whatever torch, a compiler or a vendor's module prints must not reach the protocol.
+    os.dup2(2, 1)
+    return Parent(0, Wire(protocol)).serve()
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stderr.flush()
+    # No exit handlers: nothing is left to do, and libraries complain at length in theirs.
+    os._exit(status)

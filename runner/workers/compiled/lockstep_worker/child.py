@@ -1,0 +1,120 @@
+"""What a forked child does: makes the process its own, executes one request, writes the
+observation, and leaves without the parent's exit handlers."""
+
+import ctypes
+import json
+import logging
+import os
+import resource
+import signal
+import sys
+import traceback
+
+from .problems import Malformed
+from .wire import Wire
+
+MALFORMED = 64  # exit status: the request breaks the protocol (EX_USAGE)
+INTERNAL = 70  # exit status: this worker is at fault (EX_SOFTWARE)
+FAULT = "fault"  # file in `out` with one line about either
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Stages:
+    """Tells the runner which clock runs, each change once, and remembers the last stage."""
+
+    def __init__(self, wire: Wire, run: object) -> None:
+        self._wire, self._run = wire, run
+        self.last = "prepare"
+        self._said = None
+
+    def __call__(self, stage: str) -> None:
+        self.last = stage
+        if stage != self._said:
+            self._said = stage
+            self._wire.say({"type": "stage", "run": self._run, "stage": stage})
+
+
+def die_with(parent: int) -> None:
+    """Lets the kernel kill this process when its parent dies."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the call
+        os._exit(INTERNAL)
+
+
+def limit(limits: dict, device: str) -> None:
+    """Puts `hello.limits` in force, bytes. CUDA maps more address space than any limit allows."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory, files = int(limits.get("memory_bytes") or 0), int(limits.get("file_bytes") or 0)
+    if memory > 0 and device == "cpu":
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if files > 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (files, files))
+
+
+def _redirect(directory: str) -> None:
+    """Standard input is empty, and whatever is printed goes to `out/stderr`: the parent's own
+    streams belong to the protocol and to the runner."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(os.path.join(directory, "stderr"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(null)
+    os.close(log)
+
+
+def write_observation(observation: dict, directory: str) -> None:
+    """Writes `observation.json` so that it exists only whole."""
+    path = os.path.join(directory, "observation.json")
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(observation, file, allow_nan=False)
+    os.rename(path + ".part", path)
+
+
+def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> None:
+    """Executes `request` and never returns. Call it in a forked child only."""
+    status = INTERNAL
+    directory = request["out"]
+    try:
+        die_with(parent)
+        _redirect(directory)
+        import torch
+
+        # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
+        torch.set_num_threads(threads)
+        limit(limits, str(request.get("device", "cpu")))
+        logging.disable(logging.CRITICAL)
+        status = _execute(request, directory, Stages(wire, request["run"]))
+    except Malformed as problem:
+        status = MALFORMED
+        _fault(directory, str(problem))
+    except BrokenPipeError:
+        pass  # the runner is gone
+    except BaseException as error:
+        traceback.print_exc()
+        _fault(directory, f"{type(error).__name__}: {error}")
+    finally:
+        # No exit handlers: they belong to the parent, and torch's can hang in a child.
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+
+def _execute(request: dict, directory: str, stages: Stages) -> int:
+    from .execute import observe
+
+    observation = observe(request, directory, stages)
+    stages("write")
+    write_observation(observation, directory)
+    return 0
+
+
+def _fault(directory: str, text: str) -> None:
+    try:
+        with open(os.path.join(directory, FAULT), "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError:
+        pass

@@ -1,0 +1,134 @@
+"""What identifies the toolchain: threads before torch is imported, `hello`'s answer, cache keys."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+
+def before_torch() -> None:
+    """Sets what the libraries under torch read once. Call it before torch is imported: a parallel
+    region in the parent makes every forked child hang at its first one."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # Lets torch count GPUs without initialising CUDA, which would not survive a fork.
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+
+
+def cpu_model() -> str:
+    """The processor's name as the kernel tells it, or the architecture."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith(("model name", "CPU part")):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def compiler_version() -> str:
+    """First line of `--version` of the C++ compiler that Inductor uses; `none` without one.
+    Inductor's own search builds nothing, but raises where no compiler works."""
+    from . import compat
+
+    try:
+        compiler = compat.cpp_compiler()
+        answer = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=60)
+    except Exception:
+        return "none"
+    lines = answer.stdout.splitlines()
+    return lines[0].strip() if answer.returncode == 0 and lines else "none"
+
+
+def cache_key(compiler: str) -> str:
+    """Names the caches of one toolchain, CPU level and machine type. Never wider: ATen's CPU level
+    is not part of Inductor's key, and a kernel built for another level returned garbage."""
+    import torch
+
+    from . import compat
+
+    parts = [
+        torch.__version__, compat.git_version(), compiler, compat.triton_version() or "",
+        sys.version, cpu_model(), platform.machine(), torch.backends.cpu.get_cpu_capability(),
+        *(f"{name}={os.environ.get(name, '')}" for name in
+          ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "TORCHINDUCTOR_CPP_WRAPPER",
+           "CXX", "CXXFLAGS", "CPLUS_INCLUDE_PATH")),
+    ]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return f"torch-{torch.__version__}-{digest}".replace("/", "_")
+
+
+def place_caches(cache: str | None, scratch: str, compiler: str) -> str:
+    """Points Inductor's and Triton's caches at a directory of this toolchain and makes it; its
+    path. `cache` None: below `scratch`, so that it does not outlive the run."""
+    directory = os.path.join(cache or os.path.join(scratch, f"cache-{os.getpid()}"), cache_key(compiler))
+    os.makedirs(directory, exist_ok=True)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = directory
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(directory, "triton")
+    return directory
+
+
+def describe(threads: int, libraries: list[str], compiler: str) -> dict:
+    """The `environment` of `hello`: string keys, string or number values, or null."""
+    import torch
+
+    from . import compat
+
+    identity = "\0".join([torch.__version__, compat.git_version(), *libraries])
+    return {
+        "torch": torch.__version__,
+        "torch_git": compat.git_version(),
+        "python": platform.python_version(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "cpu": cpu_model(),
+        "compiler": compiler,
+        "triton": compat.triton_version() or "none",
+        "cuda": str(torch.version.cuda or "none"),
+        "threads": threads,
+        "fingerprint": hashlib.sha256(identity.encode()).hexdigest()[:16],
+    }
+
+
+def dtypes() -> list[str]:
+    """Every dtype that this torch has, except quantised ones, which are not plain storages."""
+    import torch
+
+    names = {str(value).removeprefix("torch.") for value in vars(torch).values()
+             if isinstance(value, torch.dtype)}
+    return sorted(name for name in names if not name.startswith(("qint", "quint")))
+
+
+def devices() -> list[str]:
+    """What `run.device` may be. A child of its own asks torch, so that this process never
+    initialises a driver that forked children need."""
+    import torch
+
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            found = []
+            accelerator = getattr(torch, "accelerator", None)
+            if accelerator is not None and accelerator.is_available():
+                kind = accelerator.current_accelerator().type
+                found = [kind] + [f"{kind}:{i}" for i in range(accelerator.device_count())]
+            elif torch.cuda.is_available():
+                found = ["cuda"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+            os.write(write, ",".join(found).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(pid, 0)
+    return ["cpu"] + [name for name in text.split(",") if name]
+
+
+def remove_cache(directory: str, cache: str | None) -> None:
+    """Deletes the caches of a run that asked for none to outlive it."""
+    if cache is None:
+        shutil.rmtree(os.path.dirname(directory), ignore_errors=True)

@@ -1,0 +1,138 @@
+"""Turns an exception into the `error` of an observation: the original class and message, what was
+wrapped around it, the stage, and whose failure it is."""
+
+import ast
+import os
+import re
+import traceback
+from typing import Iterator
+
+_MESSAGE = 16000  # characters; shape errors of large graphs can print whole programs
+_FAKE = "Dynamo failed to run FX node"
+#: How Dynamo quotes the error of an operator that failed on fake tensors.
+_QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
+_COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx", "torch._subclasses",
+             "torch._decomp", "torch._prims", "torch._refs", "torch.utils._sympy", "sympy", "triton")
+#: Where generated code and the compiler's own code lie: an assertion there is the compiler's.
+_FOLDERS = tuple(f"{os.sep}torch{os.sep}{name}{os.sep}" for name in ("_dynamo", "_inductor", "_functorch"))
+#: Classes that the compiler's own slips have, and that kernels do not raise.
+_SLIPS = (AssertionError, KeyError, AttributeError, NameError, RecursionError, UnboundLocalError, SyntaxError)
+
+
+def class_name(kind: type) -> str:
+    """The class as Python names it in a message: builtins without their module."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _next(error: BaseException) -> BaseException | None:
+    """The exception that `error` was made from. `__suppress_context__` is ignored on purpose:
+    Dynamo raises `from None` and so hides the original."""
+    for name in ("inner_exception", "__cause__", "__context__"):
+        inner = getattr(error, name, None)
+        if isinstance(inner, BaseException) and inner is not error:
+            return inner
+    return None
+
+
+def _is_wrapper(error: BaseException) -> bool:
+    kind = type(error)
+    return (kind.__module__.startswith("torch._dynamo") or _text(error).startswith(_FAKE)
+            or kind.__name__ in ("BackendCompilerFailed", "InductorError", "LoweringException"))
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what it was made from, outermost first; the compiler's wrappers only lead on."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        yield at
+        # An original error's own context is history of the program, not a wrapper.
+        at = _next(at) if _is_wrapper(at) else None
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as again:
+        return f"<{type(again).__name__} while printing the message>"
+
+
+def _quoted(message: str) -> tuple[str, str] | None:
+    """Class and message that Dynamo quotes in `… got ValueError('…')`; None if there is none."""
+    match = _QUOTED.search(message)
+    if not match:
+        return None
+    inner = match.group(2).split("\n\nfrom user code", 1)[0].rstrip(") \n")
+    for text in (inner, inner + ")"):
+        try:
+            value = ast.literal_eval(text.rstrip(","))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return match.group(1), value if isinstance(value, str) else str(value)
+    return match.group(1), inner
+
+
+def _raised_in(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return frames[-1].filename if frames else ""
+
+
+def _compilers_own(error: BaseException) -> bool:
+    """Whether an unwrapped exception comes from the compiler and not from an operator."""
+    if type(error).__module__.startswith(_COMPILER):
+        return True
+    place = _raised_in(error)
+    cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    inside = any(folder in place for folder in _FOLDERS) or bool(cache and place.startswith(cache))
+    return inside and isinstance(error, _SLIPS)
+
+
+def _is(error: BaseException, reference: dict | None) -> bool:
+    """Whether an exception is the one that eager raised."""
+    return bool(reference) and (class_name(type(error)), _text(error).strip()) == (
+        reference["class"], reference["message"])
+
+
+def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
+    named = {type(link).__name__ for link in links}
+    outer = links[0]
+    if "InductorError" in named or any(type(link).__module__.startswith("torch._inductor") for link in links):
+        return "internal", "compile"
+    if "BackendCompilerFailed" in named:
+        return "internal", "lower"
+    lineage = {base.__name__ for base in type(outer).__mro__}
+    if lineage & {"Unsupported", "FailOnRecompileLimitHit", "UserError"}:
+        # An exception that Dynamo saw the program raise is the program's, though it stops tracing.
+        observed = any(base.__name__ == "ObservedException" for link in links for base in type(link).__mro__)
+        return ("error" if observed else "refused"), "trace"
+    if "TorchRuntimeError" in named:
+        return "error", "trace"
+    if "InternalTorchDynamoError" in named or type(outer).__module__.startswith("torch._dynamo"):
+        return "internal", "trace"
+    return ("internal" if _compilers_own(outer) else "error"), stage
+
+
+def describe(error: BaseException, stage: str, reference: dict | None = None) -> dict:
+    """The `error` of an observation. `stage`: the stage that was announced last. `reference`: the
+    error of the eager execution, if any: a compiler that passes on what eager raises has not
+    failed, wherever it happened."""
+    links = list(chain(error))
+    kind, stage = _kind_and_stage(links, stage)
+    if kind == "refused":
+        # What Dynamo says is the point; what it handled before is chance, unless eager says so too.
+        same = [i for i, link in enumerate(links) if _is(link, reference)]
+        links, kind = (links[: same[0] + 1], "error") if same else (links[:1], kind)
+    original = links[-1]
+    name, message = class_name(type(original)), _text(original)
+    if len(links) == 1 or _is_wrapper(original):
+        quoted = _quoted(message) if "TorchRuntimeError" in {type(link).__name__ for link in links} else None
+        if quoted:
+            name, message = quoted
+    wrapped = [class_name(type(link)) for link in links[:-1]]
+    if name != class_name(type(original)):
+        wrapped.append(class_name(type(original)))
+    message = message.split("\n\nfrom user code", 1)[0].strip()
+    if kind == "internal" and reference and (name, message) == (reference["class"], reference["message"]):
+        kind = "error"
+    return {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}

@@ -1,0 +1,212 @@
+"""Executes one request in the process it is called in: eagerly first, then compiled, and describes
+both. Forks nothing and ends nothing; `child.py` owns the process."""
+
+import contextlib
+import gc
+import importlib
+import resource
+import time
+from typing import Any, Callable
+
+import torch
+
+from . import compat, contexts, errors, names
+from .proof import Watch, compile_phases
+from .problems import Malformed, Unsupported, need
+from .source import Source, compile_text, generate
+from .tensors import Inputs, Outputs, is_view, literal_text
+
+
+class Program:
+    """What a request says, decoded: the source, the inputs of each call, the backward."""
+
+    def __init__(self, request: dict) -> None:
+        program = need(request, "program", "run")
+        self.inputs = Inputs(request.get("storages", []), request.get("device", "cpu"))
+        self.calls = need(request, "calls", "run")
+        self.repeat = int(request.get("repeat", 1))
+        self.seed = int(request.get("seed", 0))
+        self.context = program.get("context") or {}
+        list(contexts.lines(self.context))
+        if not isinstance(self.calls, list) or not self.calls:
+            raise Malformed("run.calls: a list with at least one call is expected")
+        kinds = {name: "tensor" if all(is_view(self._given(call, name)) for call in self.calls) else "number"
+                 for name in need(program, "inputs", "program")}
+        self.names = list(program["inputs"])
+        self.source: Source = generate(program, lambda view: literal_text(view, self.inputs), kinds)
+        self.backward = program.get("backward")
+        if self.backward is not None:
+            self._check_backward()
+
+    def _given(self, call: dict, name: str) -> Any:
+        return need(need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs")
+
+    def _check_backward(self) -> None:
+        of, seeds = need(self.backward, "of", "backward"), self.backward.get("with", "ones")
+        if not isinstance(of, list) or any(name not in self.source.outputs for name in of):
+            raise Malformed("backward.of: names of outputs are expected")
+        if seeds != "ones" and (not isinstance(seeds, list) or len(seeds) != len(of)
+                                or any(name not in self.names for name in seeds)):
+            raise Malformed('backward.with: "ones" or one name of an input for each of `of` is expected')
+
+    def arguments(self, call: dict) -> tuple[list, dict]:
+        """Fresh values of the inputs of one call, and of the captured literals. What shares a
+        storage shares one copy of it."""
+        copies = self.inputs.fresh()
+        values = [copies.value(self._given(call, name), f"input {name}") for name in self.names]
+        captured = {name: copies.tensor(view, f"literal {name}") for name, view in self.source.captured.items()}
+        return values, captured
+
+
+class Executor:
+    """Runs one callable through all repetitions and calls of a program."""
+
+    def __init__(self, program: Program, outputs: Outputs, stage: Callable[[str], None]) -> None:
+        self.program, self.outputs, self.stage = program, outputs, stage
+
+    def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
+        """The observation of `function`, without its process-wide parts. Raises `Malformed` and
+        `Unsupported`; whatever the program raises becomes the observation."""
+        runs: list[dict] = []
+        try:
+            for _ in range(self.program.repeat):
+                runs.append({"calls": []})
+                for call in self.program.calls:
+                    runs[-1]["calls"].append(self._call(function, scope, call))
+        except (Malformed, Unsupported):
+            raise
+        except Exception as error:
+            described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
+            self.stage.last = described["stage"]
+            return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
+        return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
+
+    def _call(self, function: Callable, scope: dict, call: dict) -> dict:
+        program = self.program
+        values, captured = program.arguments(call)
+        scope.update(captured)
+        torch.manual_seed(program.seed)
+        with contexts.enter(program.context):
+            results = function(*values)
+        by_name = dict(zip(program.source.outputs, results))
+        named = list(zip(program.names, values))
+        grads: list = []
+        if program.backward is not None:
+            with contexts.enter(program.context, only=contexts.BACKWARD):
+                self._backward(by_name, dict(named))
+            grads = [(name, value.grad) for name, value in named
+                     if isinstance(value, torch.Tensor) and value.requires_grad]
+        return self.outputs.call(by_name.items(), named, grads)
+
+    def _backward(self, results: dict, inputs: dict) -> None:
+        backward = self.program.backward
+        of = [results[name] for name in backward["of"]]
+        seeds = backward.get("with", "ones")
+        with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [inputs[name] for name in seeds]
+        torch.autograd.backward(of, with_)
+
+
+def import_modules(modules: object) -> None:
+    """Imports what a path asks for. Raises `Unsupported` where that fails."""
+    for name in modules or []:
+        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+            raise Malformed(f"path.import: {name!r:.80} is not a module")
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            raise Unsupported(f"cannot import {name}: {type(error).__name__}: {error}") from None
+
+
+def apply_config(config: object) -> None:
+    """Sets configuration: full dotted name → value. Raises `Unsupported` for a name that this
+    torch does not have, before anything is set."""
+    patches = []
+    for name, value in (config or {}).items():
+        parts = name.split(".")
+        if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+            raise Malformed(f"path.config: {name!r:.80} is not a dotted name")
+        owner, at = None, 0
+        # The longest prefix that is a module; what is left are its attributes.
+        for at in range(len(parts) - 1, 0, -1):
+            with contextlib.suppress(ImportError):
+                owner = importlib.import_module(".".join(parts[:at]))
+                break
+        for part in parts[at:-1]:
+            owner = getattr(owner, part, None)
+        if owner is None or not hasattr(owner, parts[-1]):
+            raise Unsupported(f"torch {torch.__version__} has no {name}")
+        patches.append((owner, parts[-1], value))
+    for owner, attribute, value in patches:
+        try:
+            setattr(owner, attribute, value)
+        except Exception as error:
+            raise Unsupported(f"cannot set {attribute} to {value!r:.80}: {error}") from None
+
+
+def compiled(path: dict, function: Callable) -> Callable:
+    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend or
+    a mode that this torch lacks."""
+    backend = path["backend"]
+    if backend not in torch._dynamo.list_backends(exclude_tags=()):
+        raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
+    try:
+        return torch.compile(function, backend=backend, mode=path.get("mode"), dynamic=path.get("dynamic"),
+                             fullgraph=path.get("fullgraph", True))
+    except RuntimeError as error:
+        raise Unsupported(str(error)) from None
+
+
+def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict:
+    """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
+    is told the stages and remembers the `last`. Raises `Malformed`."""
+    outputs = Outputs(directory)
+    observation = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
+                   "proof": {}, "phases": {}}
+    try:
+        if request.get("mode", "plain") != "plain":
+            raise Unsupported(f"this worker has no mode {request['mode']!r:.40}")
+        observation.update(_observe(request, outputs, stage, observation))
+    except Unsupported as reason:
+        observation.update(outcome="unsupported", reason=str(reason))
+    return {**observation, "storages": outputs.storages, "stage": stage.last,
+            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], observation: dict) -> dict:
+    path = need(request, "path", "run")
+    phases = observation["phases"]
+    stage("prepare")
+    if path.get("backend") is not None or path.get("import"):
+        # Before the program is read: a path can bring operators, devices and backends.
+        import_modules(path.get("import"))
+    apply_config(path.get("config") if path.get("backend") is None else None)
+    program = Program(request)
+    with open(f"{outputs.directory}/program.py", "w", encoding="utf-8") as file:
+        file.write(program.source.text)
+    function, scope = compile_text(program.source.text, {})
+    executor = Executor(program, outputs, stage)
+
+    stage("eager")
+    start = time.perf_counter()
+    reference = executor.observe(function, scope)
+    phases["eager"] = time.perf_counter() - start
+    if path.get("backend") is None:
+        return reference
+    observation["reference"] = reference
+    gc.collect()
+
+    if not any(name.endswith("inductor.config.fallback_random") for name in path.get("config") or {}):
+        apply_config({"torch._inductor.config.fallback_random": True})
+    if "torch.autograd.grad(" in program.source.text:
+        compat.trace_gradients()
+    apply_config(path.get("config"))
+    watch = Watch()
+    callable_ = compiled(path, function)
+    compat.on_stages(stage)
+    stage("trace")
+    start = time.perf_counter()
+    result = executor.observe(callable_, scope, reference)
+    total = time.perf_counter() - start
+    phases.update(compile_phases())
+    phases["run"] = max(0.0, total - sum(phases[name] for name in ("trace", "lower", "compile")))
+    return {**result, "proof": watch.proof()}

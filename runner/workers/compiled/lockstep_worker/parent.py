@@ -1,0 +1,227 @@
+"""The parent: warms up once, forks a child for each instance, reaps it, and answers the runner."""
+
+import json
+import os
+import selectors
+import signal
+import time
+import traceback
+
+from . import environment
+from .wire import Lines, Wire, shorten
+
+PROTOCOL = 1
+#: How many children may run at once; the runner decides how many do.
+CONCURRENT = 64
+
+
+class Parent:
+    """Serves the protocol on a file descriptor of requests and a wire of answers."""
+
+    def __init__(self, requests: int, wire: Wire) -> None:
+        self.lines, self.wire = Lines(requests), wire
+        self.children: dict[int, object] = {}  # pid → run
+        self.outs: dict[int, str] = {}  # pid → directory of its observation
+        self.hello: dict | None = None
+        self.stopping = False
+        self.cache: str | None = None
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def serve(self) -> int:
+        """Answers until `stop` has been said and nothing runs, or input ends; the exit status."""
+        woken, wakes = os.pipe()
+        os.set_blocking(woken, False)
+        os.set_blocking(wakes, False)
+        # On a terminal Ctrl-C reaches every process; what it means is the runner's decision.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._terminate)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.lines.fd, selectors.EVENT_READ)
+                selector.register(woken, selectors.EVENT_READ)
+                self._loop(selector, woken)
+            return 0
+        except BrokenPipeError:
+            return 0
+        except _Stop as stop:
+            return stop.status
+        finally:
+            self._leave()
+
+    def _loop(self, selector: selectors.BaseSelector, woken: int) -> None:
+        while not (self.stopping and not self.children):
+            for key, _ in selector.select():
+                if key.fd == woken:
+                    try:
+                        os.read(woken, 4096)
+                    except BlockingIOError:
+                        pass
+                else:
+                    for line in self.lines.read():
+                        self._answer(line)
+            self._reap()
+            if self.lines.ended:
+                return
+
+    def _terminate(self, *_: object) -> None:
+        self._leave()
+        os._exit(128 + signal.SIGTERM)
+
+    def _leave(self) -> None:
+        self._kill_all()
+        if self.cache is not None and self.hello is not None:
+            environment.remove_cache(self.cache, self.hello.get("cache"))
+
+    # Messages -----------------------------------------------------------------------------------
+
+    def _answer(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+            kind = message["type"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            self.wire.say({"type": "error", "error": shorten(f"not a message: {error}")})
+            return
+        if kind == "hello":
+            self._hello(message)
+        elif kind == "run":
+            self._run(message)
+        elif kind == "stop":
+            self.stopping = True
+        else:
+            self.wire.say({"type": "error", "error": shorten(f"no such message: {kind}")})
+
+    def _hello(self, message: dict) -> None:
+        start = time.perf_counter()
+        try:
+            answer = self._warm(message)
+        except Exception as error:
+            traceback.print_exc()
+            text = shorten(f"{type(error).__name__}: {error}".splitlines()[0])
+            self.wire.say({"type": "hello", "protocol": PROTOCOL, "error": text})
+            raise _Stop(1) from None
+        self.hello = message
+        self.wire.say({**answer, "seconds": round(time.perf_counter() - start, 3)})
+
+    def _warm(self, message: dict) -> dict:
+        if message.get("protocol") != PROTOCOL:
+            raise ValueError(f"this worker speaks protocol {PROTOCOL}, not {message.get('protocol')}")
+        environment.before_torch()
+        try:
+            import torch
+        except ImportError as error:
+            raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
+        from . import warmup
+
+        torch.set_num_threads(1)
+        libraries = [str(path) for path in message.get("libraries") or []]
+        for path in libraries:
+            torch.ops.load_library(path)
+        compiler = environment.compiler_version()
+        self.cache = environment.place_caches(message.get("cache"), str(message.get("scratch") or "/tmp"), compiler)
+        devices = environment.devices()
+        warmup.warm(self.cache)
+        warmup.check_single_threaded()
+        return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
+                "environment": environment.describe(int(message.get("threads") or 1), libraries, compiler),
+                "devices": devices, "dtypes": environment.dtypes(), "modes": ["plain"]}
+
+    def _run(self, message: dict) -> None:
+        run, out = message.get("run"), message.get("out")
+        problem = ("hello comes first" if self.hello is None
+                   else "run.out is not a directory" if not isinstance(out, str) or not os.path.isdir(out)
+                   else "run.run is missing" if run is None else None)
+        if problem:
+            self.wire.say({"type": "ended", "run": run, "exit": 64, "error": problem})
+            return
+        from . import child, warmup
+
+        warmup.check_single_threaded()
+        parent = os.getpid()
+        go, started = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(go, started)
+            child.main(message, self.wire, int(self.hello.get("threads") or 1), self.hello.get("limits") or {}, parent)
+        os.close(go)
+        self._group(pid)
+        self.children[pid], self.outs[pid] = run, out
+        # The child waits, so that its first stage cannot overtake this line.
+        self.wire.say({"type": "started", "run": run, "pid": pid})
+        os.write(started, b"!")
+        os.close(started)
+
+    def _become_child(self, go: int, started: int) -> None:
+        signal.set_wakeup_fd(-1)
+        for name in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(name, signal.SIG_DFL)
+        os.setpgid(0, 0)
+        os.close(started)
+        if os.read(go, 1) != b"!":
+            os._exit(1)  # the parent died
+        os.close(go)
+
+    @staticmethod
+    def _group(pid: int) -> None:
+        """Gives a child a process group; it does the same itself, since either may be first."""
+        try:
+            os.setpgid(pid, pid)
+        except (PermissionError, ProcessLookupError):
+            pass
+
+    # Children -----------------------------------------------------------------------------------
+
+    def _reap(self) -> None:
+        for pid in list(self.children):
+            # Only looked at, so that the number cannot be given to another process before the
+            # rest of the group (a compiler that the child had started) is killed.
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
+                continue
+            self._kill(pid)
+            _, status = os.waitpid(pid, 0)
+            run, out = self.children.pop(pid), self.outs.pop(pid)
+            answer: dict = {"type": "ended", "run": run}
+            if os.WIFSIGNALED(status):
+                answer["signal"] = os.WTERMSIG(status)
+            else:
+                answer["exit"] = os.WEXITSTATUS(status)
+                if answer["exit"]:
+                    answer["error"] = shorten(_fault(out))
+            self.wire.say(answer)
+
+    @staticmethod
+    def _kill(pid: int) -> None:
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def _kill_all(self) -> None:
+        for pid in self.children:
+            self._kill(pid)
+        for pid in self.children:
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:
+                pass
+        self.children.clear()
+
+
+class _Stop(Exception):
+    """Ends the loop with an exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def _fault(directory: str) -> str:
+    """What a child left about its fault, or a word that it left nothing."""
+    try:
+        with open(os.path.join(directory, "fault"), encoding="utf-8", errors="replace") as file:
+            return file.read(4096)
+    except OSError:
+        return "the child left no reason"

@@ -1,0 +1,71 @@
+"""Proof of compilation: what Dynamo and Inductor say they did, read from their own counters."""
+
+import re
+
+from . import compat
+
+_EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
+_ATEN = re.compile(r"\btorch\.ops\.((?:aten|prims|prim|mkldnn|onednn|quantized|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
+_LIMIT = "Dynamo recompile limit exceeded"
+
+
+class Watch:
+    """Watches one execution: make it before compiling, ask `proof` and `phases` afterwards."""
+
+    def __init__(self) -> None:
+        self.code: list[str] = []
+        compat.reset_counters()
+        compat.on_source(self.code.append)
+
+    def proof(self) -> dict:
+        """The `proof` of an observation; only `graphs` is promised."""
+        from torch._dynamo.utils import counters
+
+        frames = counters["frames"]
+        recompiles = [str(reason) for record in compat.compilation_metrics()
+                      if (reason := getattr(record, "recompile_reason", None))]
+        return {
+            "graphs": int(counters["stats"]["unique_graphs"]),
+            "operators": int(counters["stats"]["calls_captured"]),
+            "kernels": compat.kernel_count(),
+            "fallbacks": fallbacks(self.code),
+            "breaks": [_first_line(text) for text in counters["graph_break"]],
+            "recompiles": len(recompiles),
+            "recompile_reasons": [reason[:500] for reason in recompiles],
+            "recompile_limit": any(str(key).startswith(_LIMIT) for key in counters["unimplemented"]),
+            "frames_skipped": int(frames["total"] - frames["ok"]),
+            "cache_hits": int(counters["inductor"]["fxgraph_cache_hit"]),
+            "cache_misses": int(counters["inductor"]["fxgraph_cache_miss"]),
+        }
+
+
+def _first_line(text: object) -> str:
+    lines = str(text).strip().splitlines()
+    return lines[0][:300] if lines else ""
+
+
+def fallbacks(code: list[str]) -> list[str]:
+    """What generated code calls instead of a kernel of its own, sorted, without comments."""
+    found = set()
+    for text in code:
+        for line in text.splitlines():
+            line = line.split("#", 1)[0]
+            if "=" in line and line.lstrip().startswith(("aten =", "extern_kernels =", "inductor_ops =")):
+                continue
+            found.update(f"extern_kernels.{name}" for name in _EXTERN.findall(line))
+            found.update(_ATEN.findall(line))
+    return sorted(found)
+
+
+def compile_phases() -> dict[str, float]:
+    """Seconds of all compilations since the reset: `trace` (Dynamo), `lower` (the backend without
+    Inductor: AOT autograd) and `compile` (Inductor and the C++ or Triton compiler)."""
+    total = lowered = compiled = 0
+    for record in compat.compilation_metrics():
+        # The records of a backward have no Dynamo time of their own.
+        inductor = getattr(record, "inductor_cumulative_compile_time_us", None) or 0
+        aot = max(getattr(record, "aot_autograd_cumulative_compile_time_us", None) or 0, inductor)
+        total += max(getattr(record, "dynamo_cumulative_compile_time_us", None) or 0, aot)
+        lowered += aot
+        compiled += inductor
+    return {"trace": (total - lowered) / 1e6, "lower": (lowered - compiled) / 1e6, "compile": compiled / 1e6}

@@ -1,0 +1,313 @@
+"""Turns a program of the protocol into the Python text of a function.
+
+The same text is executed eagerly, compiled, and handed to people as the reproducer, so it reads as
+a person would write it. Nothing of a program reaches the text unchecked: names and enumerations
+are looked up, strings and numbers are written by `repr`.
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Callable
+
+from . import contexts, names
+from .problems import Malformed, Unsupported, need
+from .spelling import Argument, resolve, spell
+
+_DEPTH = 16  # of nested `with` and lists; Python itself stops at 20 blocks
+_HEX = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?(p[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+
+#: Scalar arithmetic: operator → (fewest, most operands, how it is written).
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**",
+           "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "and", "or": "or"}
+_UNARY = {"neg": "-{}", "not": "not {}", "abs": "abs({})", "sqrt": "math.sqrt({})", "floor": "math.floor({})",
+          "ceil": "math.ceil({})", "int": "int({})", "float": "float({})", "bool": "bool({})"}
+
+
+@dataclass
+class Source:
+    """A program as Python. `text` defines `program(inputs…)`, which returns a tuple of `outputs`.
+    `captured` maps global names of the text to views: literal tensors that have no exact short
+    text; whoever executes the text gives each a fresh tensor before every call."""
+
+    text: str
+    inputs: list[str]
+    outputs: list[str]
+    captured: dict[str, dict] = field(default_factory=dict)
+
+
+def float_text(value: object) -> str:
+    """A float of the protocol as text that Python reads back to the same bits (`nan` without its
+    payload). Raises `Malformed`."""
+    if value in ("inf", "+inf", "-inf", "nan"):
+        return {"inf": "math.inf", "+inf": "math.inf", "-inf": "-math.inf", "nan": "math.nan"}[value]
+    if isinstance(value, str) and _HEX.fullmatch(value):
+        try:
+            number = float.fromhex(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return repr(number)
+    raise Malformed(f"{value!r:.80} is not a hexadecimal float, inf, -inf or nan")
+
+
+class _Writer:
+    """Writes one program. `kinds` knows of each name whether it is a tensor or a number."""
+
+    def __init__(self, program: dict, literal: Callable[[dict], str | None]) -> None:
+        inputs = need(program, "inputs", "program")
+        outputs = need(program, "outputs", "program")
+        steps = need(program, "steps", "program")
+        if not all(isinstance(part, list) for part in (inputs, outputs, steps)):
+            raise Malformed("program: inputs, outputs and steps are lists")
+        self.program, self.literal = program, literal
+        self.kinds: dict[str, str] = {}
+        self.helpers: list[str] = []
+        self.captured: dict[str, dict] = {}
+        self.lines: list[str] = []
+        used = {names.checked(name, "program.inputs") for name in inputs}
+        if len(used) != len(inputs):
+            raise Malformed("program.inputs: a name appears twice")
+        self._collect(steps, used, 0)
+        self.name = names.NameMap(used)
+
+    def _collect(self, steps: list, used: set[str], depth: int) -> None:
+        """Every name of the program, so that renaming one cannot meet another."""
+        if depth > _DEPTH:
+            raise Malformed(f"program: more than {_DEPTH} nested contexts")
+        for i, step in enumerate(steps):
+            if not isinstance(step, dict):
+                raise Malformed(f"program.steps[{i}]: an object is expected")
+            if "with" in step:
+                inner = need(step, "steps", f"program.steps[{i}]")
+                if not isinstance(inner, list):
+                    raise Malformed(f"program.steps[{i}].steps: a list is expected")
+                self._collect(inner, used, depth + 1)
+            let = step.get("let") or []
+            if not isinstance(let, list):
+                raise Malformed(f"program.steps[{i}].let: a list is expected")
+            used.update(names.checked(name, f"program.steps[{i}].let") for name in let if name is not None)
+
+    # Values -------------------------------------------------------------------------------------
+
+    def ref(self, name: object) -> Argument:
+        """A defined name. Raises `Malformed`."""
+        if not isinstance(name, str) or name not in self.kinds:
+            raise Malformed(f"{name!r:.80} is not defined at this point")
+        return Argument(self.name(name), self.kinds[name])
+
+    def value(self, value: object, depth: int = 0) -> Argument:
+        """A value as text. Raises `Malformed` or `Unsupported`."""
+        if depth > _DEPTH:
+            raise Malformed("a value is nested too deeply")
+        if value is None or isinstance(value, bool):
+            return Argument(repr(value), "other" if value is None else "number")
+        if isinstance(value, int):
+            return Argument(repr(int(value)), "number")
+        if isinstance(value, list):
+            return Argument("[" + ", ".join(self.value(item, depth + 1).text for item in value) + "]", "other")
+        if not isinstance(value, dict) or len(value) != 1:
+            raise Malformed(f"{value!r:.80} is not a value")
+        ((key, inner),) = value.items()
+        if key == "ref":
+            return self.ref(inner)
+        if key == "float":
+            return Argument(float_text(inner), "number")
+        if key == "complex":
+            if not isinstance(inner, list) or len(inner) != 2:
+                raise Malformed(f"{inner!r:.80} is not a complex number")
+            return Argument(f"complex({float_text(inner[0])}, {float_text(inner[1])})", "number")
+        if key == "str":
+            if type(inner) is not str:
+                raise Malformed(f"{inner!r:.80} is not a string")
+            return Argument(repr(inner), "other")
+        if key == "dtype":
+            return Argument(names.dtype_text(inner), "other")
+        if key == "device":
+            return Argument(f"torch.device({names.device(inner)!r})", "other")
+        if key == "layout":
+            return Argument(names.layout_text(inner), "other")
+        if key == "memory_format":
+            return Argument(names.memory_format_text(inner), "other")
+        raise Malformed(f"{value!r:.80} is not a value")
+
+    def arguments(self, step: dict) -> tuple[list[Argument], dict[str, Argument]]:
+        args, kwargs = step.get("args", []), step.get("kwargs", {})
+        if not isinstance(args, list) or not isinstance(kwargs, dict):
+            raise Malformed("args is a list and kwargs an object")
+        for key in kwargs:
+            if names.checked(key, "kwargs") in names.keyword.kwlist:
+                raise Malformed(f"kwargs: {key!r} cannot name an argument in Python")
+        return [self.value(a) for a in args], {k: self.value(v) for k, v in kwargs.items()}
+
+    def index(self, items: object) -> str:
+        """The text between the brackets of a subscript. Raises `Malformed`."""
+        if not isinstance(items, list):
+            raise Malformed("index: a list is expected")
+        texts = [self._index_item(item) for item in items]
+        return ", ".join(texts) if texts else "()"
+
+    def _index_item(self, item: object) -> str:
+        if isinstance(item, dict) and item.get("ellipsis") is True:
+            return "..."
+        if isinstance(item, dict) and item.get("newaxis") is True:
+            return "None"
+        if isinstance(item, dict) and "slice" in item:
+            parts = item["slice"]
+            if not isinstance(parts, list) or len(parts) != 3:
+                raise Malformed(f"{item!r:.80}: a slice has start, stop and step")
+            start, stop, step = ("" if part is None else self.value(part).text for part in parts)
+            return f"{start}:{stop}" + (f":{step}" if step else "")
+        if item is None or isinstance(item, list) and not all(type(i) is int for i in item):
+            raise Malformed(f"{item!r:.80} is not an index")
+        return self.value(item).text
+
+    def _operand(self, value: object) -> str:
+        """A value that can stand beside an operator: negative numbers get parentheses there."""
+        text = self.value(value).text
+        return f"({text})" if text.startswith("-") else text
+
+    # Steps --------------------------------------------------------------------------------------
+
+    def steps(self, steps: list, indent: int) -> None:
+        """Writes steps at an indentation of so many levels. Raises `Malformed` or `Unsupported`."""
+        before = len(self.lines)
+        for step in steps:
+            if "with" in step:
+                self._with(step, indent)
+                continue
+            # What an operator is given is written before its results are named: `x = x.add(1)`.
+            line, kinds = self._expression(step)
+            let = step.get("let") or []
+            self.lines.append("    " * indent + self._target(let, kinds) + line)
+        if len(self.lines) == before:
+            self.lines.append("    " * indent + "pass")
+
+    def _with(self, step: dict, indent: int) -> None:
+        managers = []
+        for text, helper in contexts.lines(step["with"]):
+            managers.append(text)
+            if helper and helper not in self.helpers:
+                self.helpers.append(helper)
+        if managers:
+            self.lines.append("    " * indent + f"with {', '.join(managers)}:")
+        self.steps(step["steps"], indent + bool(managers))
+
+    def _target(self, let: list, kinds: list[str] | None) -> str:
+        """`a, _ = ` for the names of a step; `kinds` of its results, None where the step has none."""
+        if not let:
+            return ""
+        if kinds is None:
+            raise Malformed("a step without a result cannot name one")
+        if len(let) == 1:
+            if let[0] is None:
+                return ""
+            self.kinds[let[0]] = kinds[0] if len(kinds) == 1 else "other"
+            return f"{self.name(let[0])} = "
+        for i, name in enumerate(let):
+            if name is not None:
+                kind = kinds[i] if i < len(kinds) else kinds[-1]
+                self.kinds[name] = "tensor" if kind == "other" else kind
+        return ", ".join("_" if name is None else self.name(name) for name in let) + " = "
+
+    def _expression(self, step: dict) -> tuple[str, list[str] | None]:
+        """What a step computes, and the kinds of its results (None: a statement)."""
+        if "op" in step:
+            op = resolve(step["op"])
+            kinds = []
+            for result in op._schema.returns:
+                text = str(result.type)
+                kinds.append("tensor" if text in ("Tensor", "Optional[Tensor]")
+                             else "other" if text.startswith("List") else "number")
+            args, kwargs = self.arguments(step)
+            return spell(op, args, kwargs), kinds or ["other"]
+        if "call" in step:
+            names.public_function(step["call"])
+            args, kwargs = self.arguments(step)
+            texts = [a.text for a in args] + [f"{k}={v.text}" for k, v in kwargs.items()]
+            return f"{step['call']}({', '.join(texts)})", ["unknown"]
+        if "tensor" in step:
+            text = self.literal(step["tensor"])
+            if text is None:
+                text = self.name.fresh("literal")
+                self.captured[text] = step["tensor"]
+            return text, ["tensor"]
+        if "get" in step:
+            return f"{self._subject(step['get'])}[{self.index(need(step, 'index', 'get'))}]", ["tensor"]
+        if "set" in step:
+            to = self.value(need(step, "to", "set")).text
+            return f"{self._subject(step['set'])}[{self.index(need(step, 'index', 'set'))}] = {to}", None
+        if "scalar" in step:
+            return self._scalar(step["scalar"]), ["number"]
+        if "grad" in step:
+            return self._grad(step["grad"])
+        raise Malformed(f"a step with the keys {sorted(step)!r:.200} is of no known kind")
+
+    def _subject(self, value: object) -> str:
+        if not isinstance(value, dict) or "ref" not in value:
+            raise Malformed("only the result of a step or an input can be indexed")
+        return self.value(value).text
+
+    def _scalar(self, expression: object) -> str:
+        if not isinstance(expression, list) or not expression or not isinstance(expression[0], str):
+            raise Malformed("scalar: a list of an operator and its operands is expected")
+        word, operands = expression[0], [self._operand(value) for value in expression[1:]]
+        if word in _BINARY and len(operands) == 2:
+            return f"{operands[0]} {_BINARY[word]} {operands[1]}"
+        if word in _UNARY and len(operands) == 1:
+            return _UNARY[word].format(operands[0])
+        if word in ("min", "max") and len(operands) >= 2:
+            return f"{word}({', '.join(operands)})"
+        raise Malformed(f"scalar: {word!r:.80} with {len(operands)} operands is of no known kind")
+
+    def _grad(self, grad: object) -> tuple[str, list[str]]:
+        def group(key: str) -> list[str]:
+            values = need(grad, key, "grad")
+            if not isinstance(values, list) or not values:
+                raise Malformed(f"grad.{key}: a list is expected")
+            return [self.value(value).text for value in values]
+
+        of, wrt = group("of"), group("wrt")
+        seeds = group("with") if grad.get("with") is not None else [f"torch.ones_like({name})" for name in of]
+        if len(seeds) != len(of):
+            raise Malformed("grad.with: one for each of grad.of is expected")
+        extra = ", create_graph=True" if grad.get("create_graph") else ""
+        text = (f"torch.autograd.grad([{', '.join(of)}], [{', '.join(wrt)}], "
+                f"grad_outputs=[{', '.join(seeds)}]{extra}, allow_unused=True)")
+        # One result for each of `wrt`; a single one is taken out of its tuple.
+        return (text + "[0]", ["tensor"]) if len(wrt) == 1 else (text, ["tensor"] * len(wrt))
+
+    # The whole ----------------------------------------------------------------------------------
+
+    def write(self, kinds: dict[str, str]) -> Source:
+        """The text. Raises `Malformed` or `Unsupported`."""
+        inputs = [self.name(name) for name in self.program["inputs"]]
+        self.kinds = {name: kinds.get(name, "unknown") for name in self.program["inputs"]}
+        self.steps(self.program["steps"], 1)
+        outputs = [self.ref(name).text for name in self.program["outputs"]]
+        if self.lines == ["    pass"]:
+            self.lines = []
+        self.lines.append(f"    return ({', '.join(outputs)}{',' if len(outputs) == 1 else ''})")
+        text = f"def program({', '.join(inputs)}):\n" + "\n".join(self.lines) + "\n"
+        helpers = "".join(contexts.HELPERS[key] + "\n\n" for key in self.helpers)
+        imports = ("import math\n" if "math." in text else "") + "import torch\n\n\n"
+        return Source(imports + helpers + text, inputs, list(self.program["outputs"]), self.captured)
+
+
+def generate(program: dict, literal: Callable[[dict], str | None], kinds: dict[str, str]) -> Source:
+    """The source of `program`. `literal` gives the text of a literal tensor, or None where it has
+    none that is short and exact; `kinds` tells of each input whether it is a `tensor` or a
+    `number`. Raises `Malformed` or `Unsupported`."""
+    return _Writer(program, literal).write(kinds)
+
+
+def compile_text(text: str, captured: dict) -> tuple[Callable, dict]:
+    """Executes generated source; its `program` and its globals, which hold `captured`. The file
+    name must not begin like a frozen module or be `<string>`, which Dynamo skips."""
+    import linecache
+
+    filename = "<lockstep-program>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    scope = {"__name__": "lockstep_program", **captured}
+    exec(compile(text, filename, "exec"), scope)
+    return scope["program"], scope

@@ -1,0 +1,258 @@
+"""Views of the protocol to tensors, and tensors to views: storages are bytes in files.
+
+No tensor operator computes here: what is read back is what lies in memory, with strides, offset,
+overlap, aliasing and the lazy conj and neg bits.
+"""
+
+import ctypes
+import math
+import os
+from typing import Any, Iterable
+
+import torch
+
+from . import compat, names
+from .problems import Malformed, Unsupported, need
+
+#: Literal tensors of at most this many elements are written into the source.
+_SHORT = 64
+
+
+def _whole(value: object, where: str) -> int:
+    if type(value) is not int:
+        raise Malformed(f"{where}: a whole number is expected, found {value!r:.80}")
+    return value
+
+
+def _whole_list(value: object, where: str) -> list[int]:
+    if not isinstance(value, list):
+        raise Malformed(f"{where}: a list of whole numbers is expected")
+    return [_whole(item, where) for item in value]
+
+
+def is_view(value: object) -> bool:
+    """Whether a value of `calls[].inputs` is a view on a storage; else it is a scalar value."""
+    return isinstance(value, dict) and "storage" in value
+
+
+def scalar(value: object) -> Any:
+    """A scalar value of the protocol as a Python value. Raises `Malformed`."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        ((key, inner),) = value.items()
+        if key == "float":
+            return _number(inner)
+        if key == "complex" and isinstance(inner, list) and len(inner) == 2:
+            return complex(_number(inner[0]), _number(inner[1]))
+        if key == "str" and type(inner) is str:
+            return inner
+        if key == "dtype":
+            return names.dtype(inner)
+    if isinstance(value, list):
+        return [scalar(item) for item in value]
+    raise Malformed(f"{value!r:.80} is not a value that an input can have")
+
+
+def _number(text: object) -> float:
+    from .source import float_text
+
+    written = float_text(text)
+    return float(written.replace("math.", "")) if "math." in written else float(written)
+
+
+class Inputs:
+    """The storages of a request. Each `fresh()` makes new copies; views made from the same copies
+    share memory."""
+
+    def __init__(self, storages: object, device: str) -> None:
+        if not isinstance(storages, list):
+            raise Malformed("storages: a list is expected")
+        self.device = names.device(device)
+        self.files = []
+        for i, storage in enumerate(storages):
+            size = _whole(need(storage, "bytes", f"storages[{i}]"), f"storages[{i}].bytes")
+            self.files.append((need(storage, "file", f"storages[{i}]"), size))
+
+    def fresh(self) -> "Copies":
+        """New copies of the storages, made when a view first needs them."""
+        return Copies(self)
+
+    def read(self, index: int) -> torch.UntypedStorage:
+        """A new CPU storage with the bytes of storage `index`. Raises `Malformed`."""
+        if not 0 <= index < len(self.files):
+            raise Malformed(f"there is no storage {index}")
+        path, size = self.files[index]
+        storage = torch.UntypedStorage(size)
+        if size == 0:
+            return storage
+        buffer = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
+        try:
+            with open(path, "rb", buffering=0) as file:
+                done = 0
+                while done < size:
+                    got = file.readinto(buffer[done:])
+                    if not got:
+                        raise Malformed(f"storage {index}: the file holds {done} of {size} bytes")
+                    done += got
+        except OSError as error:
+            raise Malformed(f"storage {index}: {error.strerror}") from None
+        return storage
+
+
+class Copies:
+    """One set of copies of a request's storages."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._storages: dict[tuple[int, str], torch.UntypedStorage] = {}
+
+    def _storage(self, index: int, device: str) -> torch.UntypedStorage:
+        key = (index, device)
+        if key not in self._storages:
+            storage = self._inputs.read(index)
+            if device != "cpu":
+                # Through a byte tensor, since that move exists for every backend.
+                flat = torch.empty(0, dtype=torch.uint8).set_(storage)
+                storage = flat.to(device).untyped_storage()
+            self._storages[key] = storage
+        return self._storages[key]
+
+    def tensor(self, view: dict, where: str) -> torch.Tensor:
+        """The tensor of a view. Raises `Malformed`, and `Unsupported` where this torch cannot
+        build it."""
+        dtype = names.dtype(need(view, "dtype", where))
+        shape = _whole_list(need(view, "shape", where), f"{where}.shape")
+        strides = _whole_list(need(view, "strides", where), f"{where}.strides")
+        offset = _whole(view.get("offset", 0), f"{where}.offset")
+        if view.get("layout", "strided") != "strided":
+            raise Unsupported(f"{where}: layout {view['layout']!r:.40}")
+        device = names.device(view.get("device") or self._inputs.device)
+        storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
+        try:
+            tensor = torch.empty(0, dtype=dtype, device=device).set_(storage, offset, shape, strides)
+            compat.set_conj_neg(tensor, bool(view.get("conj")), bool(view.get("neg")))
+            # Last: the bits above must not become part of an autograd graph.
+            return tensor.requires_grad_() if view.get("requires_grad") else tensor
+        except Exception as error:
+            raise Unsupported(f"{where}: {type(error).__name__}: {error}") from None
+
+    def value(self, value: object, where: str) -> Any:
+        """An input: the tensor of a view, or a Python value. Raises as `tensor`."""
+        return self.tensor(value, where) if is_view(value) else scalar(value)
+
+
+def literal_text(view: object, inputs: Inputs) -> str | None:
+    """A literal tensor as `torch.tensor([...], dtype=...)` where that is short and gives the same
+    bits in a contiguous tensor, else None. Raises `Malformed` or `Unsupported`."""
+    if not is_view(view):
+        raise Malformed("tensor: a view is expected")
+    shape = _whole_list(need(view, "shape", "tensor"), "tensor.shape")
+    count = math.prod(shape)
+    if count > _SHORT or len(shape) > 4 or 0 in shape:
+        return None
+    if view.get("requires_grad") or view.get("conj") or view.get("neg"):
+        return None
+    dtype = names.dtype(need(view, "dtype", "tensor"))
+    simple = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+              torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    if dtype not in simple:
+        return None
+    tensor = Inputs.fresh(inputs).tensor({**view, "device": "cpu"}, "tensor")
+    whole = tensor.untyped_storage().nbytes() == count * tensor.element_size()
+    if not whole or not tensor.is_contiguous() or dtype.is_floating_point and tensor.isnan().any():
+        return None
+    device = names.device(view.get("device") or inputs.device)
+    where = "" if device == "cpu" else f", device={device!r}"
+    return f"torch.tensor({_list_text(tensor.tolist())}, dtype={names.dtype_text(view['dtype'])}{where})"
+
+
+def _list_text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_list_text(item) for item in value) + "]"
+    if isinstance(value, float) and math.isinf(value):
+        return "math.inf" if value > 0 else "-math.inf"
+    return repr(value)
+
+
+class Outputs:
+    """Writes storages into the observation's directory and describes tensors as views on them."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.storages: list[dict] = []
+
+    def call(self, results: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]],
+             grads: Iterable[tuple[str, Any]]) -> dict:
+        """What one call left behind: outputs, inputs and gradients, by name. Storages are shared
+        within the call. Raises `Unsupported` for a value that is no strided tensor or scalar."""
+        seen: dict[int, int] = {}
+        inputs = list(inputs)
+        of = {id(value): name for name, value in inputs if isinstance(value, torch.Tensor)}
+
+        def describe(name: str, value: Any) -> Any:
+            if not isinstance(value, torch.Tensor):
+                return self._scalar(name, value, describe)
+            view = self._view(name, value, seen)
+            return {**view, "is": of[id(value)]} if id(value) in of else view
+
+        # The values stay referenced until all are written, so no address is used twice.
+        return {"outputs": {name: describe(name, value) for name, value in results},
+                "inputs": {name: {k: v for k, v in described.items() if k != "is"}
+                           if isinstance(described, dict) else described
+                           for name, described in ((n, describe(n, v)) for n, v in inputs)},
+                "grads": {name: describe(name, value) for name, value in grads}}
+
+    def _scalar(self, name: str, value: Any, describe: Any) -> Any:
+        if isinstance(value, torch.dtype):
+            return {"dtype": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.device):
+            return {"device": str(value)}
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, (int, torch.SymInt)):
+            return int(value)
+        if isinstance(value, (float, torch.SymFloat)):
+            return {"float": _hex(float(value))}
+        if isinstance(value, torch.SymBool):
+            return bool(value)
+        if isinstance(value, complex):
+            return {"complex": [_hex(value.real), _hex(value.imag)]}
+        if isinstance(value, str):
+            return {"str": value}
+        if isinstance(value, (list, tuple)):
+            return [describe(name, item) for item in value]
+        raise Unsupported(f"{name} is a {type(value).__name__}")
+
+    def _view(self, name: str, tensor: torch.Tensor, seen: dict[int, int]) -> dict:
+        if tensor.layout != torch.strided:
+            raise Unsupported(f"{name}: layout {str(tensor.layout).removeprefix('torch.')}")
+        if tensor.is_quantized:
+            raise Unsupported(f"{name}: a quantised tensor")
+        storage = tensor.untyped_storage()
+        if storage._cdata not in seen:
+            seen[storage._cdata] = self._write(name, tensor, storage)
+        return {"storage": seen[storage._cdata], "dtype": str(tensor.dtype).removeprefix("torch."),
+                "shape": list(tensor.shape), "strides": list(tensor.stride()),
+                "offset": tensor.storage_offset(), "device": str(tensor.device), "layout": "strided",
+                "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg()}
+
+    def _write(self, name: str, tensor: torch.Tensor, storage: torch.UntypedStorage) -> int:
+        size = storage.nbytes()
+        if tensor.device.type == "meta":
+            raise Unsupported(f"{name} is on the device meta and has no bytes")
+        if tensor.device.type != "cpu":
+            flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+            storage = flat.cpu().untyped_storage()
+        index = len(self.storages)
+        with open(os.path.join(self.directory, str(index)), "xb", buffering=0) as file:
+            if size:
+                left = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
+                while left:
+                    left = left[file.write(left):]
+        self.storages.append({"file": str(index), "bytes": size})
+        return index
+
+
+def _hex(value: float) -> str:
+    return value.hex() if math.isfinite(value) else str(value)

@@ -1,0 +1,229 @@
+"""The conversation: #185337 on several paths, crashes, time-outs, the end of input."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+import torch
+
+from conversation import Worker, pack, path, view
+
+X = {"ref": "x"}
+ROUND_TRIP = {
+    "inputs": ["x"], "outputs": ["y", "s"], "steps": [
+        {"let": ["h"], "op": "aten::to.dtype", "args": [X, {"dtype": "float16"}], "kwargs": {}},
+        {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}], "kwargs": {}},
+        {"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "y"}, [1]], "kwargs": {}}]}
+#: Compiles for long enough to be interrupted.
+LONG = {"inputs": ["x"], "outputs": ["x"], "steps": [
+    {"let": ["x"], "op": "aten::sin.default", "args": [X]}, {"let": ["x"], "op": "aten::cumsum.default", "args": [X, 0]}] * 400}
+
+
+def round_trip(worker, path_, repeat=2):
+    data = pack([i / 7 for i in range(20)], "f")
+    return worker.run(ROUND_TRIP, [{"x": view(0, [4, 5], [1, 4])}], [data], path_=path_, repeat=repeat)
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def group_is_gone(pid, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.killpg(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def until_stage(worker, run, stage):
+    pid = None
+    while True:
+        message = worker.hear()
+        assert message["run"] == run
+        if message["type"] == "started":
+            pid = message["pid"]
+        if message.get("stage") == stage:
+            return pid
+
+
+def test_hello(worker):
+    hello = worker.hello
+    assert hello["type"] == "hello" and hello["protocol"] == 1 and hello["modes"] == ["plain"]
+    assert hello["devices"][0] == "cpu" and "float8_e4m3fn" in hello["dtypes"]
+    assert hello["environment"]["torch"] == torch.__version__
+    assert all(isinstance(value, (str, int, float)) for value in hello["environment"].values())
+
+
+def test_185337_diverges_by_default(worker):
+    seen = round_trip(worker, path("inductor"))
+    assert seen["outcome"] == seen["reference"]["outcome"] == "returned" and seen["proof"]["graphs"] == 1
+    for run in range(2):
+        ours, eager = (seen.values(seen.output("y", run, reference=r)) for r in (False, True))
+        gaps = [abs(a - b) for a, b in zip(ours, eager)]
+        assert sum(gap > 0 for gap in gaps) == 17 and 7e-4 < max(gaps) < 9e-4
+    assert seen.output("y")["strides"] == [1, 4] and seen.output("s")["shape"] == [4]
+
+
+@pytest.mark.parametrize("name", ["inductor-emulate-casts", "aot_eager", "eager"])
+def test_185337_conforms(worker, name):
+    seen = round_trip(worker, path(name))
+    assert seen["proof"]["graphs"] == 1
+    for output in ("y", "s"):
+        assert seen.raw(seen.output(output)) == seen.raw(seen.output(output, reference=True))
+
+
+def test_185337_strict_needs_a_newer_torch(worker):
+    seen = round_trip(worker, path("inductor-strict"))
+    if hasattr(torch._inductor.config, "numerics"):
+        assert seen.raw(seen.output("y")) == seen.raw(seen.output("y", reference=True))
+    else:
+        assert seen["outcome"] == "unsupported"
+        assert seen["reason"] == f"torch {torch.__version__} has no torch._inductor.config.numerics"
+
+
+def test_eager_python_is_its_own_reference(worker):
+    seen = round_trip(worker, path("eager-python"))
+    assert seen["outcome"] == "returned" and seen["reference"] is None and len(seen["runs"]) == 2
+    assert "x.to(torch.float16)" in open(os.path.join(seen.out, "program.py")).read()
+
+
+def test_order_of_lines(worker):
+    run, _ = worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")])
+    messages = [worker.hear()]
+    while messages[-1]["type"] != "ended":
+        messages.append(worker.hear())
+    assert messages[0]["type"] == "started" and {m["run"] for m in messages} == {run}
+    stages = [m["stage"] for m in messages if m["type"] == "stage"]
+    assert [s for s in stages if s != "compile"] == ["prepare", "eager", "trace", "lower", "run", "write"]
+
+
+def test_several_at_once(worker):
+    runs = {worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")])[0] for _ in range(3)}
+    while runs:
+        message = worker.hear()
+        if message["type"] == "ended":
+            assert message["exit"] == 0
+            runs.remove(message["run"])
+
+
+def test_a_killed_child_ends_with_its_signal_and_leaves_nothing(worker):
+    run, out = worker.start(LONG, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
+    pid = until_stage(worker, run, "trace")
+    os.kill(pid, signal.SIGKILL)
+    assert worker.wait(run) == {"type": "ended", "run": run, "signal": 9}
+    assert group_is_gone(pid) and not os.path.exists(os.path.join(out, "observation.json"))
+    assert round_trip(worker, path("eager"))["outcome"] == "returned"
+
+
+def test_a_compiler_killed_midway_does_not_spoil_the_cache(worker, cache):
+    program = {"inputs": ["x"], "outputs": ["y"], "steps": [
+        {"let": ["y"], "op": "aten::mul.Tensor", "args": [X, {"float": time.time().hex()}]}]}
+    run, _ = worker.start(program, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
+    pid = until_stage(worker, run, "compile")
+    time.sleep(0.5)
+    os.killpg(pid, signal.SIGKILL)
+    worker.wait(run)
+    start = time.monotonic()
+    assert worker.run(program, [{"x": view(0, [4])}], [pack([1] * 4, "f")])["outcome"] == "returned"
+    assert time.monotonic() - start < 60  # it did not wait for a dead process's lock
+
+
+def test_requests_that_break_the_protocol(worker):
+    def error(program, calls, storages=(), **rest):
+        run, _ = worker.start(program, calls, storages, **rest)
+        ended = worker.wait(run)
+        assert ended["exit"] == 64
+        return ended["error"]
+
+    x = pack([1] * 4, "f")
+    assert "'x y' is not a name" in error({"inputs": ["x y"], "steps": [], "outputs": []}, [{"x y": 1}])
+    assert "'z' is not defined" in error({"inputs": ["x"], "steps": [], "outputs": ["z"]}, [{"x": 1}])
+    assert "the key 'steps' is missing" in error({"inputs": ["x"], "outputs": []}, [{"x": 1}])
+    assert "there is no storage 3" in error({"inputs": ["x"], "steps": [], "outputs": ["x"]}, [{"x": view(3, [1])}], [x])
+    assert "no such message" in (worker.say({"type": "dance"}), worker.hear())[1]["error"]
+    worker.process.stdin.write(b"not json\n")
+    worker.process.stdin.flush()
+    assert "not a message" in worker.hear()["error"]
+    worker.say({"type": "run", "run": 1000, "out": "/nowhere"})
+    assert worker.hear()["exit"] == 64
+
+
+def test_what_is_unsupported_says_why(worker):
+    def reason(steps, **rest):
+        seen = worker.run({"inputs": ["x"], "steps": steps, "outputs": ["x"]}, [{"x": view(0, [4])}],
+                          [pack([1] * 4, "f")], **rest)
+        assert seen["outcome"] == "unsupported"
+        return seen["reason"]
+
+    assert "has no operator aten::nope.default" in reason([{"let": ["y"], "op": "aten::nope.default", "args": [X]}])
+    assert "no backend 'nope'" in reason([], path_=path("inductor", backend="nope"))
+    assert "cannot import nope" in reason([], path_=path("inductor", **{"import": ["nope"]}))
+    assert "no mode 'fp64'" in reason([], mode="fp64")
+    assert "layout sparse_coo" in reason([{"let": ["x"], "op": "aten::_to_sparse.default", "args": [X]}], path_=path("eager-python"))
+
+
+def test_random_numbers_are_seeded_before_every_call(worker):
+    program = {"inputs": ["x"], "outputs": ["y"], "steps": [
+        {"let": ["y"], "op": "aten::rand_like.default", "args": [X]}]}
+    data, calls = pack([0] * 4, "f"), [{"x": view(0, [4])}] * 2
+
+    def values(name, seed):
+        seen = worker.run(program, calls, [data], path_=path(name), seed=seed)
+        return [seen.raw(seen.output("y", call=call)) for call in range(2)]
+
+    eager = values("eager-python", 3)
+    assert eager[0] == eager[1] and eager == values("inductor", 3) != values("inductor", 4)
+    native = values("inductor-native-random", 3)
+    assert native[0] == native[1] != eager[0]
+
+
+def test_limits_and_streams(worker, tmp_path):
+    small = Worker(tmp_path, hello=False)
+    small.say({"type": "run", "run": 5})
+    assert small.hear()["error"] == "hello comes first"
+    small.say({"type": "hello", "protocol": 2, "scratch": str(tmp_path), "threads": 1})
+    answer = small.hear()
+    assert answer["type"] == "hello" and "speaks protocol 1" in answer["error"] and small.process.wait(10) == 1
+
+
+def test_end_of_input_leaves_no_children(tmp_path, cache):
+    worker = Worker(tmp_path, cache=cache, threads=2, limits={"memory_bytes": 1 << 33, "file_bytes": 1 << 30})
+    seen = round_trip(worker, path("eager"))
+    assert seen["outcome"] == "returned"
+    big = {"inputs": [], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::zeros.default", "args": [[1 << 33]]}]}
+    seen = worker.run(big, [{}], path_=path("eager-python"))
+    assert seen["outcome"] == "raised" and "allocate" in seen["error"]["message"]
+    pids = []
+    for _ in range(2):
+        run, _ = worker.start(LONG, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
+        pids.append(until_stage(worker, run, "trace") if not pids else None)
+    while pids[1] is None:
+        message = worker.hear()
+        pids[1] = message["pid"] if message["type"] == "started" else None
+    worker.process.stdin.close()
+    assert worker.process.wait(20) == 0
+    assert all(group_is_gone(pid) and not alive(pid) for pid in pids)
+
+
+def test_path_files():
+    import conversation
+
+    names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
+    ours = [p for p in map(path, names) if p["worker"] == "compiled"]
+    keys = {"format", "name", "title", "promise", "default", "worker", "backend", "mode", "dynamic", "fullgraph",
+            "import", "config", "environment", "devices"}
+    assert len(ours) >= 10
+    for p in ours:
+        assert set(p) == keys and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
+    assert {p["name"] for p in ours if p["default"]} == {"inductor", "inductor-emulate-casts", "inductor-strict"}
+    json.dumps(ours)

@@ -1,0 +1,157 @@
+"""Tensors in and out: strides, overlap, aliases, conj and neg bits, mutation, gradients, calls."""
+
+import struct
+
+import pytest
+
+from conversation import pack, path, view
+
+X = {"ref": "x"}
+PATHS = ["eager-python", "aot_eager", "inductor"]
+
+
+def op(let, name, *args, **kwargs):
+    return {"let": let, "op": f"aten::{name}", "args": list(args), "kwargs": kwargs}
+
+
+def program(steps, outputs, inputs=("x",), **rest):
+    return {"inputs": list(inputs), "steps": steps, "outputs": outputs, **rest}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_overlapping_and_aliased_inputs(worker, name):
+    data = pack([1, 2, 3, 4, 5], "f")
+    calls = [{"x": view(0, [3, 2], [1, 1]), "a": view(0, [2], offset=3), "e": view(0, [2, 2], [0, 1], offset=1)}]
+    seen = worker.run(program([op(["y"], "add.Tensor", X, 1), op(["v"], "select.int", X, 1, 1)],
+                              ["y", "v", "x", "a"], ["x", "a", "e"]), calls, [data], path_=path(name))
+    call = seen["runs"][0]["calls"][0]
+    assert seen.values(call["outputs"]["y"]) == [2, 3, 3, 4, 4, 5]
+    v, x = call["outputs"]["v"], call["inputs"]["x"]
+    assert v["storage"] == x["storage"] == call["inputs"]["a"]["storage"] == call["inputs"]["e"]["storage"]
+    assert (v["offset"], v["shape"], v["strides"]) == (1, [3], [1])
+    assert call["outputs"]["x"]["is"] == "x" and call["outputs"]["a"]["is"] == "a" and "is" not in v
+    assert seen.raw(x) == data
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_conj_and_neg_bits(worker, name):
+    data = pack([1, 2, 3, 4], "f")
+    calls = [{"x": view(0, [2], dtype="complex64", conj=True), "n": view(1, [2], neg=True)}]
+    seen = worker.run(program([op(["p"], "mul.Tensor", X, 1),
+                               op(["m"], "add.Tensor", {"ref": "n"}, 1)],
+                              ["p", "m", "x", "n"], ["x", "n"]), calls, [data, pack([1, 2], "f")], path_=path(name))
+    call = seen["runs"][0]["calls"][0]
+    assert call["outputs"]["x"]["conj"] and call["outputs"]["n"]["neg"] and call["inputs"]["x"]["conj"]
+    p, m = call["outputs"]["p"], call["outputs"]["m"]
+    sign = -1 if not p["conj"] else 1
+    assert struct.unpack("<4f", seen.raw(p)) == (1, sign * 2, 3, sign * 4)
+    # Inductor 2.13.0 takes no notice of the neg bit of an input (pytorch #145093): a divergence to
+    # report, not a fault of this worker.
+    assert seen.values(m) in ([[0, -1], [2, 3]] if name == "inductor" else [[0, -1]])
+    if name != "eager-python":
+        assert seen.values(seen.output("m", reference=True)) == [0, -1]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_empty_and_scalar_values(worker, name):
+    calls = [{"x": view(0, [0, 3]), "n": 2, "f": {"float": "0x1.8p+0"}}]
+    steps = [op(["s"], "sum.default", X), op(["y"], "add.Tensor", {"ref": "s"}, {"ref": "f"}),
+             op(["k"], "sym_size.int", X, 1), {"let": ["q"], "scalar": ["mul", {"ref": "k"}, {"ref": "n"}]},
+             {"let": ["d"], "scalar": ["div", {"ref": "q"}, 4]}, op(["z"], "full.default", [{"ref": "q"}], {"ref": "n"})]
+    seen = worker.run(program(steps, ["x", "y", "q", "d", "z"], ["x", "n", "f"]), calls, [b""], path_=path(name))
+    outputs = seen["runs"][0]["calls"][0]["outputs"]
+    assert outputs["q"] == 6 and outputs["d"] == {"float": "0x1.8000000000000p+0"}
+    assert seen.values(outputs["y"]) == [1.5] and outputs["x"]["shape"] == [0, 3] and seen.raw(outputs["x"]) == b""
+    assert outputs["z"]["dtype"] == "int64" and seen["runs"][0]["calls"][0]["inputs"]["n"] == 2
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_mutated_inputs(worker, name):
+    steps = [op([], "add_.Tensor", X, 1), {"let": [], "set": X, "index": [{"slice": [None, 1, None]}], "to": {"float": "0x1p+3"}},
+             {"let": ["y"], "get": X, "index": [{"slice": [None, None, 2]}]}]
+    seen = worker.run(program(steps, ["y"]), [{"x": view(0, [3])}], [pack([1, 2, 3], "f")], path_=path(name), repeat=2)
+    observations = [seen.data] + ([seen["reference"]] if seen["reference"] else [])
+    for observation in observations:
+        for run in observation["runs"]:
+            call = run["calls"][0]
+            assert seen.values(call["inputs"]["x"]) == [8, 3, 4] and seen.values(call["outputs"]["y"]) == [8, 4]
+            assert call["outputs"]["y"]["storage"] == call["inputs"]["x"]["storage"]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_gradients_outside(worker, name):
+    seen = worker.run(program([op(["y"], "mul.Tensor", X, {"ref": "w"})], ["y"], ["x", "w", "g", "u"],
+                              backward={"of": ["y"], "with": ["g"]}),
+                      [{"x": view(0, [2], requires_grad=True), "w": view(1, [2]), "g": view(2, [2]),
+                        "u": view(1, [2], requires_grad=True)}],
+                      [pack(v, "f") for v in ([2, 3], [5, 7], [1, 10])], path_=path(name), repeat=2)
+    for run in seen["runs"]:
+        call = run["calls"][0]
+        assert seen.values(call["grads"]["x"]) == [5, 70] and call["grads"]["u"] is None
+        assert set(call["grads"]) == {"x", "u"} and call["outputs"]["y"]["requires_grad"]
+    ones = worker.run(program([op(["y"], "mul.Tensor", X, X)], ["y"], backward={"of": ["y"], "with": "ones"}),
+                      [{"x": view(0, [2], requires_grad=True)}], [pack([2, 3], "f")], path_=path(name))
+    assert ones.values(ones["runs"][0]["calls"][0]["grads"]["x"]) == [4, 6]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_gradients_inside(worker, name):
+    steps = [op(["y"], "pow.Tensor_Scalar", X, 2),
+             {"let": ["g", "h"], "grad": {"of": [{"ref": "y"}], "wrt": [X, {"ref": "w"}], "with": None, "create_graph": False}}]
+    seen = worker.run(program(steps, ["g", "h"], ["x", "w"]),
+                      [{"x": view(0, [2], requires_grad=True), "w": view(0, [2], requires_grad=True)}],
+                      [pack([2, 3], "f")], path_=path(name))
+    if seen["outcome"] == "raised":  # older releases refuse to trace it
+        assert seen["error"]["kind"] == "refused"
+        return
+    outputs = seen["runs"][0]["calls"][0]["outputs"]
+    assert seen.values(outputs["g"]) == [4, 6] and outputs["h"] is None
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_literals_short_and_captured(worker, name):
+    short, nan = pack([1.5, -0.0], "f"), bytes.fromhex("0100c07f0000803f")
+    steps = [{"let": ["t"], "tensor": view(1, [2])}, {"let": ["c"], "tensor": view(2, [1], offset=1)},
+             op([], "add_.Tensor", {"ref": "c"}, X), op(["y"], "mul.Tensor", X, {"ref": "t"})]
+    seen = worker.run(program(steps, ["y", "t", "c"]), [{"x": view(0, [1])}], [pack([2], "f"), short, nan],
+                      path_=path(name), repeat=2)
+    for run in seen["runs"]:
+        outputs = run["calls"][0]["outputs"]
+        assert seen.values(outputs["y"]) == [3, 0] and seen.raw(outputs["t"]) == short
+        assert seen.values(outputs["c"]) == [3]  # fresh at every execution
+    text = open(f"{seen.out}/program.py").read()
+    assert "t = torch.tensor([1.5, -0.0], dtype=torch.float32)" in text and "c = literal" in text
+
+
+@pytest.mark.parametrize("name", ["eager", "inductor-dynamic"])
+def test_several_calls_share_one_compiled_callable(worker, name):
+    calls = [{"x": view(0, [n])} for n in (4, 7, 9)]
+    seen = worker.run(program([op(["y"], "add.Tensor", X, 1)], ["y"]), calls, [pack(range(9), "f")],
+                      path_=path(name), repeat=2)
+    for run in seen["runs"]:
+        assert [c["outputs"]["y"]["shape"] for c in run["calls"]] == [[4], [7], [9]]
+    assert seen["proof"]["graphs"] == (1 if name == "inductor-dynamic" else 3)
+    assert seen["proof"]["recompiles"] == (0 if name == "inductor-dynamic" else 2)
+
+
+@pytest.mark.parametrize("context", [{"grad": False}, {"inference": True}, {"deterministic_algorithms": True},
+                                     {"autocast": {"device": "cpu", "dtype": "bfloat16"}}, {"default_dtype": "float64"}])
+@pytest.mark.parametrize("inside", [False, True])
+def test_contexts(worker, context, inside):
+    steps = [op(["m"], "mm.default", X, X), op(["o"], "ones.default", [2])]
+    seen = worker.run(program([{"with": context, "steps": steps}] if inside else steps, ["m", "o"],
+                              context={} if inside else context),
+                      [{"x": view(0, [2, 2], requires_grad=True)}], [pack([1, 2, 3, 4], "f")], path_=path("eager"))
+    assert seen["outcome"] == "returned", seen["error"]
+    for reference in (False, True):
+        m, o = (seen.output(n, reference=reference) for n in "mo")
+        assert m["requires_grad"] == (not {"grad", "inference"} & set(context))
+        assert m["dtype"] == ("bfloat16" if "autocast" in context else "float32")
+        assert o["dtype"] == ("float64" if "default_dtype" in context else "float32")
+
+
+def test_every_byte_of_a_storage_arrives(worker):
+    data = bytes(range(256)) * 4
+    for dtype, size in (("bfloat16", 2), ("uint16", 2), ("float8_e5m2", 1), ("bool", 1), ("complex128", 16)):
+        seen = worker.run(program([], ["x"]), [{"x": view(0, [2], dtype=dtype, offset=1)}], [data], path_=path("eager-python"))
+        assert seen.output("x")["dtype"] == dtype and seen.raw(seen.output("x")) == data
