@@ -1,0 +1,80 @@
+#include "judge/endings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+using testing::HasSubstr;
+
+Status status(const Observation& eager, const Observation& compiled,
+              const std::optional<RaisesRule>& raises = std::nullopt) {
+  const auto ending = judge_endings(eager, compiled, raises);
+  return ending ? ending->status : Status::inconclusive;  // stands for "compare the results"
+}
+
+const Observation& fine() {
+  static const Observation observation = returned(tensor("float32", {1}));
+  return observation;
+}
+
+TEST(Endings, BothReturnedIsNotDecidedHere) { EXPECT_FALSE(judge_endings(fine(), fine(), {})); }
+
+TEST(Endings, TheTableOfTheDesign) {
+  const Observation error = raised("RuntimeError", "boom");
+  EXPECT_EQ(status(error, error), Status::conform);
+  EXPECT_EQ(status(error, raised("ValueError", "another")), Status::conform);
+  EXPECT_EQ(status(error, fine()), Status::validation_lost);
+  EXPECT_EQ(status(raised("NotImplementedError", "no kernel"), fine()), Status::extension);
+  EXPECT_EQ(status(raised("NotImplementedError", "no kernel"), error), Status::conform);
+  EXPECT_EQ(status(fine(), error), Status::spurious_error);
+  for (const Observation* eager : {&fine(), &error}) {
+    EXPECT_EQ(status(*eager, raised("InductorError", "g++ failed", "internal")), Status::internal_error);
+    EXPECT_EQ(status(*eager, raised("Unsupported", "graph break", "refused")), Status::refused);
+    EXPECT_EQ(status(*eager, ended(Outcome::crashed, 11)), Status::crash);
+    EXPECT_EQ(status(*eager, ended(Outcome::timed_out)), Status::timeout);
+    EXPECT_EQ(status(*eager, ended(Outcome::out_of_memory)), Status::oom);
+    EXPECT_EQ(status(*eager, ended(Outcome::lost)), Status::worker_lost);
+    EXPECT_EQ(status(*eager, ended(Outcome::unsupported)), Status::unsupported);
+  }
+  EXPECT_EQ(status(ended(Outcome::unsupported), fine()), Status::unsupported);
+  EXPECT_EQ(status(ended(Outcome::crashed, 6), fine()), Status::crash);
+}
+
+TEST(Endings, SayWhichSideAndSignal) {
+  EXPECT_EQ(judge_endings(fine(), ended(Outcome::crashed, 11), {})->reason, "compiled died of signal 11");
+  EXPECT_EQ(judge_endings(ended(Outcome::timed_out), fine(), {})->reason, "eager did not end in time");
+  EXPECT_THAT(judge_endings(fine(), raised("RuntimeError", "two\nlines"), {})->reason,
+              testing::EndsWith("compiled raises RuntimeError: two lines"));
+}
+
+TEST(Endings, ClassAndTextAreJudgedWhereTheCaseSaysRaises) {
+  const Observation right = raised("RuntimeError", "sizes 3 and 4 do not match");
+  const RaisesRule rule{"RuntimeError", "sizes \\d+ and \\d+"};
+  EXPECT_EQ(status(right, right, rule), Status::conform);
+  EXPECT_EQ(status(right, raised("ValueError", "sizes 3 and 4"), rule), Status::spurious_error);
+  EXPECT_EQ(status(right, raised("RuntimeError", "boom"), rule), Status::spurious_error);
+  EXPECT_EQ(status(raised("ValueError", "boom"), right, rule), Status::harness);
+  EXPECT_EQ(status(fine(), right, rule), Status::harness);
+  EXPECT_EQ(status(right, fine(), rule), Status::validation_lost);
+}
+
+TEST(Endings, ABrokenPatternIsAnErrorAndALongMessageIsCut) {
+  const RaisedError error{"run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, "error"};
+  const auto broken = raises_difference({"", "("}, error);
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("cannot match"));
+  EXPECT_EQ(*raises_difference({"", "^a*"}, error), "");
+  EXPECT_THAT(*raises_difference({"", "b"}, error), HasSubstr("expected text matching"));
+}
+
+TEST(Endings, ARaisedObservationWithoutErrorIsTheWorkersFault) {
+  EXPECT_EQ(status(fine(), ended(Outcome::raised)), Status::worker_lost);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,196 @@
+#include "judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "judge/endings.h"
+#include "judge/results.h"
+
+namespace lockstep {
+namespace {
+
+/// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager has no spelling for the program.
+const Observation* reference_of(const JudgeRequest& request) {
+  const Observation* own = request.compiled->reference.get();
+  const bool usable =
+      request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
+  return usable || own == nullptr ? request.eager : own;
+}
+
+bool ended_by_itself(Status status) {
+  switch (status) {
+    case Status::unsupported:
+    case Status::crash:
+    case Status::timeout:
+    case Status::oom:
+    case Status::worker_lost: return false;
+    default: return true;
+  }
+}
+
+/// What the two eager executions do differently, apart from the text of an error; empty if nothing.
+std::string harness_difference(const Observation& eager, const JudgeRequest& request) {
+  const Observation* own = request.compiled->reference.get();
+  if (own == nullptr || own == &eager) return "";
+  if (own->outcome != eager.outcome) {
+    const auto ending = [](const Observation& observation) {
+      return observation.error ? "raises " + describe(*observation.error)
+                               : std::string(name_of(observation.outcome));
+    };
+    return fmt::format("eager in C++ {}, in Python {}", ending(eager), ending(*own));
+  }
+  if (eager.outcome == Outcome::raised) {
+    if (!own->error || !eager.error || own->error->class_name == eager.error->class_name) return "";
+    return fmt::format("eager in C++ raises {}, in Python {}", describe(*eager.error),
+                       describe(*own->error));
+  }
+  if (eager.repetitions.empty() || own->repetitions.empty()) return "";
+  const std::string name =
+      first_disagreement(eager.repetitions.front(), own->repetitions.front(), request);
+  return name.empty() ? "" : fmt::format("eager in C++ and in Python differ: {}", name);
+}
+
+std::string self_disagreement(const Observation& observation, const JudgeRequest& request) {
+  for (std::size_t i = 1; i < observation.repetitions.size(); ++i) {
+    std::string name =
+        first_disagreement(observation.repetitions.front(), observation.repetitions[i], request);
+    if (!name.empty()) return name;
+  }
+  return "";
+}
+
+bool truthy(const nlohmann::ordered_json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+/// What the evidence of compilation says: nothing to compile, compiled, or not.
+enum class Proof { vacuous, given, missing };
+
+Proof read_proof(const nlohmann::ordered_json& proof) {
+  if (!proof.is_object()) return Proof::missing;
+  const auto calls = proof.find("calls");
+  if (truthy(proof, "vacuous") || (calls != proof.end() && *calls == 0)) return Proof::vacuous;
+  const auto graphs = proof.find("graphs");
+  const bool some = graphs != proof.end() && graphs->is_number_integer() && *graphs > 0;
+  // Past the limit of recompiles the calls ran eagerly: eager would be compared with eager.
+  return some && !truthy(proof, "recompile_limit") ? Proof::given : Proof::missing;
+}
+
+/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)".
+std::string reason_of(const std::vector<OutputComparison>& outputs, const OutputComparison& worst) {
+  std::string text = fmt::format("{}: {}", worst.name, worst.reason);
+  if (worst.status == Status::value_differs || worst.status == Status::nonfinite_differs) {
+    text += fmt::format(" (policy {})", worst.policy);
+  }
+  const auto wrong = std::count_if(outputs.begin(), outputs.end(), [](const auto& output) {
+    return output.status != Status::conform;
+  });
+  if (wrong > 1) text += fmt::format(" (and {} more)", wrong - 1);
+  return text;
+}
+
+std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {
+  std::optional<Grade> worst;
+  for (const OutputComparison& output : outputs) {
+    if (output.grade && (!worst || *output.grade > *worst)) worst = output.grade;
+  }
+  return worst;
+}
+
+void settle(Verdict& verdict, Status status, std::string reason) {
+  verdict.status = status;
+  verdict.reason = std::move(reason);
+}
+
+/// Both returned: metadata, masks and values, then proof, then noise.
+void judge_results(const JudgeRequest& request, const Observation& eager,
+                   const std::string& eager_noise, Verdict& verdict) {
+  const Observation& compiled = *request.compiled;
+  if (eager.repetitions.empty() || compiled.repetitions.empty() ||
+      eager.repetitions.front().size() != compiled.repetitions.front().size()) {
+    return settle(verdict, Status::worker_lost, "eager and compiled record different calls");
+  }
+  const Repetition& expected = eager.repetitions.front();
+  ResultComparison results = compare_results(expected, compiled.repetitions.front(), request);
+  verdict.outputs = std::move(results.outputs);
+  verdict.grade = worst_grade(verdict.outputs);
+  verdict.nearer = results.nearer;
+  const auto worst = std::min_element(
+      verdict.outputs.begin(), verdict.outputs.end(),
+      [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
+  if (worst != verdict.outputs.end() && worst->status != Status::conform) {
+    settle(verdict, worst->status, reason_of(verdict.outputs, *worst));
+    if (!results.sentence.empty()) verdict.reason += "; " + results.sentence;
+  }
+
+  verdict.vacuous =
+      !verdict.outputs.empty() &&
+      std::all_of(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& output) {
+        return output.vacuous || output.name.starts_with("input ");
+      });
+  const Proof proof = request.compiles ? read_proof(compiled.proof) : Proof::given;
+  verdict.vacuous |= proof == Proof::vacuous;
+  if (verdict.status == Status::conform && proof == Proof::missing) {
+    settle(verdict, Status::not_compiled,
+           truthy(compiled.proof, "recompile_limit")
+               ? "past the limit of recompiles the program ran eagerly"
+               : "the compiler was handed no graph");
+  }
+
+  const std::string noise = self_disagreement(compiled, request);
+  verdict.unstable = !noise.empty();
+  if (verdict.unstable && verdict.status == Status::conform) {
+    verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
+  }
+  // Metadata and proof do not depend on the noise of values.
+  if (!eager_noise.empty() && verdict.status != Status::metadata_differs &&
+      verdict.status != Status::not_compiled) {
+    settle(verdict, Status::inconclusive,
+           fmt::format("eager disagrees with itself: {}", eager_noise));
+  }
+}
+
+}  // namespace
+
+Verdict judge(const JudgeRequest& request) {
+  Verdict verdict;
+  if (request.compiled == nullptr) {
+    settle(verdict, Status::worker_lost, "the path was not observed");
+    return verdict;
+  }
+  const Observation& compiled = *request.compiled;
+  verdict.compiled_error = compiled.error;
+  verdict.stage = compiled.stage;
+  verdict.proof = compiled.proof;
+  verdict.phases = compiled.phases;
+  const Observation* eager = reference_of(request);
+  if (eager == nullptr) {
+    settle(verdict, Status::unsupported, "there is no eager observation");
+    return verdict;
+  }
+  verdict.eager_error = eager->error;
+
+  const std::optional<Ending> ending = judge_endings(*eager, compiled, request.raises);
+  if (ending && !ended_by_itself(ending->status)) {
+    settle(verdict, ending->status, ending->reason);
+    return verdict;
+  }
+  const std::string eager_noise = self_disagreement(*eager, request);
+  if (eager_noise.empty()) {
+    if (std::string difference = harness_difference(*eager, request); !difference.empty()) {
+      settle(verdict, Status::harness, std::move(difference));
+      return verdict;
+    }
+  }
+  if (ending) {
+    settle(verdict, ending->status, ending->reason);
+    return verdict;
+  }
+  judge_results(request, *eager, eager_noise, verdict);
+  return verdict;
+}
+
+}  // namespace lockstep

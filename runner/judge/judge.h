@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/policy.h"
+#include "judge/verdict.h"
+#include "paths/observation.h"
+
+namespace lockstep {
+
+/// How strictly strides are compared.
+enum class StrideRule { significant, exact, ignore };
+
+/// Which error the case is about, if it is about one.
+struct RaisesRule {
+  std::string class_name;  ///< empty: any
+  std::string match;       ///< a regular expression (ECMAScript) found in the message; empty: any
+};
+
+/// Everything that the judge needs to know besides the observations.
+struct JudgeRequest {
+  const Observation* eager = nullptr;     ///< by lockstep-eager: the reference
+  const Observation* compiled = nullptr;  ///< by the path on trial
+  const Observation* fp64 = nullptr;      ///< golds; null where not made
+  const Observation* stepwise = nullptr;
+  /// The fp64 gold on inputs moved by one unit in the last place: where it moves the result further than eager and compiled are apart, the
+  /// case is ill-conditioned.  Optional.
+  const Observation* perturbed = nullptr;
+  /// The inputs of each call as they were before it.  Optional; with it, an input that eager left alone must have the same bits after the
+  /// compiled program, whatever the policy.
+  const std::vector<NamedValues>* inputs = nullptr;
+  /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the promise decides.
+  std::function<std::optional<Policy>(std::string_view output)> policy_of;
+  Promise promise = Promise::values;
+  StrideRule strides = StrideRule::significant;
+  std::optional<RaisesRule> raises;
+  /// Whether the path claims to compile: then proof is demanded.
+  bool compiles = true;
+};
+
+/// Compares two observations in the order of the design: endings, metadata, masks, values, proof, noise.  Fills status, grade, reason, outputs, errors, proof,
+/// phases, unstable, vacuous, nearer and stage of the verdict; the identity of the instance is the caller's.
+Verdict judge(const JudgeRequest& request);
+
+}  // namespace lockstep

@@ -1,0 +1,299 @@
+#include "judge/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A judge that never fails is worthless: every check here is shown to pass, and to fail when a saboteur does what it is for.
+
+Observation with(const Observation& observation, nlohmann::ordered_json proof) {
+  Observation changed = observation;
+  changed.proof = std::move(proof);
+  return changed;
+}
+
+Observation two_runs(const DataValue& first, const DataValue& second) {
+  Observation observation = returned(first);
+  observation.repetitions[1][0].outputs[0].second = second;
+  return observation;
+}
+
+TEST(Judge, SaysConformOfEqualResults) {
+  const Tensor y = tensor("float32", {1, 2, 3});
+  const Verdict verdict = judge_under(returned(y), returned(y), "bits");
+  EXPECT_EQ(verdict.status, Status::conform);
+  EXPECT_EQ(verdict.grade, Grade::bits);
+  EXPECT_EQ(verdict.reason, "");
+  EXPECT_EQ(verdict.stage, "run");
+  EXPECT_EQ(verdict.proof["graphs"], 1);
+  EXPECT_FALSE(verdict.vacuous);
+  EXPECT_FALSE(verdict.unstable);
+}
+
+TEST(Judge, SaysHowFarApart) {
+  const Tensor e = tensor("float32", {1, 2, 0.14282227});
+  const Tensor c = tensor("float32", {1, 2, 0.14285715});
+  const Verdict verdict = judge_under(returned(e), returned(c), "bits");
+  EXPECT_EQ(verdict.status, Status::value_differs);
+  EXPECT_EQ(verdict.reason,
+            "y: 1 of 3 elements differ, greatest |Δ| 3.49e-05 at [2]: eager 0.14282227, compiled "
+            "0.14285715 (policy bits)");
+  ASSERT_EQ(verdict.outputs.size(), 1u);
+  EXPECT_EQ(verdict.outputs[0].type, "float32[3]");
+  EXPECT_EQ(verdict.outputs[0].worst, std::vector<std::int64_t>{2});
+  EXPECT_EQ(verdict.outputs[0].differing, 1);
+  EXPECT_EQ(verdict.grade, Grade::same1e3);
+}
+
+TEST(Judge, PromiseDecidesWhereTheCaseSaysNothing) {
+  const Tensor e = tensor("float32", {1.0, 1.0});
+  const Tensor c = tensor("float32", {1.0 + 0x1p-23, 1.0});
+  const Observation eager = returned(e), compiled = returned(c);
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.promise = Promise::values;
+  EXPECT_EQ(judge(request).status, Status::conform);
+  EXPECT_EQ(judge(request).outputs[0].policy, "any_of(close, no_worse(1))");
+  request.promise = Promise::bits;
+  EXPECT_EQ(judge(request).status, Status::value_differs);
+}
+
+TEST(Judge, MasksComeBeforeValues) {
+  const Tensor e = tensor("float32", {1, NAN, INFINITY});
+  EXPECT_EQ(judge_under(returned(e), returned(tensor("float32", {1, NAN, INFINITY})), "close").status,
+            Status::conform);
+  for (const std::vector<double>& sabotaged :
+       {std::vector<double>{1, 2, INFINITY}, {1, NAN, -INFINITY}, {1, NAN, 3}, {NAN, NAN, INFINITY}}) {
+    const Verdict verdict = judge_under(returned(e), returned(tensor("float32", sabotaged)), "close");
+    EXPECT_EQ(verdict.status, Status::nonfinite_differs);
+    EXPECT_THAT(verdict.reason, HasSubstr("NaN or infinity differs in 1 of 3 elements, first at ["));
+  }
+}
+
+TEST(Judge, MetadataComesBeforeMasks) {
+  const Tensor e = tensor("float32", {1, NAN});
+  Tensor c = tensor("float32", {1, 2});
+  c.view.requires_grad = true;
+  const Verdict verdict = judge_under(returned(e), returned(c), "bits");
+  EXPECT_EQ(verdict.status, Status::metadata_differs);
+  EXPECT_EQ(verdict.reason, "y: requires_grad false, compiled true");
+}
+
+TEST(Judge, TheWorstOutputDecides) {
+  const Tensor y = tensor("float32", {1, 2});
+  const Tensor z = tensor("float32", {1, NAN});
+  const Tensor other = tensor("float32", {1, 3});
+  const Tensor third = tensor("float32", {1, 3}), last = tensor("float32", {1, 2});
+  const Verdict verdict = judge_under(returned({CallResult{{{"a", y}, {"b", z}, {"c", last}}, {}, {}}}),
+                                      returned({CallResult{{{"a", other}, {"b", third}, {"c", last}}, {}, {}}}), "bits");
+  EXPECT_EQ(verdict.status, Status::nonfinite_differs);
+  EXPECT_THAT(verdict.reason, StartsWith("b: "));
+  EXPECT_THAT(verdict.reason, HasSubstr("(and 1 more)"));
+  EXPECT_EQ(verdict.outputs[0].status, Status::value_differs);
+  EXPECT_EQ(verdict.outputs[2].status, Status::conform);
+}
+
+TEST(Judge, SeveralCallsAreNamed) {
+  const Tensor y = tensor("float32", {1, 2});
+  const Tensor other = tensor("float32", {1, 3});
+  const CallResult good{{{"y", y}}, {}, {}}, bad{{{"y", other}}, {}, {}};
+  const Verdict verdict = judge_under(returned({good, good}), returned({good, bad}), "bits");
+  EXPECT_THAT(verdict.reason, StartsWith("y, call 2: 1 of 2 elements differ"));
+  EXPECT_EQ(judge_under(returned({good, good}), returned({good}), "bits").status, Status::worker_lost);
+}
+
+TEST(Judge, MissingOutput) {
+  const Tensor y = tensor("float32", {1, 2});
+  const Verdict verdict = judge_under(returned(y), returned({CallResult{{{"q", y}}, {}, {}}}), "bits");
+  EXPECT_EQ(verdict.status, Status::metadata_differs);
+  EXPECT_EQ(verdict.reason, "y: float32[2], compiled nothing");
+}
+
+TEST(Judge, MutatedInputs) {
+  const Tensor y = tensor("float32", {1});
+  const Tensor x = tensor("float32", {1, 2});
+  const Tensor changed = tensor("float32", {1, 2.000001});
+  const Observation eager = returned({CallResult{{{"y", y}}, {{"x", x}}, {}}});
+  const Observation compiled = returned({CallResult{{{"y", y}}, {{"x", changed}}, {}}});
+  EXPECT_EQ(judge_under(eager, eager, "bits").outputs.size(), 2u);  // the case has a policy for inputs
+  const Verdict verdict = judge_under(eager, compiled, "bits");
+  EXPECT_EQ(verdict.status, Status::mutation_differs);
+  EXPECT_THAT(verdict.reason, StartsWith("input x: 1 of 2 elements differ"));
+
+  // What eager did not touch must not be touched, not even within a tolerance.
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  EXPECT_EQ(judge(request).status, Status::conform);
+  const std::vector<NamedValues> before = {{{"x", x}}};
+  request.inputs = &before;
+  EXPECT_EQ(judge(request).status, Status::mutation_differs);
+  request.compiled = &eager;
+  EXPECT_EQ(judge(request).status, Status::conform);
+  EXPECT_EQ(judge(request).outputs.size(), 1u);  // an untouched input is no news
+}
+
+TEST(Judge, Gradients) {
+  const Tensor y = tensor("float32", {1});
+  const Tensor g = tensor("float32", {2});
+  const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
+  const Observation none = returned({CallResult{{{"y", y}}, {}, {{"x", ScalarValue()}}}});
+  EXPECT_EQ(judge_under(eager, eager, "bits").status, Status::conform);
+  const Verdict verdict = judge_under(eager, none, "bits");
+  EXPECT_EQ(verdict.status, Status::metadata_differs);
+  EXPECT_EQ(verdict.reason, "grad x: float32[1], compiled None");
+}
+
+TEST(Judge, Aliases) {
+  const Tensor x = tensor("float32", {1, 2});
+  const Tensor copy = tensor("float32", {1, 2});
+  const Observation alias = returned({CallResult{{{"y", x}}, {{"x", x}}, {}}});
+  const Observation fresh = returned({CallResult{{{"y", copy}}, {{"x", x}}, {}}});
+  EXPECT_EQ(judge_under(alias, alias, "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(alias, fresh, "bits").reason,
+            "aliases: y shares memory with input x, compiled does not");
+  EXPECT_EQ(judge_under(fresh, alias, "bits").status, Status::metadata_differs);
+}
+
+TEST(Judge, NumbersAndNone) {
+  const auto scalar = [](auto value) { return returned(DataValue(ScalarValue(value))); };
+  EXPECT_EQ(judge_under(scalar(2.0), scalar(2.0), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(scalar(2.0), scalar(2.5), "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(scalar(2.0), scalar(2.0 + 1e-9), "close").status, Status::conform);
+  EXPECT_EQ(judge_under(scalar(true), scalar(false), "exact").status, Status::value_differs);
+  EXPECT_EQ(judge_under(scalar(std::int64_t{2}), scalar(2.0), "bits").reason, "y: int 2, compiled float 2");
+  EXPECT_EQ(judge_under(scalar(std::monostate()), scalar(std::monostate()), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(scalar(std::string("a")), scalar(std::string("b")), "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(scalar(std::complex<double>(1, 2)), scalar(std::complex<double>(1, -2)), "close").status,
+            Status::value_differs);
+}
+
+TEST(Judge, MetadataPolicyReadsNoValues) {
+  const Tensor e = tensor("float32", {1, 2}), c = tensor("float32", {3, NAN});
+  const Verdict verdict = judge_under(two_runs(e, c), returned(c), "metadata");
+  EXPECT_EQ(verdict.status, Status::conform);
+  EXPECT_FALSE(verdict.grade);
+  EXPECT_EQ(judge_under(returned(e), returned(tensor("float32", {1, 2, 3})), "metadata").status,
+            Status::metadata_differs);
+}
+
+TEST(Judge, ProofOfCompilation) {
+  const Tensor y = tensor("float32", {1, 2});
+  const Observation ran = returned(y);
+  const auto status = [&](nlohmann::ordered_json proof) {
+    return judge_under(ran, with(ran, std::move(proof)), "bits").status;
+  };
+  EXPECT_EQ(status({{"graphs", 1}}), Status::conform);
+  EXPECT_EQ(status({{"graphs", 0}}), Status::not_compiled);
+  EXPECT_EQ(status(nullptr), Status::not_compiled);
+  EXPECT_EQ(status({{"graphs", "many"}}), Status::not_compiled);
+  EXPECT_EQ(status({{"graphs", 3}, {"recompile_limit", true}}), Status::not_compiled);
+  EXPECT_EQ(status({{"graphs", 0}, {"calls", 0}}), Status::conform);
+  EXPECT_TRUE(judge_under(ran, with(ran, {{"graphs", 0}, {"vacuous", true}}), "bits").vacuous);
+  JudgeRequest request;
+  const Observation plain = with(ran, nullptr);
+  request.eager = request.compiled = &plain;
+  request.compiles = false;
+  EXPECT_EQ(judge(request).status, Status::conform);
+}
+
+TEST(Judge, ValuesComeBeforeProof) {
+  const Observation compiled = with(returned(tensor("float32", {1, 3})), nullptr);
+  EXPECT_EQ(judge_under(returned(tensor("float32", {1, 2})), compiled, "bits").status, Status::value_differs);
+}
+
+TEST(Judge, EagerThatDisagreesWithItselfIsInconclusive) {
+  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
+  const Verdict verdict = judge_under(two_runs(a, b), returned(a), "bits");
+  EXPECT_EQ(verdict.status, Status::inconclusive);
+  EXPECT_EQ(verdict.reason, "eager disagrees with itself: y");
+  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status, Status::inconclusive);
+  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
+            Status::metadata_differs);
+}
+
+TEST(Judge, CompiledThatDisagreesWithItselfIsUnstable) {
+  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
+  const Verdict verdict = judge_under(returned(a), two_runs(a, b), "close");
+  EXPECT_EQ(verdict.status, Status::conform);
+  EXPECT_TRUE(verdict.unstable);
+  EXPECT_THAT(verdict.reason, HasSubstr("disagrees with itself"));
+}
+
+TEST(Judge, TwoEagersThatDifferAreTheHarness) {
+  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 3});
+  Observation compiled = returned(b);
+  compiled.reference = std::make_shared<Observation>(returned(a));
+  EXPECT_EQ(judge_under(returned(a), compiled, "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(returned(b), compiled, "bits").status, Status::harness);
+  EXPECT_EQ(judge_under(returned(b), compiled, "bits").reason, "eager in C++ and in Python differ: y");
+  EXPECT_EQ(judge_under(raised("ValueError", "no"), compiled, "bits").status, Status::harness);
+  compiled.reference = std::make_shared<Observation>(raised("ValueError", "no"));
+  EXPECT_EQ(judge_under(raised("ValueError", "other text"), compiled, "bits").status, Status::validation_lost);
+  EXPECT_EQ(judge_under(raised("TypeError", "no"), compiled, "bits").status, Status::harness);
+}
+
+TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
+  const Tensor a = tensor("float32", {1, 2});
+  Observation compiled = returned(tensor("float32", {1, 3}));
+  EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status, Status::unsupported);
+  compiled.reference = std::make_shared<Observation>(returned(a));
+  EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status, Status::value_differs);
+}
+
+TEST(Judge, VacuousOutputs) {
+  const auto vacuous = [](const Tensor& y) { return judge_under(returned(y), returned(y), "bits").vacuous; };
+  EXPECT_TRUE(vacuous(tensor("float32", {0, -0.0, 0})));
+  EXPECT_TRUE(vacuous(tensor("float16", {NAN, NAN})));
+  EXPECT_TRUE(vacuous(tensor("int64", {})));
+  EXPECT_TRUE(vacuous(tensor("bool", {0, 0})));
+  EXPECT_FALSE(vacuous(tensor("float32", {0, 1})));
+  EXPECT_FALSE(vacuous(tensor("bool", {0, 1})));
+}
+
+TEST(Judge, SaysWhoIsNearerToTheTruth) {
+  const Observation eager = returned(tensor("float32", {1.0, 2.0}));
+  const Observation compiled = returned(tensor("float32", {1.0, 2.0001}));
+  const auto nearer = [&](double truth, const Observation* perturbed = nullptr) {
+    const Observation gold = returned(tensor("float64", {1.0, truth}));
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.fp64 = &gold;
+    request.perturbed = perturbed;
+    request.promise = Promise::bits;
+    return judge(request);
+  };
+  EXPECT_EQ(nearer(2.0000001).nearer, "eager");
+  EXPECT_THAT(nearer(2.0000001).reason, HasSubstr("; compiled is 998 times further from the fp64 gold than eager"));
+  EXPECT_EQ(nearer(2.0001).nearer, "compiled");
+  EXPECT_EQ(nearer(2.00005).nearer, "both");
+  const Observation moved = returned(tensor("float64", {1.0, 3.0}));
+  EXPECT_EQ(nearer(2.0, &moved).nearer, "ill-conditioned");
+  const Observation still = returned(tensor("float64", {1.0, 2.0}));
+  EXPECT_EQ(nearer(2.0, &still).nearer, "eager");
+}
+
+TEST(Judge, SurvivesMissingObservations) {
+  const Observation eager = returned(tensor("float32", {1}));
+  JudgeRequest request;
+  EXPECT_EQ(judge(request).status, Status::worker_lost);
+  request.compiled = &eager;
+  EXPECT_EQ(judge(request).status, Status::unsupported);
+  Observation empty = eager;
+  empty.repetitions.clear();
+  request.eager = &empty;
+  EXPECT_EQ(judge(request).status, Status::worker_lost);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,125 @@
+#include "judge/metadata.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lockstep {
+namespace {
+
+/// Strides matter along dimensions with more than one index, and in tensors with elements
+/// (torch._prims_common.check_significant_strides).
+bool strides_differ(const TensorView& a, const TensorView& b, StrideRule rule) {
+  if (rule == StrideRule::ignore) return false;
+  if (rule == StrideRule::exact) return a.strides != b.strides;
+  if (a.elements() == 0) return false;
+  for (std::size_t d = 0; d < a.shape.size(); ++d) {
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return true;
+  }
+  return false;
+}
+
+bool quantizers_differ(const std::optional<Quantizer>& a, const std::optional<Quantizer>& b) {
+  if (a.has_value() != b.has_value()) return true;
+  return a && (a->scheme != b->scheme || a->scales != b->scales ||
+               a->zero_points != b->zero_points || a->axis != b->axis);
+}
+
+std::string describe_quantizer(const std::optional<Quantizer>& quantizer) {
+  if (!quantizer) return "none";
+  return fmt::format("{}, scale [{}], zero point [{}]", quantizer->scheme,
+                     fmt::join(quantizer->scales, ", "), fmt::join(quantizer->zero_points, ", "));
+}
+
+std::string tensor_difference(const TensorView& e, const TensorView& c, StrideRule strides) {
+  if (e.dtype != c.dtype) return fmt::format("dtype {}, compiled {}", e.dtype->name, c.dtype->name);
+  if (e.shape != c.shape) {
+    return fmt::format("shape [{}], compiled [{}]", fmt::join(e.shape, ", "),
+                       fmt::join(c.shape, ", "));
+  }
+  if (e.device != c.device) return fmt::format("device {}, compiled {}", e.device, c.device);
+  if (e.layout != c.layout) return fmt::format("layout {}, compiled {}", e.layout, c.layout);
+  if (e.requires_grad != c.requires_grad) {
+    return fmt::format("requires_grad {}, compiled {}", e.requires_grad, c.requires_grad);
+  }
+  if (quantizers_differ(e.quantizer, c.quantizer)) {
+    return fmt::format("quantizer {}, compiled {}", describe_quantizer(e.quantizer),
+                       describe_quantizer(c.quantizer));
+  }
+  if (strides_differ(e, c, strides)) {
+    return fmt::format("strides [{}], compiled [{}]", fmt::join(e.strides, ", "),
+                       fmt::join(c.strides, ", "));
+  }
+  return "";
+}
+
+/// A tensor of a call with the name that reports use.
+struct Member {
+  std::string name;
+  const TensorView* eager;
+  const TensorView* compiled;
+};
+
+const DataValue* named(const NamedValues& values, std::string_view name) {
+  for (const auto& [key, value] : values) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::vector<Member> members(const CallResult& eager, const CallResult& compiled) {
+  std::vector<Member> all;
+  const auto add = [&](std::string_view prefix, const NamedValues& mine, const NamedValues& other) {
+    for (const auto& [name, value] : mine) {
+      const DataValue* partner = named(other, name);
+      const auto* e = std::get_if<TensorView>(&value);
+      const auto* c = partner == nullptr ? nullptr : std::get_if<TensorView>(partner);
+      if (e != nullptr && c != nullptr) all.push_back({fmt::format("{}{}", prefix, name), e, c});
+    }
+  };
+  // Inputs first, so that a difference reads "y shares memory with input x".
+  add("input ", eager.inputs, compiled.inputs);
+  add("", eager.outputs, compiled.outputs);
+  add("grad ", eager.grads, compiled.grads);
+  return all;
+}
+
+bool shares(const TensorView& a, const TensorView& b) {
+  return a.storage == b.storage && !a.bytes.empty() && !b.bytes.empty();
+}
+
+}  // namespace
+
+std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
+                                StrideRule strides) {
+  const auto* e = std::get_if<TensorView>(&eager);
+  const auto* c = std::get_if<TensorView>(&compiled);
+  if (e != nullptr && c != nullptr) return tensor_difference(*e, *c, strides);
+  const bool same_kind = e == nullptr && c == nullptr &&
+                         std::get<ScalarValue>(eager).index() ==
+                             std::get<ScalarValue>(compiled).index();
+  if (same_kind) return "";
+  return fmt::format("{}, compiled {}", describe(eager), describe(compiled));
+}
+
+std::string alias_difference(const CallResult& eager, const CallResult& compiled) {
+  const std::vector<Member> all = members(eager, compiled);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool e = shares(*all[i].eager, *all[j].eager);
+      const bool c = shares(*all[i].compiled, *all[j].compiled);
+      if (e != c) {
+        return fmt::format("{} {} memory with {}, compiled {}", all[i].name,
+                           e ? "shares" : "does not share", all[j].name, c ? "does" : "does not");
+      }
+      if (e && all[i].eager->offset != all[i].compiled->offset) {
+        return fmt::format("{} shares memory with {} at storage offset {}, compiled at {}",
+                           all[i].name, all[j].name, all[i].eager->offset,
+                           all[i].compiled->offset);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace lockstep

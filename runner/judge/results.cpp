@@ -1,0 +1,289 @@
+#include "judge/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "judge/compare.h"
+#include "judge/metadata.h"
+
+namespace lockstep {
+namespace {
+
+enum class Group { output, input, gradient };
+
+const NamedValues& group_of(const CallResult& call, Group group) {
+  switch (group) {
+    case Group::output: return call.outputs;
+    case Group::input: return call.inputs;
+    case Group::gradient: break;
+  }
+  return call.grads;
+}
+
+/// "y", "input x", "grad x".
+std::string title(Group group, std::string_view name) {
+  constexpr std::string_view prefixes[] = {"", "input ", "grad "};
+  return fmt::format("{}{}", prefixes[static_cast<int>(group)], name);
+}
+
+const DataValue* find_value(const NamedValues& values, std::string_view name) {
+  for (const auto& [key, value] : values) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+/// Numbers that are no tensors, as zero-dimensional ones, so that one set of rules serves both.
+class AsTensors {
+ public:
+  /// The tensor, the number as a tensor, or nullptr for what is neither (None, a string).
+  const TensorView* operator()(const DataValue* value) {
+    if (value == nullptr) return nullptr;
+    if (const auto* view = std::get_if<TensorView>(value)) return view;
+    const auto& scalar = std::get<ScalarValue>(*value);
+    if (const auto* v = std::get_if<bool>(&scalar)) return add("bool", *v);
+    if (const auto* v = std::get_if<std::int64_t>(&scalar)) return add("int64", *v);
+    if (const auto* v = std::get_if<double>(&scalar)) return add("float64", *v);
+    if (const auto* v = std::get_if<std::complex<double>>(&scalar)) return add("complex128", *v);
+    return nullptr;
+  }
+
+ private:
+  struct Number {
+    alignas(16) std::array<std::byte, 16> bytes{};
+    TensorView view;
+  };
+  template <class T>
+  const TensorView* add(std::string_view dtype, const T& value) {
+    Number& number = numbers_.emplace_back();
+    std::memcpy(number.bytes.data(), &value, sizeof value);
+    number.view.dtype = find_dtype(dtype);
+    number.view.bytes = std::span(number.bytes).first(sizeof value);
+    return &number.view;
+  }
+
+  std::deque<Number> numbers_;  // never moves them
+};
+
+bool judges_positions(const Policy& policy) {
+  if (policy.kind == Policy::Kind::metadata || policy.kind == Policy::Kind::statistical) {
+    return false;
+  }
+  return policy.children.empty() ||
+         std::any_of(policy.children.begin(), policy.children.end(), judges_positions);
+}
+
+const Dtype& dtype_of(const DataValue& value) {
+  AsTensors as_tensor;
+  const TensorView* view = as_tensor(&value);
+  return view == nullptr ? *find_dtype("bool") : *view->dtype;
+}
+
+Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
+  if (request.policy_of) {
+    if (auto policy = request.policy_of(name)) return *policy;
+  }
+  return default_policy(request.promise, dtype_of(value));
+}
+
+bool same_bits(const DataValue& a, const DataValue& b) {
+  AsTensors as_tensor;
+  const TensorView* x = as_tensor(&a);
+  const TensorView* y = as_tensor(&b);
+  if (x == nullptr || y == nullptr) return std::get<ScalarValue>(a) == std::get<ScalarValue>(b);
+  Subject subject;
+  subject.eager = x;
+  subject.compiled = y;
+  return Comparison(std::move(subject)).pair().differing == 0;
+}
+
+/// Everything about one call that comparing one of its values takes.
+class CallComparison {
+ public:
+  CallComparison(const CallResult& eager, const CallResult& compiled, const JudgeRequest& request,
+                 std::size_t call, ResultComparison& out)
+      : eager_(eager), compiled_(compiled), request_(request), call_(call), out_(out) {}
+
+  void run() {
+    for (const Group group : {Group::output, Group::input, Group::gradient}) {
+      for (const auto& [name, value] : group_of(eager_, group)) compare(group, name, value);
+    }
+    if (std::string aliases = alias_difference(eager_, compiled_); !aliases.empty()) {
+      OutputComparison output;
+      output.name = "aliases";
+      output.status = Status::metadata_differs;
+      output.reason = std::move(aliases);
+      out_.outputs.push_back(std::move(output));
+    }
+  }
+
+ private:
+  void compare(Group group, const std::string& name, const DataValue& eager) {
+    const DataValue* compiled = find_value(group_of(compiled_, group), name);
+    OutputComparison output;
+    const std::string full_name = title(group, name);
+    const bool asked = request_.policy_of && request_.policy_of(full_name).has_value();
+    Policy policy = policy_for(request_, full_name, eager);
+    if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
+    if (compiled == nullptr) {
+      output.status = Status::metadata_differs;
+      output.reason = fmt::format("{}, compiled nothing", lockstep::describe(eager));
+    } else if (std::string difference =
+                   metadata_difference(eager, *compiled, request_.strides);
+               !difference.empty()) {
+      output.status = Status::metadata_differs;
+      output.reason = std::move(difference);
+    } else if (policy.kind != Policy::Kind::metadata) {
+      compare_values(group, name, eager, *compiled, policy, output);
+      if (group == Group::input && output.differing == 0 && !asked &&
+          output.status == Status::conform) {
+        return;  // an input that is as it should be is no news
+      }
+    } else if (group == Group::input && !asked) {
+      return;
+    }
+    if (group == Group::input && output.status != Status::conform) {
+      output.status = Status::mutation_differs;
+    }
+    output.name = full_name;
+    output.policy = to_string(policy);
+    output.type = lockstep::describe(eager);
+    out_.outputs.push_back(std::move(output));
+  }
+
+  void compare_values(Group group, const std::string& name, const DataValue& eager,
+                      const DataValue& compiled, const Policy& policy, OutputComparison& output) {
+    AsTensors as_tensor;
+    Subject subject;
+    subject.eager = as_tensor(&eager);
+    subject.compiled = as_tensor(&compiled);
+    if (subject.eager == nullptr) {  // None or a string; of the same kind
+      output.elements = 1;
+      output.grade = Grade::bits;
+      if (!same_bits(eager, compiled)) {
+        output.status = Status::value_differs;
+        output.grade = Grade::none;
+        output.differing = 1;
+        output.reason = fmt::format("{}, compiled {}", lockstep::describe(eager),
+                                    lockstep::describe(compiled));
+      }
+      return;
+    }
+    const auto gold = [&](const Observation* observation) {
+      const TensorView* view = as_tensor(gold_value(observation, group, name));
+      return view != nullptr && view->shape == subject.eager->shape &&
+                     view->dtype->is_complex() == subject.eager->dtype->is_complex()
+                 ? view
+                 : nullptr;
+    };
+    subject.fp64 = gold(request_.fp64);
+    subject.stepwise = gold(request_.stepwise);
+    subject.perturbed = gold(request_.perturbed);
+    subject.eager_tensor = tensors_of(eager_);
+    subject.compiled_tensor = tensors_of(compiled_);
+    Comparison comparison(std::move(subject));
+    output = comparison.numbers();
+    CheckResult result = comparison.check(policy);
+    output.status = result.status;
+    output.reason = std::move(result.reason);
+    output.grade = comparison.grade();
+    note_nearer(comparison, output.status);
+  }
+
+  /// The sentence about the worst output so far is the verdict's.
+  void note_nearer(Comparison& comparison, Status status) {
+    if (!out_.nearer.empty() && rank(status) >= nearer_rank_) return;
+    Nearer nearer = nearer_side(comparison);
+    if (nearer.side.empty()) return;
+    nearer_rank_ = rank(status);
+    out_.nearer = std::move(nearer.side);
+    out_.sentence = std::move(nearer.sentence);
+  }
+
+  const DataValue* gold_value(const Observation* gold, Group group, const std::string& name) const {
+    if (gold == nullptr || gold->outcome != Outcome::returned || gold->repetitions.empty() ||
+        gold->repetitions.front().size() <= call_) {
+      return nullptr;
+    }
+    return find_value(group_of(gold->repetitions.front()[call_], group), name);
+  }
+
+  static std::function<const TensorView*(std::string_view)> tensors_of(const CallResult& call) {
+    return [&call](std::string_view name) -> const TensorView* {
+      for (const Group group : {Group::output, Group::input, Group::gradient}) {
+        for (const auto& [key, value] : group_of(call, group)) {
+          if (key == name || title(group, key) == name) return std::get_if<TensorView>(&value);
+        }
+      }
+      return nullptr;
+    };
+  }
+
+  bool must_be_untouched(const std::string& name, const DataValue& eager) const {
+    if (request_.inputs == nullptr || call_ >= request_.inputs->size()) return false;
+    const DataValue* before = find_value((*request_.inputs)[call_], name);
+    return before != nullptr &&
+           metadata_difference(*before, eager, StrideRule::ignore).empty() &&
+           same_bits(*before, eager);
+  }
+
+  const CallResult& eager_;
+  const CallResult& compiled_;
+  const JudgeRequest& request_;
+  std::size_t call_;
+  ResultComparison& out_;
+  int nearer_rank_ = 0;
+};
+
+}  // namespace
+
+int rank(Status status) {
+  switch (status) {
+    case Status::metadata_differs: return 0;
+    case Status::nonfinite_differs: return 1;
+    case Status::value_differs: return 2;
+    case Status::mutation_differs: return 3;
+    case Status::not_compiled: return 4;
+    case Status::inconclusive: return 5;
+    default: return 6;
+  }
+}
+
+ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
+                                 const JudgeRequest& request) {
+  ResultComparison out;
+  for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
+    const std::size_t first = out.outputs.size();
+    CallComparison(eager[call], compiled[call], request, call, out).run();
+    if (eager.size() == 1) continue;
+    for (std::size_t i = first; i < out.outputs.size(); ++i) {
+      out.outputs[i].name += fmt::format(", call {}", call + 1);
+    }
+  }
+  return out;
+}
+
+std::string first_disagreement(const Repetition& a, const Repetition& b,
+                               const JudgeRequest& request) {
+  if (a.size() != b.size()) return fmt::format("{} calls, then {}", a.size(), b.size());
+  for (std::size_t call = 0; call < a.size(); ++call) {
+    for (const Group group : {Group::output, Group::input, Group::gradient}) {
+      for (const auto& [name, value] : group_of(a[call], group)) {
+        const std::string full_name = title(group, name);
+        const DataValue* other = find_value(group_of(b[call], group), name);
+        if (other == nullptr) return full_name;
+        const std::string metadata = metadata_difference(value, *other, request.strides);
+        if (!metadata.empty()) return fmt::format("{} ({})", full_name, metadata);
+        if (judges_positions(policy_for(request, full_name, value)) && !same_bits(value, *other)) {
+          return full_name;
+        }
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace lockstep
