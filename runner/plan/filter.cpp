@@ -1,0 +1,121 @@
+#include "plan/filter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cases/reader.h"
+
+namespace lockstep {
+namespace {
+
+const std::vector<std::string> kKinds = {"id", "tag", "op", "path", "device"};
+
+/// "aten::add.Tensor" is meant by add, add.Tensor, aten::add and globs of these; a public function
+/// by its dotted name or its last part.
+bool operator_matches(const std::string& pattern, const std::string& name) {
+  if (glob_match(pattern, name)) return true;
+  std::string_view rest = name;
+  if (const std::size_t space = rest.find("::"); space != std::string_view::npos) {
+    rest.remove_prefix(space + 2);
+    const std::string_view base = rest.substr(0, rest.find('.'));
+    return glob_match(pattern, rest) || glob_match(pattern, base) ||
+           glob_match(pattern, std::string_view(name).substr(0, space + 2 + base.size()));
+  }
+  return glob_match(pattern, rest.substr(rest.rfind('.') + 1));
+}
+
+}  // namespace
+
+Result<Filter> Filter::parse(const std::vector<std::string>& terms) {
+  Filter filter;
+  for (const std::string& text : terms) {
+    Term term{"id", text, false};
+    if (term.pattern.starts_with('!')) {
+      term.excludes = true;
+      term.pattern.erase(0, 1);
+    }
+    // An id has no colon before its matrix.
+    const std::size_t colon = term.pattern.find(':');
+    if (colon != std::string::npos && colon < term.pattern.find_first_of("[@/")) {
+      term.kind = term.pattern.substr(0, colon);
+      term.pattern.erase(0, colon + 1);
+      if (std::find(kKinds.begin(), kKinds.end(), term.kind) == kKinds.end()) {
+        return fail(fmt::format("found the unknown filter `{}:`", term.kind),
+                    suggestion(term.kind, kKinds));
+      }
+    }
+    if (term.pattern.empty())
+      return fail(fmt::format("found the filter `{}`, expected something to look for", text));
+    filter.terms_.push_back(std::move(term));
+  }
+  return filter;
+}
+
+bool Filter::holds(const Term& term, const FilterSubject& subject) {
+  if (term.kind == "id") {
+    if (glob_match(term.pattern, subject.instance) || glob_match(term.pattern, subject.case_id))
+      return true;
+    const std::size_t at =
+        term.pattern.find('@');  // a verdict's id: the path comes after the device
+    const std::size_t slash = at == std::string::npos ? at : term.pattern.find('/', at);
+    if (slash == std::string::npos) return false;
+    return glob_match(std::string_view(term.pattern).substr(0, slash), subject.instance) &&
+           (subject.path.empty() ||
+            glob_match(std::string_view(term.pattern).substr(slash + 1), subject.path));
+  }
+  if (term.kind == "path") return subject.path.empty() || glob_match(term.pattern, subject.path);
+  if (term.kind == "device") return glob_match(term.pattern, subject.device);
+  if (term.kind == "tag") {
+    return subject.tags != nullptr &&
+           std::any_of(subject.tags->begin(), subject.tags->end(),
+                       [&](const auto& tag) { return glob_match(term.pattern, tag); });
+  }
+  return subject.operators == nullptr ||
+         std::any_of(subject.operators->begin(), subject.operators->end(),
+                     [&](const auto& name) { return operator_matches(term.pattern, name); });
+}
+
+bool Filter::selects(const FilterSubject& subject) const {
+  for (const std::string& kind : kKinds) {
+    bool asked = false, met = false;
+    for (const Term& term : terms_) {
+      if (term.kind != kind || term.excludes) continue;
+      asked = true;
+      met = met || holds(term, subject);
+    }
+    if (asked && !met) return false;
+  }
+  return std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+    // What is not known yet excludes nothing.
+    if ((term.kind == "path" && subject.path.empty()) ||
+        (term.kind == "op" && subject.operators == nullptr))
+      return false;
+    if (term.kind == "id" && subject.path.empty() &&
+        term.pattern.find('/', std::min(term.pattern.find('@'), term.pattern.size())) !=
+            std::string::npos)
+      return false;
+    return term.excludes && holds(term, subject);
+  });
+}
+
+bool Filter::mentions(std::string_view kind) const {
+  return std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+    if (kind == "path" && term.kind == "id" && !term.excludes) {  // a verdict's id names its path
+      const std::size_t at = term.pattern.find('@');
+      return at != std::string::npos && term.pattern.find('/', at) != std::string::npos;
+    }
+    return term.kind == kind;
+  });
+}
+
+std::vector<std::string> Filter::ids() const {
+  std::vector<std::string> result;
+  for (const Term& term : terms_) {
+    if (term.kind == "id" && !term.excludes) result.push_back(term.pattern);
+  }
+  return result;
+}
+
+}  // namespace lockstep

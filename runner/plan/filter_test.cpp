@@ -1,0 +1,62 @@
+#include "plan/filter.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+bool selects(const std::vector<std::string>& terms, const FilterSubject& subject) {
+  return Filter::parse(terms).value().selects(subject);
+}
+
+class Filters : public testing::Test {
+ protected:
+  std::vector<std::string> tags = {"precision-cast", "silent"};
+  std::vector<std::string> operators = {"aten::add.Tensor", "torch.nn.functional.relu"};
+  FilterSubject subject{"bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators,
+                        "title"};
+};
+
+TEST_F(Filters, AnIdIsACaseAnInstanceOrAVerdict) {
+  for (const char* id : {"bugs/1-x", "bugs/*", "bugs/1-x[dim=0]@cpu", "*@cpu",
+                         "bugs/1-x[dim=0]@cpu/inductor", "bugs/*@cpu/ind*"}) {
+    EXPECT_TRUE(selects({id}, subject)) << id;
+  }
+  for (const char* id : {"bugs/1", "bugs/1-x@cpu", "bugs/1-x[dim=0]@cpu/eager", "*@cuda"})
+    EXPECT_FALSE(selects({id}, subject)) << id;
+}
+
+TEST_F(Filters, TermsOfAKindAreAlternativesAndKindsMustAllHold) {
+  EXPECT_TRUE(selects({"tag:silent", "tag:other"}, subject));
+  EXPECT_TRUE(selects({"tag:silent", "path:inductor"}, subject));
+  EXPECT_FALSE(selects({"tag:silent", "path:eager"}, subject));
+  EXPECT_FALSE(selects({"tag:other"}, subject));
+  EXPECT_FALSE(selects({"bugs/*", "!tag:silent"}, subject));
+  EXPECT_TRUE(selects({"!tag:other"}, subject));
+  EXPECT_TRUE(selects({}, subject));
+}
+
+TEST_F(Filters, OperatorsAreMeantByOverloadNameOrLastPart) {
+  for (const char* op : {"op:add", "op:add.Tensor", "op:aten::add", "op:add.*", "op:relu",
+                         "op:torch.nn.functional.*"})
+    EXPECT_TRUE(selects({op}, subject)) << op;
+  for (const char* op : {"op:ad", "op:add.Scalar", "op:Tensor"})
+    EXPECT_FALSE(selects({op}, subject)) << op;
+}
+
+TEST_F(Filters, WhatIsNotKnownYetSelectsAndExcludesNothing) {
+  subject.path = "";
+  subject.operators = nullptr;
+  EXPECT_TRUE(selects({"op:mul", "path:eager"}, subject));
+  EXPECT_TRUE(selects({"!op:add", "!path:inductor"}, subject));
+}
+
+TEST_F(Filters, MisspelledKindsAreErrors) {
+  const auto filter = Filter::parse({"tga:silent"});
+  ASSERT_FALSE(filter);
+  EXPECT_EQ(filter.error().hint, "did you mean `tag`?");
+  EXPECT_FALSE(Filter::parse({"tag:"}));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "cases/decode.h"
+#include "cases/suite.h"
+#include "paths/path.h"
+#include "plan/filter.h"
+
+namespace lockstep {
+
+/// A case with one choice of its matrix on one device.
+struct Instance {
+  std::string id;
+  std::string device;
+  std::shared_ptr<const Case> declared;
+  std::size_t items = 0;  ///< how many verdicts it gives
+};
+
+/// One verdict to come.
+struct PlanItem {
+  std::size_t instance = 0;  ///< index into Plan::instances
+  std::size_t path = 0;      ///< index into Plan::paths
+  std::string id;            ///< instance/path
+};
+
+/// What a run will do, in order: the items of an instance are neighbours.
+struct Plan {
+  std::vector<Path> paths;
+  std::vector<Instance> instances;
+  std::vector<PlanItem> items;
+  std::vector<std::string> devices;
+  std::string digest;  ///< of the ids in order
+};
+
+/// From what a plan is made.
+struct PlanRequest {
+  const std::vector<CaseFile>* suite = nullptr;
+  std::vector<Path> paths;  ///< all that are known
+  std::vector<std::string> devices;
+  Filter filter;
+  DecodeContext context;
+};
+
+/// Every selected case × matrix × device × path.  Without a filter that names paths, the default
+/// ones.  Cases that cannot be decoded add diagnostics.
+Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
+
+/// Ids of all instances that the filter selects, without decoding a case.
+std::vector<std::string> instance_ids(const PlanRequest& request);
+
+/// The id that someone who asked for `wanted` may have meant, or empty.
+std::string nearest_id(const PlanRequest& request, const std::string& wanted);
+
+}  // namespace lockstep

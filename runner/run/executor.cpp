@@ -1,0 +1,376 @@
+#include "run/executor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+// A worker that dies this often in a row without finishing a job is not started again.
+constexpr int kMostDeaths = 3;
+// How long a killed execution may take to be reported as ended before its worker is taken for dead,
+// too.
+constexpr double kGrace = 10;
+
+/// How many processes the kernel has killed for want of memory since it booted.
+std::int64_t oom_kills() {
+  std::ifstream file("/proc/vmstat");
+  std::string key;
+  std::int64_t value = 0;
+  while (file >> key >> value) {
+    if (key == "oom_kill") return value;
+  }
+  return 0;
+}
+
+std::string tail_of(const fs::path& file) {
+  constexpr std::size_t kTail = 8192;
+  auto text = read_file(file);
+  if (!text) return "";
+  if (text->size() <= kTail) return valid_utf8(*text);
+  return "[...]\n" + valid_utf8(std::string_view(*text).substr(text->size() - kTail));
+}
+
+/// Errors by which an allocator says that a memory limit was reached.
+bool tells_of_memory(const RaisedError& error) {
+  return error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError") ||
+         error.message.find("can't allocate memory") != std::string::npos;
+}
+
+}  // namespace
+
+struct Executor::Worker {
+  WorkerSpec spec;
+  std::unique_ptr<WorkerConnection> connection;
+  Json hello;
+  bool ready = false;
+  std::string failure;  ///< set: not to be started again
+  int deaths = 0;
+  std::size_t concurrent = 1;
+  std::size_t busy = 0;
+  Clock::time_point started;
+};
+
+struct Executor::Running {
+  Job job;
+  Worker* worker = nullptr;
+  fs::path out;
+  pid_t pid = 0;
+  std::string stage = "start";
+  Clock::time_point stage_began;
+  Clock::time_point began;
+  std::int64_t oom_kills_before = 0;
+  bool killed = false;
+  Clock::time_point killed_at;
+};
+
+Executor::Executor(ExecutorOptions options) : options_(std::move(options)) {}
+
+Executor::~Executor() {
+  abandon();
+  for (auto& [key, worker] : workers_) {
+    if (worker->connection && worker->ready) {
+      worker->connection->send({{"type", "stop"}});
+      worker->connection->process().close_input();
+      // Its own exit frees what it holds in order; Process kills what is left.
+      for (int i = 0; i < 100 && !worker->connection->process().poll_status(); ++i)
+        ::poll(nullptr, 0, 5);
+    }
+  }
+}
+
+std::string Executor::key_of(const WorkerSpec& spec) {
+  std::string key;
+  for (const std::string& word : spec.command.argv) key += word + '\n';
+  auto environment = spec.command.environment;
+  std::sort(environment.begin(), environment.end());
+  for (const auto& [name, value] : environment) key += name + "=" + value + '\n';
+  return key;
+}
+
+Executor::Worker& Executor::worker_for(const WorkerSpec& spec) {
+  std::unique_ptr<Worker>& worker = workers_[key_of(spec)];
+  if (!worker) {
+    worker = std::make_unique<Worker>();
+    worker->spec = spec;
+  }
+  if (!worker->connection && worker->failure.empty()) start(*worker);
+  return *worker;
+}
+
+void Executor::start(Worker& worker) {
+  auto process = Process::start(worker.spec.command);
+  if (!process) {
+    worker.failure = process.error().message;
+    return;
+  }
+  worker.connection = std::make_unique<WorkerConnection>(std::move(*process));
+  worker.ready = false;
+  worker.busy = 0;
+  worker.started = Clock::now();
+  worker.connection->send(options_.hello);
+  if (on_note) on_note(fmt::format("starting the {} worker", worker.spec.name));
+}
+
+void Executor::warm_up(const WorkerSpec& spec) { worker_for(spec); }
+
+void Executor::submit(Job job) {
+  worker_for(job.worker);
+  const auto after =
+      std::upper_bound(queue_.begin(), queue_.end(), job.order,
+                       [](std::size_t order, const Job& other) { return order < other.order; });
+  queue_.insert(after, std::move(job));
+}
+
+std::vector<std::string> Executor::running_ids() const {
+  std::vector<std::string> ids;
+  for (const auto& [run, running] : running_) ids.push_back(running->job.id);
+  return ids;
+}
+
+const Json* Executor::hello_of(const WorkerSpec& spec) const {
+  const auto found = workers_.find(key_of(spec));
+  return found == workers_.end() || found->second->hello.is_null() ? nullptr
+                                                                   : &found->second->hello;
+}
+
+std::string Executor::failure_of(const WorkerSpec& spec) const {
+  const auto found = workers_.find(key_of(spec));
+  return found == workers_.end() ? "" : found->second->failure;
+}
+
+void Executor::abandon() {
+  queue_.clear();
+  for (auto& [run, running] : running_) {
+    if (running->pid > 0) ::kill(-running->pid, SIGKILL);
+  }
+  running_.clear();
+  for (auto& [key, worker] : workers_) worker->busy = 0;
+}
+
+void Executor::dispatch() {
+  for (auto job = queue_.begin(); job != queue_.end();) {
+    Worker& worker = worker_for(job->worker);
+    if (!worker.failure.empty()) {
+      Observation observation;
+      observation.outcome = Outcome::lost;
+      observation.reason =
+          fmt::format("the {} worker cannot be used: {}", worker.spec.name, worker.failure);
+      const auto done = std::move(job->done);
+      job = queue_.erase(job);
+      done(std::move(observation), 0);
+      job = queue_.begin();  // the callback may have submitted more
+      continue;
+    }
+    if (running_.size() >= options_.jobs) return;
+    if (!worker.ready || worker.busy >= worker.concurrent) {
+      ++job;
+      continue;
+    }
+    const std::int64_t run = next_run_++;
+    auto running = std::make_unique<Running>();
+    running->job = std::move(*job);
+    running->worker = &worker;
+    running->out = options_.scratch / fmt::format("out{}", run);
+    running->began = running->stage_began = Clock::now();
+    running->oom_kills_before = oom_kills();
+    job = queue_.erase(job);
+    std::error_code error;
+    fs::create_directory(running->out, error);
+    Json message = {{"type", "run"}, {"run", run}};
+    message.update(running->job.message);
+    message["out"] = running->out.string();
+    ++worker.busy;
+    worker.connection->send(message);
+    running_.emplace(run, std::move(running));
+    if (on_started) on_started();
+  }
+}
+
+void Executor::finish(std::int64_t run, Observation observation) {
+  const auto found = running_.find(run);
+  const std::unique_ptr<Running> running = std::move(found->second);
+  running_.erase(found);
+  if (running->worker->busy > 0) --running->worker->busy;
+  observation.stderr_tail = tail_of(running->out / "stderr");
+  std::error_code error;
+  if (!options_.keep_outputs) fs::remove_all(running->out, error);  // what is mapped stays readable
+  const std::chrono::duration<double> seconds = Clock::now() - running->began;
+  running->job.done(std::move(observation), seconds.count());
+}
+
+Observation Executor::ended(const Running& running, const WorkerMessage& message) const {
+  Observation observation;
+  observation.stage = running.stage;
+  observation.signal = message.signal;
+  if (running.killed) {
+    observation.outcome = Outcome::timed_out;
+    observation.reason =
+        fmt::format("not done after {} in the stage `{}`",
+                    format_seconds(options_.limits.of(running.stage)), running.stage);
+  } else if (message.signal == SIGKILL && oom_kills() > running.oom_kills_before) {
+    observation.outcome = Outcome::out_of_memory;
+    observation.reason = "the kernel killed it for want of memory";
+  } else if (message.signal != 0) {
+    observation.outcome = Outcome::crashed;
+    observation.reason = fmt::format("killed by signal {} ({}) in the stage `{}`", message.signal,
+                                     ::strsignal(message.signal), running.stage);
+  } else if (message.exit != 0) {
+    observation.outcome = message.error.empty() ? Outcome::crashed : Outcome::lost;
+    observation.reason = message.error.empty() ? fmt::format("exited with {} in the stage `{}`",
+                                                             message.exit, running.stage)
+                                               : "the worker failed: " + message.error;
+  } else if (auto read = read_observation(running.out)) {
+    observation = std::move(*read);
+    const bool memory = observation.error && tells_of_memory(*observation.error);
+    if (observation.outcome == Outcome::raised && memory) {
+      observation.outcome = Outcome::out_of_memory;
+      observation.reason = one_line(observation.error->message);
+    }
+  } else {
+    observation.outcome = Outcome::lost;
+    observation.reason = "the worker wrote a broken observation: " + read.error().message;
+  }
+  return observation;
+}
+
+void Executor::handle(Worker& worker, const WorkerMessage& message) {
+  if (message.kind == WorkerMessage::Kind::hello) {
+    if (message.hello.contains("error")) {
+      worker.failure = message.hello["error"].is_string()
+                           ? message.hello["error"].get<std::string>()
+                           : message.hello["error"].dump();
+      return;
+    }
+    if (message.hello.value("protocol", Json()) != 1) {
+      worker.failure = fmt::format("it speaks protocol {}, this runner speaks 1",
+                                   message.hello.value("protocol", Json()).dump());
+      return;
+    }
+    worker.hello = message.hello;
+    worker.ready = true;
+    const Json concurrent = message.hello.value("concurrent", Json(1));
+    worker.concurrent = concurrent.is_number_unsigned()
+                            ? std::max<std::size_t>(1, concurrent.get<std::size_t>())
+                            : 1;
+    if (on_hello) on_hello(worker.spec.name, worker.hello);
+    return;
+  }
+  const auto found = running_.find(message.run);
+  if (found == running_.end() || found->second->worker != &worker)
+    return;  // a late word of something abandoned
+  Running& running = *found->second;
+  if (message.kind == WorkerMessage::Kind::started) {
+    running.pid = message.pid;
+    running.began = running.stage_began = Clock::now();
+  } else if (message.kind == WorkerMessage::Kind::stage) {
+    running.stage = message.stage;
+    running.stage_began = Clock::now();
+  } else {
+    if (running.pid > 0) ::kill(-running.pid, SIGKILL);  // no grandchild outlives it
+    worker.deaths = 0;
+    finish(message.run, ended(running, message));
+  }
+}
+
+void Executor::lost(Worker& worker) {
+  const std::string why = worker.connection->fault();
+  worker.connection.reset();
+  const bool was_ready = std::exchange(worker.ready, false);
+  ++worker.deaths;
+  if (!was_ready && worker.failure.empty()) {
+    worker.failure = fmt::format("it {} before it said hello; the end of {}:\n{}", why,
+                                 worker.spec.command.stderr_file.string(),
+                                 tail_of(worker.spec.command.stderr_file));
+  } else if (worker.deaths >= kMostDeaths && worker.failure.empty()) {
+    worker.failure =
+        fmt::format("it died {} times in a row without finishing anything; the last time it {}",
+                    worker.deaths, why);
+  }
+  std::vector<std::int64_t> gone;
+  for (const auto& [run, running] : running_) {
+    if (running->worker == &worker) gone.push_back(run);
+  }
+  for (const std::int64_t run : gone) {
+    Running& running = *running_.at(run);
+    if (running.pid > 0) ::kill(-running.pid, SIGKILL);
+    Observation observation;
+    observation.stage = running.stage;
+    observation.outcome = running.killed ? Outcome::timed_out : Outcome::lost;
+    observation.reason = running.killed
+                             ? fmt::format("not done in time in the stage `{}`", running.stage)
+                             : fmt::format("the {} worker {}", worker.spec.name, why);
+    finish(run, std::move(observation));
+  }
+}
+
+void Executor::check_clocks() {
+  const auto now = Clock::now();
+  const auto seconds_since = [&](Clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
+  for (auto& [run, running] : running_) {
+    if (!running->killed &&
+        seconds_since(running->stage_began) > options_.limits.of(running->stage)) {
+      running->killed = true;
+      running->killed_at = now;
+      if (running->pid > 0) {
+        ::kill(-running->pid, SIGKILL);
+      } else {
+        running->worker->connection->process().kill();
+      }
+    } else if (running->killed && seconds_since(running->killed_at) > kGrace) {
+      running->worker->connection->process().kill();
+    }
+  }
+  for (auto& [key, worker] : workers_) {
+    if (worker->connection && !worker->ready && worker->failure.empty() &&
+        seconds_since(worker->started) > options_.limits.warm_up) {
+      worker->failure =
+          fmt::format("it did not say hello within {}", format_seconds(options_.limits.warm_up));
+      worker->connection->process().kill();
+    }
+  }
+}
+
+void Executor::step(double seconds) {
+  dispatch();
+  std::vector<pollfd> polled;
+  std::vector<Worker*> owners;
+  for (auto& [key, worker] : workers_) {
+    if (!worker->connection) continue;
+    polled.push_back({worker->connection->process().output(), POLLIN, 0});
+    owners.push_back(worker.get());
+    if (worker->connection->wants_to_write()) {
+      polled.push_back({worker->connection->process().input(), POLLOUT, 0});
+      owners.push_back(worker.get());
+    }
+  }
+  // Clocks are looked at four times a second.
+  const double wait = std::min(seconds, 0.25);
+  ::poll(polled.data(), polled.size(), static_cast<int>(wait * 1000));
+  for (std::size_t i = 0; i < polled.size(); ++i) {
+    Worker& worker = *owners[i];
+    if (polled[i].revents == 0 || !worker.connection) continue;
+    if (polled[i].events == POLLOUT) {
+      worker.connection->flush();
+      continue;
+    }
+    for (const WorkerMessage& message : worker.connection->receive()) handle(worker, message);
+    if (!worker.connection->fault().empty()) lost(worker);
+  }
+  check_clocks();
+  dispatch();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,166 @@
+#include "run/executor.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "run/machine.h"
+#include "run/scratch.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+/// Jobs for the fake worker, whose behaviour is the name of the path.
+class Executors : public testing::Test {
+ protected:
+  Executors() : scratch_(std::move(*Scratch::create())) {
+    std::ofstream(scratch_.path() / "input") << std::string(16, 'x');
+  }
+  ExecutorOptions options(double seconds) const {
+    const Json hello = {{"type", "hello"},
+                        {"protocol", 1},
+                        {"threads", 1},
+                        {"scratch", scratch_.path().string()},
+                        {"cache", nullptr},
+                        {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
+                        {"libraries", Json::array()}};
+    return {2, {seconds, seconds, 20}, scratch_.path(), hello, false};
+  }
+  WorkerSpec fake(const std::string& how = "ready") const {
+    const std::string script =
+        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/run/testdata/fake_worker.py";
+    return {"fake", {{"python3", script, how}, {}, scratch_.path() / "log"}};
+  }
+  Json message(const std::string& path) const {
+    const Json view = {{"storage", 0},
+                       {"dtype", "float32"},
+                       {"shape", {2, 2}},
+                       {"strides", {2, 1}},
+                       {"offset", 0}};
+    return {{"instance", "i@cpu"},
+            {"path", {{"name", path}}},
+            {"device", "cpu"},
+            {"mode", "plain"},
+            {"repeat", 1},
+            {"seed", 0},
+            {"program",
+             {{"inputs", {"x"}},
+              {"steps", Json::array()},
+              {"outputs", {"x"}},
+              {"context", Json::object()},
+              {"backward", nullptr}}},
+            {"storages", {{{"file", (scratch_.path() / "input").string()}, {"bytes", 16}}}},
+            {"calls", {{{"inputs", {{"x", view}}}}}}};
+  }
+  /// Runs one job for each path and gives the observations in the order of the paths.
+  std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
+                               double seconds = 20) {
+    Executor executor(options(seconds));
+    std::vector<Observation> observations(paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      executor.submit(
+          {paths[i], worker, message(paths[i]), i,
+           [&observations, i](Observation seen, double) { observations[i] = std::move(seen); }});
+    }
+    while (!executor.idle()) executor.step(0.05);
+    return observations;
+  }
+  Scratch scratch_;
+};
+
+TEST_F(Executors, BringBackWhatAWorkerObserved) {
+  const auto seen = run({"conform"}, fake());
+  EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  ASSERT_EQ(seen[0].repetitions.size(), 1U);
+  EXPECT_EQ(seen[0].repetitions[0].at(0).outputs.at(0).first, "x");
+}
+
+TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
+  const std::vector<std::string> paths = {"conform", "crash",  "leave", "nothing", "half",
+                                          "short",   "escape", "die",   "babble",  "conform"};
+  const std::vector<Outcome> expected = {
+      Outcome::returned, Outcome::crashed, Outcome::crashed, Outcome::lost, Outcome::lost,
+      Outcome::lost,     Outcome::lost,    Outcome::lost,    Outcome::lost, Outcome::returned};
+  const auto seen = run(paths, fake());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    EXPECT_EQ(seen[i].outcome, expected[i]) << paths[i] << ": " << seen[i].reason;
+    EXPECT_EQ(seen[i].reason.empty(), seen[i].outcome == Outcome::returned) << paths[i];
+  }
+  EXPECT_EQ(seen[1].signal, 11);
+}
+
+TEST_F(Executors, AJobThatHangsIsKilledAndTheNextOneRuns) {
+  const auto seen = run({"hang", "conform"}, fake(), 1);
+  EXPECT_EQ(seen[0].outcome, Outcome::timed_out) << seen[0].reason;
+  EXPECT_EQ(seen[0].stage, "compile");
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
+TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
+  for (const auto& [how, part] :
+       std::vector<std::pair<std::string, std::string>>{{"refuse", "there is no torch here"},
+                                                        {"die", "exited with 5"},
+                                                        {"old", "protocol 9"},
+                                                        {"garbage", "broke the protocol"}}) {
+    const auto seen = run({"conform", "conform"}, fake(how));
+    EXPECT_EQ(seen[0].outcome, Outcome::lost) << how;
+    EXPECT_EQ(seen[1].outcome, Outcome::lost) << how;
+    EXPECT_NE(seen[1].reason.find(part), std::string::npos) << seen[1].reason;
+  }
+  WorkerSpec absent = fake();
+  absent.command.argv = {"/no/such/program"};
+  EXPECT_NE(run({"conform"}, absent)[0].reason.find("No such file"), std::string::npos);
+}
+
+TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
+  const auto seen = run({"die", "die", "die", "die", "die"}, fake());
+  EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
+}
+
+TEST_F(Executors, LeaveNothingBehind) {
+  run({"conform", "crash", "half"}, fake());
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+    EXPECT_FALSE(entry.is_directory()) << entry.path();
+  }
+}
+
+TEST_F(Executors, AnAbandonedHangIsKilledWithItsWorker) {
+  std::string log;
+  {
+    Executor executor(options(60));
+    executor.submit({"hang", fake(), message("hang"), 0, [](Observation, double) {
+                       ADD_FAILURE() << "an abandoned job was reported";
+                     }});
+    for (int i = 0; i < 200 && executor.running_ids().empty(); ++i) executor.step(0.05);
+    ASSERT_EQ(executor.running_ids().size(), 1U);
+    executor.abandon();
+    EXPECT_TRUE(executor.idle());
+  }  // the destructor must not wait for the worker's ten minutes
+  SUCCEED();
+}
+
+TEST(ScratchTest, RemovesWhatKilledRunsLeftAndItself) {
+  fs::path left, own;
+  {
+    const auto scratch = Scratch::create();
+    own = scratch->path();
+    left = own.parent_path() / "lockstep-999999999-abcdef";  // no such process: numbers end at 2^22
+    fs::create_directory(left);
+    const auto next = Scratch::create();
+    EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::exists(own));
+  }
+  EXPECT_FALSE(fs::exists(own));
+}
+
+TEST(Machine, KnowsWhereItIs) {
+  const Json machine = machine_environment();
+  EXPECT_FALSE(machine["cpu"].get<std::string>().empty());
+  EXPECT_GT(physical_memory(), 1 << 28);
+  EXPECT_EQ(utc_now().size(), 20U);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,189 @@
+#include "run/expectations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cases/case.h"
+#include "cases/reader.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+bool valid_date(const std::string& text) {
+  if (text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((i == 4 || i == 7) ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+  }
+  return text.substr(5, 2) >= "01" && text.substr(5, 2) <= "12" && text.substr(8) >= "01" &&
+         text.substr(8) <= "31";
+}
+
+bool any_glob(const std::vector<std::string>& globs, std::string_view text) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return glob_match(glob, text); });
+}
+
+/// Decodes one rule; everything that a reader of the report needs is demanded.
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
+  const int before = reader.failures();
+  if (!reader.object(node, {"instances", "paths", "devices", "torch", "cpu_levels", "status",
+                            "grade", "waived", "because", "reason", "link", "date", "expires"})) {
+    return std::nullopt;
+  }
+  Expectation rule;
+  const Position at = locate(reader.file().text, node.pointer);
+  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+  const auto globs = [&](std::string_view key, bool needed, std::string_view what) {
+    const auto list = needed ? reader.required(node, key, what) : reader.child(node, key);
+    std::vector<std::string> result;
+    if (!list) return result;
+    result = reader.texts(*list, "a list of globs");
+    if ((*list)->is_array() && (*list)->empty()) reader.mismatch(*list, "at least one");
+    return result;
+  };
+  rule.instances = globs("instances", true, "ids of cases or instances, globs allowed");
+  rule.paths = globs("paths", true, "names of paths, globs allowed");
+  rule.devices = globs("devices", false, "");
+  rule.cpu_levels = globs("cpu_levels", false, "");
+  const auto text = [&](std::string_view key, bool needed, std::string_view what) {
+    const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
+    return value ? reader.text(*value).value_or("") : std::string();
+  };
+  rule.torch = text("torch", false, "");
+  if (!rule.torch.empty() && !valid_range(rule.torch))
+    reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
+  if (const auto status = reader.required(node, "status", "what is expected to happen")) {
+    std::vector<std::string> names;
+    for (const StatusInfo& each : all_statuses()) names.emplace_back(each.name);
+    if (const auto word = reader.word(*status, names, "a status"))
+      rule.status = find_status(*word)->status;
+  }
+  if (const auto grade = reader.child(node, "grade")) {
+    if (const auto word = reader.text(*grade)) {
+      rule.grade = find_grade(*word);
+      if (!rule.grade)
+        reader.mismatch(*grade, "a grade: bits, ulp4, close, no_worse1, same1e-3 or none");
+    }
+  }
+  if (const auto waived = reader.child(node, "waived"))
+    rule.waived = reader.boolean(*waived).value_or(false);
+  if (const auto because =
+          reader.required(node, "because", "bug, intended, undefined or unreported")) {
+    rule.because = reader
+                       .word(*because, {"bug", "intended", "undefined", "unreported"},
+                             "`bug`, `intended`, `undefined` or `unreported`")
+                       .value_or("");
+  }
+  rule.reason = text("reason", true, "why it is known, in a sentence");
+  if (const auto reason = reader.child(node, "reason");
+      reason && (*reason)->is_string() && rule.reason.empty()) {
+    reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
+  }
+  // What nobody has reported yet has no link.
+  rule.link = text("link", rule.because != "unreported", "the report or thread");
+  if (!rule.link.empty() && !rule.link.starts_with("https://"))
+    reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
+  rule.date = text("date", true, "the day it was verified, such as \"2026-11-21\"");
+  if (const auto date = reader.child(node, "date");
+      date && (*date)->is_string() && !valid_date(rule.date))
+    reader.mismatch(*date, "a day such as \"2026-11-21\"");
+  rule.expires = text("expires", false, "");
+  if (!rule.expires.empty() && !valid_date(rule.expires))
+    reader.mismatch(*reader.child(node, "expires"), "a day such as \"2026-11-21\"");
+  return reader.failures() == before ? std::optional(std::move(rule)) : std::nullopt;
+}
+
+std::string describe(const Expectation& rule) {
+  return fmt::format("{} on {}: {}", enumerate(rule.instances), enumerate(rule.paths),
+                     info(rule.status).name);
+}
+
+}  // namespace
+
+std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& diagnostics) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root / "expected" / "known", error)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Expectation> rules;
+  for (const fs::path& path : files) {
+    JsonFile file{path.lexically_relative(root).generic_string(), "", {}};
+    auto text = read_file(path);
+    if (!text) {
+      diagnostics.push_back({file.name, 0, 0, "", text.error().message, text.error().hint});
+      continue;
+    }
+    file.text = std::move(*text);
+    const std::size_t before = diagnostics.size();
+    parse_json(file, diagnostics);
+    if (diagnostics.size() > before) continue;
+    Reader reader(file, diagnostics);
+    const Node document{&file.root, ""};
+    if (!reader.object(document, {"$schema", "format", "known"})) continue;
+    if (const auto format = reader.required(document, "format", "write \"format\": 1"))
+      reader.integer(*format, 1, 1, "1, the only format there is");
+    const auto known = reader.required(document, "known", "a list of expectations");
+    if (!known || !reader.list(*known, "a list of expectations")) continue;
+    for (std::size_t i = 0; i < (*known)->size(); ++i) {
+      if (auto rule = decode_rule(reader, reader.element(*known, i)))
+        rules.push_back(std::move(*rule));
+    }
+  }
+  return rules;
+}
+
+Expectations::Expectations(std::vector<Expectation> rules, ExpectationScene scene)
+    : rules_(std::move(rules)), seen_(rules_.size(), false), scene_(std::move(scene)) {}
+
+bool Expectations::holds_here(const Expectation& rule) const {
+  if (!version_matches(scene_.torch, rule.torch)) return false;
+  if (!rule.cpu_levels.empty() && std::find(rule.cpu_levels.begin(), rule.cpu_levels.end(),
+                                            scene_.cpu_level) == rule.cpu_levels.end())
+    return false;
+  return rule.expires.empty() || scene_.today <= rule.expires;
+}
+
+void Expectations::apply(Verdict& verdict, const std::string& case_id) {
+  const Expectation* applies = nullptr;
+  const Expectation* met = nullptr;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Expectation& rule = rules_[i];
+    const bool here =
+        holds_here(rule) && any_glob(rule.paths, verdict.path) &&
+        (rule.devices.empty() || any_glob(rule.devices, verdict.device)) &&
+        (any_glob(rule.instances, verdict.instance) || any_glob(rule.instances, case_id));
+    if (!here) continue;
+    seen_[i] = true;
+    if (applies == nullptr) applies = &rule;
+    const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
+    if (met == nullptr && rule.status == verdict.status && grade) met = &rule;
+  }
+  if (applies == nullptr) return;
+  const Expectation& shown = met != nullptr ? *met : *applies;
+  if (met != nullptr) {
+    verdict.standing = met->waived ? Standing::waived : Standing::known;
+  } else if (verdict.status == Status::conform) {
+    verdict.standing = Standing::fixed;
+  } else {
+    return;  // it diverges in another way than was expected: new
+  }
+  verdict.expectation = ExpectationRef{shown.where, std::string(info(shown.status).name),
+                                       shown.because, shown.reason, shown.link};
+}
+
+std::vector<UnmatchedExpectation> Expectations::unmatched(bool whole) const {
+  std::vector<UnmatchedExpectation> result;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (whole && !seen_[i] && holds_here(rules_[i]))
+      result.push_back({rules_[i].where, describe(rules_[i])});
+  }
+  return result;
+}
+
+}  // namespace lockstep

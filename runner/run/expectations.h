@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "judge/verdict.h"
+#include "run/record.h"
+
+namespace lockstep {
+
+/// A dated, linked, conditional statement that a verdict is known.
+struct Expectation {
+  std::string where;                    ///< "expected/known/inductor.json:12"
+  std::vector<std::string> instances;   ///< globs over instance and case ids
+  std::vector<std::string> paths;       ///< globs
+  std::vector<std::string> devices;     ///< globs; empty: all
+  std::string torch;                    ///< range; empty: all
+  std::vector<std::string> cpu_levels;  ///< "avx2", "avx512", ...; empty: all
+  Status status = Status::value_differs;
+  std::optional<Grade> grade;  ///< the worst grade that is still as expected
+  bool waived =
+      false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
+  std::string because;  ///< bug, intended, undefined or unreported
+  std::string reason;
+  std::string link;
+  std::string date;     ///< "2026-11-21"
+  std::string expires;  ///< the last day on which it holds; empty: for ever
+};
+
+/// Where a run takes place, as far as conditions ask.
+struct ExpectationScene {
+  std::string torch;
+  std::string cpu_level;  ///< lower case
+  std::string today;      ///< "2026-11-21"
+};
+
+/// Reads `root/expected/known/*.json`; what is wrong is added to `diagnostics`.
+std::vector<Expectation> read_expectations(const std::filesystem::path& root,
+                                           Diagnostics& diagnostics);
+
+/// Gives verdicts their standing and remembers which expectations met one.
+class Expectations {
+ public:
+  Expectations(std::vector<Expectation> rules, ExpectationScene scene);
+
+  /// `known` or `waived` when a rule that applies expects what happened; `fixed` when one applies,
+  /// the status does not fail and none expects it; else plain.
+  void apply(Verdict& verdict, const std::string& case_id);
+
+  /// Rules whose conditions hold here but that speak of no verdict of the run.  Only a run of the
+  /// whole suite (`whole`) can tell; else none.
+  std::vector<UnmatchedExpectation> unmatched(bool whole) const;
+
+ private:
+  bool holds_here(const Expectation& rule) const;
+  std::vector<Expectation> rules_;
+  std::vector<bool> seen_;
+  ExpectationScene scene_;
+};
+
+}  // namespace lockstep

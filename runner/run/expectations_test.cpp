@@ -1,0 +1,129 @@
+#include "run/expectations.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+Expectation rule(Status status) {
+  Expectation result;
+  result.where = "expected/known/a.json:3";
+  result.instances = {"bugs/1*"};
+  result.paths = {"inductor"};
+  result.status = status;
+  result.because = "bug";
+  return result;
+}
+
+Verdict verdict(Status status, const std::string& path = "inductor") {
+  Verdict result;
+  result.instance = "bugs/1[dim=0]@cpu";
+  result.path = path;
+  result.device = "cpu";
+  result.status = status;
+  return result;
+}
+
+Standing standing(const Expectation& expectation, Verdict judged,
+                  const ExpectationScene& scene = {"2.13.0", "avx512", "2026-11-21"}) {
+  Expectations({expectation}, scene).apply(judged, "bugs/1");
+  return judged.standing;
+}
+
+TEST(Expectations, GiveAStanding) {
+  const Expectation expected = rule(Status::value_differs);
+  EXPECT_EQ(standing(expected, verdict(Status::value_differs)), Standing::known);
+  EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::fixed);
+  EXPECT_EQ(standing(expected, verdict(Status::crash)), Standing::plain);  // worse than known: new
+  EXPECT_EQ(standing(expected, verdict(Status::value_differs, "eager")), Standing::plain);
+  EXPECT_EQ(standing(expected, verdict(Status::unsupported)), Standing::plain);
+}
+
+TEST(Expectations, HoldOnlyUnderTheirConditions) {
+  const auto with = [](auto change) {
+    Expectation expected = rule(Status::value_differs);
+    change(expected);
+    return standing(expected, verdict(Status::value_differs));
+  };
+  EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.14"; }), Standing::plain);
+  EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.13,<2.14"; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.devices = {"cuda*"}; }), Standing::plain);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2"}; }), Standing::plain);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2", "avx512"}; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-20"; }), Standing::plain);
+  EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-21"; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.waived = true; }), Standing::waived);
+}
+
+TEST(Expectations, AWorseGradeIsNew) {
+  Expectation expected = rule(Status::value_differs);
+  expected.grade = Grade::close;
+  Verdict judged = verdict(Status::value_differs);
+  judged.grade = Grade::close;
+  EXPECT_EQ(standing(expected, judged), Standing::known);
+  judged.grade = Grade::none;
+  EXPECT_EQ(standing(expected, judged), Standing::plain);
+}
+
+TEST(Expectations, ThatSpeakOfNothingAreReportedAfterAWholeRun) {
+  Expectations expectations({rule(Status::value_differs), rule(Status::crash)},
+                            {"2.13.0", "avx512", "2026-11-21"});
+  EXPECT_EQ(expectations.unmatched(true).size(), 2U);
+  EXPECT_TRUE(expectations.unmatched(false).empty());
+  Verdict judged = verdict(Status::conform);
+  expectations.apply(judged, "bugs/1");
+  EXPECT_TRUE(expectations.unmatched(true).empty());
+}
+
+class ExpectationFiles : public testing::Test {
+ protected:
+  ExpectationFiles() : root_(fs::path(testing::TempDir()) / "lockstep_expectations") {
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "expected" / "known");
+  }
+  ~ExpectationFiles() override { fs::remove_all(root_); }
+  std::string faults(const std::string& rule_text) {
+    EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
+                           "{\"format\": 1, \"known\": [" + rule_text + "]}"));
+    Diagnostics diagnostics;
+    read_expectations(root_, diagnostics);
+    std::string text;
+    for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
+    return text;
+  }
+  fs::path root_;
+};
+
+TEST_F(ExpectationFiles, DemandWhatAReaderNeeds) {
+  const std::string good =
+      R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "r", "link": "https://x", "date": "2026-11-21"})";
+  EXPECT_EQ(faults(good), "");
+  EXPECT_NE(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "", "link": "https://x", "date": "2026-11-21"})")
+          .find("without a reason"),
+      std::string::npos);
+  EXPECT_NE(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "r", "date": "2026-11-21"})")
+          .find("`link` is missing"),
+      std::string::npos);
+  EXPECT_EQ(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "unreported", "reason": "r", "date": "2026-11-21"})"),
+      "");
+  const std::string misspelled = faults(
+      R"({"instances": ["a"], "paths": [], "status": "crsh", "becuse": "bug", "reason": "r", "link": "x", "date": "21.11."})");
+  for (const char* part : {"did you mean `crash`?", "did you mean `because`?", "at least one",
+                           "https://", "a day such as"}) {
+    EXPECT_NE(misspelled.find(part), std::string::npos) << part << "\n" << misspelled;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

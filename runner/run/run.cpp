@@ -1,0 +1,178 @@
+#include "run/run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "run/machine.h"
+#include "run/scheduler.h"
+
+namespace lockstep {
+namespace {
+
+volatile sig_atomic_t g_interrupts = 0;
+
+void on_signal(int) {
+  const int count = g_interrupts + 1;
+  g_interrupts = count;
+  if (count > 1) ::_exit(130);  // the kernel takes the workers along: they die with this thread
+}
+
+/// Passes verdicts on in the order of the plan, whatever the order in which they come.
+class InOrder {
+ public:
+  InOrder(Reporter& reporter, std::size_t count) : reporter_(reporter), waiting_(count) {}
+  void put(Verdict verdict) {
+    const std::size_t index = verdict.index;
+    waiting_[index] = std::move(verdict);
+    pass_on();
+  }
+  /// What comes after a gap that will not be filled any more.
+  void flush() {
+    for (; next_ < waiting_.size(); ++next_) {
+      if (waiting_[next_]) reporter_.verdict(*waiting_[next_]);
+    }
+  }
+  std::vector<Verdict> take() {
+    std::vector<Verdict> verdicts;
+    for (auto& verdict : waiting_) {
+      if (verdict) verdicts.push_back(std::move(*verdict));
+    }
+    return verdicts;
+  }
+
+ private:
+  void pass_on() {
+    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) reporter_.verdict(*waiting_[next_]);
+  }
+  Reporter& reporter_;
+  std::vector<std::optional<Verdict>> waiting_;
+  std::size_t next_ = 0;
+};
+
+/// The log to write to, and the verdicts that it already has.
+struct OpenLog {
+  RunLog log;
+  RunRecord before;
+};
+
+Result<OpenLog> open_log(const Plan& plan, const RunSettings& settings) {
+  if (!settings.resume) {
+    auto log = RunLog::create(settings.directory, settings.info);
+    if (!log) return tl::unexpected(log.error());
+    OpenLog opened{std::move(*log), {}};
+    opened.before.info = settings.info;
+    return opened;
+  }
+  auto before = read_log(settings.directory);
+  if (!before) return tl::unexpected(before.error());
+  if (before->info.plan != plan.digest || before->info.suite != settings.info.suite) {
+    return fail(
+        fmt::format("the log in {} is of another plan or suite", settings.directory.string()),
+        "resume with the arguments of the first run and an unchanged suite, or begin a new run");
+  }
+  auto log = RunLog::append_to(settings.directory);
+  if (!log) return tl::unexpected(log.error());
+  return OpenLog{std::move(*log), std::move(*before)};
+}
+
+}  // namespace
+
+void watch_for_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // no SA_RESTART: poll returns at once
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() { return g_interrupts > 0; }
+
+Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSettings& settings,
+                          Reporter& reporter) {
+  const auto began = std::chrono::steady_clock::now();
+  auto opened = open_log(plan, settings);
+  if (!opened) return tl::unexpected(opened.error());
+  RunLog& log = opened->log;
+  RunRecord record;
+  record.info = opened->before.info;
+  Result<void> written;  // the first failure to write ends the run
+  const auto note_environment = [&](const std::string& name, const Json& values) {
+    record.environment[name] = values;
+    if (written) written = log.environment(name, values);
+  };
+  note_environment("machine", machine_environment());
+  const Json* eager_hello = executor.hello_of(settings.eager);
+  note_environment(settings.eager.name, eager_hello == nullptr
+                                            ? Json::object()
+                                            : eager_hello->value("environment", Json::object()));
+  executor.on_hello = [&](const std::string& name, const Json& hello) {
+    note_environment(name, hello.value("environment", Json::object()));
+  };
+  executor.on_note = [&](const std::string& text) { reporter.note(text); };
+  executor.on_started = [&] { reporter.running(executor.running_ids()); };
+
+  reporter.run_started(record.info);
+  Expectations expectations(settings.expectations, settings.scene);
+  InOrder in_order(reporter, plan.items.size());
+  std::size_t failures = 0;
+  const auto judged = [&](Verdict verdict, bool is_new) {
+    expectations.apply(verdict, plan.instances[plan.items[verdict.index].instance].declared->id);
+    if (is_new && written) written = log.verdict(verdict);
+    if (verdict.fails(settings.strict)) ++failures;
+    in_order.put(std::move(verdict));
+  };
+
+  std::vector<bool> skip(plan.items.size(), false);
+  for (Verdict& verdict : opened->before.verdicts) {
+    if (verdict.index >= skip.size() || plan.items[verdict.index].id != verdict.id) continue;
+    skip[verdict.index] = true;
+    verdict.standing = Standing::plain;  // expectations may have been written meanwhile
+    verdict.expectation.reset();
+    judged(std::move(verdict), false);
+  }
+
+  std::set<std::size_t> used;
+  for (const PlanItem& item : plan.items) used.insert(item.path);
+  const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
+  for (const std::size_t path : used) {
+    if (!all_done) executor.warm_up(settings.worker_of(plan.paths[path]));
+  }
+  const auto torch =
+      eager_hello == nullptr
+          ? std::string()
+          : eager_hello->value("environment", Json::object()).value("torch", std::string());
+  Scheduler scheduler(
+      plan, executor,
+      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch, 2}, skip);
+  scheduler.on_verdict = [&](Verdict verdict) { judged(std::move(verdict), true); };
+  bool stopped = false;
+  while (!scheduler.done() && written && !stopped) {
+    scheduler.advance();
+    executor.step(1);
+    stopped = interrupted() || (settings.max_failures > 0 && failures >= settings.max_failures);
+  }
+  scheduler.advance();
+  executor.abandon();
+  executor.on_hello = nullptr;
+  executor.on_note = nullptr;
+  executor.on_started = nullptr;
+
+  RunEnd end;
+  end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  end.interrupted = stopped;
+  end.unmatched = expectations.unmatched(settings.whole_suite && !stopped);
+  if (written) written = log.end(end);
+  if (!written) return tl::unexpected(written.error());
+  in_order.flush();
+  record.verdicts = in_order.take();
+  record.end = end;
+  reporter.run_ended(record);
+  return record;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "reports/reporter.h"
+#include "run/executor.h"
+#include "run/expectations.h"
+#include "run/log.h"
+
+namespace lockstep {
+
+/// What a run needs besides its plan.
+struct RunSettings {
+  std::filesystem::path directory;  ///< of the log; made where needed
+  std::filesystem::path scratch;
+  std::size_t jobs = 1;
+  std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
+  bool strict = false;
+  bool whole_suite = false;  ///< expectations that match nothing are then reported
+  bool resume = false;       ///< go on with the log in `directory`
+  WorkerSpec eager;
+  std::function<WorkerSpec(const Path&)> worker_of;
+  RunInfo info;
+  std::vector<Expectation> expectations;
+  ExpectationScene scene;
+};
+
+/// Executes a plan: begins (or resumes) the log, runs every item, gives verdicts their standing,
+/// tells the reporter, and ends the log.  `executor` has the eager worker ready. After
+/// `interrupted()` has become true nothing new is begun, what runs is killed, and the record holds
+/// what was done. Errors are those of the log; the verdicts so far are in it.
+Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSettings& settings,
+                          Reporter& reporter);
+
+/// Catches SIGINT and SIGTERM: the first makes `interrupted` true, the second ends the process at
+/// once with status 130.
+void watch_for_interrupts();
+bool interrupted();
+
+}  // namespace lockstep

@@ -1,0 +1,246 @@
+#include "run/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "cases/inputs.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+
+/// A verdict of an instance on its way.
+struct Scheduler::Pending {
+  std::size_t item = 0;
+  std::optional<Observation> observation;
+  double seconds = 0;
+  bool emitted = false;
+};
+
+/// An instance under way.
+struct Scheduler::Task {
+  std::size_t index = 0;
+  const Instance* instance = nullptr;
+  fs::path directory;
+  InputSet inputs;
+  std::optional<Observation> eager;
+  std::optional<Observation> fp64;
+  std::optional<Observation> stepwise;
+  bool fp64_asked = false;
+  bool stepwise_asked = false;
+  std::vector<Pending> items;
+};
+
+namespace {
+
+/// Golds are made only where they can decide something: an output is not `close` to eager, or its
+/// policy reads one.
+GoldNeeds golds_for(const Verdict& verdict) {
+  GoldNeeds needs;
+  for (const OutputComparison& output : verdict.outputs) {
+    const bool differs = output.grade && *output.grade > Grade::close;
+    const bool fails =
+        output.status == Status::value_differs || output.status == Status::nonfinite_differs;
+    if (!differs && !fails) continue;
+    needs.fp64 = true;
+    if (const auto policy = parse_policy(output.policy))
+      needs.stepwise = needs.stepwise || gold_needs(*policy).stepwise;
+  }
+  return needs;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Plan& plan, Executor& executor, SchedulerOptions options,
+                     std::vector<bool> skip)
+    : plan_(plan), executor_(executor), options_(std::move(options)), skip_(std::move(skip)) {}
+
+Scheduler::~Scheduler() = default;
+
+bool Scheduler::done() const { return tasks_.empty() && next_instance_ == plan_.instances.size(); }
+
+void Scheduler::advance() {
+  for (const std::size_t index : finished_) {
+    std::error_code error;
+    fs::remove_all(tasks_.at(index)->directory, error);
+    tasks_.erase(index);
+  }
+  finished_.clear();
+  // A few more than there are slots, so that no slot waits for the next eager run.
+  while (tasks_.size() < options_.jobs * 2 + 2 && next_instance_ < plan_.instances.size()) {
+    auto task = std::make_unique<Task>();
+    task->index = next_instance_;
+    task->instance = &plan_.instances[next_instance_++];
+    for (std::size_t i = 0; i < task->instance->items; ++i, ++next_item_) {
+      if (!skip_[next_item_]) task->items.push_back({next_item_, std::nullopt, 0, false});
+    }
+    if (task->items.empty()) continue;
+    Task& added = *task;
+    tasks_.emplace(added.index, std::move(task));
+    begin(added);
+  }
+}
+
+Json Scheduler::run_message(const Task& task, const std::string& mode, int repeat,
+                            const Json& path) const {
+  return {{"instance", task.instance->id},
+          {"path", path},
+          {"device", task.instance->device},
+          {"mode", mode},
+          {"repeat", repeat},
+          {"seed", task.instance->declared->seed},
+          {"program", task.inputs.program},
+          {"storages", task.inputs.storages},
+          {"calls", task.inputs.calls}};
+}
+
+void Scheduler::begin(Task& task) {
+  const Case& declared = *task.instance->declared;
+  if (!declared.lacking.empty()) {
+    return give_up(task, Status::unsupported,
+                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking));
+  }
+  if (!version_matches(options_.torch, declared.requires_torch)) {
+    return give_up(task, Status::unsupported,
+                   fmt::format("the case needs torch {}, this is {}", declared.requires_torch,
+                               options_.torch));
+  }
+  task.directory = options_.scratch / fmt::format("in{}", task.index);
+  std::error_code error;
+  fs::create_directory(task.directory, error);
+  if (!declared.prepare) return write_inputs_of(task, nullptr);
+
+  auto inputs = write_prepare_inputs(*declared.prepare, task.directory);
+  if (!inputs) return give_up(task, Status::harness, inputs.error().message);
+  task.inputs = std::move(*inputs);
+  Json message = run_message(task, "plain", 1, {{"name", "eager"}});
+  message["seed"] = declared.prepare->seed;
+  message["device"] = "cpu";  // the same bytes for every device
+  executor_.submit(
+      {task.instance->id + " (prepare)", options_.eager, std::move(message), task.index,
+       [this, &task](Observation observation, double) {
+         if (observation.outcome == Outcome::unsupported)
+           return give_up(task, Status::unsupported, "`prepare`: " + observation.reason);
+         if (observation.outcome != Outcome::returned) {
+           const std::string why =
+               observation.error ? observation.error->class_name + ": " + observation.error->message
+                                 : observation.reason;
+           return give_up(task, Status::harness, "`prepare` did not return: " + one_line(why));
+         }
+         write_inputs_of(task, &observation);
+       }});
+}
+
+void Scheduler::write_inputs_of(Task& task, const Observation* prepared) {
+  auto inputs = write_inputs(*task.instance->declared, task.directory, prepared);
+  if (!inputs) return give_up(task, Status::harness, inputs.error().message);
+  task.inputs = std::move(*inputs);
+  submit_eager(task);
+}
+
+void Scheduler::submit_eager(Task& task) {
+  executor_.submit({task.instance->id + "/eager", options_.eager,
+                    run_message(task, "plain", options_.repeat, {{"name", "eager"}}), task.index,
+                    [this, &task](Observation observation, double) {
+                      task.eager = std::move(observation);
+                      submit_paths(task);
+                    }});
+}
+
+void Scheduler::submit_paths(Task& task) {
+  for (Pending& pending : task.items) {
+    const Path& path = plan_.paths[plan_.items[pending.item].path];
+    executor_.submit({plan_.items[pending.item].id, options_.worker_of(path),
+                      run_message(task, "plain", options_.repeat, path.declared), task.index,
+                      [this, &task, &pending](Observation observation, double seconds) {
+                        pending.observation = std::move(observation);
+                        pending.seconds = seconds;
+                        judge_item(task, pending);
+                      }});
+  }
+}
+
+void Scheduler::submit_gold(Task& task, const std::string& mode) {
+  executor_.submit({task.instance->id + " (" + mode + " gold)", options_.eager,
+                    run_message(task, mode, 1, {{"name", "eager"}}), task.index,
+                    [this, &task, mode](Observation observation, double) {
+                      (mode == "fp64" ? task.fp64 : task.stepwise) = std::move(observation);
+                      judge_waiting(task);
+                    }});
+}
+
+void Scheduler::judge_item(Task& task, Pending& pending) {
+  const Path& path = plan_.paths[plan_.items[pending.item].path];
+  const Case& declared = *task.instance->declared;
+  JudgeRequest request;
+  request.compiled = &*pending.observation;
+  // Public functions exist in Python only: there the reference is what the same process computed
+  // eagerly.
+  const bool python_only =
+      task.eager->outcome == Outcome::unsupported && pending.observation->reference != nullptr;
+  request.eager = python_only ? pending.observation->reference.get() : &*task.eager;
+  request.fp64 = task.fp64 ? &*task.fp64 : nullptr;
+  request.stepwise = task.stepwise ? &*task.stepwise : nullptr;
+  request.policy_of = [&](std::string_view output) {
+    return policy_for(declared, output, path.name);
+  };
+  request.promise = path.promise;
+  request.strides = declared.strides;
+  request.raises = declared.raises;
+  request.compiles = path.compiles;
+  Verdict verdict = judge(request);
+
+  const GoldNeeds needs = golds_for(verdict);
+  const auto ask = [&](bool needed, std::optional<Observation>& gold, bool& asked,
+                       const std::string& mode) {
+    if (!needed || gold) return false;
+    if (!asked) {
+      asked = true;
+      submit_gold(task, mode);
+    }
+    return true;
+  };
+  const bool waits_fp64 = ask(needs.fp64, task.fp64, task.fp64_asked, "fp64");
+  const bool waits_stepwise = ask(needs.stepwise, task.stepwise, task.stepwise_asked, "stepwise");
+  if (!waits_fp64 && !waits_stepwise) emit(task, pending, std::move(verdict));
+}
+
+void Scheduler::judge_waiting(Task& task) {
+  for (Pending& pending : task.items) {
+    if (pending.observation && !pending.emitted) judge_item(task, pending);
+  }
+}
+
+void Scheduler::give_up(Task& task, Status status, const std::string& reason) {
+  for (Pending& pending : task.items) {
+    Verdict verdict;
+    verdict.status = status;
+    verdict.reason = reason;
+    emit(task, pending, std::move(verdict));
+  }
+}
+
+void Scheduler::emit(Task& task, Pending& pending, Verdict verdict) {
+  const PlanItem& item = plan_.items[pending.item];
+  const Case& declared = *task.instance->declared;
+  verdict.id = item.id;
+  verdict.instance = task.instance->id;
+  verdict.path = plan_.paths[item.path].name;
+  verdict.device = task.instance->device;
+  verdict.title = declared.title;
+  verdict.case_file = declared.file;
+  verdict.index = pending.item;
+  verdict.links = declared.links;
+  verdict.seconds = pending.seconds;
+  verdict.repro = "ci/lockstep run " + shell_quote(item.id);
+  pending.emitted = true;
+  pending.observation.reset();
+  on_verdict(std::move(verdict));
+  if (std::all_of(task.items.begin(), task.items.end(),
+                  [](const Pending& each) { return each.emitted; }))
+    finished_.push_back(task.index);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "judge/judge.h"
+#include "plan/plan.h"
+#include "run/executor.h"
+
+namespace lockstep {
+
+/// What a scheduler needs to know of its surroundings.
+struct SchedulerOptions {
+  std::size_t jobs = 1;
+  std::filesystem::path scratch;
+  WorkerSpec eager;
+  /// The worker of a path.
+  std::function<WorkerSpec(const Path&)> worker_of;
+  std::string torch;  ///< version of the reference, for `requires`
+  int repeat = 2;
+};
+
+/// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
+/// something differs; and has the judge speak.  Instances are begun in the order of the plan, a few
+/// at a time.
+class Scheduler {
+ public:
+  /// `skip` holds the ids of items that need no execution (they are in the log that a run resumes).
+  Scheduler(const Plan& plan, Executor& executor, SchedulerOptions options, std::vector<bool> skip);
+  ~Scheduler();
+
+  /// Called with each verdict when it is there, in no particular order.
+  std::function<void(Verdict)> on_verdict;
+
+  /// Begins what there is room for.  Call it until `done`, with Executor::step in between.
+  void advance();
+  bool done() const;
+
+ private:
+  struct Task;
+  struct Pending;
+
+  void begin(Task& task);
+  void write_inputs_of(Task& task, const Observation* prepared);
+  void submit_eager(Task& task);
+  void submit_paths(Task& task);
+  void submit_gold(Task& task, const std::string& mode);
+  void judge_item(Task& task, Pending& pending);
+  void judge_waiting(Task& task);
+  void give_up(Task& task, Status status, const std::string& reason);
+  void emit(Task& task, Pending& pending, Verdict verdict);
+  Json run_message(const Task& task, const std::string& mode, int repeat, const Json& path) const;
+
+  const Plan& plan_;
+  Executor& executor_;
+  SchedulerOptions options_;
+  std::vector<bool> skip_;
+  std::size_t next_instance_ = 0;
+  std::size_t next_item_ = 0;
+  std::map<std::size_t, std::unique_ptr<Task>> tasks_;
+  std::vector<std::size_t> finished_;
+};
+
+}  // namespace lockstep

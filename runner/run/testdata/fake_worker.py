@@ -1,0 +1,123 @@
+"""A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
+
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default), "refuse", "die", "old", "garbage".
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+
+def say(message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def observation(run, change):
+    """Returns every input under the name of each output, after `change` has been at its bytes and views."""
+    storages, bytes_of = [], []
+    for index, storage in enumerate(run["storages"]):
+        with open(storage["file"], "rb") as file:
+            bytes_of.append(bytearray(file.read()))
+        storages.append({"file": str(index), "bytes": storage["bytes"]})
+    repetitions = []
+    for repetition in range(run["repeat"]):
+        calls = []
+        for call in run["calls"]:
+            views = {name: dict(view) for name, view in call["inputs"].items()}
+            first = next(iter(views.values()))
+            outputs = {name: dict(views.get(name, first)) for name in run["program"]["outputs"]}
+            calls.append({"outputs": outputs, "inputs": views, "grads": {}})
+        repetitions.append({"calls": calls})
+    result = {"outcome": "returned", "runs": repetitions, "storages": storages, "reference": None, "error": None,
+              "reason": None, "stage": "run", "proof": {"graphs": 1}, "phases": {"run": 0.001}, "peak_memory_bytes": 1}
+    change(result, bytes_of)
+    for index, content in enumerate(bytes_of):
+        with open(os.path.join(run["out"], str(index)), "wb") as file:
+            file.write(content)
+    return result
+
+
+def write(run, result):
+    path = os.path.join(run["out"], "observation.json")
+    with open(path + ".tmp", "w") as file:
+        json.dump(result, file)
+    os.rename(path + ".tmp", path)
+
+
+def each_view(result, change):
+    for repetition in result["runs"]:
+        for call in repetition["calls"]:
+            for view in call["outputs"].values():
+                change(view)
+
+
+def flip_bit(result, bytes_of):
+    bytes_of[0][len(bytes_of[0]) // 2] ^= 1
+
+
+def transpose(result, bytes_of):
+    each_view(result, lambda view: view.update(strides=list(reversed(view["strides"])), shape=list(reversed(view["shape"]))))
+
+
+def escape(result, bytes_of):
+    each_view(result, lambda view: view.update(offset=1 << 40))
+
+
+def raise_error(result, bytes_of):
+    result.update(outcome="raised", error={"stage": "run", "class": "RuntimeError", "message": "made up", "wrapped": [],
+                                           "kind": "error"}, runs=[])
+
+
+def main():
+    how = sys.argv[1] if len(sys.argv) > 1 else "ready"
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            if how == "die":
+                sys.exit(5)
+            if how == "garbage":
+                print("this is no JSON", flush=True)
+                continue
+            hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 1,
+                     "environment": {"torch": "2.13.0", "fingerprint": "fake"}, "devices": ["cpu"], "dtypes": ["float32"],
+                     "modes": ["plain"]}
+            if how == "refuse":
+                hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
+            say(hello)
+        elif message["type"] == "stop":
+            return
+        elif message["type"] == "run":
+            run, name = message["run"], message["path"]["name"]
+            say({"type": "started", "run": run})
+            say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
+            if name == "hang":
+                time.sleep(600)
+            if name == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if name == "babble":
+                print("not a message", flush=True)
+            if name == "crash":
+                say({"type": "ended", "run": run, "signal": 11})
+                continue
+            if name == "leave":
+                say({"type": "ended", "run": run, "exit": 3})
+                continue
+            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error}
+            result = observation(message, changes.get(name, lambda result, bytes_of: None))
+            if name == "uncompiled":
+                result["proof"] = {"graphs": 0}
+            if name == "half":
+                with open(os.path.join(message["out"], "observation.json"), "w") as file:
+                    file.write(json.dumps(result)[:100])
+            elif name == "short":
+                write(message, result)
+                os.truncate(os.path.join(message["out"], "0"), 3)
+            elif name != "nothing":
+                write(message, result)
+            say({"type": "ended", "run": run, "exit": 0})
+
+
+main()
