@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "reports/style.h"
+#include "run/record.h"
+
+namespace lockstep {
+
+struct ClosingOptions {
+  bool strict = false;
+  bool verbose = false;
+  double seconds = 0;  ///< wall clock of the run
+};
+
+/// What the console says at the end: the known verdicts, a table by path, where the time went,
+/// expectations that met nothing, and one last line with the totals.
+std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options);
+
+/// A verdict on one line: label, id, time, and why.
+std::string one_line_of(const Style& style, const Verdict& verdict, bool strict);
+
+/// "12 verdicts: 3 conform, 0 failing, 9 known in 12.3 s".
+std::string totals_line(const RunRecord& record, bool strict, double seconds);
+
+/// "12 verdicts", "1 verdict".
+std::string counted(std::size_t count, std::string_view noun);
+
+}  // namespace lockstep

@@ -1,0 +1,156 @@
+#include "reports/console.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/text.h"
+#include "reports/closing.h"
+#include "reports/explain.h"
+#include "reports/style.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kLivePause = 0.05;
+constexpr double kPlainPause = 5;
+
+std::string shown(const Style& style, const ExplanationLine& line) {
+  switch (line.part) {
+    case Part::title:
+    case Part::output:
+    case Part::link:
+      return style.faint(line.text);
+    case Part::note:
+    case Part::expectation:
+      return style.odd(line.text);
+    case Part::repro:
+      return style.command(line.text);
+    default:
+      return line.text;
+  }
+}
+
+std::string heading(const Style& style, const Verdict& verdict, bool strict) {
+  const bool plain = verdict.standing == Standing::plain;
+  const std::string_view label = plain ? info(verdict.status).label : name_of(verdict.standing);
+  return fmt::format("{}  {}  {}", style.of(verdict, strict, label),
+                     style.strong(clean(verdict.id)), style.faint(format_seconds(verdict.seconds)));
+}
+
+std::string indented(std::string_view text) {
+  return text.empty() ? "\n" : fmt::format("    {}\n", text);
+}
+
+/// What has become right: which rule to remove, and how to see it again.
+std::string fixed_block(const Style& style, const Verdict& verdict, bool strict) {
+  std::string text = heading(style, verdict, strict) + "\n";
+  if (const auto& rule = verdict.expectation) {
+    text += indented(
+        style.odd(fmt::format("{} was expected ({}) and no longer happens: remove {}",
+                              clean(rule->status), clean(rule->because), clean(rule->file))));
+    if (!rule->link.empty()) text += indented(style.faint(clean(rule->link)));
+  }
+  return text + indented(style.command(clean(verdict.repro))) + "\n";
+}
+
+std::string failing_block(const Style& style, const Verdict& verdict, bool strict) {
+  std::string text = heading(style, verdict, strict) + "\n";
+  for (const ExplanationLine& line : explain(verdict)) text += indented(shown(style, line));
+  return text + "\n";
+}
+
+}  // namespace
+
+Console::Console(std::ostream& out, std::ostream& err, ConsoleOptions options)
+    : out_(out), err_(err), options_(std::move(options)) {
+  if (!options_.clock) options_.clock = [] { return 0.0; };
+}
+
+void Console::run_started(const RunInfo& info) {
+  planned_ = info.planned;
+  started_ = shown_ = options_.clock();
+  std::vector<std::string> paths;
+  for (const PathInfo& path : info.paths) paths.push_back(path.name);
+  err_ << clean(fmt::format("{} verdicts to come{}: {} on {}, {} at a time\n", grouped(planned_),
+                            info.level.empty() ? "" : fmt::format(" (level {})", info.level),
+                            enumerate(paths), enumerate(info.devices), info.jobs));
+  err_.flush();
+}
+
+void Console::note(const std::string& text) {
+  clear_line();
+  err_ << Style(options_.color_err).faint(clean(text)) << '\n';
+  err_.flush();
+}
+
+void Console::running(const std::vector<std::string>& ids) {
+  running_ = ids;
+  progress(false);
+}
+
+void Console::verdict(const Verdict& verdict) {
+  ++done_;
+  const bool fails = verdict.fails(options_.strict);
+  failing_ += fails;
+  const Style style(options_.color_out);
+  if (fails || verdict.standing == Standing::fixed) {
+    clear_line();
+    out_ << (verdict.standing == Standing::fixed ? fixed_block(style, verdict, options_.strict)
+                                                 : failing_block(style, verdict, options_.strict));
+    out_.flush();
+  } else if (options_.verbose) {
+    clear_line();
+    out_ << one_line_of(style, verdict, options_.strict) << '\n';
+    out_.flush();
+  }
+  progress(false);
+}
+
+void Console::run_ended(const RunRecord& record) {
+  clear_line();
+  const double seconds = record.end ? record.end->seconds : options_.clock() - started_;
+  out_ << closing(record, Style(options_.color_out),
+                  {.strict = options_.strict, .verbose = options_.verbose, .seconds = seconds});
+  out_.flush();
+}
+
+std::string Console::progress_text() const {
+  std::string text = fmt::format("[{}/{}] ", done_, planned_);
+  if (failing_ > 0) text += fmt::format("{} failing, ", failing_);
+  text += fmt::format("{:.0f} s", options_.clock() - started_);
+  if (!running_.empty()) {
+    text += "  " + clean(running_.back());
+    if (running_.size() > 1) text += fmt::format(" and {} more", running_.size() - 1);
+  }
+  return text;
+}
+
+void Console::progress(bool now) {
+  const double time = options_.clock();
+  const double pause = options_.live ? kLivePause : kPlainPause;
+  // A live line that was cleared for a result comes back at once.
+  if (!now && time - shown_ < pause && !(options_.live && !line_open_)) return;
+  shown_ = time;
+  if (options_.live) {
+    // The last column stays free: some terminals wrap as soon as it is filled.
+    const std::size_t width = options_.columns > 1 ? options_.columns - 1 : 1;
+    err_ << '\r' << Style(options_.color_err).faint(cut_columns(progress_text(), width))
+         << "\x1b[K";
+    line_open_ = true;
+  } else {
+    err_ << progress_text() << '\n';
+  }
+  err_.flush();
+}
+
+void Console::clear_line() {
+  if (!line_open_) return;
+  err_ << "\r\x1b[K";
+  err_.flush();
+  line_open_ = false;
+}
+
+}  // namespace lockstep

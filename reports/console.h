@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "reports/reporter.h"
+
+namespace lockstep {
+
+/// How the console report looks.
+struct ConsoleOptions {
+  bool color_out = false;    ///< results
+  bool color_err = false;    ///< progress and notes
+  bool live = false;         ///< one line that is rewritten; else a plain line every few seconds
+  std::size_t columns = 80;  ///< width of the live line
+  bool verbose = false;      ///< a line for every verdict, whatever its status
+  bool strict = false;
+  /// Seconds since some fixed moment.
+  std::function<double()> clock;
+};
+
+/// The report that a person reads while and after a run: results on `out`, progress and notes on
+/// `err`.
+class Console : public Reporter {
+ public:
+  Console(std::ostream& out, std::ostream& err, ConsoleOptions options);
+
+  void run_started(const RunInfo& info) override;
+  void note(const std::string& text) override;
+  void running(const std::vector<std::string>& ids) override;
+  void verdict(const Verdict& verdict) override;
+  void run_ended(const RunRecord& record) override;
+
+ private:
+  void progress(bool now);
+  std::string progress_text() const;
+  void clear_line();
+
+  std::ostream& out_;
+  std::ostream& err_;
+  ConsoleOptions options_;
+  std::size_t planned_ = 0, done_ = 0, failing_ = 0;
+  std::vector<std::string> running_;
+  double started_ = 0;
+  double shown_ = 0;        ///< when progress was last shown
+  bool line_open_ = false;  ///< a live line stands on the terminal
+};
+
+}  // namespace lockstep

@@ -1,0 +1,127 @@
+#include "reports/console.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "reports/fixtures.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Output {
+  std::string out, err;
+};
+
+/// The whole run, with a clock that goes one second further for each verdict.
+Output report(const RunRecord& record, ConsoleOptions options) {
+  double now = 0;
+  options.clock = [&now] { return now; };
+  std::ostringstream out, err;
+  Console console(out, err, options);
+  console.run_started(record.info);
+  console.note("warming the compiled worker");
+  for (const Verdict& verdict : record.verdicts) {
+    console.running({"an/earlier/one", verdict.id});
+    now += 1;
+    console.verdict(verdict);
+  }
+  console.run_ended(record);
+  return {out.str(), err.str()};
+}
+
+ConsoleOptions plain() { return {}; }
+
+TEST(Console, Goldens) {
+  const RunRecord record = sample_run();
+  const Output usual = report(record, plain());
+  expect_golden("sample.console.out.txt", usual.out);
+  expect_golden("sample.console.err.txt", usual.err);
+  ConsoleOptions verbose = plain();
+  verbose.verbose = verbose.strict = verbose.color_out = true;
+  expect_golden("sample-verbose-strict-color.console.out.txt", report(record, verbose).out);
+  ConsoleOptions live = plain();
+  live.live = true;
+  live.columns = 60;
+  expect_golden("sample-live.console.err.txt", report(record, live).err);
+}
+
+TEST(Console, ResultsGoToOneStreamAndProgressToTheOther) {
+  const Output output = report(sample_run(), plain());
+  EXPECT_THAT(
+      output.out,
+      HasSubstr("value differs  ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor  3.10 s\n"));
+  EXPECT_THAT(output.out, Not(HasSubstr("warming")));
+  EXPECT_THAT(output.err, HasSubstr("warming"));
+  EXPECT_THAT(output.err, Not(HasSubstr("value differs")));
+}
+
+TEST(Console, EveryFailureEndsWithTheCommandThatRepeatsIt) {
+  const RunRecord record = sample_run();
+  const std::string out = report(record, plain()).out;
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.fails(false)) continue;
+    EXPECT_THAT(out, HasSubstr("\n    " + verdict.repro + "\n\n"));
+  }
+}
+
+TEST(Console, PlainProgressIsRare) {
+  const std::string err = report(large_run(100), plain()).err;
+  EXPECT_LE(std::ranges::count(err, '\n'), 2 + 100 / 5);
+  EXPECT_THAT(err, Not(HasSubstr("\r")));
+  EXPECT_THAT(err, Not(HasSubstr("\x1b")));
+}
+
+TEST(Console, TheLiveLineIsCutToTheWidthAndCleared) {
+  ConsoleOptions options = plain();
+  options.live = true;
+  options.columns = 30;
+  const std::string err = report(sample_run(), options).err;
+  std::size_t seen = 0;
+  for (std::size_t at = err.find('\r'); at != std::string::npos; at = err.find('\r', at + 1)) {
+    const std::size_t end = err.find("\x1b[K", at);
+    ASSERT_NE(end, std::string::npos);
+    EXPECT_LT(columns(err.substr(at + 1, end - at - 1)), options.columns);
+    ++seen;
+  }
+  EXPECT_GT(seen, 20u);
+  EXPECT_TRUE(err.ends_with("\r\x1b[K")) << "the last line is left standing";
+}
+
+TEST(Console, ManyKnownVerdictsAreListedOnlyWhenAskedFor) {
+  RunRecord record = sample_run();
+  const Verdict known = record.verdicts[1];
+  ASSERT_EQ(known.standing, Standing::known);
+  for (int i = 0; i < 20; ++i) record.verdicts.push_back(known);
+  record.info.planned = record.verdicts.size();
+  EXPECT_THAT(report(record, plain()).out, Not(HasSubstr("known (intended)")));
+  ConsoleOptions verbose = plain();
+  verbose.verbose = true;
+  EXPECT_THAT(report(record, verbose).out, HasSubstr("known (intended)"));
+}
+
+TEST(Console, HalfARunSaysSo) {
+  RunRecord record = sample_run();
+  record.info.planned = 100;
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 22 of 100 verdicts:"));
+  record.end->interrupted = true;
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 22 of 100 verdicts:"));
+}
+
+TEST(Console, NothingFromARunReachesTheTerminalAsACommand) {
+  const Output output = report(hostile_run(), plain());
+  for (const std::string& text : {output.out, output.err}) {
+    EXPECT_EQ(text.find_first_of("\x1b\r\x01\x7f\a"), std::string::npos);
+    EXPECT_EQ(text, clean(text));
+  }
+  EXPECT_LT(output.out.size(), 100'000u);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,162 @@
+#include "reports/explain.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+/// Collects lines; every text goes through clean().
+class Lines {
+ public:
+  void add(Part part, std::string_view text) {
+    lines_.push_back({part, one_line(clean(text), 2000)});
+  }
+
+  /// A text of several lines, indented.
+  void block(Part part, std::string_view text, std::size_t limit) {
+    std::string rest = cut(clean(text), limit);
+    while (!rest.empty() && (rest.back() == '\n' || rest.back() == ' ')) rest.pop_back();
+    for (std::size_t begin = 0; begin < rest.size();) {
+      const std::size_t end = std::min(rest.find('\n', begin), rest.size());
+      const std::string line = rest.substr(begin, end - begin);
+      lines_.push_back({part, line.empty() ? line : "  " + line});
+      begin = end + 1;
+    }
+  }
+
+  std::vector<ExplanationLine> take() { return std::move(lines_); }
+
+ private:
+  std::vector<ExplanationLine> lines_;
+};
+
+std::string at_index(const std::vector<std::int64_t>& index) {
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+/// "y: float32[4, 5] under bits: 12 of 20 elements differ, by up to 3.5e-05, relative 2.4e-04,
+/// 2,048 ulp; grade close"
+std::string numbers_of(const OutputComparison& output) {
+  std::string text = fmt::format("{}: {} under {}", output.name, output.type, output.policy);
+  if (output.differing > 0) {
+    text += fmt::format(": {} of {} elements differ",
+                        grouped(static_cast<std::uint64_t>(output.differing)),
+                        grouped(static_cast<std::uint64_t>(output.elements)));
+    std::vector<std::string> sizes;
+    if (output.max_abs) sizes.push_back(fmt::format("{:.3g}", *output.max_abs));
+    if (output.max_rel) sizes.push_back(fmt::format("relative {:.3g}", *output.max_rel));
+    if (output.max_ulp) sizes.push_back(grouped(*output.max_ulp) + " ulp");
+    if (!sizes.empty()) text += fmt::format(", by up to {}", fmt::join(sizes, ", "));
+  }
+  if (output.grade) text += fmt::format("; grade {}", name_of(*output.grade));
+  if (output.vacuous) text += "; vacuous: all zeros, all NaN or empty";
+  return text;
+}
+
+void add_output(Lines& lines, const OutputComparison& output, std::string_view told) {
+  // The verdict's reason is usually that of its worst output: once is enough.
+  if (!output.reason.empty() && told.find(output.reason) == std::string_view::npos) {
+    lines.add(Part::numbers, fmt::format("{}: {}", output.name, output.reason));
+  }
+  lines.add(Part::numbers, numbers_of(output));
+  if (output.eager.empty() && output.compiled.empty()) return;
+  const std::string place = output.worst.empty() ? std::string() : " at " + at_index(output.worst);
+  const std::string values = fmt::format("eager {}, compiled {}", output.eager, output.compiled);
+  if (told.find(values) != std::string_view::npos) return;
+  lines.add(Part::numbers, fmt::format("  worst{}: {}", place, values));
+}
+
+void add_error(Lines& lines, std::string_view side, const std::optional<RaisedError>& error,
+               std::size_t limit) {
+  if (!error) return;
+  std::string text = fmt::format("{} raised {}", side, error->class_name);
+  if (!error->stage.empty()) text += fmt::format(" (stage {})", error->stage);
+  if (!error->wrapped.empty())
+    text += fmt::format(", wrapped in {}", fmt::join(error->wrapped, ", "));
+  lines.add(Part::error, error->message.empty() ? text : text + ":");
+  lines.block(Part::error, error->message, limit);
+}
+
+std::string_view sentence_for(std::string_view nearer) {
+  if (nearer == "eager") return "eager is nearer to the gold";
+  if (nearer == "compiled") return "the compiled result is nearer to the gold";
+  if (nearer == "both") return "eager and the compiled result are equally near to the gold";
+  if (nearer == "ill-conditioned")
+    return "ill-conditioned: a rounding of the inputs moves the result more than that";
+  return nearer;
+}
+
+bool stderr_matters(Status status) {
+  switch (status) {
+    case Status::internal_error:
+    case Status::crash:
+    case Status::timeout:
+    case Status::oom:
+    case Status::worker_lost:
+    case Status::harness:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string headline(const Verdict& verdict) {
+  const std::string reason = one_line(clean(verdict.reason));
+  return reason.empty() ? std::string(info(verdict.status).meaning) : reason;
+}
+
+std::string expectation_line(const Verdict& verdict) {
+  if (!verdict.expectation) return {};
+  const ExpectationRef& rule = *verdict.expectation;
+  return one_line(
+      clean(fmt::format("expected {} ({}): {}", rule.status, rule.because, rule.reason)));
+}
+
+std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOptions& options) {
+  Lines lines;
+  if (options.title && !verdict.title.empty()) lines.add(Part::title, verdict.title);
+  lines.add(Part::reason, headline(verdict));
+  for (const OutputComparison& output : verdict.outputs) {
+    if (options.all_outputs || output.status != Status::conform)
+      add_output(lines, output, verdict.reason);
+  }
+  // The judge may have said it with numbers.
+  if (!verdict.nearer.empty() && verdict.reason.find("fp64") == std::string::npos) {
+    lines.add(Part::note, sentence_for(verdict.nearer));
+  }
+  if (verdict.unstable)
+    lines.add(Part::note, "unstable: the compiled program disagrees with itself");
+  if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
+  add_error(lines, "eager", verdict.eager_error, options.error_limit);
+  add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
+  if (stderr_matters(verdict.status) && !verdict.stderr_tail.empty()) {
+    lines.add(Part::output, "the end of standard error:");
+    lines.block(Part::output, verdict.stderr_tail, options.output_limit);
+  }
+  if (verdict.expectation) {
+    lines.add(Part::expectation, expectation_line(verdict));
+    lines.add(Part::expectation, "  " + verdict.expectation->file);
+    if (!verdict.expectation->link.empty()) lines.add(Part::link, verdict.expectation->link);
+  }
+  for (const std::string& link : verdict.links) {
+    if (!verdict.expectation || link != verdict.expectation->link) lines.add(Part::link, link);
+  }
+  if (!verdict.repro.empty()) lines.add(Part::repro, verdict.repro);
+  return lines.take();
+}
+
+std::string explain_text(const Verdict& verdict, const ExplainOptions& options) {
+  std::string text;
+  for (const ExplanationLine& line : explain(verdict, options)) {
+    if (!text.empty()) text += '\n';
+    text += line.text;
+  }
+  return text;
+}
+
+}  // namespace lockstep

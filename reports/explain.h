@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "judge/verdict.h"
+
+namespace lockstep {
+
+/// What a line of an explanation is about; the console gives each its own look.
+enum class Part { title, reason, numbers, note, error, output, expectation, link, repro };
+
+struct ExplanationLine {
+  Part part;
+  std::string text;  ///< one line, clean (text.h); an indentation belongs to it
+};
+
+/// What an explanation includes.
+struct ExplainOptions {
+  bool title = true;
+  bool all_outputs = false;         ///< else only those that do not conform
+  std::size_t error_limit = 4096;   ///< bytes of each side's error message
+  std::size_t output_limit = 4096;  ///< bytes of what the worker wrote to standard error
+};
+
+/// The whole story of a verdict as text, the same in every report: title, reason, numbers of each
+/// output, who is nearer, the errors of both sides, the expectation, links, and last the command
+/// that repeats it.
+std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOptions& options = {});
+
+/// Its lines in one text, without a final newline.
+std::string explain_text(const Verdict& verdict, const ExplainOptions& options = {});
+
+/// One line, never empty: the reason, or what the status means.
+std::string headline(const Verdict& verdict);
+
+/// "expected value_differs (bug): reason"; empty without an expectation.
+std::string expectation_line(const Verdict& verdict);
+
+}  // namespace lockstep

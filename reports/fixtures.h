@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "run/record.h"
+
+namespace lockstep {
+
+/// The run of testdata/sample.jsonl: every status and every standing, as a run could have them.
+RunRecord sample_run();
+
+/// A small run whose every string tries to break out of what it is put into.
+RunRecord hostile_run();
+
+/// A run of `count` verdicts on three paths.
+RunRecord large_run(std::size_t count);
+
+/// Compares with testdata/NAME; with LOCKSTEP_RENEW=1 writes it anew, which CI may not.
+void expect_golden(std::string_view name, const std::string& text);
+
+}  // namespace lockstep

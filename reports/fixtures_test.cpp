@@ -1,0 +1,122 @@
+#include "reports/fixtures.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
+#include "run/log.h"
+
+namespace lockstep {
+namespace {
+
+std::filesystem::path testdata(std::string_view name) {
+  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "reports/testdata" / name;
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+RunRecord sample_run() {
+  Result<RunRecord> record = read_log(testdata("sample.jsonl"));
+  if (!record) {
+    ADD_FAILURE() << record.error().message;
+    return {};
+  }
+  return std::move(*record);
+}
+
+RunRecord hostile_run() {
+  const std::string nasty =
+      "</script><script>alert(1)</script><!-- --> ]]> & \" ' `<img src=x onerror=alert(1)>` | "
+      "{{data}} "
+      "\x1b[31mred\x1b[0m\x1b]0;title\a \r\n::error::x %0A\t\x01\x02\x7f \xff\xfe\xc3( \xe2\x80\xae"
+      "reversed \xed\xa0\x80 \xef\xbf\xbf end";
+  RunRecord record;
+  record.info.version = record.info.started = record.info.suite = record.info.plan = nasty;
+  record.info.arguments = {nasty, ""};
+  record.info.planned = 4;
+  record.info.paths = {{nasty, nasty, nasty}};
+  record.info.devices = {nasty};
+  record.environment = {{nasty, {{nasty, nasty}, {"number", 1.5}}}, {"machine", "no object"}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Verdict& verdict = record.verdicts.emplace_back();
+    verdict.instance = nasty + (i == 2 ? "\x01" : "");  // differs only in what is dropped
+    verdict.path = nasty;
+    verdict.id = fmt::format("{}/{}", verdict.instance, nasty);
+    verdict.title = verdict.reason = verdict.case_file = verdict.device = verdict.stage = nasty;
+    verdict.index = i;
+    verdict.status = i == 1 ? Status::crash : Status::value_differs;
+    OutputComparison& output = verdict.outputs.emplace_back();
+    output.name = output.policy = output.reason = output.type = nasty;
+    output.eager = output.compiled = nasty;
+    output.status = Status::value_differs;
+    output.worst = {1};
+    verdict.nearer = nasty;
+    verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
+    verdict.compiled_error =
+        RaisedError{nasty, nasty, std::string(1 << 20, 'm') + nasty, {}, nasty};
+    verdict.stderr_tail = std::string(1 << 20, 'e');
+    verdict.proof = {{nasty, nasty}};
+    verdict.phases = {{"run", 1}};
+    verdict.links = {"javascript:alert(1)", nasty};
+    verdict.repro = nasty;
+    verdict.expectation = ExpectationRef{nasty, nasty, nasty, nasty, nasty};
+  }
+  record.end = RunEnd{1, true, {{nasty, nasty}}};
+  return record;
+}
+
+RunRecord large_run(std::size_t count) {
+  const RunRecord sample = sample_run();
+  RunRecord record = sample;
+  record.verdicts.clear();
+  record.info.planned = count;
+  record.info.paths.push_back({"aoti", "ahead of time", "values"});
+  if (sample.verdicts.empty()) return record;
+  for (std::size_t i = 0; i < count; ++i) {
+    // Mostly conforming, as runs are.
+    const std::size_t kind = i % 7 == 3 ? i / 7 % sample.verdicts.size() : 0;
+    Verdict& verdict = record.verdicts.emplace_back(sample.verdicts[kind]);
+    verdict.path = record.info.paths[i % 3].name;
+    verdict.instance = fmt::format("ops/family-{:02}/case-{}[dtype=float32,dim={}]@cpu", i / 300,
+                                   i / 12, i / 3 % 4);
+    verdict.id = verdict.instance + "/" + verdict.path;
+    verdict.index = i;
+  }
+  return record;
+}
+
+void expect_golden(std::string_view name, const std::string& text) {
+  if (is_set("LOCKSTEP_RENEW")) {
+    ASSERT_FALSE(is_set("CI"))
+        << "LOCKSTEP_RENEW is for people: goldens are read before they are committed";
+    const Result<void> written = write_file(testdata(name), text);
+    ASSERT_TRUE(written) << written.error().message;
+    return;
+  }
+  const Result<std::string> golden = read_file(testdata(name));
+  ASSERT_TRUE(golden) << golden.error().message;
+  EXPECT_EQ(*golden, text) << "if the change is meant: LOCKSTEP_RENEW=1, and read the diff of "
+                           << name;
+}
+
+TEST(Fixtures, TheSampleHasEveryStatusAndStanding) {
+  std::set<Status> statuses;
+  std::set<Standing> standings;
+  for (const Verdict& verdict : sample_run().verdicts) {
+    statuses.insert(verdict.status);
+    standings.insert(verdict.standing);
+  }
+  EXPECT_EQ(statuses.size(), all_statuses().size());
+  EXPECT_EQ(standings.size(), 4u);
+}
+
+}  // namespace lockstep

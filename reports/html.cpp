@@ -1,0 +1,141 @@
+#include "reports/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/json.h"
+#include "reports/by_path.h"
+#include "reports/closing.h"
+#include "reports/explain.h"
+#include "reports/html/assets.h"
+#include "reports/json.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+/// Without scripts the page lists this many of what fails; all of it is in the log.
+constexpr std::size_t kListed = 200;
+
+std::string escape(std::string_view raw) {
+  std::string result;
+  for (const char c : clean(raw)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+/// JSON that can stand inside <script>: without "<" nothing in it can end the element or begin a
+/// comment.
+std::string data_of(const RunRecord& record) {
+  Json document = run_document(record);
+  Json& statuses = document["statuses"] = Json::array();
+  for (const StatusInfo& status : all_statuses()) {
+    constexpr std::string_view kElements[] = {"pass", "failure", "error", "skipped"};
+    statuses.push_back({{"name", status.name},
+                        {"label", status.label},
+                        {"fails", status.fails},
+                        {"fails_strict", status.fails_strict},
+                        {"junit", kElements[static_cast<std::size_t>(status.junit)]},
+                        {"meaning", status.meaning}});
+  }
+  const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string result;
+  result.reserve(json.size() + json.size() / 16);
+  for (const char c : json) {
+    if (c == '<') {
+      result += "\\u003c";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string table_of(const RunRecord& record) {
+  std::string text =
+      "<table><caption>Verdicts by path</caption><thead><tr><th scope=\"col\">path</th>";
+  for (const char* title : {"conform", "failing", "known", "fixed", "waived", "skipped"}) {
+    text += fmt::format("<th scope=\"col\">{}</th>", title);
+  }
+  text += "</tr></thead><tbody>\n";
+  for (const auto& [path, counts] : tally_by_path(record, false)) {
+    text += fmt::format("<tr><th scope=\"row\">{}</th>", escape(path));
+    for (const std::size_t count : {counts.conform, counts.failing, counts.known, counts.fixed,
+                                    counts.waived, counts.skipped}) {
+      text += fmt::format("<td>{}</td>", grouped(count));
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table>\n";
+}
+
+/// What is readable without scripts: Jenkins, for one, forbids them in artefacts.
+std::string plain_part(const RunRecord& record) {
+  std::string text = table_of(record);
+  std::size_t failing = 0;
+  std::string items;
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.fails(false) || ++failing > kListed) continue;
+    items += fmt::format("<li><strong>{}</strong> <code>{}</code><br>{}<br><code>{}</code></li>\n",
+                         info(verdict.status).label, escape(verdict.id), escape(headline(verdict)),
+                         escape(verdict.repro));
+  }
+  if (failing == 0) return text;
+  text += fmt::format("<h2>Failing</h2>\n<ul>\n{}</ul>\n", items);
+  if (failing > kListed) text += fmt::format("<p>and {} more</p>\n", grouped(failing - kListed));
+  return text;
+}
+
+}  // namespace
+
+std::string html(const RunRecord& record) {
+  const Tally counts = tally(record, false);
+  const std::map<std::string_view, std::string> parts = {
+      {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts.failing),
+                                   counted(record.verdicts.size(), "verdict")))},
+      {"totals", escape(totals_line(record, false, record.end ? record.end->seconds : 0))},
+      {"style", std::string(html_assets::style)},
+      {"script", std::string(html_assets::script)},
+      {"plain", plain_part(record)},
+      {"data", data_of(record)},
+  };
+  // One pass: what is put in is never looked at again, so it may contain "{{data}}" itself.
+  std::string result;
+  std::string_view rest = html_assets::page;
+  while (true) {
+    const std::size_t begin = rest.find("{{");
+    const std::size_t end = rest.find("}}", begin);
+    if (begin == std::string_view::npos || end == std::string_view::npos) break;
+    result += rest.substr(0, begin);
+    if (const auto part = parts.find(rest.substr(begin + 2, end - begin - 2));
+        part != parts.end()) {
+      result += part->second;
+    }
+    rest.remove_prefix(end + 2);
+  }
+  return result += rest;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,157 @@
+"use strict";
+// The run, what a verdict does to it, and the filter.  Nothing here touches the page.
+
+const run = JSON.parse(document.getElementById("data").textContent);
+
+/** What is shown of strings from the run: no terminal sequences, nothing invisible or reordering. */
+function tidy(text) {
+  return String(text)
+    .replace(/\x1b\[[\x20-\x3f]*[\x40-\x7e]/g, "")
+    .replace(/\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)/g, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+const statuses = new Map(run.statuses.map((status, order) => [status.name, { ...status, order }]));
+
+/** Kinds of verdict as the console counts them, worst first. */
+const kinds = [
+  { name: "failing", glyph: "≠", meaning: "fails the run" },
+  { name: "fixed", glyph: "↑", meaning: "an expected divergence that no longer happens" },
+  { name: "known", glyph: "≈", meaning: "diverges as expected" },
+  { name: "waived", glyph: "~", meaning: "diverges, and is let pass" },
+  { name: "skipped", glyph: "–", meaning: "says nothing of the compiler" },
+  { name: "conform", glyph: "=", meaning: "agrees with eager" },
+];
+const kindOf = new Map(kinds.map((kind, order) => [kind.name, { ...kind, order }]));
+const grades = ["bits", "ulp4", "close", "no_worse1", "same1e-3", "none"];
+
+/** The same rule as Verdict::fails and tally(). */
+function classify(verdict, strict) {
+  const status = statuses.get(verdict.status);
+  if (verdict.standing === "known" || verdict.standing === "waived") return verdict.standing;
+  if (verdict.standing === "fixed") return strict ? "failing" : "fixed";
+  if (strict ? status.fails_strict : status.fails) return "failing";
+  return status.junit === "skipped" ? "skipped" : "conform";
+}
+
+function glyphOf(verdict) {
+  const isError = verdict.kind === "failing" && statuses.get(verdict.status).junit === "error";
+  return isError ? "!" : kindOf.get(verdict.kind).glyph;
+}
+
+function classifyAll(strict) {
+  for (const verdict of run.verdicts) verdict.kind = classify(verdict, strict);
+}
+
+for (const verdict of run.verdicts) {
+  verdict.haystack = tidy(
+    [verdict.id, verdict.title, verdict.reason, verdict.eager_error?.class, verdict.compiled_error?.class,
+     verdict.expectation?.reason].filter(Boolean).join("\n")).toLowerCase();
+}
+classifyAll(false);
+
+/** How a key of the filter reads a verdict. */
+const keys = {
+  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous"],
+  status: (v) => [v.status],
+  standing: (v) => [v.standing],
+  path: (v) => [v.path],
+  device: (v) => [v.device],
+  grade: (v) => [v.grade],
+  stage: (v) => [v.stage],
+  nearer: (v) => [v.nearer],
+  because: (v) => [v.expectation?.because],
+};
+
+/** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command line. */
+function glob(pattern) {
+  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
+  return new RegExp(`^${escaped}$`, "is");
+}
+
+/** The command line's language, for what a verdict knows: a list of {kind, pattern, not}. */
+function parseFilter(text) {
+  return text.split(/\s+/).filter(Boolean).map((word) => {
+    const not = word.startsWith("!") && word.length > 1;
+    const rest = not ? word.slice(1) : word;
+    const colon = rest.indexOf(":");
+    const key = rest.slice(0, Math.max(colon, 0));
+    if (Object.hasOwn(keys, key)) return { kind: key, pattern: rest.slice(colon + 1), not };
+    return { kind: /[*?/@]/.test(rest) ? "id" : "text", pattern: rest, not };
+  });
+}
+
+function predicate({ kind, pattern }) {
+  if (kind === "text" || (kind === "id" && !/[*?]/.test(pattern))) {
+    const needle = pattern.toLowerCase();
+    return (v) => v.haystack.includes(needle);
+  }
+  const matches = glob(pattern);
+  if (kind === "id") return (v) => matches.test(v.id) || matches.test(v.instance) || matches.test(v.instance.split(/[[@]/)[0]);
+  return (v) => keys[kind](v).some((value) => value && matches.test(value));
+}
+
+/** A function that says whether a verdict passes: terms of one kind are alternatives, kinds must all
+ *  hold, "!" excludes.  Words that only search narrow each other down. */
+function compileFilter(text) {
+  const excluding = [];
+  const alternatives = new Map();
+  for (const term of parseFilter(text)) {
+    if (term.pattern === "") continue;  // still being typed
+    const holds = predicate(term);
+    if (term.not) {
+      excluding.push(holds);
+    } else {
+      const group = term.kind === "text" ? `text ${term.pattern}` : term.kind;
+      alternatives.set(group, [...(alternatives.get(group) ?? []), holds]);
+    }
+  }
+  const groups = [...alternatives.values()];
+  return (v) => groups.every((group) => group.some((holds) => holds(v))) && !excluding.some((holds) => holds(v));
+}
+
+/** The filter with a term switched on or off. */
+function toggleTerm(text, term) {
+  const words = text.split(/\s+/).filter(Boolean);
+  return (words.includes(term) ? words.filter((word) => word !== term) : [...words, term]).join(" ");
+}
+
+function hasTerm(text, term) {
+  return text.split(/\s+/).includes(term);
+}
+
+/** Orders for the list; each ends with the order of the plan. */
+const orders = {
+  status: (a, b) => kindOf.get(a.kind).order - kindOf.get(b.kind).order ||
+    statuses.get(a.status).order - statuses.get(b.status).order,
+  instance: (a, b) => (a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : 0),
+  path: (a, b) => pathOrder.get(a.path) - pathOrder.get(b.path),
+  grade: (a, b) => gradeOrder(b) - gradeOrder(a),
+  time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
+};
+const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
+const pathOrder = new Map(run.run.paths.map((path, order) => [path.name, order]));
+for (const verdict of run.verdicts) {
+  if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
+}
+
+function sorted(verdicts, order, backwards) {
+  const sign = backwards ? -1 : 1;
+  return [...verdicts].sort((a, b) => sign * orders[order](a, b) || a.index - b.index);
+}
+
+function seconds(value) {
+  if (!(value >= 0)) return "";
+  if (value < 10) return `${value.toFixed(2)} s`;
+  if (value < 60) return `${value.toFixed(1)} s`;
+  const whole = Math.round(value);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, "0")} min`;
+}
+
+const grouped = (number) => Number(number).toLocaleString("en-US");
+
+function short(number) {
+  return typeof number === "number" ? String(Number(number.toPrecision(3))) : String(number);
+}

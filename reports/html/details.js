@@ -1,0 +1,259 @@
+// The pane on the right: the story of one verdict, or of the run.  Every string of the run becomes a
+// text node; nothing is ever parsed as HTML.
+
+/** An element: h("p", {class: "x", onclick: f}, "text", node, null, [more]). */
+function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(tidy(child)))));
+  return element;
+}
+
+/** Only these are links: a log may hold any string. */
+function link(url) {
+  if (!/^https?:\/\//i.test(url)) return h("span", {}, url);
+  return h("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, url.replace(/^https?:\/\//i, ""));
+}
+
+const badge = (verdict) => h("span", { class: `badge kind-${verdict.kind}` },
+  h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)), statuses.get(verdict.status).label);
+
+/** The id in its parts; `short` leaves out a device that all verdicts share. */
+function idParts(instance, short = false) {
+  const cut = instance.search(/[[@]/);
+  const head = cut < 0 ? instance : instance.slice(0, cut);
+  const slash = head.lastIndexOf("/") + 1;
+  let matrix = cut < 0 ? "" : instance.slice(cut);
+  if (short && oneDevice && matrix.endsWith(`@${oneDevice}`)) matrix = matrix.slice(0, -oneDevice.length - 1);
+  return [h("span", { class: "folder" }, head.slice(0, slash)), h("span", { class: "case" }, head.slice(slash)),
+    h("span", { class: "matrix" }, matrix)];
+}
+const oneDevice = new Set(run.verdicts.map((verdict) => verdict.device)).size === 1 ? run.verdicts[0].device : "";
+
+async function copy(text, button) {
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Pages opened from a file have no clipboard of their own in some browsers.
+    const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = before), 1500);
+}
+
+function command(text) {
+  const button = h("button", { type: "button", class: "copy" }, "Copy");
+  button.addEventListener("click", () => copy(text, button));
+  return h("div", { class: "command" }, h("code", {}, text), button);
+}
+
+/** Long output begins cut: a message may be a megabyte. */
+function output(text, limit = 12000) {
+  const pre = h("pre", { tabindex: "0" });
+  if (text.length <= limit) {
+    pre.append(tidy(text));
+    return pre;
+  }
+  const all = h("button", { type: "button", class: "plain" }, `show all ${grouped(text.length)} characters`);
+  all.addEventListener("click", () => pre.replaceChildren(tidy(text)));
+  pre.append(tidy(text.slice(0, limit / 3)), "\n", all, "\n", tidy(text.slice(-2 * limit / 3)));
+  return pre;
+}
+
+const section = (title, ...content) => h("section", { class: "part" }, h("h3", {}, title), ...content);
+
+const facts = (pairs) => h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== undefined && value !== "" && value !== null)
+  .map(([key, value]) => h("div", {}, h("dt", {}, key), h("dd", {}, value))));
+
+/** The ladder of grades with the step that was reached. */
+function ladder(grade) {
+  if (!grade) return null;
+  const reached = grades.indexOf(grade);
+  return h("span", { class: "ladder", role: "img", "aria-label": `grade ${grade}, step ${reached + 1} of ${grades.length}`, title: grades.join(" › ") },
+    grades.slice(0, -1).map((_, step) => h("i", { class: step >= reached ? "on" : "" })), h("b", {}, grade));
+}
+
+/** Two spellings of a number, with what differs set apart. */
+function pair(name, eager, compiled) {
+  let same = 0;
+  while (same < eager.length && eager[same] === compiled[same]) ++same;
+  const row = (side, text) => h("div", {}, h("dt", {}, side), h("dd", {}, text.slice(0, same), h("mark", {}, text.slice(same))));
+  return h("dl", { class: "pair" }, row("eager", eager), row(name, compiled));
+}
+
+function numbers(verdict, shown) {
+  const differing = shown.differing ?? 0;
+  return h("article", { class: shown.status === "conform" ? "numbers" : `numbers bad kind-${verdict.kind}` },
+    h("header", {}, h("h4", {}, shown.name), h("span", { class: "type" }, shown.type ?? ""), ladder(shown.grade)),
+    shown.reason && !(verdict.reason ?? "").includes(shown.reason) && h("p", {}, shown.reason),
+    facts([["status", shown.status === "conform" || shown.status === verdict.status ? "" : statuses.get(shown.status).label], ["policy", shown.policy],
+      ["elements that differ", shown.elements === undefined ? "" : `${grouped(differing)} of ${grouped(shown.elements)}`],
+      ["absolute", shown.max_abs === undefined ? "" : short(shown.max_abs)],
+      ["relative", shown.max_rel === undefined ? "" : short(shown.max_rel)],
+      ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
+      ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""]]),
+    (shown.eager !== undefined || shown.compiled !== undefined) && h("div", { class: "worst" },
+      h("p", { class: "label" }, shown.worst ? `worst element, [${shown.worst.join(", ")}]` : "worst element"),
+      pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? ""))));
+}
+
+function raised(side, error) {
+  return h("article", { class: "error" },
+    h("header", {}, h("h4", {}, side),
+      error ? h("span", { class: "type" }, error.class ?? "", error.stage ? ` · stage ${error.stage}` : "")
+        : h("span", { class: "type" }, "no error")),
+    error?.wrapped?.length > 0 && h("p", { class: "label" }, `wrapped in ${error.wrapped.join(", ")}`),
+    error?.message && output(error.message));
+}
+
+/** Seconds by phase as a bar and a list. */
+function phases(values) {
+  const entries = Object.entries(values ?? {}).sort((a, b) => b[1] - a[1]);
+  const total = entries.reduce((sum, [, value]) => sum + value, 0);
+  if (!(total > 0)) return null;
+  const bar = h("div", { class: "phases", "aria-hidden": "true" });
+  entries.forEach(([, value], place) => {
+    const piece = h("span", { class: `tone-${place % 6}` });
+    piece.style.flexGrow = value / total;
+    bar.append(piece);
+  });
+  return [bar, h("ul", { class: "legend" }, entries.map(([name, value], place) =>
+    h("li", {}, h("i", { class: `tone-${place % 6}`, "aria-hidden": "true" }), name, " ", h("b", {}, seconds(value)))))];
+}
+
+const sentences = {
+  eager: "Eager is nearer to the gold.",
+  compiled: "The compiled result is nearer to the gold.",
+  both: "Eager and the compiled result are equally near to the gold.",
+  "ill-conditioned": "Ill-conditioned: a rounding of the inputs moves the result more than that.",
+};
+
+function expectation(verdict) {
+  const rule = verdict.expectation;
+  if (!rule) return null;
+  const met = verdict.standing === "fixed"
+    ? `${statuses.get(rule.status)?.label ?? rule.status} was expected and no longer happens: remove ${rule.file}`
+    : `${statuses.get(rule.status)?.label ?? rule.status} is expected (${rule.because})`;
+  return h("aside", { class: `callout kind-${verdict.kind}`, "aria-label": "Expectation" },
+    h("p", {}, h("b", {}, met)), h("p", {}, rule.reason),
+    h("p", { class: "label" }, verdict.standing === "fixed" ? "" : rule.file, " ", rule.link ? link(rule.link) : ""));
+}
+
+/** The same instance on the other paths. */
+function siblings(verdict, open) {
+  const others = run.verdicts.filter((other) => other.instance === verdict.instance);
+  if (others.length < 2) return null;
+  return section("On every path", h("ul", { class: "siblings" }, others.map((other) => h("li", {},
+    h("button", { type: "button", "aria-current": other === verdict ? "true" : null, onclick: () => open(other) },
+      h("span", {}, other.path), badge(other))))));
+}
+
+function proof(value) {
+  if (value === null || value === undefined) return null;
+  if (typeof value !== "object") return section("Proof of compilation", h("p", {}, String(value)));
+  return section("Proof of compilation", facts(Object.entries(value).map(([key, item]) =>
+    [key, typeof item === "object" ? JSON.stringify(item) : String(item)])));
+}
+
+function verdictDetails(verdict, open) {
+  const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
+  const failed = (verdict.outputs ?? []).filter((item) => item.status !== "conform");
+  const fine = (verdict.outputs ?? []).filter((item) => item.status === "conform");
+  return [
+    h("header", { class: "headline" },
+      h("p", { class: "badges" }, badge(verdict),
+        verdict.standing !== "new" && h("span", { class: `standing kind-${verdict.kind}` }, verdict.standing),
+        verdict.unstable && h("span", { class: "standing" }, "unstable"),
+        verdict.vacuous && h("span", { class: "standing" }, "vacuous")),
+      h("h2", {}, verdict.title || verdict.instance),
+      h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
+    h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
+    verdict.nearer && h("p", { class: "reason" }, sentences[verdict.nearer] ?? verdict.nearer),
+    expectation(verdict),
+    verdict.repro && command(verdict.repro),
+    failed.length > 0 && section("What differs", failed.map((item) => numbers(verdict, item))),
+    (verdict.eager_error || verdict.compiled_error) && section("Errors",
+      h("div", { class: "errors" }, raised("eager", verdict.eager_error), raised(verdict.path, verdict.compiled_error))),
+    verdict.stderr_tail && section("Standard error, its end", output(verdict.stderr_tail)),
+    siblings(verdict, open),
+    fine.length > 0 && section("What agrees", fine.map((item) => numbers(verdict, item))),
+    section("Execution", facts([["path", path?.title ? `${verdict.path}: ${path.title}` : verdict.path],
+      ["promise", path?.promise], ["device", verdict.device], ["grade", verdict.grade], ["last stage", verdict.stage],
+      ["wall clock", seconds(verdict.seconds ?? 0)],
+      ["peak memory", verdict.peak_memory_bytes ? `${grouped(Math.round(verdict.peak_memory_bytes / 1048576))} MiB` : ""],
+      ["case", verdict.case_file ? `${verdict.case_file}:${verdict.case_line ?? 1}` : ""]]), phases(verdict.phases)),
+    proof(verdict.proof),
+    verdict.links?.length > 0 && section("Links", h("ul", { class: "links" }, verdict.links.map((url) => h("li", {}, link(url))))),
+  ];
+}
+
+/** Counts by kind for each path. */
+function pathTable() {
+  const used = kinds.filter((kind) => run.verdicts.some((verdict) => verdict.kind === kind.name));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verdicts by path" }, h("table", {},
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "path"), h("th", { scope: "col" }, "promise"),
+      used.map((kind) => h("th", { scope: "col", class: "number" }, kind.name)))),
+    h("tbody", {}, [...pathOrder.keys()].map((name) => {
+      const path = run.run.paths.find((candidate) => candidate.name === name);
+      return h("tr", {}, h("th", { scope: "row", title: path?.title }, name), h("td", {}, path?.promise ?? ""), used.map((kind) => {
+        const count = run.verdicts.filter((verdict) => verdict.path === name && verdict.kind === kind.name).length;
+        return h("td", { class: `number ${count ? `ink-${kind.name}` : "none"}` }, count ? grouped(count) : "–");
+      }));
+    }))));
+}
+
+function runDetails(open) {
+  const info = run.run;
+  const total = {};
+  for (const verdict of run.verdicts) {
+    for (const [phase, value] of Object.entries(verdict.phases ?? {})) total[phase] = (total[phase] ?? 0) + value;
+  }
+  const slowest = sorted(run.verdicts, "time").slice(0, 5).filter((verdict) => verdict.seconds > 0);
+  const unmatched = run.end?.unmatched ?? [];
+  return [
+    h("header", { class: "headline" }, h("h2", {}, "The run"),
+      h("p", { class: "id" }, `lockstep ${info.arguments.join(" ")}`)),
+    facts([["started", info.started.replace("T", " ").replace("Z", " UTC")], ["took", run.end ? seconds(run.end.seconds) : "unknown: the log has no end"],
+      ["level", info.level], ["devices", info.devices.join(", ")], ["at a time", info.jobs], ["Lockstep", info.version],
+      ["suite", h("code", {}, info.suite)], ["plan", h("code", {}, info.plan)]]),
+    section("By path", pathTable()),
+    section("Where the time went", phases(total), h("ol", { class: "slowest" }, slowest.map((verdict) =>
+      h("li", {}, h("b", {}, seconds(verdict.seconds)), h("button", { type: "button", class: "text", onclick: () => open(verdict) }, verdict.id))))),
+    unmatched.length > 0 && section("Expectations that met nothing",
+      h("ul", { class: "links" }, unmatched.map((rule) => h("li", {}, h("code", {}, rule.where), " ", rule.text)))),
+    section("Environment", Object.entries(run.environment).map(([worker, values]) => h("div", { class: "worker" }, h("h4", {}, worker),
+      typeof values === "object" && values !== null
+        ? facts(Object.entries(values).map(([key, value]) => [key, typeof value === "object" ? JSON.stringify(value) : String(value)]))
+        : h("p", {}, String(values))))),
+    section("What the signs mean", h("dl", { class: "meanings" },
+      run.statuses.filter((status) => run.verdicts.some((verdict) => verdict.status === status.name)).map((status) =>
+        h("div", {}, h("dt", {}, status.label), h("dd", {}, status.meaning))))),
+  ];
+}
+
+const helpText = () => [
+  h("h2", { id: "keys-title" }, "Keyboard and filter"),
+  h("dl", { class: "help" }, [
+    ["/", "filter"], ["j k ↑ ↓", "move; Home, End, Page Up, Page Down too"], ["← →", "move between paths in the matrix"],
+    ["Enter", "read the details"], ["Esc", "back to the list, then to the run"], ["m", "list or matrix"], ["c", "copy the command that repeats the verdict"],
+  ].map(([keysText, meaning]) => h("div", {}, h("dt", {}, h("kbd", {}, keysText)), h("dd", {}, meaning)))),
+  h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything."),
+  h("dl", { class: "help" }, [
+    ["softmax bfloat16", "words in the id, title or reason"], ["ops/*  bugs/185337*", "ids"], [`is:${kinds.map((kind) => kind.name).join(" is:")}`, "what it does to the run; also is:unstable, is:vacuous"],
+    ["status:crash status:timeout", "what the judge says"], ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
+    ["!is:known", "all but these"],
+  ].map(([example, meaning]) => h("div", {}, h("dt", {}, h("code", {}, example)), h("dd", {}, meaning)))),
+  h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")),
+];

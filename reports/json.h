@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "run/record.h"
+
+namespace lockstep {
+
+/// run.json: everything in the log as one document, with its tally.  Format 1: keys may be added,
+/// none changes its meaning (reports/LOG.md).
+nlohmann::ordered_json run_document(const RunRecord& record);
+
+/// The same as text: a line for each verdict, so that two runs can be compared by line.
+std::string run_json(const RunRecord& record);
+
+}  // namespace lockstep

@@ -1,0 +1,123 @@
+#include "reports/junit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <pugixml.hpp>
+#include <set>
+
+#include "reports/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+pugi::xml_document read_back(const std::string& xml) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
+  EXPECT_TRUE(result) << result.description();
+  return document;
+}
+
+pugi::xml_node find_case(const pugi::xml_document& document, const std::string& begin) {
+  return document.find_node([&](const pugi::xml_node& node) {
+    return std::string_view(node.name()) == "testcase" &&
+           std::string_view(node.attribute("name").value()).starts_with(begin) &&
+           std::string_view(node.parent().attribute("name").value()) == "inductor";
+  });
+}
+
+TEST(Junit, Goldens) {
+  expect_golden("sample.junit.xml", junit(sample_run(), false));
+  expect_golden("sample-strict.junit.xml", junit(sample_run(), true));
+}
+
+TEST(Junit, EveryStatusIsToldByItsElement) {
+  RunRecord record = sample_run();
+  const pugi::xml_document document = read_back(junit(record, false));
+  std::size_t cases = 0;
+  for (const pugi::xml_node suite : document.child("testsuites").children("testsuite")) {
+    for (const pugi::xml_node test : suite.children("testcase")) {
+      ++cases;
+      EXPECT_LE(std::distance(test.begin(), test.end()), 1) << test.attribute("name").value();
+    }
+  }
+  EXPECT_EQ(cases, record.verdicts.size());
+  EXPECT_TRUE(find_case(document, "ops/softmax").child("failure"));
+  EXPECT_TRUE(find_case(document, "bugs/170004").child("error"));
+  EXPECT_TRUE(find_case(document, "ops/nonzero").child("skipped"));
+}
+
+TEST(Junit, AFailureTellsEverythingInItsText) {
+  const pugi::xml_document document = read_back(junit(sample_run(), false));
+  const pugi::xml_node test = find_case(document, "ops/softmax/last-dim[dtype=bfloat16]@cpu");
+  EXPECT_STREQ(test.attribute("classname").value(), "lockstep.inductor.ops.softmax");
+  EXPECT_STREQ(test.attribute("file").value(), "cases/ops/softmax/last-dim.json");
+  EXPECT_STREQ(test.attribute("line").value(), "14");
+  const pugi::xml_node failure = test.child("failure");
+  EXPECT_STREQ(failure.attribute("type").value(), "value_differs");
+  const std::string text = failure.text().get();
+  EXPECT_THAT(text, HasSubstr("611 of 4,096"));
+  EXPECT_THAT(text, HasSubstr("eager is nearer"));
+  EXPECT_THAT(text,
+              EndsWith("lockstep run 'ops/softmax/last-dim[dtype=bfloat16]@cpu' --path inductor"));
+}
+
+TEST(Junit, KnownIsSkippedWithItsReasonAndFixedPassesUnlessStrict) {
+  const pugi::xml_document document = read_back(junit(sample_run(), false));
+  const pugi::xml_node known = find_case(document, "bugs/185337").child("skipped");
+  EXPECT_STREQ(known.attribute("type").value(), "known");
+  EXPECT_THAT(known.attribute("message").value(), HasSubstr("(intended): Inductor's default"));
+  EXPECT_THAT(known.text().get(), HasSubstr("https://github.com/pytorch/pytorch/issues/185337"));
+  EXPECT_THAT(find_case(document, "bugs/160000").child("system-out").text().get(),
+              HasSubstr("remove expected/known/inductor.json:30"));
+
+  const pugi::xml_document strict = read_back(junit(sample_run(), true));
+  EXPECT_STREQ(find_case(strict, "bugs/160000").child("failure").attribute("type").value(),
+               "fixed");
+  EXPECT_TRUE(find_case(strict, "bugs/185337").child("skipped"));
+  EXPECT_TRUE(find_case(strict, "ops/cumsum").child("failure"));
+}
+
+TEST(Junit, HostileTextStaysText) {
+  const std::string xml = junit(hostile_run(), false);
+  expect_golden("hostile.junit.xml", xml);
+  const pugi::xml_document document = read_back(xml);
+  EXPECT_THAT(xml, Not(HasSubstr("]]>")));
+  EXPECT_EQ(xml.find_first_of(std::string("\x01\x02\x1b\x7f\r\0", 6)), std::string::npos);
+  std::set<std::string> names;
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  for (const pugi::xml_node test : suite.children("testcase")) {
+    EXPECT_TRUE(names.insert(test.attribute("name").value()).second);
+    EXPECT_THAT(test.first_child().text().get(), HasSubstr("bytes left out"));
+  }
+  EXPECT_EQ(names.size(), 3u);
+  EXPECT_LT(xml.size(), 200'000u);
+}
+
+TEST(Junit, HalfARunIsAnError) {
+  RunRecord record = sample_run();
+  record.info.planned = 100;
+  const pugi::xml_document document = read_back(junit(record, false));
+  const pugi::xml_node last = document.child("testsuites").last_child();
+  EXPECT_STREQ(last.attribute("name").value(), "run");
+  EXPECT_STREQ(last.child("testcase").child("error").attribute("message").value(),
+               "the run ended after 22 of 100 verdicts");
+}
+
+TEST(Junit, TheSumsAreRight) {
+  const pugi::xml_document document = read_back(junit(sample_run(), false));
+  for (const char* key : {"tests", "failures", "errors", "skipped"}) {
+    int sum = 0;
+    for (const pugi::xml_node suite : document.child("testsuites").children("testsuite")) {
+      sum += suite.attribute(key).as_int();
+    }
+    EXPECT_EQ(document.child("testsuites").attribute(key).as_int(), sum) << key;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

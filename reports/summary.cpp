@@ -1,0 +1,211 @@
+#include "reports/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "reports/by_path.h"
+#include "reports/closing.h"
+#include "reports/explain.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kAnnotations = 10;
+constexpr std::size_t kListLimit = 64 * 1024;  ///< bytes of the sections that are no failures
+constexpr std::size_t kStoryLimit = 8 * 1024;  ///< bytes of one failure
+
+/// Text that Markdown and HTML both leave as it is, on one line.
+std::string escape(std::string_view text, std::size_t limit = 500) {
+  std::string result;
+  for (const char c : one_line(clean(text), limit)) {
+    if (std::string_view("\\`*_{}[]()<>#+-!|~&\"'@:$").find(c) != std::string_view::npos) {
+      result += fmt::format("&#{};", static_cast<int>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string code(std::string_view text) { return "<code>" + escape(text, 2000) + "</code>"; }
+
+/// A fenced block that the text cannot end.
+std::string fenced(const std::string& text) {
+  std::size_t longest = 2, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return fmt::format("{0}text\n{1}\n{0}\n", fence, text);
+}
+
+/// Verdicts that fail the run: first those of which nothing is known, as crashes, then the order of
+/// the plan.
+std::vector<const Verdict*> failing(const RunRecord& record, bool strict) {
+  std::vector<const Verdict*> result;
+  for (const Verdict& verdict : record.verdicts) {
+    if (verdict.fails(strict)) result.push_back(&verdict);
+  }
+  std::stable_partition(result.begin(), result.end(), [](const Verdict* verdict) {
+    return info(verdict->status).junit == JunitElement::error;
+  });
+  return result;
+}
+
+std::string_view label(const Verdict& verdict) {
+  return verdict.standing == Standing::fixed ? name_of(verdict.standing)
+                                             : info(verdict.status).label;
+}
+
+std::string table(const RunRecord& record, bool strict) {
+  std::string text =
+      "| path | conform | failing | known | fixed | waived | skipped |\n"
+      "|:--|--:|--:|--:|--:|--:|--:|\n";
+  for (const auto& [path, counts] : tally_by_path(record, strict)) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", escape(path), counts.conform,
+                        counts.failing, counts.known, counts.fixed, counts.waived, counts.skipped);
+  }
+  return text;
+}
+
+std::string story(const Verdict& verdict) {
+  return fmt::format(
+      "<details><summary><b>{}</b> {}<br>{}</summary>\n\n{}\n</details>\n\n", label(verdict),
+      code(verdict.id), escape(headline(verdict)),
+      fenced(cut(explain_text(verdict, {.error_limit = 2048, .output_limit = 2048}), kStoryLimit)));
+}
+
+/// As many of `items` as fit into `limit` bytes, then how many do not.
+template <class Items, class Write>
+std::string as_many(const Items& items, std::size_t limit, Write write) {
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& item : items) {
+    const std::string next = write(item);
+    if (text.size() + next.size() > limit) break;
+    text += next;
+    ++count;
+  }
+  if (count < items.size()) text += fmt::format("\nand {} more\n", grouped(items.size() - count));
+  return text;
+}
+
+std::string fixed_section(const RunRecord& record) {
+  std::vector<const Verdict*> fixed;
+  for (const Verdict& verdict : record.verdicts) {
+    if (verdict.standing == Standing::fixed && verdict.expectation) fixed.push_back(&verdict);
+  }
+  if (fixed.empty()) return {};
+  return "### Fixed\n\n" +
+         as_many(fixed, kListLimit,
+                 [](const Verdict* verdict) {
+                   return fmt::format("- {}: {} no longer happens; remove {}\n", code(verdict->id),
+                                      escape(verdict->expectation->status),
+                                      code(verdict->expectation->file));
+                 }) +
+         "\n";
+}
+
+std::string unmatched_section(const RunRecord& record) {
+  if (!record.end || record.end->unmatched.empty()) return {};
+  return "### Expectations that met nothing\n\n" +
+         as_many(record.end->unmatched, kListLimit,
+                 [](const UnmatchedExpectation& rule) {
+                   return fmt::format("- {} {}\n", code(rule.where), escape(rule.text));
+                 }) +
+         "\n";
+}
+
+std::string environment_section(const RunRecord& record) {
+  std::vector<std::string> rows;
+  for (const auto& [worker, values] : record.environment.items()) {
+    if (!values.is_object()) continue;
+    for (const auto& [key, value] : values.items()) {
+      const std::string text = value.is_string()
+                                   ? value.get<std::string>()
+                                   : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+      rows.push_back(fmt::format("| {} | {} | {} |\n", escape(worker), escape(key), escape(text)));
+    }
+  }
+  if (rows.empty()) return {};
+  return "<details><summary>Environment</summary>\n\n| of | what | value |\n|:--|:--|:--|\n" +
+         as_many(rows, kListLimit, [](const std::string& row) { return row; }) + "\n</details>\n";
+}
+
+/// For the value of a property; a message may have colons and commas.
+std::string command_value(std::string_view text, bool property) {
+  std::string result;
+  for (const char c : clean(text)) {
+    switch (c) {
+      case '%':
+        result += "%25";
+        break;
+      case '\r':
+        result += "%0D";
+        break;
+      case '\n':
+        result += "%0A";
+        break;
+      case ':':
+        result += property ? "%3A" : ":";
+        break;
+      case ',':
+        result += property ? "%2C" : ",";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
+  const std::vector<const Verdict*> fails = failing(record, strict);
+  const double seconds = record.end ? record.end->seconds : 0;
+  const std::string head = fmt::format(
+      "## Lockstep: {}\n\n{}\n\n{}\n",
+      fails.empty() ? "nothing fails" : fmt::format("{} failing", grouped(fails.size())),
+      totals_line(record, strict, seconds), table(record, strict));
+  const std::string tail =
+      fixed_section(record) + unmatched_section(record) + environment_section(record);
+  // Room for a heading, and for the line that counts the rest.
+  const std::size_t spent = head.size() + tail.size() + 100;
+  std::string text = head;
+  if (!fails.empty()) {
+    text += "### Failing\n\n" + as_many(fails, limit > spent ? limit - spent : 0,
+                                        [](const Verdict* verdict) { return story(*verdict); });
+  }
+  text += "\n" + tail;
+  return text.size() <= limit ? text
+                              : valid_utf8(text.substr(0, limit - std::min<std::size_t>(limit, 9)));
+}
+
+std::string github_annotations(const RunRecord& record, bool strict) {
+  const std::vector<const Verdict*> fails = failing(record, strict);
+  const std::size_t listed = fails.size() > kAnnotations ? kAnnotations - 1 : fails.size();
+  std::string text;
+  for (std::size_t i = 0; i < listed; ++i) {
+    const Verdict& verdict = *fails[i];
+    text += fmt::format("::error file={},line={},title={}::{}\n",
+                        command_value(verdict.case_file, true), verdict.case_line,
+                        command_value(fmt::format("{} on {}", label(verdict), verdict.path), true),
+                        command_value(fmt::format("{}\n{}\n{}", verdict.instance, headline(verdict),
+                                                  one_line(clean(verdict.repro), 1000)),
+                                      false));
+  }
+  if (listed < fails.size()) {
+    text += fmt::format("::error title=Lockstep::{} more verdicts fail; the summary has them\n",
+                        grouped(fails.size() - listed));
+  }
+  return text;
+}
+
+}  // namespace lockstep

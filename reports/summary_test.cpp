@@ -1,0 +1,83 @@
+#include "reports/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reports/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Summary, Goldens) {
+  expect_golden("sample.summary.md", summary(sample_run(), false));
+  expect_golden("sample.annotations.txt", github_annotations(sample_run(), false));
+}
+
+TEST(Summary, WhatCrashedComesFirst) {
+  const std::string text = summary(sample_run(), false);
+  EXPECT_LT(text.find("<b>crash</b>"), text.find("<b>value differs</b>"));
+}
+
+TEST(Summary, SaysWhenNothingFails) {
+  RunRecord record = sample_run();
+  std::erase_if(record.verdicts, [](const Verdict& verdict) { return verdict.fails(false); });
+  EXPECT_THAT(summary(record, false), HasSubstr("Lockstep: nothing fails"));
+  EXPECT_EQ(github_annotations(record, false), "");
+}
+
+TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
+  RunRecord record = large_run(3000);
+  for (Verdict& verdict : record.verdicts) {
+    verdict.status = Status::crash;
+    verdict.standing = Standing::plain;
+    verdict.stderr_tail = std::string(100'000, 'x');
+  }
+  const std::string text = summary(record, false);
+  EXPECT_LE(text.size(), kSummaryLimit);
+  EXPECT_GT(text.size(), kSummaryLimit / 2);
+  EXPECT_THAT(text, HasSubstr("more\n"));
+  EXPECT_THAT(text, HasSubstr("Environment"));
+  for (const std::size_t limit : {0u, 10u, 1000u, 5000u}) {
+    EXPECT_LE(summary(record, false, limit).size(), std::max<std::size_t>(limit, 1)) << limit;
+  }
+}
+
+TEST(Summary, HostileTextStaysText) {
+  const std::string text = summary(hostile_run(), false);
+  EXPECT_THAT(text, Not(HasSubstr("<script>alert(1)</script><!--\n")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  // Outside of the fences nothing is markup but ours.
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.starts_with("<details>") || line.starts_with("|") || line.starts_with("- ")) {
+      EXPECT_THAT(line, Not(HasSubstr("<script"))) << line;
+      EXPECT_THAT(line, Not(HasSubstr("<img"))) << line;
+    }
+    begin = end + 1;
+  }
+}
+
+TEST(Annotations, AreAtMostTenLinesThatNothingBreaksOutOf) {
+  for (const RunRecord& record : {sample_run(), hostile_run(), large_run(500)}) {
+    const std::string text = github_annotations(record, true);
+    EXPECT_LE(std::ranges::count(text, '\n'), 10);
+    for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+      EXPECT_EQ(text.compare(begin, 8, "::error "), 0);
+    }
+  }
+  EXPECT_THAT(github_annotations(sample_run(), false),
+              HasSubstr("::error file=cases/ops/softmax/last-dim.json,line=14,title=value differs "
+                        "on inductor::"));
+  EXPECT_THAT(github_annotations(hostile_run(), false),
+              HasSubstr("file=</script><script>alert(1)"));
+  EXPECT_THAT(github_annotations(hostile_run(), false), HasSubstr("%0A%3A%3Aerror%3A%3Ax %250A"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,106 @@
+#include "reports/text.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
+
+/// Length of the code point that begins at `at` in valid UTF-8.
+std::size_t length_at(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && continues(text[end])) ++end;
+  return end - at;
+}
+
+/// End of the terminal sequence that begins with the escape character at `at`.
+std::size_t end_of_escape(std::string_view text, std::size_t at) {
+  std::size_t i = at + 1;
+  if (i == text.size()) return i;
+  if (text[i] == '[') {  // CSI: parameters, then one final character
+    for (++i; i < text.size() && text[i] >= 0x20 && text[i] < 0x40; ++i) {
+    }
+    return i < text.size() && text[i] >= 0x40 && text[i] < 0x7f ? i + 1 : i;
+  }
+  if (text[i] == ']') {  // OSC: up to BEL or ESC \; without either it is not one
+    const std::size_t end = text.find_first_of("\a\x1b\n", i);
+    if (end == std::string_view::npos || text[end] == '\n') return at + 1;
+    return text[end] == '\a' ? end + 1 : std::min(end + 2, text.size());
+  }
+  return at + 1;
+}
+
+bool harmless(std::string_view point) {
+  if (point.size() == 1)
+    return point[0] == '\n' || point[0] == '\t' || (point[0] >= ' ' && point[0] != 0x7f);
+  if (point.size() == 2)
+    return !(point[0] == '\xC2' && static_cast<unsigned char>(point[1]) < 0xA0);
+  if (point.size() == 3) {
+    // U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FFFE, U+FFFF.
+    const std::string_view head = point.substr(0, 2);
+    const auto last = static_cast<unsigned char>(point[2]);
+    if (head == "\xE2\x80")
+      return !(last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE));
+    if (head == "\xE2\x81") return !(last >= 0xA6 && last <= 0xA9);
+    if (head == "\xEF\xBF") return last < 0xBE;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string clean(std::string_view raw) {
+  const std::string text = valid_utf8(raw);
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\x1b') {
+      at = end_of_escape(text, at);
+      continue;
+    }
+    if (text[at] == '\r') {
+      if (at + 1 == text.size() || text[at + 1] != '\n') result += '\n';
+      ++at;
+      continue;
+    }
+    const std::string_view point = std::string_view(text).substr(at, length_at(text, at));
+    if (harmless(point)) result += point;
+    at += point.size();
+  }
+  return result;
+}
+
+std::string cut(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  std::size_t head = limit / 3;
+  std::size_t tail = text.size() - (limit - head);
+  while (head > 0 && continues(text[head])) --head;
+  while (tail < text.size() && continues(text[tail])) ++tail;
+  return fmt::format("{}\n[... {} bytes left out ...]\n{}", text.substr(0, head),
+                     grouped(tail - head), text.substr(tail));
+}
+
+std::size_t columns(std::string_view text) {
+  std::size_t count = 0;
+  for (const char byte : text) count += continues(byte) ? 0u : 1u;
+  return count;
+}
+
+std::string cut_columns(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  std::size_t end = 0;
+  for (std::size_t taken = 0; taken + 1 < width; ++taken) end += length_at(text, end);
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+
+}  // namespace lockstep

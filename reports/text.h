@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+/// `text`, which may come from a compiler, a kernel or a stranger's case, as something that is safe
+/// to show: invalid UTF-8 becomes U+FFFD; terminal sequences, control characters but newline and
+/// tab, noncharacters and marks that reorder a line are dropped; a line ends in \n alone.
+std::string clean(std::string_view text);
+
+/// Valid UTF-8 of at most about `limit` bytes: of a longer text its beginning and its end, where
+/// errors usually tell what happened, and a line between that says how much is left out.
+std::string cut(std::string text, std::size_t limit);
+
+/// How many columns valid UTF-8 takes on a terminal; one for each code point is near enough for ids
+/// and messages.
+std::size_t columns(std::string_view text);
+
+/// At most `width` columns of one line; a longer one loses its end to "…".
+std::string cut_columns(std::string_view text, std::size_t width);
+
+/// 10000 as "10,000".
+std::string grouped(std::uint64_t number);
+
+}  // namespace lockstep

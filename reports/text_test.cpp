@@ -1,0 +1,56 @@
+#include "reports/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+TEST(Clean, DropsWhatATerminalWouldObey) {
+  EXPECT_EQ(clean("\x1b[1;31mred\x1b[0m \x1b]0;title\a\x1b]8;;x\x1b\\link"), "red link");
+  EXPECT_EQ(clean("a\x1b"), "a");
+  EXPECT_EQ(clean("a\x1b["), "a");
+  EXPECT_EQ(clean("a\x1b[12"), "a");
+  EXPECT_EQ(clean("a\x1b]no end\nb"), "a]no end\nb");
+  EXPECT_EQ(clean("a\bb\x7f\x01\tc"), "ab\tc");
+  EXPECT_EQ(clean("\xc2\x9b"
+                  "31m"),
+            "31m");
+}
+
+TEST(Clean, EndsLinesWithNewlinesOnly) { EXPECT_EQ(clean("a\r\nb\rc\n"), "a\nb\nc\n"); }
+
+TEST(Clean, DropsMarksThatReorderAndNoncharacters) {
+  EXPECT_EQ(clean("a\u202eb\u2066c\u200fd\u2028e\uffff\ufffe"), "abcde");
+  EXPECT_EQ(clean("ä – “x” 漢 😀 \ufffd"), "ä – “x” 漢 😀 \ufffd");
+}
+
+TEST(Clean, RepairsUtf8) { EXPECT_EQ(clean("\xff\xc3("), "\ufffd\ufffd("); }
+
+TEST(Cut, KeepsBothEndsAndSaysWhatIsMissing) {
+  EXPECT_EQ(cut("short", 5), "short");
+  EXPECT_EQ(cut("aaabbbbbbccccc", 9), "aaa\n[... 5 bytes left out ...]\nbccccc");
+  for (std::size_t limit = 0; limit < 12; ++limit) {
+    const std::string text = cut("äöü漢字😀ß", limit);
+    EXPECT_EQ(text, valid_utf8(text)) << limit;
+  }
+}
+
+TEST(CutColumns, NeverSplitsACharacter) {
+  EXPECT_EQ(cut_columns("äöü", 3), "äöü");
+  EXPECT_EQ(cut_columns("äöüß", 3), "äö…");
+  EXPECT_EQ(cut_columns("abc", 1), "…");
+  EXPECT_EQ(cut_columns("abc", 0), "");
+}
+
+TEST(Grouped, SetsThousandsApart) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "home.h"
+
+namespace lockstep {
+namespace {
+
+/// Decodes every instance of a case file; its errors are the file's.
+std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnostics& diagnostics) {
+  std::size_t instances = 0;
+  for (const MatrixChoice& choice : file.choices) {
+    std::vector<std::string> unknown;
+    const Json root = substitute(file.file.root, choice, "cpu", unknown);
+    // A case for another torch may use what this one lacks.
+    const bool foreign = registry != nullptr && root.contains("requires");
+    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
+  }
+  return instances;
+}
+
+}  // namespace
+
+Exit command_check(const Options& options) {
+  Diagnostics diagnostics;
+  std::optional<Registry> registry;
+  if (auto read = Registry::read(beside_binary("schemas.json"))) registry = std::move(*read);
+  std::vector<CaseFile> files;
+  if (options.select.empty()) {
+    auto suite = read_suite(options.home, diagnostics);
+    if (!suite) {
+      print_error(suite.error());
+      return Exit::usage;
+    }
+    files = std::move(*suite);
+    read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
+    read_expectations(options.home, diagnostics);
+  } else {
+    for (const std::string& name : options.select) {
+      const std::size_t before = diagnostics.size();
+      CaseFile file = read_case_file(name, name, diagnostics);
+      if (diagnostics.size() == before) files.push_back(std::move(file));
+    }
+  }
+  std::size_t instances = 0;
+  for (const CaseFile& file : files)
+    instances += check_case(file, registry ? &*registry : nullptr, diagnostics);
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return Exit::usage;
+  }
+  fmt::print(
+      "{} case{} with {} instance{}: valid{}\n", files.size(), files.size() == 1 ? "" : "s",
+      instances, instances == 1 ? "" : "s",
+      registry ? fmt::format(", operators as of torch {}", registry->torch())
+               : " in structure; operators are not checked, for there is no dump of their schemas");
+  return Exit::ok;
+}
+
+}  // namespace lockstep

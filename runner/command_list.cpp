@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "commands.h"
+#include "home.h"
+
+namespace lockstep {
+
+Exit command_list(const Options& options) {
+  Options quiet = options;
+  quiet.no_expectations = true;  // no matter here
+  auto home = read_home(quiet);
+  if (!home) return home.error();
+  std::string level;
+  auto filter = selection(options, level);
+  if (!filter) return filter.error();
+  PlanRequest request{&home->suite,
+                      home->paths,
+                      options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
+                      *filter,
+                      {}};
+  std::vector<std::string> ids;
+  if (filter->mentions("op") || filter->mentions("path")) {  // these need the cases decoded
+    Diagnostics diagnostics;
+    request.context.registry = home->registry ? &*home->registry : nullptr;
+    request.context.missing_is_unsupported = true;
+    const Plan plan = make_plan(request, diagnostics);
+    if (!diagnostics.empty()) {
+      print_diagnostics(diagnostics);
+      return Exit::usage;
+    }
+    if (filter->mentions("path")) {
+      for (const PlanItem& item : plan.items) ids.push_back(item.id);
+    } else {
+      for (const Instance& instance : plan.instances) ids.push_back(instance.id);
+    }
+  } else {
+    ids = instance_ids(request);
+  }
+  if (ids.empty()) return nothing_selected(request);
+  std::string text;
+  if (options.json) {
+    text = Json(ids).dump(1) + "\n";
+  } else {
+    for (const std::string& id : ids) text += id + "\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return Exit::ok;
+}
+
+}  // namespace lockstep

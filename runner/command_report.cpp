@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include "artefacts.h"
+#include "commands.h"
+#include "home.h"
+#include "reports/summary.h"
+#include "run/log.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+
+Exit command_report(const Options& options) {
+  if (options.select.size() > 1) {
+    print_error({"found more than one log, expected one", ""});
+    return Exit::usage;
+  }
+  const fs::path log =
+      options.select.empty() ? options.cache / "runs" / "latest" : fs::path(options.select.front());
+  auto record = read_log(log);
+  if (!record) {
+    print_error(record.error());
+    return Exit::usage;
+  }
+  const fs::path directory = !options.out.empty()    ? options.out
+                             : fs::is_directory(log) ? log
+                                                     : log.parent_path();
+  if (auto written = write_reports(*record, directory, options.strict); !written) {
+    print_error(written.error());
+    return Exit::internal;
+  }
+  if (options.github) fmt::print("{}", github_annotations(*record, options.strict));
+  const Tally counts = tally(*record, options.strict);
+  fmt::print("{} of {} verdicts, {} failing; reports in {}\n", record->verdicts.size(),
+             record->info.planned, counts.failing, fs::weakly_canonical(directory).string());
+  if (!record->end)
+    fmt::print(
+        stderr,
+        "the log has no end: the run was killed; `ci/lockstep run --resume {}` goes on with it\n",
+        directory.string());
+  return counts.failing > 0 ? Exit::failures : Exit::ok;
+}
+
+}  // namespace lockstep

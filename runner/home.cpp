@@ -1,0 +1,153 @@
+#include "home.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// Digest of every file that decides what a run does.
+std::string digest_of(const fs::path& root, const std::vector<fs::path>& extra) {
+  std::vector<std::pair<std::string, fs::path>> files;
+  for (const char* folder : {"cases", "expected", "runner/paths"}) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(root / folder, error), end; !error && it != end;
+         it.increment(error)) {
+      if (it->path().extension() == ".json")
+        files.emplace_back(it->path().lexically_relative(root).generic_string(), it->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& path : extra) files.emplace_back("extra", path);
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  for (const auto& [name, path] : files) {
+    const std::string text = read_file(path).value_or("");
+    XXH3_128bits_update(state, name.c_str(), name.size() + 1);
+    XXH3_128bits_update(state, text.c_str(), text.size() + 1);
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// The terms of expected/levels/NAME.json.
+Result<std::vector<std::string>> level_terms(const Options& options, const std::string& name) {
+  const fs::path file = options.home / "expected" / "levels" / (name + ".json");
+  auto text = read_file(file);
+  if (!text) {
+    std::vector<std::string> levels = {"all"};
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(file.parent_path(), error))
+      levels.push_back(entry.path().stem().string());
+    std::sort(levels.begin(), levels.end());
+    return fail(fmt::format("there is no level `{}`", name), suggestion(name, levels));
+  }
+  JsonFile json{file.lexically_relative(options.home).generic_string(), std::move(*text), {}};
+  Diagnostics diagnostics;
+  parse_json(json, diagnostics);
+  std::vector<std::string> terms;
+  if (diagnostics.empty()) {
+    Reader reader(json, diagnostics);
+    const Node root{&json.root, ""};
+    if (reader.object(root, {"$schema", "format", "name", "title", "select"})) {
+      if (const auto format = reader.required(root, "format", "write \"format\": 1"))
+        reader.integer(*format, 1, 1, "1, the only format there is");
+      if (const auto select = reader.required(root, "select", "filter terms"))
+        terms = reader.texts(*select, "a list of filter terms");
+    }
+  }
+  if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
+  return terms;
+}
+
+}  // namespace
+
+void print_error(const Error& error) {
+  fmt::print(stderr, "lockstep: {}\n", error.message);
+  if (!error.hint.empty()) fmt::print(stderr, "    {}\n", error.hint);
+}
+
+void print_diagnostics(const Diagnostics& diagnostics) {
+  Diagnostics sorted = diagnostics;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+  });
+  for (const Diagnostic& diagnostic : sorted) fmt::print(stderr, "{}\n", to_string(diagnostic));
+  std::vector<std::string> files;
+  for (const Diagnostic& diagnostic : sorted) {
+    if (files.empty() || files.back() != diagnostic.file) files.push_back(diagnostic.file);
+  }
+  fmt::print(stderr, "lockstep: {} error{} in {} file{}\n", sorted.size(),
+             sorted.size() == 1 ? "" : "s", files.size(), files.size() == 1 ? "" : "s");
+}
+
+fs::path beside_binary(std::string_view name) {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
+}
+
+tl::expected<Home, Exit> read_home(const Options& options) {
+  Home home;
+  Diagnostics diagnostics;
+  auto suite = read_suite(options.home, diagnostics);
+  if (!suite) {
+    print_error(suite.error());
+    return tl::unexpected(Exit::usage);
+  }
+  home.suite = std::move(*suite);
+  home.paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
+  if (!options.no_expectations) home.expectations = read_expectations(options.home, diagnostics);
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return tl::unexpected(Exit::usage);
+  }
+  if (auto registry = Registry::read(beside_binary("schemas.json")))
+    home.registry = std::move(*registry);
+  home.digest = digest_of(options.home, options.path_files);
+  return home;
+}
+
+tl::expected<Filter, Exit> selection(const Options& options, std::string& level) {
+  std::vector<std::string> terms = options.select;
+  const bool explicit_ids = !options.select.empty();
+  level = !options.level.empty() ? options.level : explicit_ids ? "" : "smoke";
+  if (!level.empty() && level != "all") {
+    auto more = level_terms(options, level);
+    if (!more) {
+      print_error(more.error());
+      return tl::unexpected(Exit::usage);
+    }
+    terms.insert(terms.end(), more->begin(), more->end());
+  }
+  for (const std::string& path : options.paths) terms.push_back("path:" + path);
+  for (const std::string& device : options.devices) terms.push_back("device:" + device);
+  auto filter = Filter::parse(terms);
+  if (!filter) {
+    print_error(filter.error());
+    return tl::unexpected(Exit::usage);
+  }
+  return *filter;
+}
+
+Exit nothing_selected(const PlanRequest& request) {
+  fmt::print(stderr, "lockstep: nothing is selected\n");
+  for (const std::string& id : request.filter.ids()) {
+    const std::string near = nearest_id(request, id);
+    if (!near.empty() && near != id) fmt::print(stderr, "    `{}`: did you mean `{}`?\n", id, near);
+  }
+  fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
+  return Exit::nothing;
+}
+
+}  // namespace lockstep

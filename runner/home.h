@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cases/registry.h"
+#include "cases/suite.h"
+#include "options.h"
+#include "paths/path.h"
+#include "plan/plan.h"
+#include "run/expectations.h"
+
+namespace lockstep {
+
+/// The suite and what belongs to it, read and checked.
+struct Home {
+  std::vector<CaseFile> suite;
+  std::vector<Path> paths;
+  std::vector<Expectation> expectations;
+  std::optional<Registry>
+      registry;  ///< of the torch that the build found; absent when nothing was built with torch
+  std::string digest;  ///< of cases, paths and expectations
+};
+
+/// Reads all of it.  Every file's errors are printed to standard error; then the result is the exit
+/// status to end with.
+tl::expected<Home, Exit> read_home(const Options& options);
+
+/// Prints diagnostics to standard error, in the order of files and places, and how many there are.
+void print_diagnostics(const Diagnostics& diagnostics);
+
+/// Prints an error to standard error as every command does.
+void print_error(const Error& error);
+
+/// A file beside the running binary: lockstep-eager, schemas.json.
+std::filesystem::path beside_binary(std::string_view name);
+
+/// The filter that the command line means: SELECT, --path, --device, and the level where nothing is
+/// selected.  `level` gets its name, or stays empty.
+tl::expected<Filter, Exit> selection(const Options& options, std::string& level);
+
+/// Says that nothing was selected, with the nearest id, and gives the exit status.
+Exit nothing_selected(const PlanRequest& request);
+
+}  // namespace lockstep

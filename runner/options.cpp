@@ -1,0 +1,175 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "cases/reader.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kAbout =
+    "Lockstep asks of a PyTorch compiler: does the compiled program still compute what eager "
+    "computes?\n";
+
+constexpr const char* kFooter =
+    "\nSelecting (SELECT): terms of one kind are alternatives, kinds must all hold, !TERM "
+    "excludes.\n"
+    "  ids           bugs/185337-half-round-trip   'bugs/*'   "
+    "bugs/185337-half-round-trip@cpu/inductor\n"
+    "  tag:T op:O    tag:precision-cast   op:add   op:sum.dim_IntList\n"
+    "  path:P        path:inductor   'path:inductor*'\n"
+    "  device:D      device:cpu   'device:cuda*'\n"
+    "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
+    "or no usable\n"
+    "worker, 4 nothing selected, 130 interrupted.\n";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void add_selection(CLI::App* command, Options& options) {
+  command->add_option("SELECT", options.select,
+                      "What to take (see below); without it the level `smoke`");
+  command
+      ->add_option("--level", options.level,
+                   "Take the cases of expected/levels/LEVEL.json (`all` takes every case)")
+      ->type_name("LEVEL");
+  command
+      ->add_option("--path", options.paths,
+                   "Take these paths instead of the default ones; globs allowed")
+      ->type_name("PATH")
+      ->delimiter(',');
+  command->add_option("--device", options.devices, "Take these devices; globs allowed")
+      ->type_name("DEVICE")
+      ->delimiter(',');
+  command
+      ->add_option("--path-file", options.path_files,
+                   "A path file of your own (runner/paths/README.md)")
+      ->type_name("FILE");
+}
+
+void add_run(CLI::App& app, Options& options) {
+  CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
+  add_selection(run, options);
+  run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: one for each core)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  run->add_option("--threads", options.threads, "Threads of each execution")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  run->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  run->add_option("--compile-timeout", options.compile_timeout,
+                  "Seconds that tracing, lowering or compiling may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  run->add_option("--memory", options.memory_gib,
+                  "GiB of address space of one execution (default: what the machine has)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GIB");
+  run->add_option("--out", options.out,
+                  "Directory for the log and the reports (default: a new one in .lockstep/runs)")
+      ->type_name("DIR");
+  run->add_option("--resume", options.resume, "Go on with the run in DIR, which ended early")
+      ->type_name("DIR");
+  run->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
+  run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  run->add_flag_callback(
+      "--fail-fast", [&options] { options.max_fail = 1; }, "Stop after the first failing verdict");
+  run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
+  run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  run->add_flag("--github", options.github,
+                "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+  run->footer(kFooter);
+}
+
+void add_others(CLI::App& app, Options& options) {
+  CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
+  add_selection(list, options);
+  list->add_flag("--json", options.json, "As JSON");
+  list->footer(kFooter);
+
+  CLI::App* show =
+      app.add_subcommand("show", "Print cases as readable programs, with inputs as numbers");
+  add_selection(show, options);
+  show->footer(kFooter);
+
+  CLI::App* check = app.add_subcommand(
+      "check", "Validate case files, expectations and paths; needs no torch at run time");
+  check->add_option("FILE", options.select, "Case files (default: the whole suite)");
+
+  CLI::App* report = app.add_subcommand("report", "Write the reports of a run again from its log");
+  report->add_option("LOG", options.select,
+                     "The log run.jsonl, or the directory of a run (default: the latest)");
+  report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
+      ->type_name("DIR");
+  report->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  report->add_flag("--github", options.github,
+                   "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  options.home = environment("LOCKSTEP_HOME");
+  options.python = environment("LOCKSTEP_PYTHON");
+  options.cache = environment("LOCKSTEP_CACHE");
+  options.github = environment("GITHUB_ACTIONS") == "true";
+
+  CLI::App app(kAbout, "lockstep");
+  app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION);
+  app.add_option("--suite", options.home,
+                 "The folder that holds cases/ and expected/ (default: LOCKSTEP_HOME)")
+      ->type_name("DIR");
+  app.add_option("--color", options.color, "Colours in the output: auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  app.require_subcommand(1);
+  app.fallthrough();
+  add_run(app, options);
+  add_others(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // help and version
+    std::ostringstream out;
+    app.exit(success, out, out);
+    options.text = out.str();
+    return options;
+  } catch (const CLI::ParseError& error) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    options.text = fmt::format("lockstep: {}\n", error.what());
+    const bool known =
+        argc > 1 && std::find(commands.begin(), commands.end(), argv[1]) != commands.end();
+    if (!known && argc > 1 && argv[1][0] != '-') {
+      options.text = fmt::format("lockstep: `{}` is no command", argv[1]);
+      const std::string hint = suggestion(argv[1], commands);
+      options.text += hint.empty() ? "\n" : fmt::format("\n    {}\n", hint);
+    }
+    options.text += known ? fmt::format("    see `ci/lockstep {} --help`\n", argv[1])
+                          : "    see `ci/lockstep --help`\n";
+    options.exit = Exit::usage;
+    return options;
+  }
+  options.command = app.get_subcommands().front()->get_name();
+  if (options.home.empty()) options.home = ".";
+  if (options.cache.empty()) options.cache = options.home / ".lockstep";
+  if (options.python.empty()) options.python = "python3";
+  return options;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace lockstep {
+
+/// How a process ends.
+enum class Exit {
+  ok = 0,        ///< as expected
+  failures = 1,  ///< verdicts fail
+  usage = 2,     ///< wrong usage, or a file that is invalid
+  internal = 3,  ///< Lockstep itself, or no usable worker
+  nothing = 4,   ///< nothing was selected
+  interrupted = 130,
+};
+
+/// The command line.  Flags come before environment variables, these before what is built in.
+struct Options {
+  std::string command;  ///< run, list, show, check, report; empty when `text` says everything
+  /// What to print instead of running a command (help, version, a usage error), and how to end
+  /// then.
+  std::string text;
+  Exit exit = Exit::ok;
+
+  std::filesystem::path home;   ///< --suite or LOCKSTEP_HOME: where cases/ and expected/ are
+  std::filesystem::path cache;  ///< LOCKSTEP_CACHE, or home/.lockstep
+  std::string python;           ///< LOCKSTEP_PYTHON, or python3
+  std::string color = "auto";   ///< auto, always, never
+
+  std::vector<std::string> select;  ///< filter terms; for `check` and `report` files
+  std::string level;                ///< of `run` and `list`
+  std::vector<std::string> paths;
+  std::vector<std::string> devices;
+  std::vector<std::filesystem::path> path_files;
+
+  std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
+  std::filesystem::path resume;
+  std::size_t jobs = 0;  ///< 0: one for each core
+  int threads = 1;
+  double timeout = 60;           ///< seconds a stage may take
+  double compile_timeout = 300;  ///< seconds tracing, lowering and compiling may take
+  double memory_gib = 0;         ///< address space of one execution; 0: what the machine has
+  std::size_t max_fail = 0;
+  bool strict = false;
+  bool no_expectations = false;
+  bool no_cache = false;  ///< Inductor's caches live as long as the run
+  bool verbose = false;
+  bool github = false;
+  bool json = false;  ///< of `list`: machine-readable
+};
+
+/// Reads the command line and the environment.
+Options parse_options(int argc, char** argv);
+
+}  // namespace lockstep
