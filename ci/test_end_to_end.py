@@ -1,0 +1,74 @@
+"""The line through all rooms: report #185337 from JSON to a verdict, with the real binary and the real workers."""
+
+import json
+import os
+import pathlib
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CASE = "bugs/185337-half-round-trip"
+
+
+@pytest.fixture(scope="module")
+def lockstep():
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+
+    def run(*arguments):
+        environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT)}
+        return subprocess.run([binary, *arguments], env=environment, capture_output=True, text=True, timeout=600)
+
+    return run
+
+
+def verdicts(directory):
+    record = json.loads((directory / "run.json").read_text())
+    return {verdict["path"]: verdict for verdict in record["verdicts"]}
+
+
+def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep, tmp_path):
+    result = lockstep("run", CASE, "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    found = verdicts(tmp_path)
+    assert found["inductor"]["status"] == "value_differs"
+    assert found["inductor"]["standing"] == "known"
+    assert found["inductor"]["expectation"]["link"] == "https://github.com/pytorch/pytorch/issues/185337"
+    output = found["inductor"]["outputs"][0]
+    assert (output["differing"], output["elements"]) == (17, 20)
+    # 17/7 in units of 2^-9, the distance of float16 numbers there: 1243.43 is rounded by 0.43 of them.
+    assert output["max_abs"] == pytest.approx((17 / 7 * 512 - 1243) / 512, rel=1e-4)
+    assert found["inductor-emulate-casts"]["status"] == "conform"
+    assert found["inductor-strict"]["status"] in ("conform", "unsupported")
+    # The proof that something was compiled.
+    assert found["inductor-emulate-casts"]["proof"]["graphs"] == 1
+
+
+def test_without_expectations_it_fails_and_says_how_to_repeat_it(lockstep, tmp_path):
+    result = lockstep("run", CASE + "@cpu/inductor", "--no-expectations", "--out", str(tmp_path))
+    assert result.returncode == 1, result.stderr
+    assert "17 of 20 elements differ" in result.stdout
+    assert "0.000837" in result.stdout
+    assert "ci/lockstep run " + CASE + "@cpu/inductor" in result.stdout
+    suites = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert suites.get("failures") == "1"
+    page = (tmp_path / "report.html").read_text()
+    assert CASE in page
+
+
+def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
+    """The saboteur of the expectations: one that expects a crash does not excuse a difference."""
+    suite = tmp_path / "suite"
+    (suite / "cases" / "bugs").mkdir(parents=True)
+    (suite / "expected" / "known").mkdir(parents=True)
+    (suite / "runner").mkdir()
+    (suite / "runner" / "paths").symlink_to(ROOT / "runner" / "paths")
+    (suite / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
+    (suite / "cases" / "bugs" / "185337-half-round-trip.json").write_text((ROOT / "cases" / f"{CASE}.json").read_text())
+    rule = {"instances": [CASE], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "made up for a test",
+            "link": "https://example.org/1", "date": "2026-11-21"}
+    (suite / "expected" / "known" / "wrong.json").write_text(json.dumps({"format": 1, "known": [rule]}))
+    result = lockstep("run", "--suite", str(suite), CASE + "@cpu/inductor", "--out", str(tmp_path / "run"))
+    assert result.returncode == 1, result.stderr
+    assert verdicts(tmp_path / "run")["inductor"]["standing"] == "new"
