@@ -10,5 +10,6 @@ Exit command_list(const Options& options);
 Exit command_show(const Options& options);
 Exit command_check(const Options& options);
 Exit command_report(const Options& options);
+Exit command_repro(const Options& options);
 
 }  // namespace lockstep

@@ -105,6 +105,15 @@ void add_others(CLI::App& app, Options& options) {
   add_selection(show, options);
   show->footer(kFooter);
 
+  CLI::App* repro = app.add_subcommand(
+      "repro", "Print one instance as a Python script that needs torch and nothing of Lockstep");
+  add_selection(repro, options);
+  repro->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  repro->add_option("--threads", options.threads, "Threads that it computes with")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  repro->footer(kFooter);
+
   CLI::App* check = app.add_subcommand(
       "check", "Validate case files, expectations and paths; needs no torch at run time");
   check->add_option("FILE", options.select, "Case files (default: the whole suite)");

@@ -8,7 +8,12 @@ from .wire import Wire
 
 
 def main() -> int:
-    """Runs the worker until `stop` or the end of input; the exit status of the process."""
+    """Runs the worker until `stop` or the end of input, or renders a reproducer (`repro`); the
+    exit status of the process."""
+    if sys.argv[1:] == ["repro"]:
+        from . import repro
+
+        return repro.main()
     protocol = os.dup(1)
     os.set_inheritable(protocol, False)
     # Whatever torch, a compiler or a vendor's module prints must not reach the protocol.
@@ -18,6 +23,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     status = main()
+    sys.stdout.flush()
     sys.stderr.flush()
     # No exit handlers: nothing is left to do, and libraries complain at length in theirs.
     os._exit(status)

@@ -1,0 +1,140 @@
+"""The reproducer: a script without Lockstep that tells by its exit status whether eager and compiled agree."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conversation import HERE, pack, path, view
+
+ROUND_TRIP = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
+    {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]},
+    {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]}]}
+SEVENTHS = pack([i / 7 for i in range(20)], "f")
+
+
+def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path_=None, **rest):
+    files = []
+    for i, data in enumerate(storages):
+        (tmp_path / f"in{i}").write_bytes(data)
+        files.append({"file": str(tmp_path / f"in{i}"), "bytes": len(data)})
+    calls = calls or [{"x": view(0, [4, 5], [1, 4])}]
+    return {"id": "test@cpu/inductor", "title": "a test", "links": [], "path": path_ or path("inductor"), "device": "cpu",
+            "seed": 0, "threads": 1, "program": program, "storages": files, "calls": [{"inputs": call} for call in calls],
+            "policies": {}, "prepare": None, **rest}
+
+
+def render(message, status=0):
+    done = subprocess.run([sys.executable, "-m", "lockstep_worker", "repro"], input=json.dumps(message), text=True,
+                          capture_output=True, env={**os.environ, "PYTHONPATH": HERE}, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.fixture(scope="session")
+def script_environment(cache):
+    """No Lockstep on the path; the cache of the tests, which has the precompiled header."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "TORCH_COMPILE_BACKEND")}
+    return {**environment, "TORCHINDUCTOR_CACHE_DIR": os.path.join(cache, "repro")}
+
+
+def execute(text, folder, environment, before=(), **variables):
+    (folder / "repro.py").write_text(text)
+    return subprocess.run([sys.executable, *before, "repro.py"], cwd=folder, capture_output=True, text=True,
+                          env={**environment, **variables}, timeout=600)
+
+
+def test_the_known_report_fails_on_inductor_and_agrees_elsewhere(tmp_path, script_environment):
+    text = render(request(tmp_path))
+    assert "lockstep_worker" not in text and str(tmp_path) not in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "17 of 20 elements differ" in done.stdout
+    done = execute(text, tmp_path, script_environment, TORCH_COMPILE_BACKEND="aot_eager")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = execute(render(request(tmp_path, path_=path("inductor-emulate-casts"))), tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="a dozen processes that compile anew; LOCKSTEP_LONG=1 runs it")
+def test_a_bisection_finds_the_backend(tmp_path, script_environment):
+    pytest.importorskip("torch._inductor.compiler_bisector")
+    text = render(request(tmp_path))
+    (tmp_path / "repro.py").write_text(text)
+    done = subprocess.run([sys.executable, "-m", "torch._inductor.compiler_bisector", "run", sys.executable, "repro.py"],
+                          cwd=tmp_path, capture_output=True, text=True, env=script_environment, timeout=900)
+    if "Usage" in done.stdout and "run <cmd>" not in done.stdout:
+        pytest.skip("this torch's bisector has no `run`")
+    assert "inductor" in done.stdout and "Bisection complete" in done.stdout, done.stdout + done.stderr
+
+
+def test_test_fn_is_there_and_git_bisect_can_skip(tmp_path, script_environment):
+    text = render(request(tmp_path, path_=path("inductor", backend="aot_eager")))
+    (tmp_path / "repro.py").write_text(text)
+    done = subprocess.run([sys.executable, "-c", "import repro; assert repro.test_fn() is True"], cwd=tmp_path,
+                          capture_output=True, text=True, env=script_environment, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = render(request(tmp_path, path_=path("inductor", config={"torch._inductor.config.no_such_thing": 1})))
+    assert execute(text, tmp_path, script_environment).returncode == 125
+
+
+def test_hostile_strings_stay_data(tmp_path, script_environment):
+    hostile = "'''\"\"\"\n\r\u2028import os; os._exit(99)\n#$about ${settings} \\"
+    program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
+        {"let": ["y"], "op": "aten::div.Tensor_mode", "args": [{"ref": "x"}, {"ref": "x"}],
+         "kwargs": {"rounding_mode": {"str": hostile}}}]}
+    text = render(request(tmp_path, program, title=hostile, id=hostile, links=[hostile], policies={hostile: hostile},
+                          path_=path("inductor", backend="eager", environment={"HOSTILE": hostile})))
+    assert all(ord(c) < 128 for c in text)
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr  # both raise
+    program["steps"][0]["let"] = ["y\nimport os"]
+    assert "is not a name" in render(request(tmp_path, program), status=3)
+
+
+def test_everything_of_a_program_comes_along(tmp_path, script_environment):
+    """Aliased, mutated, strided and large inputs, numbers, literals, gradients, contexts, two calls, prepare."""
+    program = {"inputs": ["p", "x", "x2", "n", "big"], "outputs": ["y", "z"],
+               "context": {"deterministic_algorithms": True}, "backward": {"of": ["z"], "with": "ones"}, "steps": [
+        {"let": ["t"], "tensor": view(2, [2])},
+        {"let": [], "op": "aten::add_.Tensor", "args": [{"ref": "x2"}, {"ref": "t"}]},
+        {"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, {"ref": "n"}]},
+        {"let": ["q"], "op": "aten::mul.Tensor", "args": [{"ref": "p"}, {"ref": "p"}]},
+        {"let": ["r"], "op": "aten::sum.default", "args": [{"ref": "big"}]},
+        {"let": ["z"], "op": "aten::add.Tensor", "args": [{"ref": "q"}, {"ref": "r"}]}]}
+    prepare = {"program": {"inputs": [], "outputs": ["p"], "context": {}, "backward": None, "steps": [
+        {"let": ["p"], "op": "aten::randn.default", "args": [[3]]}]}, "storages": [], "calls": [{"inputs": {}}], "seed": 42,
+        "requires_grad": ["p"]}
+    call = {"x": view(0, [4, 5], [1, 4]), "x2": view(0, [2], [2], offset=1), "n": {"float": "-inf"}, "big": view(1, [70, 70])}
+    storages = (SEVENTHS, pack(list(range(4900)), "f"), pack([float("nan"), -0.0], "f"))
+    text = render(request(tmp_path, program, [call, {**call, "n": 3}], storages, prepare=prepare,
+                          path_=path("aot_eager")))
+    assert "0x3e124925" in text and "packed(" in text and "manual_seed(42)" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # What runs is what the worker runs, to the bit.
+    check = ("import repro, torch; a = repro.inputs(0)['x']; b = repro.inputs(0)['big'];"
+             "assert a.stride() == (1, 4) and b.sum() == 4899 * 4900 / 2;"
+             f"assert bytes(a.t().contiguous().view(torch.uint8).flatten().tolist()) == {SEVENTHS!r}")
+    done = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True, env=script_environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_bit_of_every_width_survives(tmp_path, script_environment):
+    shapes = {"float16": ("e", 2), "bfloat16": ("e", 2), "float64": ("d", 8), "int64": ("q", 8), "bool": ("?", 1),
+              "complex64": ("d", 8), "float8_e4m3fn": ("b", 1)}
+    names = list(shapes)
+    program = {"inputs": names, "outputs": ["y0"], "context": {}, "backward": None,
+               "steps": [{"let": ["y0"], "op": "aten::clone.default", "args": [{"ref": "float16"}]}]}
+    data = [bytes((17 * i + k) % 2 if name == "bool" else (201 * i + 7 * k) % 256 for i in range(3 * width))
+            for k, (name, (_, width)) in enumerate(shapes.items())]
+    call = {name: view(k, [3], dtype=name) for k, name in enumerate(names)}
+    (tmp_path / "repro.py").write_text(render(request(tmp_path, program, [call], data, path_=path("eager"))))
+    check = ("import repro, torch, json; x = repro.inputs(0);"
+             "print(json.dumps([bytes(torch.empty(0, dtype=torch.uint8).set_(v.untyped_storage()).tolist()).hex() for v in x.values()]))")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", check], cwd=tmp_path, capture_output=True, text=True,
+                          env=script_environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [each.hex() for each in data]
