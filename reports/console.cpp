@@ -91,6 +91,11 @@ void Console::running(const std::vector<std::string>& ids) {
   progress(false);
 }
 
+void Console::tick() {
+  // Seconds are shown whole, so a live line is written again when they change.
+  if (!options_.live || options_.clock() - shown_ >= 1) progress(false);
+}
+
 void Console::verdict(const Verdict& verdict) {
   ++done_;
   const bool fails = verdict.fails(options_.strict);

@@ -31,6 +31,7 @@ class Console : public Reporter {
   void run_started(const RunInfo& info) override;
   void note(const std::string& text) override;
   void running(const std::vector<std::string>& ids) override;
+  void tick() override;
   void verdict(const Verdict& verdict) override;
   void run_ended(const RunRecord& record) override;
 

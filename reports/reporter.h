@@ -16,6 +16,8 @@ class Reporter {
   virtual void note(const std::string& text) = 0;
   /// An execution begins; `running` are the ids under way, this one last.
   virtual void running(const std::vector<std::string>& ids) = 0;
+  /// Time goes by, and nothing else may have happened; several times a second.
+  virtual void tick() {}
   /// In the order of the plan, whatever the order of execution was.
   virtual void verdict(const Verdict& verdict) = 0;
   /// At the end; also after an interruption, with what was done.

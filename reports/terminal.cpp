@@ -26,8 +26,10 @@ Terminal real_terminal() {
 bool use_color(const Terminal& terminal, bool stream_is_terminal, ColorChoice choice) {
   if (choice != ColorChoice::automatic) return choice == ColorChoice::always;
   if (!terminal.environment("NO_COLOR").empty()) return false;
-  const std::string force = terminal.environment("CLICOLOR_FORCE");
-  if (!force.empty() && force != "0") return true;
+  for (const char* name : {"CLICOLOR_FORCE", "FORCE_COLOR"}) {
+    const std::string force = terminal.environment(name);
+    if (!force.empty() && force != "0") return true;
+  }
   return stream_is_terminal && terminal.environment("TERM") != "dumb";
 }
 

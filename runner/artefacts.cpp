@@ -1,5 +1,8 @@
 #include "artefacts.h"
 
+#include <cstdio>
+#include <functional>
+
 #include "base/files.h"
 #include "reports/html.h"
 #include "reports/json.h"
@@ -18,6 +21,33 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
                                                        {"summary.md", summary(record, strict)}};
   for (const auto& [name, text] : files) {
     if (auto written = write_file(directory / name, text); !written) return written;
+  }
+  return {};
+}
+
+bool writes_to_stdout(const Options& options) {
+  return options.json_file == "-" || options.junit_file == "-" || options.html_file == "-" ||
+         options.summary_file == "-" || options.update_known == "-";
+}
+
+Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {
+  any = false;
+  const std::pair<const std::filesystem::path&, std::function<std::string()>> files[] = {
+      {options.json_file, [&] { return run_json(record); }},
+      {options.junit_file, [&] { return junit(record, options.strict); }},
+      {options.html_file, [&] { return html(record); }},
+      {options.summary_file, [&] { return summary(record, options.strict); }}};
+  for (const auto& [file, make] : files) {
+    if (file.empty()) continue;
+    any = true;
+    const std::string text = make();
+    if (file == "-") {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      continue;
+    }
+    std::error_code error;
+    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+    if (auto written = write_file(file, text); !written) return written;
   }
   return {};
 }

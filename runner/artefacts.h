@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/result.h"
+#include "options.h"
 #include "run/record.h"
 
 namespace lockstep {
@@ -10,5 +11,12 @@ namespace lockstep {
 /// Writes every report of a run into a directory: run.json, junit.xml, report.html, summary.md.
 Result<void> write_reports(const RunRecord& record, const std::filesystem::path& directory,
                            bool strict);
+
+/// Writes the single reports that the command line asked for (--junit FILE and so on); `any` tells
+/// whether there were some.
+Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any);
+
+/// Whether one of them, or --update-known, has standard output for itself.
+bool writes_to_stdout(const Options& options);
 
 }  // namespace lockstep

@@ -20,8 +20,13 @@ Exit command_list(const Options& options) {
                       options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
                       *filter,
                       {}};
+  auto earlier = earlier_statuses(options, *filter);
+  if (!earlier) return earlier.error();
+  request.earlier = &*earlier;
   std::vector<std::string> ids;
-  if (filter->mentions("op") || filter->mentions("path")) {  // these need the cases decoded
+  const bool of_paths = filter->mentions("path") || filter->mentions("status");
+  if (filter->mentions("op") || filter->mentions("dtype") ||
+      of_paths) {  // these need the cases decoded
     Diagnostics diagnostics;
     request.context.registry = home->registry ? &*home->registry : nullptr;
     request.context.missing_is_unsupported = true;
@@ -30,7 +35,7 @@ Exit command_list(const Options& options) {
       print_diagnostics(diagnostics);
       return Exit::usage;
     }
-    if (filter->mentions("path")) {
+    if (of_paths) {
       for (const PlanItem& item : plan.items) ids.push_back(item.id);
     } else {
       for (const Instance& instance : plan.instances) ids.push_back(instance.id);

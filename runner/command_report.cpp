@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "artefacts.h"
+#include "base/text.h"
 #include "commands.h"
 #include "home.h"
 #include "reports/summary.h"
@@ -24,19 +25,25 @@ Exit command_report(const Options& options) {
   const fs::path directory = !options.out.empty()    ? options.out
                              : fs::is_directory(log) ? log
                                                      : log.parent_path();
-  if (auto written = write_reports(*record, directory, options.strict); !written) {
+  bool single = false;
+  auto written = write_single_reports(*record, options, single);
+  if (written && (!single || !options.out.empty()))
+    written = write_reports(*record, directory, options.strict);
+  if (!written) {
     print_error(written.error());
     return Exit::internal;
   }
   if (options.github) fmt::print("{}", github_annotations(*record, options.strict));
   const Tally counts = tally(*record, options.strict);
-  fmt::print("{} of {} verdicts, {} failing; reports in {}\n", record->verdicts.size(),
-             record->info.planned, counts.failing, fs::weakly_canonical(directory).string());
+  if (!writes_to_stdout(options))
+    fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,
+               counts.failing,
+               single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
   if (!record->end)
-    fmt::print(
-        stderr,
-        "the log has no end: the run was killed; `ci/lockstep run --resume {}` goes on with it\n",
-        directory.string());
+    fmt::print(stderr,
+               "the log has no end: the run was killed, or still goes on; `ci/lockstep run "
+               "--resume {}` goes on with it\n",
+               shell_quote((fs::is_directory(log) ? log : log.parent_path()).string()));
   return counts.failing > 0 ? Exit::failures : Exit::ok;
 }
 

@@ -7,19 +7,21 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <thread>
 
 #include "artefacts.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "commands.h"
 #include "home.h"
+#include "propose.h"
 #include "reports/console.h"
 #include "reports/summary.h"
 #include "reports/terminal.h"
 #include "run/machine.h"
 #include "run/run.h"
 #include "run/scratch.h"
+#include "workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -29,6 +31,9 @@ namespace {
 Result<fs::path> new_run_directory(const fs::path& runs, const std::string& now) {
   std::error_code error;
   fs::create_directories(runs, error);
+  if (error)
+    return fail(fmt::format("cannot make {}: {}", runs.string(), error.message()),
+                "--out DIR or LOCKSTEP_CACHE choose another place");
   std::string name = now;
   std::replace(name.begin(), name.end(), ':', '-');
   for (int i = 1; i < 1000; ++i) {
@@ -49,82 +54,30 @@ void point_latest_at(const fs::path& directory) {
   fs::rename(temporary, link, error);
 }
 
-WorkerSpec eager_worker(const fs::path& directory) {
-  return {
-      "eager",
-      {{beside_binary("lockstep-eager").string(), "worker"}, {}, directory / "worker-eager.log"}};
-}
-
-WorkerSpec worker_for(const Path& path, const Options& options, const fs::path& directory,
-                      const WorkerSpec& eager) {
-  if (path.worker == "eager") {
-    WorkerSpec spec = eager;
-    spec.command.environment = path.environment;
-    return spec;
-  }
-  if (path.worker == "compiled") {
-    WorkerSpec spec{"compiled",
-                    {{options.python, "-m", "lockstep_worker"},
-                     path.environment,
-                     directory / "worker-compiled.log"}};
-    std::string modules = (fs::absolute(options.home) / "runner" / "workers" / "compiled").string();
-    if (const char* existing = std::getenv("PYTHONPATH"); existing != nullptr && *existing != '\0')
-      modules += std::string(":") + existing;
-    spec.command.environment.emplace_back("PYTHONPATH", modules);
-    return spec;
-  }
-  return {path.name,
-          {path.command, path.environment, directory / ("worker-" + path.name + ".log")}};
-}
-
-Json hello_message(const Options& options, const fs::path& scratch) {
-  const double memory = options.memory_gib > 0 ? options.memory_gib * (1 << 30)
-                                               : static_cast<double>(physical_memory());
-  const auto bytes = static_cast<std::int64_t>(memory);
-  Json hello = {{"type", "hello"},
-                {"protocol", 1},
-                {"threads", options.threads},
-                {"scratch", scratch.string()},
-                {"cache", nullptr},
-                {"limits", {{"memory_bytes", bytes}, {"file_bytes", bytes}}},
-                {"libraries", Json::array()}};
-  if (!options.no_cache) hello["cache"] = (fs::absolute(options.cache) / "inductor").string();
-  return hello;
-}
-
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
-/// Waits for the eager worker's hello: it knows the devices.
-Result<Json> wait_for_hello(Executor& executor, const WorkerSpec& worker) {
-  executor.warm_up(worker);
-  while (executor.hello_of(worker) == nullptr) {
-    if (const std::string failure = executor.failure_of(worker); !failure.empty()) {
-      return fail(fmt::format("the {} worker cannot be used: {}", worker.name, failure),
-                  "`ci/lockstep check` works without it");
-    }
-    if (interrupted()) return fail("interrupted");
-    executor.step(0.25);
-  }
-  return *executor.hello_of(worker);
-}
-
-/// The schemas of the torch that runs, which may not be the one that the build found.
-Result<Registry> matching_registry(Home& home, const std::string& fingerprint,
-                                   const fs::path& scratch) {
+/// The schemas of the torch that runs, which may not be the one that the build found.  A worker
+/// that states no fingerprint has none: then only the structure of cases is checked.
+Result<std::optional<Registry>> matching_registry(Home& home, const Options& options,
+                                                  const std::string& fingerprint,
+                                                  const fs::path& scratch) {
+  if (fingerprint.empty()) return std::nullopt;
   if (home.registry && home.registry->fingerprint() == fingerprint)
     return std::move(*home.registry);
   const fs::path file = scratch / "schemas.json";
   const std::string command =
-      fmt::format("{} schemas > {}", shell_quote(beside_binary("lockstep-eager").string()),
+      fmt::format("{} schemas > {}", shell_quote(eager_executable(options).string()),
                   shell_quote(file.string()));
   if (std::system(command.c_str()) != 0)
     return fail("lockstep-eager cannot dump the operator schemas",
                 "build again: remove .lockstep/build");
-  return Registry::read(file);
+  auto registry = Registry::read(file);
+  if (!registry) return tl::unexpected(registry.error());
+  return std::optional(std::move(*registry));
 }
 
 std::vector<std::string> available_devices(const Json& hello) {
@@ -160,6 +113,17 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
     print_error(written.error());
     return Exit::internal;
   }
+  bool single = false;
+  if (auto written = write_single_reports(record, options, single); !written) {
+    print_error(written.error());
+    return Exit::internal;
+  }
+  if (!options.update_known.empty()) {
+    if (auto proposed = propose(record, options); !proposed) {
+      print_error(proposed.error());
+      return Exit::internal;
+    }
+  }
   if (options.github) fmt::print("{}", github_annotations(record, options.strict));
   if (const char* page = std::getenv("GITHUB_STEP_SUMMARY"); page != nullptr && options.github) {
     std::ofstream(page, std::ios::app) << summary(record, options.strict);
@@ -181,15 +145,73 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
   return counts.failing > 0 ? Exit::failures : Exit::ok;
 }
 
+/// Which of the suite's instances the plan takes whole, on which paths.
+ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool whole_suite) {
+  ExpectationScope scope;
+  scope.whole_suite = whole_suite;
+  scope.devices = plan.devices;
+  std::set<std::string> ran;
+  for (const Instance& instance : plan.instances) ran.insert(instance.id);
+  for (const CaseFile& file : *request.suite) {
+    for (const MatrixChoice& choice : file.choices) {
+      for (const std::string& device : plan.devices) {
+        const std::string id = file.id + choice.suffix + "@" + device;
+        scope.instances.push_back({file.id, id, ran.contains(id)});
+      }
+    }
+  }
+  // Terms that look at single verdicts make paths partial: then nothing can be told.
+  const std::vector<std::string> ids = request.filter.ids();
+  const bool single = std::any_of(ids.begin(), ids.end(), [](const std::string& id) {
+    const std::size_t at = id.find('@');
+    return at != std::string::npos && id.find('/', at) != std::string::npos;
+  });
+  if (single || request.filter.mentions("status")) return scope;
+  std::set<std::size_t> used;
+  for (const PlanItem& item : plan.items) used.insert(item.path);
+  for (const std::size_t path : used) scope.paths.push_back(plan.paths[path].name);
+  return scope;
+}
+
+/// The options of the run that is to be gone on with: those of its log, and where they do not
+/// matter to its verdicts, the ones given now.
+Result<Options> resumed(const Options& given) {
+  auto record = read_log(given.resume);
+  if (!record) return tl::unexpected(record.error());
+  Options options = parse_options(record->info.arguments);
+  if (options.command != "run")
+    return fail("the log does not say with which arguments its run was begun", "begin a new run");
+  options.resume = given.resume;
+  options.out.clear();
+  if (given.jobs > 0) options.jobs = given.jobs;
+  options.color = given.color;
+  options.verbose = options.verbose || given.verbose;
+  options.github = given.github;
+  options.eager = given.eager;
+  options.python = given.python;
+  return options;
+}
+
 }  // namespace
 
-Exit command_run(const Options& options) {
+Exit command_run(const Options& given) {
+  Options options = given;
   watch_for_interrupts();
+  if (!given.resume.empty()) {
+    auto earlier = resumed(given);
+    if (!earlier) {
+      print_error(earlier.error());
+      return Exit::usage;
+    }
+    options = std::move(*earlier);
+  }
   auto home = read_home(options);
   if (!home) return home.error();
   std::string level;
   auto filter = selection(options, level);
   if (!filter) return filter.error();
+  auto earlier = earlier_statuses(options, *filter);
+  if (!earlier) return earlier.error();
   auto scratch = Scratch::create();
   if (!scratch) {
     print_error(scratch.error());
@@ -205,14 +227,17 @@ Exit command_run(const Options& options) {
   } else {
     std::error_code error;
     fs::create_directories(*directory, error);
+    if (error)
+      directory = fail(fmt::format("cannot make {}: {}", directory->string(), error.message()));
   }
   if (!directory) {
     print_error(directory.error());
     return Exit::internal;
   }
   directory = fs::absolute(*directory);
+  std::error_code directory_error;
 
-  const WorkerSpec eager = eager_worker(*directory);
+  const WorkerSpec eager = eager_worker(options, *directory);
   Executor executor({jobs,
                      {options.compile_timeout, options.timeout, 600},
                      scratch->path(),
@@ -225,22 +250,40 @@ Exit command_run(const Options& options) {
     return Exit::internal;
   }
   const Json environment = hello->value("environment", Json::object());
-  auto registry =
-      matching_registry(*home, environment.value("fingerprint", std::string()), scratch->path());
+  auto registry = matching_registry(*home, options, environment.value("fingerprint", std::string()),
+                                    scratch->path());
   if (!registry) {
     print_error(registry.error());
     return Exit::internal;
   }
 
   Diagnostics diagnostics;
-  const PlanRequest request{
-      &home->suite, home->paths, available_devices(*hello), *filter, {&*registry, "cpu", true}};
-  const Plan plan = make_plan(request, diagnostics);
+  const Registry* schemas = *registry ? &**registry : nullptr;
+  const PlanRequest request{&home->suite,           home->paths, available_devices(*hello), *filter,
+                            {schemas, "cpu", true}, &*earlier};
+  Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return Exit::usage;
   }
-  if (plan.items.empty()) return nothing_selected(request);
+  if (plan.items.empty()) {
+    fs::remove(*directory / "worker-eager.log", directory_error);
+    if (options.out.empty() && !resume) fs::remove(*directory, directory_error);
+    return nothing_selected(request);
+  }
+  if (!options.shuffle.empty()) {
+    shuffle(plan, std::stoull(options.shuffle));
+    fmt::print(stderr, "in random order; --shuffle={} repeats it\n", options.shuffle);
+  }
+
+  if (resume) {
+    const auto before = read_log(*directory);
+    if (before && (before->info.plan != plan.digest || before->info.suite != home->digest)) {
+      print_error({fmt::format("the log in {} is of another plan or suite", directory->string()),
+                   "the suite, the torch or the devices have changed: begin a new run"});
+      return Exit::usage;
+    }
+  }
 
   RunSettings settings;
   settings.directory = *directory;
@@ -248,7 +291,10 @@ Exit command_run(const Options& options) {
   settings.jobs = jobs;
   settings.max_failures = options.max_fail;
   settings.strict = options.strict;
-  settings.whole_suite = level == "all" && options.paths.empty() && options.devices.empty();
+  settings.repeat = options.repeat;
+  settings.scope = scope_of(request, plan, level == "all");
+  settings.machine = machine_environment();
+  settings.machine["threads"] = options.threads;
   settings.resume = resume;
   settings.eager = eager;
   settings.worker_of = [&](const Path& path) {
@@ -256,7 +302,7 @@ Exit command_run(const Options& options) {
   };
   settings.info = {LOCKSTEP_VERSION,  now,  {}, level,       home->digest, plan.digest,
                    plan.items.size(), jobs, {}, plan.devices};
-  settings.info.arguments = options.select;
+  settings.info.arguments = options.arguments;
   std::vector<bool> used(plan.paths.size(), false);
   for (const PlanItem& item : plan.items) used[item.path] = true;
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
@@ -268,7 +314,9 @@ Exit command_run(const Options& options) {
   settings.scene = {environment.value("torch", std::string()),
                     lower(environment.value("cpu_capability", std::string())), now.substr(0, 10)};
 
-  Console console(std::cout, std::cerr, console_options(options));
+  // Where a report is the data on standard output, what people read goes to standard error.
+  Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
+                  console_options(options));
   auto record = execute(plan, executor, settings, console);
   if (!record) {
     print_error(record.error());

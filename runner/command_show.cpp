@@ -18,6 +18,9 @@ Exit command_show(const Options& options) {
                       options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
                       *filter,
                       {home->registry ? &*home->registry : nullptr, "cpu", true}};
+  auto earlier = earlier_statuses(options, *filter);
+  if (!earlier) return earlier.error();
+  request.earlier = &*earlier;
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {

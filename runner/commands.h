@@ -10,6 +10,7 @@ Exit command_list(const Options& options);
 Exit command_show(const Options& options);
 Exit command_check(const Options& options);
 Exit command_report(const Options& options);
+Exit command_doctor(const Options& options);
 Exit command_repro(const Options& options);
 
 }  // namespace lockstep

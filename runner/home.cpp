@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "run/log.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -97,6 +98,28 @@ fs::path beside_binary(std::string_view name) {
   return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
 }
 
+fs::path eager_executable(const Options& options) {
+  return options.eager.empty() ? beside_binary("lockstep-eager") : options.eager;
+}
+
+tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter) {
+  EarlierStatuses statuses;
+  if (!filter.mentions("status")) return statuses;
+  const fs::path log = options.from.empty() ? options.cache / "runs" / "latest" : options.from;
+  auto record = read_log(log);
+  if (!record) {
+    print_error({"`status:` needs the log of an earlier run: " + record.error().message,
+                 "--from LOG names one; `ci/lockstep run` makes one"});
+    return tl::unexpected(Exit::usage);
+  }
+  for (const Verdict& verdict : record->verdicts) {
+    std::vector<std::string>& words = statuses[verdict.id];
+    words = {std::string(info(verdict.status).name), std::string(name_of(verdict.standing))};
+    if (verdict.fails(options.strict)) words.emplace_back("failing");
+  }
+  return statuses;
+}
+
 tl::expected<Home, Exit> read_home(const Options& options) {
   Home home;
   Diagnostics diagnostics;
@@ -120,8 +143,10 @@ tl::expected<Home, Exit> read_home(const Options& options) {
 
 tl::expected<Filter, Exit> selection(const Options& options, std::string& level) {
   std::vector<std::string> terms = options.select;
-  const bool explicit_ids = !options.select.empty();
-  level = !options.level.empty() ? options.level : explicit_ids ? "" : "smoke";
+  // Terms that only exclude take away from the level.
+  const bool selects = std::any_of(terms.begin(), terms.end(),
+                                   [](const std::string& term) { return !term.starts_with('!'); });
+  level = !options.level.empty() ? options.level : selects ? "" : "smoke";
   if (!level.empty() && level != "all") {
     auto more = level_terms(options, level);
     if (!more) {
@@ -145,6 +170,13 @@ Exit nothing_selected(const PlanRequest& request) {
   for (const std::string& id : request.filter.ids()) {
     const std::string near = nearest_id(request, id);
     if (!near.empty() && near != id) fmt::print(stderr, "    `{}`: did you mean `{}`?\n", id, near);
+  }
+  for (const char* kind : {"tag", "op", "dtype", "path", "device"}) {
+    for (const std::string& word : request.filter.patterns(kind)) {
+      const std::string near = nearest_word(request, kind, word);
+      if (!near.empty() && near != word)
+        fmt::print(stderr, "    `{}:{}`: did you mean `{}:{}`?\n", kind, word, kind, near);
+    }
   }
   fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;

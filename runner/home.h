@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,15 @@ void print_error(const Error& error);
 
 /// A file beside the running binary: lockstep-eager, schemas.json.
 std::filesystem::path beside_binary(std::string_view name);
+
+/// The executable of the eager worker.
+std::filesystem::path eager_executable(const Options& options);
+
+/// What an earlier run says of each verdict, for `status:` terms: status, standing, `failing`.
+using EarlierStatuses = std::map<std::string, std::vector<std::string>>;
+
+/// Read from --from or the latest log where the filter asks for statuses; else empty.
+tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter);
 
 /// The filter that the command line means: SELECT, --path, --device, and the level where nothing is
 /// selected.  `level` gets its name, or stays empty.

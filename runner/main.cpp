@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   if (options.command == "show") exit = command_show(options);
   if (options.command == "check") exit = command_check(options);
   if (options.command == "report") exit = command_report(options);
+  if (options.command == "doctor") exit = command_doctor(options);
   if (options.command == "repro") exit = command_repro(options);
   return static_cast<int>(exit);
 }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <random>
 
 #include "cases/reader.h"
 
@@ -22,6 +23,9 @@ constexpr const char* kFooter =
     "  tag:T op:O    tag:precision-cast   op:add   op:sum.dim_IntList\n"
     "  path:P        path:inductor   'path:inductor*'\n"
     "  device:D      device:cpu   'device:cuda*'\n"
+    "  dtype:D       dtype:float16 (of the inputs)\n"
+    "  status:S      status:value_differs   status:failing   status:new (in the log that --from "
+    "names)\n"
     "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
     "or no usable\n"
     "worker, 4 nothing selected, 130 interrupted.\n";
@@ -50,6 +54,20 @@ void add_selection(CLI::App* command, Options& options) {
       ->add_option("--path-file", options.path_files,
                    "A path file of your own (runner/paths/README.md)")
       ->type_name("FILE");
+  command
+      ->add_option("--from", options.from,
+                   "The log that status: terms read (default: that of the latest run)")
+      ->type_name("LOG");
+}
+
+void add_report_files(CLI::App* command, Options& options) {
+  const auto add = [&](const char* flag, std::filesystem::path& file, const char* what) {
+    command->add_option(flag, file, what)->type_name("FILE");
+  };
+  add("--junit", options.junit_file, "Write the JUnit report to FILE (- is standard output)");
+  add("--html", options.html_file, "Write the HTML page to FILE");
+  add("--json", options.json_file, "Write run.json to FILE");
+  add("--summary", options.summary_file, "Write the Markdown summary to FILE");
 }
 
 void add_run(CLI::App& app, Options& options) {
@@ -78,7 +96,8 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--out", options.out,
                   "Directory for the log and the reports (default: a new one in .lockstep/runs)")
       ->type_name("DIR");
-  run->add_option("--resume", options.resume, "Go on with the run in DIR, which ended early")
+  run->add_option("--resume", options.resume,
+                  "Go on with the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
   run->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
   run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
@@ -87,6 +106,20 @@ void add_run(CLI::App& app, Options& options) {
       ->type_name("N");
   run->add_flag_callback(
       "--fail-fast", [&options] { options.max_fail = 1; }, "Stop after the first failing verdict");
+  run->add_option("--repeat", options.repeat,
+                  "Execute everything N times; the worst verdict counts, and one that changes is "
+                  "`unstable`")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  run->add_flag("--shuffle{random}", options.shuffle,
+                "Take the instances in random order; --shuffle=SEED repeats one");
+  run->add_flag(
+      "--update-known{default}", options.update_known,
+      "Propose expectations for new divergences in expected/known/proposed.json "
+      "(--update-known=FILE: there; - is standard output); the reasons are yours to write");
+  run->add_flag("--accept-crashes", options.accept_crashes,
+                "With --update-known: also for crashes, time-outs and want of memory");
+  add_report_files(run, options);
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
   run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   run->add_flag("--github", options.github,
@@ -123,19 +156,66 @@ void add_others(CLI::App& app, Options& options) {
                      "The log run.jsonl, or the directory of a run (default: the latest)");
   report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
       ->type_name("DIR");
+  add_report_files(report, options);
   report->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   report->add_flag("--github", options.github,
                    "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
+  doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
+  doctor
+      ->add_option("--path-file", options.path_files,
+                   "A path file of your own (runner/paths/README.md)")
+      ->type_name("FILE");
+}
+
+/// A seed that looks like nothing: five digits are enough to type again.
+std::string random_seed() { return std::to_string(std::random_device()() % 100000); }
+
+/// For the first option that no command knows, the nearest that there is.
+std::string option_hint(CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> names;
+  const auto add = [&](const CLI::App* each) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  add(&app);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (argc > 1 && command->get_name() == argv[1]) add(command);
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (!word.starts_with("--") || std::find(names.begin(), names.end(), word) != names.end())
+      continue;
+    const std::string hint = suggestion(word, names);
+    return hint.empty() ? "" : "    " + hint + "\n";
+  }
+  return "";
+}
+
+bool is_seed(const std::string& text) {
+  return !text.empty() && text.size() < 19 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
 
-Options parse_options(int argc, char** argv) {
+Options parse_options(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv = {"lockstep"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return parse_options(static_cast<int>(argv.size()), argv.data());
+}
+
+Options parse_options(int argc, const char* const* argv) {
   Options options;
   options.home = environment("LOCKSTEP_HOME");
   options.python = environment("LOCKSTEP_PYTHON");
   options.cache = environment("LOCKSTEP_CACHE");
+  options.eager = environment("LOCKSTEP_EAGER");
+  for (int i = 1; i < argc; ++i) options.arguments.emplace_back(argv[i]);
   options.github = environment("GITHUB_ACTIONS") == "true";
 
   CLI::App app(kAbout, "lockstep");
@@ -162,6 +242,7 @@ Options parse_options(int argc, char** argv) {
     std::vector<std::string> commands;
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
     options.text = fmt::format("lockstep: {}\n", error.what());
+    options.text += option_hint(app, argc, argv);
     const bool known =
         argc > 1 && std::find(commands.begin(), commands.end(), argv[1]) != commands.end();
     if (!known && argc > 1 && argv[1][0] != '-') {
@@ -174,10 +255,29 @@ Options parse_options(int argc, char** argv) {
     options.exit = Exit::usage;
     return options;
   }
+  const auto misused = [&](const std::string& message) {
+    options.text = fmt::format("lockstep: {}\n", message);
+    options.exit = Exit::usage;
+    return options;
+  };
+  if (!options.shuffle.empty() && options.shuffle != "random" && !is_seed(options.shuffle))
+    return misused(
+        fmt::format("found --shuffle={}, expected a whole number as seed", options.shuffle));
+  if (options.shuffle == "random") {
+    options.shuffle = random_seed();
+    // The log gets the seed, so that --resume finds the same order.
+    for (std::string& argument : options.arguments) {
+      if (argument == "--shuffle") argument += "=" + options.shuffle;
+    }
+  }
+  if (options.accept_crashes && options.update_known.empty())
+    return misused("--accept-crashes needs --update-known");
   options.command = app.get_subcommands().front()->get_name();
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
+  if (options.update_known == "default")
+    options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
   return options;
 }
 

@@ -21,7 +21,9 @@ enum class Exit {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  std::string command;  ///< run, list, show, check, report; empty when `text` says everything
+  /// run, list, show, repro, check, report or doctor; empty when `text` says everything
+  std::string command;
+  std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// What to print instead of running a command (help, version, a usage error), and how to end
   /// then.
   std::string text;
@@ -30,13 +32,16 @@ struct Options {
   std::filesystem::path home;   ///< --suite or LOCKSTEP_HOME: where cases/ and expected/ are
   std::filesystem::path cache;  ///< LOCKSTEP_CACHE, or home/.lockstep
   std::string python;           ///< LOCKSTEP_PYTHON, or python3
-  std::string color = "auto";   ///< auto, always, never
+  /// LOCKSTEP_EAGER: the executable of the eager worker; empty: lockstep-eager beside the binary.
+  std::filesystem::path eager;
+  std::string color = "auto";  ///< auto, always, never
 
   std::vector<std::string> select;  ///< filter terms; for `check` and `report` files
   std::string level;                ///< of `run` and `list`
   std::vector<std::string> paths;
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> path_files;
+  std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
@@ -46,15 +51,28 @@ struct Options {
   double compile_timeout = 300;  ///< seconds tracing, lowering and compiling may take
   double memory_gib = 0;         ///< address space of one execution; 0: what the machine has
   std::size_t max_fail = 0;
+  int repeat = 1;       ///< executions of every item on its path
+  std::string shuffle;  ///< the seed, "random", or empty: the order of the suite
+  /// Where to propose expectations for new divergences: a file, "-" for standard output; empty:
+  /// nowhere.
+  std::string update_known;
+  bool accept_crashes = false;  ///< propose them for crashes, time-outs and memory, too
+  /// Single reports besides those in the run's directory (of `run`) or instead of them (of
+  /// `report`); "-" is standard output.
+  std::filesystem::path junit_file, html_file, json_file, summary_file;
   bool strict = false;
   bool no_expectations = false;
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
   bool github = false;
-  bool json = false;  ///< of `list`: machine-readable
+  bool json = false;   ///< of `list`: machine-readable
+  bool quick = false;  ///< of `doctor`: start no worker
 };
 
 /// Reads the command line and the environment.
-Options parse_options(int argc, char** argv);
+Options parse_options(int argc, const char* const* argv);
+
+/// The options that a run was begun with, from the arguments in its log.
+Options parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace lockstep

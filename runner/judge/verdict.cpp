@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> kGrades = {"bits",      "ulp4",    "close",
+constexpr std::array<std::string_view, 6> kGrades = {"bits",      "ulp4",     "close",
                                                      "no_worse1", "same1e-3", "none"};
 constexpr std::array<std::string_view, 4> kStandings = {"new", "known", "fixed", "waived"};
 
@@ -26,8 +26,9 @@ std::optional<Enum> find_in(const std::array<std::string_view, n>& names, std::s
   return std::nullopt;
 }
 
-// Writing and reading go through one list of members for each struct (`members` below), so that a member cannot be
-// written and not read.  A member that has its initial value is left out: run logs are long.
+// Writing and reading go through one list of members for each struct (`members` below), so that a
+// member cannot be written and not read.  A member that has its initial value is left out: run logs
+// are long.
 
 class Writer {
  public:
@@ -251,6 +252,10 @@ void verdict_members(Visitor& visit, T& verdict) {
   visit("expectation", verdict.expectation);
   visit("links", verdict.links);
   visit("repro", verdict.repro);
+  visit("program", verdict.program);
+  visit("tags", verdict.tags);
+  visit("operators", verdict.operators);
+  visit("dtypes", verdict.dtypes);
 }
 
 Json Writer::encode(const RaisedError& value) {
@@ -306,9 +311,12 @@ std::optional<Standing> find_standing(std::string_view name) {
 bool Verdict::fails(bool strict) const {
   switch (standing) {
     case Standing::known:
-    case Standing::waived: return false;
-    case Standing::fixed: return strict;
-    case Standing::plain: break;
+    case Standing::waived:
+      return false;
+    case Standing::fixed:
+      return strict;
+    case Standing::plain:
+      break;
   }
   return strict ? info(status).fails_strict : info(status).fails;
 }

@@ -90,6 +90,8 @@ struct Verdict {
   std::optional<ExpectationRef> expectation;
   std::vector<std::string> links;  ///< of the case
   std::string repro;               ///< the command that repeats it
+  std::string program;             ///< the case as a person reads it (cases/show.h)
+  std::vector<std::string> tags, operators, dtypes;  ///< of the case, for filters; dtypes of its inputs
 
   /// Whether it fails a run.
   bool fails(bool strict) const;

@@ -6,11 +6,29 @@
 
 #include "base/text.h"
 #include "cases/reader.h"
+#include "judge/status.h"
 
 namespace lockstep {
 namespace {
 
-const std::vector<std::string> kKinds = {"id", "tag", "op", "path", "device"};
+const std::vector<std::string> kKinds = {"id", "tag", "op", "dtype", "path", "device", "status"};
+
+/// Statuses are a closed list, so a misspelled one is an error rather than a run of nothing.
+Result<void> check_status(const std::string& pattern) {
+  std::vector<std::string> words = {"new", "known", "fixed", "waived", "failing"};
+  for (const StatusInfo& each : all_statuses()) words.emplace_back(each.name);
+  if (std::any_of(words.begin(), words.end(),
+                  [&](const std::string& word) { return glob_match(pattern, word); }))
+    return {};
+  return fail(fmt::format("found `status:{}`, expected a status, a standing or `failing`", pattern),
+              suggestion(pattern, words));
+}
+
+bool any_matches(const std::string& pattern, const std::vector<std::string>* values) {
+  return values != nullptr && std::any_of(values->begin(), values->end(), [&](const auto& value) {
+           return glob_match(pattern, value);
+         });
+}
 
 /// "aten::add.Tensor" is meant by add, add.Tensor, aten::add and globs of these; a public function
 /// by its dotted name or its last part.
@@ -48,6 +66,9 @@ Result<Filter> Filter::parse(const std::vector<std::string>& terms) {
     }
     if (term.pattern.empty())
       return fail(fmt::format("found the filter `{}`, expected something to look for", text));
+    if (term.kind == "status") {
+      if (auto known = check_status(term.pattern); !known) return tl::unexpected(known.error());
+    }
     filter.terms_.push_back(std::move(term));
   }
   return filter;
@@ -67,11 +88,11 @@ bool Filter::holds(const Term& term, const FilterSubject& subject) {
   }
   if (term.kind == "path") return subject.path.empty() || glob_match(term.pattern, subject.path);
   if (term.kind == "device") return glob_match(term.pattern, subject.device);
-  if (term.kind == "tag") {
-    return subject.tags != nullptr &&
-           std::any_of(subject.tags->begin(), subject.tags->end(),
-                       [&](const auto& tag) { return glob_match(term.pattern, tag); });
-  }
+  if (term.kind == "tag") return any_matches(term.pattern, subject.tags);
+  if (term.kind == "dtype")
+    return subject.dtypes == nullptr || any_matches(term.pattern, subject.dtypes);
+  if (term.kind == "status")
+    return subject.path.empty() || any_matches(term.pattern, subject.statuses);
   return subject.operators == nullptr ||
          std::any_of(subject.operators->begin(), subject.operators->end(),
                      [&](const auto& name) { return operator_matches(term.pattern, name); });
@@ -89,8 +110,9 @@ bool Filter::selects(const FilterSubject& subject) const {
   }
   return std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
     // What is not known yet excludes nothing.
-    if ((term.kind == "path" && subject.path.empty()) ||
-        (term.kind == "op" && subject.operators == nullptr))
+    if (((term.kind == "path" || term.kind == "status") && subject.path.empty()) ||
+        (term.kind == "op" && subject.operators == nullptr) ||
+        (term.kind == "dtype" && subject.dtypes == nullptr))
       return false;
     if (term.kind == "id" && subject.path.empty() &&
         term.pattern.find('/', std::min(term.pattern.find('@'), term.pattern.size())) !=
@@ -110,10 +132,15 @@ bool Filter::mentions(std::string_view kind) const {
   });
 }
 
-std::vector<std::string> Filter::ids() const {
+bool Filter::asks_for(std::string_view kind) const {
+  return std::any_of(terms_.begin(), terms_.end(),
+                     [&](const Term& term) { return !term.excludes && term.kind == kind; });
+}
+
+std::vector<std::string> Filter::patterns(std::string_view kind) const {
   std::vector<std::string> result;
   for (const Term& term : terms_) {
-    if (term.kind == "id" && !term.excludes) result.push_back(term.pattern);
+    if (term.kind == kind && !term.excludes) result.push_back(term.pattern);
   }
   return result;
 }

@@ -18,15 +18,18 @@ struct FilterSubject {
   std::string_view device;
   const std::vector<std::string>* tags = nullptr;
   const std::vector<std::string>* operators =
-      nullptr;  ///< null: not decoded yet, so `op:` terms hold
-  std::string_view title;
+      nullptr;                                       ///< null: not decoded yet, so `op:` terms hold
+  const std::vector<std::string>* dtypes = nullptr;  ///< of the inputs; null: not decoded yet
+  /// What an earlier log says of the verdict: its status, its standing, and `failing`; null while
+  /// instances are selected.
+  const std::vector<std::string>* statuses = nullptr;
 };
 
 /// The one language that selects: terms of one kind are alternatives, terms of different kinds must
 /// all hold, `!term` excludes.
 ///
 ///   bugs/*  bugs/185337-half-round-trip  bugs/…[dtype=float16]@cpu/inductor  tag:casts  op:add
-///   path:inductor  device:cuda*
+///   dtype:float16  path:inductor  device:cuda*  status:value_differs
 ///
 /// An id without a wildcard means a case, an instance, or a verdict; `op:add` means every overload
 /// of add.
@@ -35,11 +38,15 @@ class Filter {
   static Result<Filter> parse(const std::vector<std::string>& terms);
 
   bool selects(const FilterSubject& subject) const;
-  /// Whether any term looks at that kind ("id", "tag", "op", "path", "device").
+  /// Whether any term looks at that kind ("id", "tag", "op", "dtype", "path", "device", "status").
   bool mentions(std::string_view kind) const;
+  /// Whether a term that does not exclude asks for that kind.
+  bool asks_for(std::string_view kind) const;
   bool empty() const { return terms_.empty(); }
   /// The ids asked for, for "did you mean".
-  std::vector<std::string> ids() const;
+  std::vector<std::string> ids() const { return patterns("id"); }
+  /// What is asked for of a kind, without what is excluded.
+  std::vector<std::string> patterns(std::string_view kind) const;
 
  private:
   struct Term {

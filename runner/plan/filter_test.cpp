@@ -13,8 +13,10 @@ class Filters : public testing::Test {
  protected:
   std::vector<std::string> tags = {"precision-cast", "silent"};
   std::vector<std::string> operators = {"aten::add.Tensor", "torch.nn.functional.relu"};
-  FilterSubject subject{"bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators,
-                        "title"};
+  std::vector<std::string> dtypes = {"float16", "int64"};
+  std::vector<std::string> statuses = {"value_differs", "new", "failing"};
+  FilterSubject subject{
+      "bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators, &dtypes, &statuses};
 };
 
 TEST_F(Filters, AnIdIsACaseAnInstanceOrAVerdict) {
@@ -44,11 +46,35 @@ TEST_F(Filters, OperatorsAreMeantByOverloadNameOrLastPart) {
     EXPECT_FALSE(selects({op}, subject)) << op;
 }
 
+TEST_F(Filters, DtypesAreThoseOfInputs) {
+  EXPECT_TRUE(selects({"dtype:float16"}, subject));
+  EXPECT_TRUE(selects({"dtype:int*"}, subject));
+  EXPECT_TRUE(selects({"dtype:bfloat16", "dtype:int64"}, subject));
+  EXPECT_FALSE(selects({"dtype:float"}, subject));
+  EXPECT_FALSE(selects({"!dtype:float16"}, subject));
+}
+
+TEST_F(Filters, StatusesAreThoseOfAnEarlierLog) {
+  EXPECT_TRUE(selects({"status:value_differs"}, subject));
+  EXPECT_TRUE(selects({"status:failing"}, subject));
+  EXPECT_TRUE(selects({"status:*_differs"}, subject));
+  EXPECT_FALSE(selects({"status:crash"}, subject));
+  EXPECT_FALSE(selects({"!status:new"}, subject));
+  subject.statuses = nullptr;  // not in that log
+  EXPECT_FALSE(selects({"status:value_differs"}, subject));
+  EXPECT_TRUE(selects({"!status:value_differs"}, subject));
+  const auto filter = Filter::parse({"status:value_difers"});
+  ASSERT_FALSE(filter);
+  EXPECT_EQ(filter.error().hint, "did you mean `value_differs`?");
+}
+
 TEST_F(Filters, WhatIsNotKnownYetSelectsAndExcludesNothing) {
   subject.path = "";
   subject.operators = nullptr;
-  EXPECT_TRUE(selects({"op:mul", "path:eager"}, subject));
-  EXPECT_TRUE(selects({"!op:add", "!path:inductor"}, subject));
+  subject.dtypes = nullptr;
+  subject.statuses = nullptr;
+  EXPECT_TRUE(selects({"op:mul", "path:eager", "dtype:int8", "status:crash"}, subject));
+  EXPECT_TRUE(selects({"!op:add", "!path:inductor", "!dtype:int64", "!status:crash"}, subject));
 }
 
 TEST_F(Filters, MisspelledKindsAreErrors) {

@@ -39,11 +39,29 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
     for (const MatrixChoice& choice : file.choices) {
       for (const std::string& device : request.devices) {
         const std::string id = file.id + choice.suffix + "@" + device;
-        if (request.filter.selects({file.id, id, "", device, &tags, nullptr, ""}))
+        if (request.filter.selects({file.id, id, "", device, &tags, nullptr, nullptr, nullptr}))
           visit(file, choice, device, id);
       }
     }
   }
+}
+
+std::string digest_of(const Plan& plan) {
+  XXH3_state_t* digest = XXH3_createState();
+  XXH3_128bits_reset(digest);
+  for (const PlanItem& item : plan.items)
+    XXH3_128bits_update(digest, item.id.data(), item.id.size() + 1);
+  const XXH128_hash_t hash = XXH3_128bits_digest(digest);
+  XXH3_freeState(digest);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// SplitMix64: short, and the same everywhere, unlike std::shuffle.
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -52,9 +70,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   Plan plan;
   plan.paths = request.paths;
   plan.devices = request.devices;
-  const bool named_paths = request.filter.mentions("path");
-  XXH3_state_t* digest = XXH3_createState();
-  XXH3_128bits_reset(digest);
+  const bool named_paths = request.filter.mentions("path") || request.filter.asks_for("status");
   each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
                              const std::string& device, const std::string& id) {
     std::vector<std::string> unknown;
@@ -65,23 +81,61 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     if (!decoded || !any_glob(decoded->only_devices, device)) return;
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0};
     const Case& declared = *instance.declared;
+    const std::vector<std::string> dtypes = input_dtypes(declared);
     for (std::size_t p = 0; p < plan.paths.size(); ++p) {
       const Path& path = plan.paths[p];
       if (!named_paths && !path.is_default) continue;
       if (!any_glob(path.devices, device) || !any_glob(declared.only_paths, path.name)) continue;
+      const std::string verdict_id = id + "/" + path.name;
+      const std::vector<std::string>* statuses = nullptr;
+      if (request.earlier != nullptr) {
+        const auto found = request.earlier->find(verdict_id);
+        if (found != request.earlier->end()) statuses = &found->second;
+      }
       if (!request.filter.selects({declared.id, id, path.name, device, &declared.tags,
-                                   &declared.operators, declared.title}))
+                                   &declared.operators, &dtypes, statuses}))
         continue;
-      plan.items.push_back({plan.instances.size(), p, id + "/" + path.name});
-      XXH3_128bits_update(digest, plan.items.back().id.data(), plan.items.back().id.size() + 1);
+      plan.items.push_back({plan.instances.size(), p, verdict_id});
       ++instance.items;
     }
     if (instance.items > 0) plan.instances.push_back(std::move(instance));
   });
-  const XXH128_hash_t hash = XXH3_128bits_digest(digest);
-  XXH3_freeState(digest);
-  plan.digest = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  plan.digest = digest_of(plan);
   return plan;
+}
+
+void shuffle(Plan& plan, std::uint64_t seed) {
+  std::vector<std::size_t> order(plan.instances.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[next_random(seed) % i]);
+  std::vector<std::vector<PlanItem>> items(plan.instances.size());
+  for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
+  std::vector<Instance> instances;
+  plan.items.clear();
+  for (const std::size_t from : order) {
+    for (PlanItem& item : items[from]) {
+      item.instance = instances.size();
+      plan.items.push_back(std::move(item));
+    }
+    instances.push_back(std::move(plan.instances[from]));
+  }
+  plan.instances = std::move(instances);
+  plan.digest = digest_of(plan);
+}
+
+std::vector<std::string> input_dtypes(const Case& declared) {
+  std::vector<std::string> names;
+  for (const CallSpec& call : declared.calls) {
+    for (const InputSpec& input : call.inputs) {
+      const auto* tensor = std::get_if<TensorSpec>(&input.value);
+      if (tensor == nullptr || tensor->dtype == nullptr) continue;
+      std::string name(tensor->dtype->name);
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
+    }
+  }
+  return names;
 }
 
 std::vector<std::string> instance_ids(const PlanRequest& request) {
@@ -100,6 +154,25 @@ std::string nearest_id(const PlanRequest& request, const std::string& wanted) {
     if (id.find(case_part) != std::string::npos) return id;
   }
   return "";
+}
+
+std::string nearest_word(const PlanRequest& request, std::string_view kind,
+                         const std::string& wanted) {
+  std::vector<std::string> words;
+  if (kind == "tag") {
+    for (const CaseFile& file : *request.suite) {
+      for (std::string& tag : raw_tags(file)) words.push_back(std::move(tag));
+    }
+  } else if (kind == "op") {
+    if (request.context.registry != nullptr) words = request.context.registry->names();
+  } else if (kind == "path") {
+    for (const Path& path : request.paths) words.push_back(path.name);
+  } else if (kind == "device") {
+    words = request.devices;
+  } else if (kind == "dtype") {
+    for (const Dtype& dtype : all_dtypes()) words.emplace_back(dtype.name);
+  }
+  return nearest(wanted, words);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,16 +45,29 @@ struct PlanRequest {
   std::vector<std::string> devices;
   Filter filter;
   DecodeContext context;
+  /// For `status:` terms: what an earlier run says of a verdict's id (FilterSubject::statuses).
+  const std::map<std::string, std::vector<std::string>>* earlier = nullptr;
 };
 
-/// Every selected case × matrix × device × path.  Without a filter that names paths, the default
-/// ones.  Cases that cannot be decoded add diagnostics.
+/// Every selected case × matrix × device × path.  Without a filter that names paths or statuses,
+/// the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
+
+/// Puts the instances into an order that the seed decides, the same on every machine.  Items of an
+/// instance stay together.
+void shuffle(Plan& plan, std::uint64_t seed);
+
+/// The dtypes of a case's inputs, each once, in order.
+std::vector<std::string> input_dtypes(const Case& declared);
 
 /// Ids of all instances that the filter selects, without decoding a case.
 std::vector<std::string> instance_ids(const PlanRequest& request);
 
 /// The id that someone who asked for `wanted` may have meant, or empty.
 std::string nearest_id(const PlanRequest& request, const std::string& wanted);
+
+/// The same for a word of another kind: a tag, an operator, a dtype, a path or a device.
+std::string nearest_word(const PlanRequest& request, std::string_view kind,
+                         const std::string& wanted);
 
 }  // namespace lockstep

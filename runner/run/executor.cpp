@@ -21,6 +21,9 @@ constexpr int kMostDeaths = 3;
 // How long a killed execution may take to be reported as ended before its worker is taken for dead,
 // too.
 constexpr double kGrace = 10;
+// Exit statuses by which a worker says that the request, or it itself, is at fault (PROTOCOL.md).
+constexpr int kMalformed = 64;
+constexpr int kInternal = 70;
 
 /// How many processes the kernel has killed for want of memory since it booted.
 std::int64_t oom_kills() {
@@ -138,6 +141,26 @@ std::vector<std::string> Executor::running_ids() const {
   return ids;
 }
 
+std::string Executor::report() const {
+  const auto seconds_since = [](Clock::time_point then) {
+    return format_seconds(std::chrono::duration<double>(Clock::now() - then).count());
+  };
+  std::string text = fmt::format("{} under way, {} queued\n", running_.size(), queue_.size());
+  for (const auto& [run, running] : running_) {
+    text += fmt::format("  {}: {} in the stage `{}`, {} in all{}\n", running->job.id,
+                        seconds_since(running->stage_began), running->stage,
+                        seconds_since(running->began),
+                        running->pid > 0 ? fmt::format(" (process {})", running->pid) : "");
+  }
+  for (const auto& [key, worker] : workers_) {
+    if (!worker->connection) continue;
+    text += fmt::format("  the {} worker (process {}): {}\n", worker->spec.name,
+                        worker->connection->process().pid(),
+                        worker->ready ? "ready" : "starting for " + seconds_since(worker->started));
+  }
+  return text;
+}
+
 const Json* Executor::hello_of(const WorkerSpec& spec) const {
   const auto found = workers_.find(key_of(spec));
   return found == workers_.end() || found->second->hello.is_null() ? nullptr
@@ -225,11 +248,18 @@ Observation Executor::ended(const Running& running, const WorkerMessage& message
     observation.outcome = Outcome::crashed;
     observation.reason = fmt::format("killed by signal {} ({}) in the stage `{}`", message.signal,
                                      ::strsignal(message.signal), running.stage);
+  } else if (message.exit == kMalformed || message.exit == kInternal) {
+    observation.outcome = Outcome::lost;
+    observation.reason = "the worker failed: " + message.error;
   } else if (message.exit != 0) {
-    observation.outcome = message.error.empty() ? Outcome::crashed : Outcome::lost;
-    observation.reason = message.error.empty() ? fmt::format("exited with {} in the stage `{}`",
-                                                             message.exit, running.stage)
-                                               : "the worker failed: " + message.error;
+    observation.outcome = Outcome::crashed;
+    observation.reason =
+        fmt::format("exited with {} in the stage `{}`", message.exit, running.stage);
+  } else if (std::error_code error; !fs::exists(running.out / "observation.json", error)) {
+    // What was executed ended the process, before the worker could write.
+    observation.outcome = Outcome::crashed;
+    observation.reason =
+        fmt::format("exited with 0 in the stage `{}`, without an observation", running.stage);
   } else if (auto read = read_observation(running.out)) {
     observation = std::move(*read);
     const bool memory = observation.error && tells_of_memory(*observation.error);

@@ -66,6 +66,9 @@ class Executor {
   /// Whether nothing is queued or under way.
   bool idle() const { return queue_.empty() && running_.empty(); }
   std::vector<std::string> running_ids() const;
+  /// What runs and what workers start, a line each, with stage and seconds: for someone who
+  /// wonders.
+  std::string report() const;
   /// What a worker answered to `hello`, or null while it has not.
   const Json* hello_of(const WorkerSpec& spec) const;
   /// Why a worker cannot be used, or empty.

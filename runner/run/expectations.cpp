@@ -139,14 +139,21 @@ std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& di
 }
 
 Expectations::Expectations(std::vector<Expectation> rules, ExpectationScene scene)
-    : rules_(std::move(rules)), seen_(rules_.size(), false), scene_(std::move(scene)) {}
+    : rules_(std::move(rules)),
+      seen_(rules_.size(), false),
+      expired_(rules_.size(), false),
+      scene_(std::move(scene)) {}
 
 bool Expectations::holds_here(const Expectation& rule) const {
   if (!version_matches(scene_.torch, rule.torch)) return false;
   if (!rule.cpu_levels.empty() && std::find(rule.cpu_levels.begin(), rule.cpu_levels.end(),
                                             scene_.cpu_level) == rule.cpu_levels.end())
     return false;
-  return rule.expires.empty() || scene_.today <= rule.expires;
+  return true;
+}
+
+bool Expectations::is_over(const Expectation& rule) const {
+  return !rule.expires.empty() && scene_.today > rule.expires;
 }
 
 void Expectations::apply(Verdict& verdict, const std::string& case_id) {
@@ -160,8 +167,12 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
         (any_glob(rule.instances, verdict.instance) || any_glob(rule.instances, case_id));
     if (!here) continue;
     seen_[i] = true;
-    if (applies == nullptr) applies = &rule;
     const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
+    if (is_over(rule)) {
+      expired_[i] = expired_[i] || (rule.status == verdict.status && grade);
+      continue;
+    }
+    if (applies == nullptr) applies = &rule;
     if (met == nullptr && rule.status == verdict.status && grade) met = &rule;
   }
   if (applies == nullptr) return;
@@ -177,11 +188,35 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
                                        shown.because, shown.reason, shown.link};
 }
 
-std::vector<UnmatchedExpectation> Expectations::unmatched(bool whole) const {
+std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {
+  const auto matches_any = [](const std::vector<std::string>& globs,
+                              const std::vector<std::string>& texts) {
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return any_glob(globs, text); });
+  };
+  /// Whether the run took everything that the rule could speak of.
+  const auto covered = [&](const Expectation& rule) {
+    const bool somewhere = matches_any(rule.paths, scope.paths) &&
+                           (rule.devices.empty() || matches_any(rule.devices, scope.devices));
+    if (!somewhere) return false;
+    if (scope.whole_suite) return true;
+    // What it names in the suite must all be there; where it names nothing, a part cannot tell.
+    bool any = false;
+    for (const ExpectationScope::Instance& each : scope.instances) {
+      if (!any_glob(rule.instances, each.id) && !any_glob(rule.instances, each.case_id)) continue;
+      any = true;
+      if (!each.ran) return false;
+    }
+    return any;
+  };
   std::vector<UnmatchedExpectation> result;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    if (whole && !seen_[i] && holds_here(rules_[i]))
-      result.push_back({rules_[i].where, describe(rules_[i])});
+    const Expectation& rule = rules_[i];
+    if (expired_[i]) {
+      result.push_back({rule.where, describe(rule) + fmt::format(": expired on {}", rule.expires)});
+    } else if (!seen_[i] && holds_here(rule) && !is_over(rule) && covered(rule)) {
+      result.push_back({rule.where, describe(rule)});
+    }
   }
   return result;
 }

@@ -37,6 +37,19 @@ struct ExpectationScene {
   std::string today;      ///< "2026-11-21"
 };
 
+/// Of what a run is the whole: a rule can only be said to match nothing where all that it could
+/// match was run.
+struct ExpectationScope {
+  struct Instance {
+    std::string case_id, id;
+    bool ran = false;
+  };
+  bool whole_suite = false;         ///< every case there is
+  std::vector<Instance> instances;  ///< all of the suite
+  std::vector<std::string> paths;   ///< those of which the run took every item
+  std::vector<std::string> devices;
+};
+
 /// Reads `root/expected/known/*.json`; what is wrong is added to `diagnostics`.
 std::vector<Expectation> read_expectations(const std::filesystem::path& root,
                                            Diagnostics& diagnostics);
@@ -50,14 +63,16 @@ class Expectations {
   /// the status does not fail and none expects it; else plain.
   void apply(Verdict& verdict, const std::string& case_id);
 
-  /// Rules whose conditions hold here but that speak of no verdict of the run.  Only a run of the
-  /// whole suite (`whole`) can tell; else none.
-  std::vector<UnmatchedExpectation> unmatched(bool whole) const;
+  /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
+  /// took all that they could speak of; and rules that expired, where they would have met one.
+  std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
 
  private:
   bool holds_here(const Expectation& rule) const;
+  bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;
   std::vector<bool> seen_;
+  std::vector<bool> expired_;  ///< would have met a verdict, were it not for its last day
   ExpectationScene scene_;
 };
 

@@ -70,14 +70,42 @@ TEST(Expectations, AWorseGradeIsNew) {
   EXPECT_EQ(standing(expected, judged), Standing::plain);
 }
 
-TEST(Expectations, ThatSpeakOfNothingAreReportedAfterAWholeRun) {
+TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
   Expectations expectations({rule(Status::value_differs), rule(Status::crash)},
                             {"2.13.0", "avx512", "2026-11-21"});
-  EXPECT_EQ(expectations.unmatched(true).size(), 2U);
-  EXPECT_TRUE(expectations.unmatched(false).empty());
+  ExpectationScope scope{true, {}, {"inductor"}, {"cpu"}};
+  EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
+  scope.paths = {"eager"};  // the path of the rules was not run
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  // A part of the suite can tell when it took all that the rule names.
+  scope = {false,
+           {{"bugs/1", "bugs/1[dim=0]@cpu", true},
+            {"bugs/1", "bugs/1[dim=1]@cpu", true},
+            {"bugs/2", "bugs/2@cpu", false}},
+           {"inductor"},
+           {"cpu"}};
+  EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
+  scope.instances[1].ran = false;
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  scope.instances.clear();
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  scope.whole_suite = true;
   Verdict judged = verdict(Status::conform);
   expectations.apply(judged, "bugs/1");
-  EXPECT_TRUE(expectations.unmatched(true).empty());
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+}
+
+TEST(Expectations, ThatExpiredAreReportedWhereTheyWouldHaveMetSomething) {
+  Expectation over = rule(Status::value_differs);
+  over.expires = "2026-11-20";
+  Expectations expectations({over}, {"2.13.0", "avx512", "2026-11-21"});
+  EXPECT_TRUE(expectations.unmatched({true, {}, {"inductor"}, {"cpu"}}).empty());
+  Verdict judged = verdict(Status::value_differs);
+  expectations.apply(judged, "bugs/1");
+  EXPECT_EQ(judged.standing, Standing::plain);
+  const auto unmatched = expectations.unmatched({});
+  ASSERT_EQ(unmatched.size(), 1U);
+  EXPECT_NE(unmatched[0].text.find("expired on 2026-11-20"), std::string::npos);
 }
 
 class ExpectationFiles : public testing::Test {

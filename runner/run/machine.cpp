@@ -4,9 +4,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <string_view>
+
+#include "base/files.h"
 
 extern char** environ;
 
@@ -35,7 +41,39 @@ std::string cpu_features() {
   return found;
 }
 
+std::string line_with(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t:", key.size());
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+/// NVIDIA's GPUs and driver as the kernel module tells them; no tool is needed.
+void add_gpus(Json& machine) {
+  if (const std::string driver = line_with("/proc/driver/nvidia/version", "NVRM version:");
+      !driver.empty())
+    machine["gpu_driver"] = driver;
+  std::vector<std::string> models;
+  std::error_code error;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
+    if (std::string model = line_with(gpu.path() / "information", "Model:"); !model.empty())
+      models.push_back(std::move(model));
+  }
+  std::sort(models.begin(), models.end());
+  for (std::size_t i = 0; i < models.size(); ++i) machine[fmt::format("gpu {}", i)] = models[i];
+}
+
 }  // namespace
+
+std::string file_digest(const std::filesystem::path& file) {
+  const auto text = read_file(file);
+  if (!text) return "";
+  const XXH128_hash_t hash = XXH3_128bits(text->data(), text->size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -61,11 +99,14 @@ Json machine_environment() {
   machine["cpu_features"] = cpu_features();
   machine["cores"] = ::sysconf(_SC_NPROCESSORS_ONLN);
   machine["memory_gib"] = fmt::format("{:.1f}", static_cast<double>(physical_memory()) / (1 << 30));
+  add_gpus(machine);
+  machine["binary"] = file_digest("/proc/self/exe");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     for (const std::string_view prefix :
          {"ATEN_", "TORCH", "PYTORCH_", "MKL_", "OMP_", "KMP_", "ONEDNN_", "DNNL_", "CUDA_",
-          "CUBLAS_", "NVIDIA_TF32", "TRITON_", "LD_PRELOAD=", "CXX="}) {
+          "CUBLAS_", "CUDNN_", "NVIDIA_TF32", "TRITON_", "GOMP_", "MALLOC_",
+          "LD_PRELOAD=", "CXX="}) {
       const std::size_t equals = text.find('=');
       if (text.starts_with(prefix) && equals != std::string_view::npos) {
         machine["env " + std::string(text.substr(0, equals))] =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "base/json.h"
@@ -7,9 +8,12 @@
 namespace lockstep {
 
 /// What identifies the machine and the process, for the record: CPU model, its instruction set
-/// level, cores, memory, kernel, host name, and the environment variables that change what torch
-/// computes.
+/// level, cores, memory, kernel, host name, GPUs and their driver, the digest of the running
+/// binary, and the environment variables that change what torch computes.
 Json machine_environment();
+
+/// Digest of a file's bytes, 128 bits in hexadecimal; empty where it cannot be read.
+std::string file_digest(const std::filesystem::path& file);
 
 /// UTC, "2026-11-21T10:00:00Z".
 std::string utc_now();

@@ -15,6 +15,9 @@ namespace lockstep {
 namespace {
 
 volatile sig_atomic_t g_interrupts = 0;
+volatile sig_atomic_t g_asked = 0;
+
+void on_question(int) { g_asked = 1; }
 
 void on_signal(int) {
   const int count = g_interrupts + 1;
@@ -87,7 +90,10 @@ void watch_for_interrupts() {
   action.sa_handler = on_signal;  // no SA_RESTART: poll returns at once
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = on_question;
+  ::sigaction(SIGUSR1, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that grows past its limit is an error like a full disk
 }
 
 bool interrupted() { return g_interrupts > 0; }
@@ -105,7 +111,8 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
     record.environment[name] = values;
     if (written) written = log.environment(name, values);
   };
-  note_environment("machine", machine_environment());
+  note_environment("machine",
+                   settings.machine.is_null() ? machine_environment() : settings.machine);
   const Json* eager_hello = executor.hello_of(settings.eager);
   note_environment(settings.eager.name, eager_hello == nullptr
                                             ? Json::object()
@@ -146,14 +153,17 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
       eager_hello == nullptr
           ? std::string()
           : eager_hello->value("environment", Json::object()).value("torch", std::string());
-  Scheduler scheduler(
-      plan, executor,
-      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch, 2}, skip);
+  Scheduler scheduler(plan, executor,
+                      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch,
+                       2, std::max(1, settings.repeat)},
+                      skip);
   scheduler.on_verdict = [&](Verdict verdict) { judged(std::move(verdict), true); };
   bool stopped = false;
   while (!scheduler.done() && written && !stopped) {
     scheduler.advance();
     executor.step(1);
+    reporter.tick();
+    if (std::exchange(g_asked, 0) != 0) reporter.note(executor.report());
     stopped = interrupted() || (settings.max_failures > 0 && failures >= settings.max_failures);
   }
   scheduler.advance();
@@ -165,7 +175,8 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   RunEnd end;
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   end.interrupted = stopped;
-  end.unmatched = expectations.unmatched(settings.whole_suite && !stopped);
+  end.unmatched =
+      stopped ? std::vector<UnmatchedExpectation>{} : expectations.unmatched(settings.scope);
   if (written) written = log.end(end);
   if (!written) return tl::unexpected(written.error());
   in_order.flush();

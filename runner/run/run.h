@@ -19,11 +19,16 @@ struct RunSettings {
   std::size_t jobs = 1;
   std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
   bool strict = false;
-  bool whole_suite = false;  ///< expectations that match nothing are then reported
-  bool resume = false;       ///< go on with the log in `directory`
+  int repeat = 1;  ///< executions of every item on its path; the worst one counts
+  /// Every verdict that the suite has for a case and a path on a device is in the plan, or not: the
+  /// instances (ids and case ids) and paths of which the run takes all.  Expectations about these
+  /// that match nothing are reported.
+  ExpectationScope scope;
+  bool resume = false;  ///< go on with the log in `directory`
   WorkerSpec eager;
   std::function<WorkerSpec(const Path&)> worker_of;
   RunInfo info;
+  Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;
   ExpectationScene scene;
 };
@@ -36,7 +41,7 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
                           Reporter& reporter);
 
 /// Catches SIGINT and SIGTERM: the first makes `interrupted` true, the second ends the process at
-/// once with status 130.
+/// once with status 130.  SIGUSR1 makes a run say on standard error what is under way.
 void watch_for_interrupts();
 bool interrupted();
 

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "cases/inputs.h"
+#include "cases/show.h"
+#include "run/repeat.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -17,6 +19,7 @@ struct Scheduler::Pending {
   std::optional<Observation> observation;
   double seconds = 0;
   bool emitted = false;
+  std::vector<Verdict> rounds;  ///< with --repeat: those that are judged
 };
 
 /// An instance under way.
@@ -51,6 +54,16 @@ GoldNeeds golds_for(const Verdict& verdict) {
   return needs;
 }
 
+/// The case for the reports, cut where it is long: `lockstep show` has all of it.
+std::string program_text(const Case& declared, const std::string& instance) {
+  constexpr std::size_t kMost = 6 * 1024;
+  std::string text = show_case(declared, instance);
+  if (text.size() <= kMost) return text;
+  const std::size_t end = text.rfind('\n', kMost);
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  return text + "[...] `ci/lockstep show " + shell_quote(instance) + "` prints all of it\n";
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Executor& executor, SchedulerOptions options,
@@ -74,7 +87,7 @@ void Scheduler::advance() {
     task->index = next_instance_;
     task->instance = &plan_.instances[next_instance_++];
     for (std::size_t i = 0; i < task->instance->items; ++i, ++next_item_) {
-      if (!skip_[next_item_]) task->items.push_back({next_item_, std::nullopt, 0, false});
+      if (!skip_[next_item_]) task->items.emplace_back().item = next_item_;
     }
     if (task->items.empty()) continue;
     Task& added = *task;
@@ -150,16 +163,28 @@ void Scheduler::submit_eager(Task& task) {
 }
 
 void Scheduler::submit_paths(Task& task) {
-  for (Pending& pending : task.items) {
-    const Path& path = plan_.paths[plan_.items[pending.item].path];
-    executor_.submit({plan_.items[pending.item].id, options_.worker_of(path),
-                      run_message(task, "plain", options_.repeat, path.declared), task.index,
-                      [this, &task, &pending](Observation observation, double seconds) {
-                        pending.observation = std::move(observation);
-                        pending.seconds = seconds;
-                        judge_item(task, pending);
-                      }});
-  }
+  for (Pending& pending : task.items) submit_path(task, pending);
+}
+
+void Scheduler::submit_path(Task& task, Pending& pending) {
+  const Path& path = plan_.paths[plan_.items[pending.item].path];
+  executor_.submit({plan_.items[pending.item].id, options_.worker_of(path),
+                    run_message(task, "plain", options_.repeat, path.declared), task.index,
+                    [this, &task, &pending](Observation observation, double seconds) {
+                      pending.observation = std::move(observation);
+                      pending.seconds += seconds;
+                      judge_item(task, pending);
+                    }});
+}
+
+/// A verdict is there: the only one, or that of one of several executions.
+void Scheduler::judged(Task& task, Pending& pending, Verdict verdict) {
+  if (options_.executions <= 1) return emit(task, pending, std::move(verdict));
+  pending.rounds.push_back(std::move(verdict));
+  pending.observation.reset();
+  if (pending.rounds.size() < static_cast<std::size_t>(options_.executions))
+    return submit_path(task, pending);
+  emit(task, pending, combine(std::move(pending.rounds)));
 }
 
 void Scheduler::submit_gold(Task& task, const std::string& mode) {
@@ -176,11 +201,7 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   const Case& declared = *task.instance->declared;
   JudgeRequest request;
   request.compiled = &*pending.observation;
-  // Public functions exist in Python only: there the reference is what the same process computed
-  // eagerly.
-  const bool python_only =
-      task.eager->outcome == Outcome::unsupported && pending.observation->reference != nullptr;
-  request.eager = python_only ? pending.observation->reference.get() : &*task.eager;
+  request.eager = &*task.eager;
   request.fp64 = task.fp64 ? &*task.fp64 : nullptr;
   request.stepwise = task.stepwise ? &*task.stepwise : nullptr;
   request.policy_of = [&](std::string_view output) {
@@ -191,6 +212,8 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   request.raises = declared.raises;
   request.compiles = path.compiles;
   Verdict verdict = judge(request);
+  verdict.peak_memory_bytes = pending.observation->peak_memory_bytes;
+  verdict.stderr_tail = pending.observation->stderr_tail;
 
   const GoldNeeds needs = golds_for(verdict);
   const auto ask = [&](bool needed, std::optional<Observation>& gold, bool& asked,
@@ -204,7 +227,7 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   };
   const bool waits_fp64 = ask(needs.fp64, task.fp64, task.fp64_asked, "fp64");
   const bool waits_stepwise = ask(needs.stepwise, task.stepwise, task.stepwise_asked, "stepwise");
-  if (!waits_fp64 && !waits_stepwise) emit(task, pending, std::move(verdict));
+  if (!waits_fp64 && !waits_stepwise) judged(task, pending, std::move(verdict));
 }
 
 void Scheduler::judge_waiting(Task& task) {
@@ -235,6 +258,10 @@ void Scheduler::emit(Task& task, Pending& pending, Verdict verdict) {
   verdict.links = declared.links;
   verdict.seconds = pending.seconds;
   verdict.repro = "ci/lockstep run " + shell_quote(item.id);
+  verdict.program = program_text(declared, verdict.instance);
+  verdict.tags = declared.tags;
+  verdict.operators = declared.operators;
+  verdict.dtypes = input_dtypes(declared);
   pending.emitted = true;
   pending.observation.reset();
   on_verdict(std::move(verdict));

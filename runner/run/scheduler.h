@@ -20,8 +20,9 @@ struct SchedulerOptions {
   WorkerSpec eager;
   /// The worker of a path.
   std::function<WorkerSpec(const Path&)> worker_of;
-  std::string torch;  ///< version of the reference, for `requires`
-  int repeat = 2;
+  std::string torch;   ///< version of the reference, for `requires`
+  int repeat = 2;      ///< calls within one execution
+  int executions = 1;  ///< of every item on its path; the worst one counts
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
@@ -48,6 +49,8 @@ class Scheduler {
   void write_inputs_of(Task& task, const Observation* prepared);
   void submit_eager(Task& task);
   void submit_paths(Task& task);
+  void submit_path(Task& task, Pending& pending);
+  void judged(Task& task, Pending& pending, Verdict verdict);
   void submit_gold(Task& task, const std::string& mode);
   void judge_item(Task& task, Pending& pending);
   void judge_waiting(Task& task);

@@ -1,6 +1,6 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default), "refuse", "die", "old", "garbage".
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage".
 """
 
 import json
@@ -73,6 +73,7 @@ def raise_error(result, bytes_of):
 
 def main():
     how = sys.argv[1] if len(sys.argv) > 1 else "ready"
+    flaky = 0
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
@@ -82,7 +83,7 @@ def main():
                 print("this is no JSON", flush=True)
                 continue
             hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 1,
-                     "environment": {"torch": "2.13.0", "fingerprint": "fake"}, "devices": ["cpu"], "dtypes": ["float32"],
+                     "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
                      "modes": ["plain"]}
             if how == "refuse":
                 hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
@@ -95,6 +96,8 @@ def main():
             say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
             if name == "hang":
                 time.sleep(600)
+            if name == "slow":
+                time.sleep(0.2)
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "babble":
@@ -107,6 +110,10 @@ def main():
                 continue
             changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error}
             result = observation(message, changes.get(name, lambda result, bytes_of: None))
+            if name == "flaky":
+                flaky += 1
+                if flaky % 3 == 2:
+                    result = observation(message, flip_bit)
             if name == "uncompiled":
                 result["proof"] = {"graphs": 0}
             if name == "half":

@@ -1,0 +1,125 @@
+#include "propose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_crash(Status status) {
+  return status == Status::crash || status == Status::timeout || status == Status::oom ||
+         status == Status::worker_lost;
+}
+
+/// The releases of one minor version: ">=2.13,<2.14".
+std::string minor_range(const std::string& torch) {
+  int major = 0, minor = 0;
+  if (std::sscanf(torch.c_str(), "%d.%d", &major, &minor) != 2) return "";
+  return fmt::format(">={}.{},<{}.{}", major, minor, major, minor + 1);
+}
+
+std::string case_of(const std::string& instance) {
+  return instance.substr(0, instance.find_first_of("[@"));
+}
+
+}  // namespace
+
+Result<std::string> proposal(const RunRecord& record, const std::string& existing, bool crashes,
+                             std::size_t& proposed) {
+  proposed = 0;
+  Json known = Json::array();
+  if (!existing.empty()) {
+    const Json document = Json::parse(existing, nullptr, false);
+    if (!document.is_object() || !document.value("known", Json()).is_array())
+      return fail("the file of proposals is no file of expectations");
+    known = document["known"];
+  }
+  std::string torch;
+  for (const auto& [name, values] : record.environment.items()) {
+    if (values.is_object() && values.contains("torch") && values["torch"].is_string())
+      torch = values["torch"].get<std::string>();
+    if (name == "eager" && !torch.empty()) break;
+  }
+  // One rule for what diverges alike: same case, path, device and status.
+  struct Group {
+    std::vector<std::string> instances;
+    std::vector<std::string> links;
+    std::optional<Grade> grade;
+  };
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Group> groups;
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.fails(false) || verdict.standing != Standing::plain) continue;
+    if (verdict.status == Status::harness || (is_crash(verdict.status) && !crashes)) continue;
+    Group& group = groups[{case_of(verdict.instance), verdict.path, verdict.device,
+                           std::string(info(verdict.status).name)}];
+    group.instances.push_back(verdict.instance);
+    group.links = verdict.links;
+    if (verdict.grade && (!group.grade || *verdict.grade > *group.grade))
+      group.grade = verdict.grade;
+  }
+  for (auto& [key, group] : groups) {
+    const auto& [case_id, path, device, status] = key;
+    std::sort(group.instances.begin(), group.instances.end());
+    Json rule = {{"instances", group.instances}, {"paths", {path}}, {"devices", {device}}};
+    if (const std::string range = minor_range(torch); !range.empty()) rule["torch"] = range;
+    rule["status"] = status;
+    if (group.grade) rule["grade"] = name_of(*group.grade);
+    rule["because"] = "unreported";
+    rule["reason"] = "";
+    if (!group.links.empty() && group.links.front().starts_with("https://"))
+      rule["link"] = group.links.front();
+    rule["date"] = record.info.started.substr(0, 10);
+    known.push_back(std::move(rule));
+    ++proposed;
+  }
+  if (proposed == 0) return std::string();
+  return Json{{"format", 1}, {"known", known}}.dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+Result<void> propose(const RunRecord& record, const Options& options) {
+  const bool to_stdout = options.update_known == "-";
+  std::string existing;
+  std::error_code error;
+  if (!to_stdout && fs::exists(options.update_known, error)) {
+    auto text = read_file(options.update_known);
+    if (!text) return tl::unexpected(text.error());
+    existing = std::move(*text);
+  }
+  std::size_t proposed = 0;
+  auto text = proposal(record, existing, options.accept_crashes, proposed);
+  if (!text) return tl::unexpected(text.error());
+  std::size_t kept_back = 0, fixed = 0;
+  for (const Verdict& verdict : record.verdicts) {
+    const bool is_new = verdict.fails(false) && verdict.standing == Standing::plain;
+    if (is_new && is_crash(verdict.status) && !options.accept_crashes) ++kept_back;
+    if (verdict.standing == Standing::fixed) ++fixed;
+  }
+  if (kept_back > 0)
+    fmt::print(stderr, "{} crashes, time-outs or the like: proposed only with --accept-crashes\n",
+               kept_back);
+  if (fixed > 0)
+    fmt::print(stderr, "{} fixed: remove their expectations by hand (see above)\n", fixed);
+  if (proposed == 0) {
+    fmt::print(stderr, "no expectation to propose\n");
+    return {};
+  }
+  if (to_stdout) {
+    std::fwrite(text->data(), 1, text->size(), stdout);
+    return {};
+  }
+  if (auto written = write_file(options.update_known, *text); !written) return written;
+  fmt::print(stderr, "{} proposed in {}: write the reason of each; without one it is refused\n",
+             proposed, options.update_known);
+  return {};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#include "run/repeat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+/// Greater is worse: what fails, then what says nothing, then what conforms; and then the grade.
+auto badness(const Verdict& verdict) {
+  const StatusInfo& status = info(verdict.status);
+  const int kind = status.fails ? 3 : status.fails_strict ? 2 : status.junit != JunitElement::pass;
+  return std::tuple(kind, verdict.grade ? static_cast<int>(*verdict.grade) : -1);
+}
+
+}  // namespace
+
+Verdict combine(std::vector<Verdict> rounds) {
+  std::map<Status, std::size_t> counts;
+  bool same_numbers = true;
+  for (const Verdict& round : rounds) {
+    ++counts[round.status];
+    same_numbers = same_numbers && round.outputs == rounds.front().outputs;
+  }
+  const auto worst =
+      std::max_element(rounds.begin(), rounds.end(),
+                       [](const Verdict& a, const Verdict& b) { return badness(a) < badness(b); });
+  Verdict result = std::move(*worst);
+  if (counts.size() == 1 && same_numbers) return result;
+  result.unstable = true;
+  if (counts.size() == 1) return result;
+  std::string text;
+  for (const auto& [status, count] : counts)
+    text += fmt::format("{}{} {} times", text.empty() ? "" : ", ", info(status).name, count);
+  result.reason = fmt::format("{} executions disagree ({}){}{}", rounds.size(), text,
+                              result.reason.empty() ? "" : ": ", result.reason);
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+
+#include "options.h"
+#include "paths/path.h"
+#include "run/executor.h"
+
+namespace lockstep {
+
+/// How lockstep-eager is started; what it says on standard error goes to a file in `directory`.
+WorkerSpec eager_worker(const Options& options, const std::filesystem::path& directory);
+
+/// How the worker of a path is started.
+WorkerSpec worker_for(const Path& path, const Options& options,
+                      const std::filesystem::path& directory, const WorkerSpec& eager);
+
+/// The `hello` that every worker gets.
+Json hello_message(const Options& options, const std::filesystem::path& scratch);
+
+/// Waits for a worker's hello.  Its failure and an interruption are errors.
+Result<Json> wait_for_hello(Executor& executor, const WorkerSpec& worker);
+
+}  // namespace lockstep
