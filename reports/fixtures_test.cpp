@@ -67,7 +67,8 @@ RunRecord hostile_run() {
     verdict.proof = {{nasty, nasty}};
     verdict.phases = {{"run", 1}};
     verdict.links = {"javascript:alert(1)", nasty};
-    verdict.repro = nasty;
+    verdict.repro = verdict.program = nasty;
+    verdict.tags = verdict.operators = verdict.dtypes = {nasty};
     verdict.expectation = ExpectationRef{nasty, nasty, nasty, nasty, nasty};
   }
   record.end = RunEnd{1, true, {{nasty, nasty}}};

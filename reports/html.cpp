@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
@@ -46,10 +47,35 @@ std::string escape(std::string_view raw) {
   return result;
 }
 
+/// Takes out of the verdicts what several of them repeat (the case's program, the proof of a path),
+/// and puts it there once: `shared` of a verdict maps such a key to a place in `shared` of the
+/// document.
+void share(Json& document) {
+  Json shared = Json::array();
+  std::unordered_map<std::string, std::size_t> places;
+  for (Json& verdict : document["verdicts"]) {
+    Json references = Json::object();
+    for (const char* key : {"title", "case_file", "links", "program", "tags", "operators", "dtypes",
+                            "proof", "expectation", "stderr_tail"}) {
+      const auto found = verdict.find(key);
+      if (found == verdict.end()) continue;
+      std::string text = found->dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (text.size() < 24) continue;
+      const auto [place, is_new] = places.emplace(std::move(text), shared.size());
+      if (is_new) shared.push_back(std::move(*found));
+      references[key] = place->second;
+      verdict.erase(key);
+    }
+    if (!references.empty()) verdict["shared"] = std::move(references);
+  }
+  document["shared"] = std::move(shared);
+}
+
 /// JSON that can stand inside <script>: without "<" nothing in it can end the element or begin a
 /// comment.
 std::string data_of(const RunRecord& record) {
   Json document = run_document(record);
+  share(document);
   Json& statuses = document["statuses"] = Json::array();
   for (const StatusInfo& status : all_statuses()) {
     constexpr std::string_view kElements[] = {"pass", "failure", "error", "skipped"};

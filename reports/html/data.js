@@ -3,6 +3,12 @@
 
 const run = JSON.parse(document.getElementById("data").textContent);
 
+// What verdicts of one case have in common is there once (html.cpp).
+for (const verdict of run.verdicts) {
+  for (const [key, place] of Object.entries(verdict.shared ?? {})) verdict[key] = run.shared[place];
+  delete verdict.shared;
+}
+
 /** What is shown of strings from the run: no terminal sequences, nothing invisible or reordering. */
 function tidy(text) {
   return String(text)
@@ -51,6 +57,15 @@ for (const verdict of run.verdicts) {
 }
 classifyAll(false);
 
+/** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part, too. */
+function operatorNames(name) {
+  const colons = name.indexOf("::");
+  if (colons < 0) return [name, name.slice(name.lastIndexOf(".") + 1)];
+  const rest = name.slice(colons + 2);
+  const base = rest.split(".")[0];
+  return [name, rest, base, name.slice(0, colons + 2) + base];
+}
+
 /** How a key of the filter reads a verdict. */
 const keys = {
   is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous"],
@@ -62,6 +77,9 @@ const keys = {
   stage: (v) => [v.stage],
   nearer: (v) => [v.nearer],
   because: (v) => [v.expectation?.because],
+  tag: (v) => v.tags ?? [],
+  dtype: (v) => v.dtypes ?? [],
+  op: (v) => (v.operators ?? []).flatMap(operatorNames),
 };
 
 /** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command line. */

@@ -188,6 +188,8 @@ function verdictDetails(verdict, open) {
       h("div", { class: "errors" }, raised("eager", verdict.eager_error), raised(verdict.path, verdict.compiled_error))),
     verdict.stderr_tail && section("Standard error, its end", output(verdict.stderr_tail)),
     siblings(verdict, open),
+    verdict.program && section("The case", output(verdict.program), facts([["operators", verdict.operators?.join(", ")],
+      ["dtypes of the inputs", verdict.dtypes?.join(", ")], ["tags", verdict.tags?.join(", ")]])),
     fine.length > 0 && section("What agrees", fine.map((item) => numbers(verdict, item))),
     section("Execution", facts([["path", path?.title ? `${verdict.path}: ${path.title}` : verdict.path],
       ["promise", path?.promise], ["device", verdict.device], ["grade", verdict.grade], ["last stage", verdict.stage],
@@ -253,6 +255,7 @@ const helpText = () => [
   h("dl", { class: "help" }, [
     ["softmax bfloat16", "words in the id, title or reason"], ["ops/*  bugs/185337*", "ids"], [`is:${kinds.map((kind) => kind.name).join(" is:")}`, "what it does to the run; also is:unstable, is:vacuous"],
     ["status:crash status:timeout", "what the judge says"], ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
+    ["tag:precision-cast op:add dtype:float16", "of the case: its tags, its operators, the dtypes of its inputs"],
     ["!is:known", "all but these"],
   ].map(([example, meaning]) => h("div", {}, h("dt", {}, h("code", {}, example)), h("dd", {}, meaning)))),
   h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")),
