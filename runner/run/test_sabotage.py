@@ -129,6 +129,6 @@ def test_what_differs_the_second_time_is_unstable(verdicts):
 
 
 def test_a_lost_validation_is_found(verdicts):
-    """Eager refuses `&` of floats: a path that passes that on conforms, one that computes has lost a validation."""
+    """Eager refuses an index out of range: a path that passes that on conforms, one that computes has lost a validation."""
     assert verdicts["bugs/raises", "nothing"]["status"] == "conform"
     assert verdicts["bugs/raises", "accept"]["status"] == "validation_lost"

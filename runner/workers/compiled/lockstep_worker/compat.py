@@ -73,6 +73,25 @@ def place_headers(directory: str) -> None:
         codecache._HEADER_LOCK_DIR = os.path.join(directory, "precompiled_headers", "locks")
 
 
+def warm_headers(config: dict) -> None:
+    """Has Inductor precompile its header for the configuration in force, once for each cache
+    directory: with other flags for the C++ compiler it builds another one, for half a minute, which is
+    not the time of the instance that happens to be first."""
+    import hashlib
+    import json
+
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
+    mark = os.path.join(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{digest}")
+    if os.path.exists(mark):
+        return
+    # Whatever goes wrong goes wrong again, in the instance.
+    with contextlib.suppress(Exception):
+        torch.compile(lambda x: x + 1, backend="inductor", dynamic=False)(torch.ones(3))
+        with open(mark, "x", encoding="utf-8"):
+            pass
+    torch._dynamo.reset()
+
+
 def atomic_builds() -> None:
     """Lets the C++ compiler write beside its target and renames: Inductor takes any file of the
     target's name for a finished one, and a child can be killed while its linker writes."""

@@ -8,6 +8,8 @@ import traceback
 from typing import Iterator
 
 _MESSAGE = 16000  # characters; shape errors of large graphs can print whole programs
+#: What `fullgraph=True` says where Dynamo compiled nothing.
+_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
 _FAKE = "Dynamo failed to run FX node"
 #: How Dynamo quotes the error of an operator that failed on fake tensors.
 _QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
@@ -108,6 +110,8 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
         return ("error" if observed else "refused"), "trace"
     if "TorchRuntimeError" in named:
         return "error", "trace"
+    if _text(outer).startswith(_NOTHING):
+        return "refused", "trace"
     if "InternalTorchDynamoError" in named or type(outer).__module__.startswith("torch._dynamo"):
         return "internal", "trace"
     return ("internal" if _compilers_own(outer) else "error"), stage

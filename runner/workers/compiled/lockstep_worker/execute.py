@@ -75,7 +75,9 @@ class Executor:
                     runs[-1]["calls"].append(self._call(function, scope, call))
         except (Malformed, Unsupported):
             raise
-        except Exception as error:
+        except BrokenPipeError:
+            raise  # the runner is gone
+        except BaseException as error:  # SystemExit, too: no program may end the process
             described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
             self.stage.last = described["stage"]
             return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
@@ -200,6 +202,9 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     if "torch.autograd.grad(" in program.source.text:
         compat.trace_gradients()
     apply_config(path.get("config"))
+    if path["backend"] == "inductor" and any(".cpp." in name for name in path.get("config") or {}):
+        stage("compile")
+        compat.warm_headers(path["config"])
     watch = Watch()
     callable_ = compiled(path, function)
     compat.on_stages(stage)

@@ -188,8 +188,9 @@ class Parent:
                 answer["signal"] = os.WTERMSIG(status)
             else:
                 answer["exit"] = os.WEXITSTATUS(status)
-                if answer["exit"]:
-                    answer["error"] = shorten(_fault(out))
+                fault = _fault(out) if answer["exit"] else None
+                if fault is not None:  # without one, what was executed ended the process
+                    answer["error"] = shorten(fault)
             self.wire.say(answer)
 
     @staticmethod
@@ -218,10 +219,10 @@ class _Stop(Exception):
         self.status = status
 
 
-def _fault(directory: str) -> str:
-    """What a child left about its fault, or a word that it left nothing."""
+def _fault(directory: str) -> str | None:
+    """What a child left about its fault, or None."""
     try:
         with open(os.path.join(directory, "fault"), encoding="utf-8", errors="replace") as file:
             return file.read(4096)
     except OSError:
-        return "the child left no reason"
+        return None
