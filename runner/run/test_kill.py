@@ -1,0 +1,162 @@
+"""`kill -9` at any moment, of any process: the log stays readable, the run can be resumed to the same verdicts, and
+nothing remains: no process, no directory of tensors. LOCKSTEP_LONG=1 tries many moments."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from test_sabotage import ROOT, path_file  # noqa: E402
+
+COUNT = 12  # instances
+ROUNDS = 8 if os.environ.get("LOCKSTEP_LONG") else 1
+SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    """A small suite, the command that runs it, and the verdicts of an undisturbed run."""
+    folder = tmp_path_factory.mktemp("kill")
+    suite = folder / "suite"
+    (suite / "runner" / "paths").mkdir(parents=True)
+    (suite / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
+    (suite / "expected").mkdir()
+    (suite / "cases" / "bugs").mkdir(parents=True)
+    for i in range(COUNT):
+        case = {"format": 1, "title": f"program {i}", "tags": ["silent"],
+                "inputs": {"x": {"dtype": "float32", "shape": [4, 5], "fill": {"arange": {"start": i, "step": 1, "divide": 7}}}},
+                "steps": [{"let": "y", "op": "neg", "args": ["%x"]}, {"let": "z", "op": "mul.Tensor", "args": ["%y", "%x"]}],
+                "outputs": ["z"]}
+        (suite / "cases" / "bugs" / f"program-{i}.json").write_text(json.dumps(case))
+    paths = [path_file(folder, "eager-python"), path_file(folder, "aot-eager", backend="aot_eager")]
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+
+    def command(directory, resume=False):
+        return [str(binary), "run", "--suite", str(suite), "--level", "all", "--path", "*",
+                *(word for file in paths for word in ("--path-file", str(file))), "-j", "2",
+                "--resume" if resume else "--out", str(directory)]
+
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+                   "LOCKSTEP_TEST_MARK": str(folder)}
+
+    def start(directory, resume=False):
+        return subprocess.Popen(command(directory, resume), env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+
+    begin = time.monotonic()
+    process = start(folder / "whole")
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    return {"start": start, "folder": folder, "mark": str(folder), "seconds": time.monotonic() - begin,
+            "verdicts": verdicts(folder / "whole")}
+
+
+def verdicts(directory):
+    record = json.loads((directory / "run.json").read_text())
+    return {verdict["id"]: (verdict["status"], verdict["reason"]) for verdict in record["verdicts"]}
+
+
+def processes(mark):
+    """Every process with our mark in its environment: pid → (parent, command line)."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if f"LOCKSTEP_TEST_MARK={mark}\0".encode() not in (entry / "environ").read_bytes():
+                continue
+            status = (entry / "stat").read_text().rpartition(")")[2].split()
+            if status[0] != "Z":
+                found[int(entry.name)] = (int(status[1]), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except (OSError, ValueError):
+            pass
+    return found
+
+
+def victims(mark, runner, kind):
+    """Processes of a kind: the runner, a worker of it, or an execution (a child of a worker)."""
+    alive = processes(mark)
+    workers = {pid: line for pid, (parent, line) in alive.items() if parent == runner}
+    if kind == "runner":
+        return [runner]
+    if kind == "python worker":
+        return [pid for pid, line in workers.items() if "lockstep_worker" in line]
+    if kind == "eager worker":
+        return [pid for pid, line in workers.items() if "lockstep-eager" in line]
+    return [pid for pid, (parent, _) in alive.items() if parent in workers]
+
+
+def wait_for_none(mark, seconds=10):
+    end = time.monotonic() + seconds
+    while (left := processes(mark)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not left, f"orphans: {left}"
+
+
+def left_over():
+    """Directories of tensors whose runner is gone."""
+    found = []
+    for base in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")):
+        for entry in pathlib.Path(base).glob("lockstep-[0-9]*-*"):
+            pid = int(entry.name.split("-")[1])
+            if not pathlib.Path(f"/proc/{pid}").exists():
+                found.append(str(entry))
+    return found
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize("kind", ["runner", "python worker", "eager worker", "execution"])
+def test_kill(scene, kind, round_):
+    dice = random.Random(f"{SEED}/{kind}/{round_}")
+    directory = scene["folder"] / f"{kind.replace(' ', '-')}-{round_}"
+    process = scene["start"](directory)
+    log = directory / "run.jsonl"
+    # Either before anything is judged, or after some verdicts.
+    wanted = dice.choice([0, 1, 3, COUNT, 2 * COUNT - 4])
+    end = time.monotonic() + 300
+    while time.monotonic() < end and process.poll() is None:
+        lines = log.read_bytes().count(b'"verdict"') if log.exists() else 0
+        if lines >= wanted and (found := victims(scene["mark"], process.pid, kind)):
+            time.sleep(dice.random() * 0.05)
+            try:
+                os.kill(dice.choice(found), signal.SIGKILL)
+            except ProcessLookupError:
+                continue  # an execution that was done meanwhile
+            break
+        time.sleep(0.005)
+    said, _ = process.communicate(timeout=600)
+    wait_for_none(scene["mark"])
+
+    if kind == "runner":
+        assert process.returncode == -signal.SIGKILL
+        if log.exists():
+            report = subprocess.run([os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "report", str(log),
+                                     "--out", str(scene["folder"] / "report")], capture_output=True, text=True, timeout=60)
+            assert report.returncode in (0, 1), report.stdout + report.stderr
+            again = scene["start"](directory, resume=True)
+        else:
+            again = scene["start"](directory)
+        said, _ = again.communicate(timeout=600)
+        assert again.returncode == 0, said
+        assert verdicts(directory) == scene["verdicts"]
+    else:
+        # The run goes on by itself; only what the victim had under way may be lost.
+        assert process.returncode in (0, 1), said
+        found = verdicts(directory)
+        assert found.keys() == scene["verdicts"].keys()
+        other = {id_: verdict for id_, verdict in found.items() if verdict != scene["verdicts"][id_]}
+        allowed = {"worker_lost", "crash", "harness", "oom"}
+        assert all(status in allowed for status, _ in other.values()), other
+        assert len(other) <= 8, other
+    wait_for_none(scene["mark"])
+    assert left_over() == []

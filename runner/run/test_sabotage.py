@@ -1,0 +1,134 @@
+"""Self-suspicion: paths that commit one fault each, through the real binary. Every fault must get its own verdict."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "sabotage"
+TIMEOUT = 6
+
+#: Fault → the status it must get on the program `bugs/sabotaged`, and words of its reason or of an output's.
+FAULTS = {
+    "nothing": ("conform", ""),
+    "chatter": ("conform", ""),
+    "flip_bit": ("value_differs", "1 of 12"),
+    "lose_nan": ("nonfinite_differs", ""),
+    "lose_inf": ("nonfinite_differs", ""),
+    "swap_zero": ("value_differs", "2 of 12"),
+    "change_stride": ("metadata_differs", "stride"),
+    "change_dtype": ("metadata_differs", "float64"),
+    "change_shape": ("metadata_differs", "shape"),
+    "demand_grad": ("metadata_differs", "requires_grad"),
+    "alias_outputs": ("metadata_differs", ""),
+    "alias_input": ("metadata_differs", ""),
+    "return_input": ("metadata_differs", ""),
+    "mutate_input": ("mutation_differs", ""),
+    "raise_error": ("spurious_error", "the saboteur objects"),
+    "ask_to_exit": ("spurious_error", "SystemExit"),
+    "compile_error": ("internal_error", "the saboteur cannot compile"),
+    "hang": ("timeout", "`run`"),
+    "stop_itself": ("timeout", "`run`"),
+    "compile_hang": ("timeout", "`lower`"),
+    "segfault": ("crash", "signal 11"),
+    "compile_crash": ("crash", "`lower`"),
+    "abort": ("crash", "signal 6"),
+    "leave": ("crash", "exited with 3"),
+    "leave_with_zero": ("crash", "exited with 0"),
+    "be_killed": ("crash", "signal 9"),
+    "allocate": ("oom", ""),
+    "write_half": ("worker_lost", "observation"),
+    "lie_about_bytes": ("worker_lost", "observation"),
+}
+#: Torch's own, and settings: name → (changes of the path file, status).
+OTHERS = {
+    "relu-compile-error": ({"backend": "relu_compile_error_TESTING_ONLY"}, "internal_error"),
+    "relu-runtime-error": ({"backend": "relu_runtime_error_TESTING_ONLY"}, "spurious_error"),
+    "relu-accuracy-error": ({"backend": "relu_accuracy_error_TESTING_ONLY"}, "value_differs"),
+    "inject-compile-error": ({"backend": "inductor", "config": {
+        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"}}, "internal_error"),
+    "inject-runtime-error": ({"backend": "inductor", "config": {
+        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "runtime_error"}}, "spurious_error"),
+    "inject-accuracy": ({"backend": "inductor", "config": {
+        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}}, "value_differs"),
+    "not-compiled": ({"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}}, "not_compiled"),
+    "nothing-found": ({"backend": "eager", "config": {"torch._dynamo.config.disable": True}}, "refused"),
+    "eager-differs": ({"backend": "eager", "import": ["lockstep_saboteur_of_eager"]}, "harness"),
+    "no-such-backend": ({"backend": "no_such_backend"}, "unsupported"),
+    "no-such-config": ({"backend": "eager", "config": {"torch._inductor.config.nonsense": 1}}, "unsupported"),
+    "no-such-worker": ({"worker": ["/nonexistent/worker"]}, "worker_lost"),
+    "dies-at-once": ({"worker": ["false"]}, "worker_lost"),
+    "babbles": ({"worker": ["sh", "-c", "echo hello; sleep 60"]}, "worker_lost"),
+}
+
+
+def path_file(folder, name, **changes):
+    declared = {"format": 1, "name": name, "title": f"a saboteur: {name}", "promise": "bits", "default": False,
+                "worker": "compiled", "backend": None, "mode": None, "dynamic": False, "fullgraph": True, "import": [],
+                "config": {}, "environment": {}, "devices": ["*"], **changes}
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(declared))
+    return file
+
+
+def make_suite(folder):
+    """A suite of the programs to spoil, without expectations and without paths of its own."""
+    (folder / "runner" / "paths").mkdir(parents=True)
+    (folder / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
+    (folder / "cases").symlink_to(DATA / "cases")
+    (folder / "expected").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """One run of everything, and its verdicts by instance and path."""
+    folder = tmp_path_factory.mktemp("sabotage")
+    suite = make_suite(folder / "suite")
+    files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, **{"import": ["lockstep_saboteur"]})
+             for fault in FAULTS]
+    files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
+    files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, **{"import": ["lockstep_saboteur"]})
+              for fault in ("second_differs", "accept")]
+    arguments = [word for file in files for word in ("--path-file", str(file))]
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+                   "PYTHONPATH": str(DATA)}
+    result = subprocess.run(
+        [binary, "run", "--suite", str(suite), "--level", "all", "--path", "*", "--out", str(folder / "run"), "-j", "4",
+         "--timeout", str(TIMEOUT), "--compile-timeout", str(3 * TIMEOUT), "--memory", "16", *arguments],
+        env=environment, capture_output=True, text=True, timeout=900)
+    assert result.returncode == 1, result.stdout + result.stderr
+    record = json.loads((folder / "run" / "run.json").read_text())
+    return {(v["instance"].split("@")[0], v["path"]): v for v in record["verdicts"]}
+
+
+def check(verdict, status, words=""):
+    said = json.dumps(verdict)
+    assert verdict["status"] == status, said
+    assert words.lower() in said.lower(), said
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_gets_its_verdict(verdicts, fault):
+    check(verdicts["bugs/sabotaged", fault.replace("_", "-")], *FAULTS[fault])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_setting_gets_its_verdict(verdicts, name):
+    case = "bugs/relu" if name.startswith(("relu-", "inject-")) else "bugs/sabotaged"
+    check(verdicts[case, name], OTHERS[name][1])
+
+
+def test_what_differs_the_second_time_is_unstable(verdicts):
+    verdict = verdicts["bugs/sabotaged", "second-differs"]
+    assert verdict.get("unstable") is True or verdict["status"] == "value_differs", verdict
+
+
+def test_a_lost_validation_is_found(verdicts):
+    """Eager refuses an index out of range: a path that passes that on conforms, one that computes has lost a validation."""
+    assert verdicts["bugs/raises", "nothing"]["status"] == "conform"
+    assert verdicts["bugs/raises", "accept"]["status"] == "validation_lost"

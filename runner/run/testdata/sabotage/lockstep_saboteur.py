@@ -1,0 +1,196 @@
+"""Backends for `torch.compile` that do what no compiler should: each commits one fault, so that tests can see
+that Lockstep finds it. Importing this module registers `lockstep_saboteur_<fault>`."""
+
+import ctypes
+import os
+import signal
+import time
+
+import torch
+from torch._dynamo.backends.registry import register_backend
+
+_calls = 0
+
+
+def _tensor(outputs, dtype=torch.float32):
+    """The first output of a dtype."""
+    return next(i for i, value in enumerate(outputs) if isinstance(value, torch.Tensor) and value.dtype == dtype)
+
+
+def _replace(outputs, change):
+    at = _tensor(outputs)
+    outputs[at] = change(outputs[at])
+
+
+def nothing(outputs, inputs):
+    """The control: it must conform."""
+
+
+def flip_bit(outputs, inputs):
+    outputs[_tensor(outputs)].view(torch.int32).view(-1)[0] ^= 1
+
+
+def lose_nan(outputs, inputs):
+    _replace(outputs, lambda t: torch.where(t.isnan(), 0.0, t))
+
+
+def lose_inf(outputs, inputs):
+    _replace(outputs, lambda t: torch.where(t.isinf(), torch.finfo(t.dtype).max, t))
+
+
+def swap_zero(outputs, inputs):
+    _replace(outputs, lambda t: torch.where(t == 0, -t, t))
+
+
+def change_stride(outputs, inputs):
+    _replace(outputs, lambda t: t.t().contiguous().t())
+
+
+def change_dtype(outputs, inputs):
+    _replace(outputs, lambda t: t.double())
+
+
+def change_shape(outputs, inputs):
+    _replace(outputs, lambda t: t.reshape(-1))
+
+
+def demand_grad(outputs, inputs):
+    _replace(outputs, lambda t: t.requires_grad_())
+
+
+def alias_outputs(outputs, inputs):
+    """Two outputs with the values they should have, on one storage."""
+    both = torch.stack([outputs[0], outputs[1]])
+    outputs[0], outputs[1] = both[0], both[1]
+
+
+def alias_input(outputs, inputs):
+    """An output with the values it should have, in the input's memory."""
+    at = len(outputs) - 1  # a plain copy of the input
+    outputs[at] = inputs[0].view(inputs[0].shape)
+
+
+def return_input(outputs, inputs):
+    outputs[len(outputs) - 1] = inputs[0]
+
+
+def mutate_input(outputs, inputs):
+    inputs[0].view(-1)[0] = 77.0
+
+
+def raise_error(outputs, inputs):
+    raise ValueError("the saboteur objects")
+
+
+def hang(outputs, inputs):
+    while True:
+        time.sleep(60)
+
+
+def segfault(outputs, inputs):
+    ctypes.string_at(8)
+
+
+def abort(outputs, inputs):
+    os.abort()
+
+
+def leave(outputs, inputs):
+    os._exit(3)
+
+
+def leave_with_zero(outputs, inputs):
+    os._exit(0)
+
+
+def ask_to_exit(outputs, inputs):
+    raise SystemExit(3)
+
+
+def be_killed(outputs, inputs):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop_itself(outputs, inputs):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def allocate(outputs, inputs):
+    """Asks for more than the address space that the run allows."""
+    _replace(outputs, lambda t: torch.empty(1 << 44, dtype=torch.uint8))
+
+
+def write_half(outputs, inputs):
+    """An observation that is half there, as if written to a full disk."""
+    directory = os.path.dirname(os.readlink("/proc/self/fd/2"))
+    with open(os.path.join(directory, "observation.json"), "w", encoding="utf-8") as file:
+        file.write('{"outcome": "returned", "runs": [{"calls": [{"outp')
+    os._exit(0)
+
+
+def lie_about_bytes(outputs, inputs):
+    """An observation whose view reaches outside its storage."""
+    directory = os.path.dirname(os.readlink("/proc/self/fd/2"))
+    view = {"storage": 0, "dtype": "float32", "shape": [1 << 20], "strides": [1], "offset": 0, "device": "cpu"}
+    with open(os.path.join(directory, "lie"), "wb") as file:
+        file.write(bytes(8))
+    import json
+
+    with open(os.path.join(directory, "observation.json"), "w", encoding="utf-8") as file:
+        json.dump({"outcome": "returned", "runs": [{"calls": [{"outputs": {"a": view}, "inputs": {}, "grads": {}}]}],
+                   "storages": [{"file": "lie", "bytes": 8}], "stage": "run"}, file)
+    os._exit(0)
+
+
+def chatter(outputs, inputs):
+    """Prints what looks like the protocol; it must reach nobody."""
+    print('{"type": "ended", "run": 1, "exit": 9}', flush=True)
+    os.write(1, b'{"type": "hello"}\n')
+
+
+def second_differs(outputs, inputs):
+    """Right the first time and wrong from then on."""
+    global _calls
+    _calls += 1
+    if _calls > 1:
+        flip_bit(outputs, inputs)
+
+
+def _backend(fault):
+    def backend(graph, examples):
+        def run(*inputs):
+            outputs = list(graph.forward(*inputs))
+            fault(outputs, [value for value in inputs if isinstance(value, torch.Tensor)])
+            return tuple(outputs)
+
+        return run
+
+    return backend
+
+
+for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
+               alias_outputs, alias_input, return_input, mutate_input, raise_error, hang, segfault, abort, leave,
+               leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, write_half, lie_about_bytes, chatter,
+               second_differs):
+    register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
+
+
+@register_backend(name="lockstep_saboteur_accept")
+def accept(graph, examples):
+    """Computes something without looking at the program: what eager refuses is accepted."""
+    return lambda *inputs: (torch.zeros(3),)
+
+
+@register_backend(name="lockstep_saboteur_compile_hang")
+def compile_hang(graph, examples):
+    time.sleep(3600)
+
+
+@register_backend(name="lockstep_saboteur_compile_error")
+def compile_error(graph, examples):
+    raise AssertionError("the saboteur cannot compile")
+
+
+@register_backend(name="lockstep_saboteur_compile_crash")
+def compile_crash(graph, examples):
+    ctypes.string_at(8)
