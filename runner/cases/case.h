@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/json.h"
 #include "judge/judge.h"
+#include "paths/tensor.h"
 
 namespace lockstep {
 
@@ -50,6 +51,8 @@ struct TensorSpec {
   bool requires_grad = false;
   bool conj = false;
   bool neg = false;
+  /// Of the quantized dtypes, and only of these.
+  std::optional<Quantizer> quantizer;
 };
 
 /// An input: a tensor, or a scalar in the spelling of the worker protocol.

@@ -290,6 +290,14 @@ class CaseDecoder {
         continue;
       }
       known->used = true;
+      if (known->kind == ValueKind::tensor_list) {
+        reader_.error(
+            element.pointer,
+            fmt::format("found `{}`, which is a list of tensors, expected a tensor or a scalar",
+                        *name),
+            fmt::format("unpack it where it is made: \"let\": [\"{0}0\", \"{0}1\"]", *name));
+        continue;
+      }
       if (std::find(names.begin(), names.end(), *name) != names.end()) {
         reader_.error(element.pointer,
                       fmt::format("found the output `{}` for the second time", *name));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "cases/decode.h"
 #include "cases/fill.h"
 
 namespace lockstep {
@@ -15,6 +16,19 @@ class Writer {
  public:
   Writer(std::filesystem::path directory, Json& storages)
       : directory_(std::move(directory)), storages_(storages) {}
+
+  /// Bytes that this machine cannot hold are refused before they are made.
+  Result<int> write(const TensorSpec& spec, std::string_view name) {
+    const auto bytes = static_cast<std::uintmax_t>(spec.storage_elements) *
+                       static_cast<std::uintmax_t>(spec.dtype->bytes);
+    std::error_code unknown;
+    const std::filesystem::space_info space = std::filesystem::space(directory_, unknown);
+    if (!unknown && bytes > space.available) {
+      return fail(fmt::format("`{}` needs {} bytes, but {} has {} free", name, bytes,
+                              directory_.string(), space.available));
+    }
+    return write(storage_bytes(spec, name));
+  }
 
   Result<int> write(std::span<const std::byte> bytes) {
     const auto index = static_cast<int>(storages_.size());
@@ -30,12 +44,23 @@ class Writer {
   Json& storages_;
 };
 
+Json quantizer_json(const Quantizer& quantizer) {
+  Json scales = Json::array();
+  for (const double scale : quantizer.scales) scales.push_back(wire_float(scale));
+  Json json = {{"scheme", quantizer.scheme},
+               {"scales", std::move(scales)},
+               {"zero_points", quantizer.zero_points}};
+  if (quantizer.scheme.starts_with("per_channel")) json["axis"] = quantizer.axis;
+  return json;
+}
+
 Json view_json(const TensorSpec& spec, int storage) {
   Json view = {{"storage", storage},    {"dtype", spec.dtype->name},
                {"shape", spec.shape},   {"strides", spec.strides},
                {"offset", spec.offset}, {"requires_grad", spec.requires_grad}};
   if (spec.conj) view["conj"] = true;
   if (spec.neg) view["neg"] = true;
+  if (spec.quantizer) view["quantizer"] = quantizer_json(*spec.quantizer);
   return view;
 }
 
@@ -45,6 +70,7 @@ Json view_json(const TensorView& tensor, int storage, bool requires_grad) {
                {"offset", tensor.offset}, {"requires_grad", requires_grad}};
   if (tensor.conj) view["conj"] = true;
   if (tensor.neg) view["neg"] = true;
+  if (tensor.quantizer) view["quantizer"] = quantizer_json(*tensor.quantizer);
   return view;
 }
 
@@ -60,7 +86,7 @@ void place_literals(Json& steps, const std::vector<Json>& views) {
 Result<void> add_literals(Writer& writer, const std::vector<TensorSpec>& literals, Json& program) {
   std::vector<Json> views;
   for (const TensorSpec& literal : literals) {
-    auto storage = writer.write(storage_bytes(literal, "literal " + std::to_string(views.size())));
+    auto storage = writer.write(literal, "literal " + std::to_string(views.size()));
     if (!storage) return tl::unexpected(storage.error());
     views.push_back(view_json(literal, *storage));
   }
@@ -105,7 +131,7 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
         continue;
       }
       if (spec->view_of.empty()) {
-        auto storage = writer.write(storage_bytes(*spec, input.name));
+        auto storage = writer.write(*spec, input.name);
         if (!storage) return tl::unexpected(storage.error());
         storage_of[input.name] = *storage;
       } else {

@@ -7,6 +7,11 @@
 #include "base/text.h"
 
 namespace lockstep {
+namespace {
+
+constexpr int kMostErrors = 200;
+
+}  // namespace
 
 std::string suggestion(std::string_view found, const std::vector<std::string>& known) {
   if (const std::string near = nearest(found, known); !near.empty())
@@ -17,6 +22,12 @@ std::string suggestion(std::string_view found, const std::vector<std::string>& k
 
 void Reader::error(std::string_view pointer, std::string message, std::string hint, bool key) {
   ++failures_;
+  // Each costs a walk through the file: of a file with a million faults, the first will do.
+  if (failures_ > kMostErrors) return;
+  if (failures_ == kMostErrors) {
+    message = "more errors than are shown";
+    hint.clear();
+  }
   const Position at = locate(file_.text, pointer, key);
   Diagnostic diagnostic{file_.name,         at.line,        at.column, std::string(pointer),
                         std::move(message), std::move(hint)};

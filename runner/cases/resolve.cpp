@@ -16,13 +16,16 @@ const std::vector<std::string> kLayouts = {"strided",    "sparse_coo", "sparse_c
 const std::vector<std::string> kMemoryFormats = {"contiguous_format", "preserve_format",
                                                  "channels_last", "channels_last_3d"};
 
-const Scope::Name* referred(const Json& value, const Scope& scope) {
-  if (!value.is_string() || !value.get_ref<const std::string&>().starts_with('%')) return nullptr;
-  return const_cast<Scope&>(scope).find(value.get_ref<const std::string&>().substr(1));
+/// "%x"; "%%x" is the string "%x".
+bool is_reference(const Json& value) {
+  if (!value.is_string()) return false;
+  const std::string& text = value.get_ref<const std::string&>();
+  return text.starts_with('%') && !text.starts_with("%%");
 }
 
-bool is_reference(const Json& value) {
-  return value.is_string() && value.get_ref<const std::string&>().starts_with('%');
+const Scope::Name* referred(const Json& value, const Scope& scope) {
+  if (!is_reference(value)) return nullptr;
+  return const_cast<Scope&>(scope).find(value.get_ref<const std::string&>().substr(1));
 }
 
 Json wire_reference(const Json& value) {
@@ -220,6 +223,14 @@ std::string signature(const Operator& op, const Overload& overload) {
   return text + ")";
 }
 
+/// The variants of an operator that write into a tensor of the caller's, which nobody means who
+/// does not name them.
+bool writes_to_out(const Overload& overload) {
+  return std::any_of(
+      overload.arguments.begin(), overload.arguments.end(),
+      [](const Argument& argument) { return argument.mutates && argument.kwarg_only; });
+}
+
 int tensor_arguments(const Overload& overload) {
   return static_cast<int>(
       std::count_if(overload.arguments.begin(), overload.arguments.end(),
@@ -297,8 +308,7 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   for (const Overload& overload : op->overloads) {
     overload_names.push_back(overload.name);
     const bool meant = dot == std::string::npos
-                           ? overload.name != "out" && !overload.name.ends_with("_out") &&
-                                 !overload.name.starts_with("out_")
+                           ? !writes_to_out(overload) && refusal(*op, overload).empty()
                            : overload.name == text.substr(dot + 1);
     if (meant) candidates.push_back(&overload);
   }

@@ -106,6 +106,14 @@ std::string show_fill(const TensorSpec& spec) {
   return text;
 }
 
+template <class T>
+std::string show_some(const std::vector<T>& numbers) {
+  const std::size_t shown = std::min(numbers.size(), static_cast<std::size_t>(kShownElements));
+  return fmt::format("{}{}",
+                     fmt::join(numbers.begin(), numbers.begin() + static_cast<long>(shown), ", "),
+                     shown < numbers.size() ? ", ..." : "");
+}
+
 std::string show_tensor(const std::string& name, const TensorSpec& spec) {
   std::string text =
       fmt::format("  {:<8}{}[{}]", name, spec.dtype->name, fmt::join(spec.shape, ", "));
@@ -115,9 +123,22 @@ std::string show_tensor(const std::string& name, const TensorSpec& spec) {
   if (spec.requires_grad) text += " requires_grad";
   if (spec.conj) text += " conj";
   if (spec.neg) text += " neg";
+  if (spec.quantizer) {
+    text += fmt::format(" {} scale {} zero point {}", spec.quantizer->scheme,
+                        show_some(spec.quantizer->scales), show_some(spec.quantizer->zero_points));
+  }
   if (!spec.view_of.empty()) return text + " view of " + spec.view_of + "\n";
   text += "   " + show_fill(spec) + "\n";
-  TensorSpec head = spec;
+  TensorSpec head;  // what storage_bytes reads, without the literal elements that are not shown
+  head.dtype = spec.dtype;
+  head.storage_elements = spec.storage_elements;
+  if (const auto* literal = std::get_if<LiteralFill>(&spec.fill)) {
+    const auto shown = std::min(literal->elements.size(), static_cast<std::size_t>(kShownElements));
+    head.fill = LiteralFill{{literal->elements.begin(),
+                             literal->elements.begin() + static_cast<std::ptrdiff_t>(shown)}};
+  } else {
+    head.fill = spec.fill;
+  }
   const bool whole = std::get_if<RuleFill>(&spec.fill) != nullptr &&
                      std::get<RuleFill>(spec.fill).rule == "permutation";
   if (!whole) head.storage_elements = std::min(spec.storage_elements, kShownElements);

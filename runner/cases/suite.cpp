@@ -32,13 +32,17 @@ bool fits_id(const std::string& id) {
 }  // namespace
 
 CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnostics& diagnostics) {
-  CaseFile result{{shown, "", {}}, id_of(shown), {}};
   auto text = read_file(path);
   if (!text) {
     diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
-    return result;
+    return {{shown, "", {}}, id_of(shown), {}};
   }
-  result.file.text = std::move(*text);
+  return parse_case_file({shown, std::move(*text), {}}, diagnostics);
+}
+
+CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
+  const std::string shown = file.name;
+  CaseFile result{std::move(file), id_of(shown), {}};
   if (!fits_id(result.id)) {
     diagnostics.push_back(
         {shown, 0, 0, "",

@@ -27,4 +27,7 @@ Result<std::vector<CaseFile>> read_suite(const std::filesystem::path& root,
 CaseFile read_case_file(const std::filesystem::path& path, const std::string& shown,
                         Diagnostics& diagnostics);
 
+/// The same from a text that is already here; `file.root` need not be set.
+CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics);
+
 }  // namespace lockstep
