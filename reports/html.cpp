@@ -11,6 +11,7 @@
 #include "reports/by_path.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
+#include "reports/gzip.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"
 #include "reports/text.h"
@@ -136,8 +137,10 @@ std::string plain_part(const RunRecord& record) {
 
 }  // namespace
 
-std::string html(const RunRecord& record) {
+std::string html(const RunRecord& record, std::size_t compress_from) {
   const Tally counts = tally(record, false);
+  const std::string data = data_of(record);
+  const bool compressed = data.size() >= compress_from;
   const std::map<std::string_view, std::string> parts = {
       {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts.failing),
                                    counted(record.verdicts.size(), "verdict")))},
@@ -145,7 +148,8 @@ std::string html(const RunRecord& record) {
       {"style", std::string(html_assets::style)},
       {"script", std::string(html_assets::script)},
       {"plain", plain_part(record)},
-      {"data", data_of(record)},
+      {"type", compressed ? "application/gzip" : "application/json"},
+      {"data", compressed ? base64(gzip(data)) : data},
   };
   // One pass: what is put in is never looked at again, so it may contain "{{data}}" itself.
   std::string result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "run/record.h"
@@ -8,6 +9,8 @@ namespace lockstep {
 
 /// The run as one HTML file that needs nothing else: no network, no server, and without scripts it
 /// still shows its totals and what failed.  The page is html/page.html, which the build embeds.
-std::string html(const RunRecord& record);
+///
+/// Data of so many bytes is compressed inside the page; smaller data stays readable in its source.
+std::string html(const RunRecord& record, std::size_t compress_from = std::size_t{1} << 18);
 
 }  // namespace lockstep

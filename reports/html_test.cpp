@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "base/json.h"
 #include "reports/fixtures.h"
 #include "reports/html/assets.h"
@@ -65,7 +67,7 @@ TEST(Html, ShowsTotalsAndFailuresWithoutScripts) {
 }
 
 TEST(Html, NothingBreaksOut) {
-  const std::string page = html(hostile_run());
+  const std::string page = html(hostile_run(), SIZE_MAX);
   const Json data = data_of(page);
   ASSERT_TRUE(data.is_object());
   EXPECT_THAT(data["verdicts"][0]["reason"].get<std::string>(),

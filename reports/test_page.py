@@ -1,5 +1,7 @@
 """Opens the HTML report in a real browser, headless, and looks at what stands there."""
 
+import base64
+import gzip
 import html
 import json
 import os
@@ -106,5 +108,16 @@ def test_ten_thousand_verdicts_are_small_and_quick(tmp_path):
         record.update(id=f"{instance}/{record['path']}", program=f"{instance}\n" + "  y = aten::softmax.int(x, 1)\n" * 20)
         records.append(record)
     page = Page(records, tmp_path / "page")
-    assert page.file.stat().st_size < 6e6
+    assert page.file.stat().st_size < 2e6
     assert count_shown(page.dom()) == "10,000 verdicts"
+    # The data is what any gzip reads.
+    data = re.search(r'<script type="application/gzip" id="data">([^<]*)</script>', page.file.read_text("utf-8")).group(1)
+    document = json.loads(gzip.decompress(base64.b64decode(data)))
+    assert len(document["verdicts"]) == 10000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_drawn(page, scheme):
+    picture = page.folder / f"{scheme}.png"
+    page.browse(f"--screenshot={picture}", *(["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []))
+    assert picture.stat().st_size > 20000  # a blank page takes a fraction of it

@@ -1,7 +1,17 @@
 "use strict";
+(async () => {  // embed.cmake joins the scripts; view.js ends this
 // The run, what a verdict does to it, and the filter.  Nothing here touches the page.
 
-const run = JSON.parse(document.getElementById("data").textContent);
+/** The data of the page: JSON, or JSON that is compressed because there is much of it. */
+async function readData() {
+  const { type, textContent } = document.getElementById("data");
+  if (type === "application/json") return JSON.parse(textContent);
+  const bytes = Uint8Array.from(atob(textContent), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const run = await readData();
 
 // What verdicts of one case have in common is there once (html.cpp).
 for (const verdict of run.verdicts) {

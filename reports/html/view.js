@@ -255,3 +255,4 @@ $("app").hidden = false;
 document.documentElement.classList.add("js");
 warn();
 restore();
+})();

@@ -1,0 +1,25 @@
+#include "reports/gzip.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+// That others can read what comes out is tested with Python's gzip and in a browser (test_page.py).
+
+TEST(Gzip, RepetitionsAreShort) {
+  const std::string text(1 << 20, 'a');
+  EXPECT_LT(gzip(text).size(), 12000U);
+  EXPECT_EQ(gzip(""), std::string("\x1f\x8b\x08\0\0\0\0\0\0\xff\x03\0\0\0\0\0\0\0\0\0", 20));
+}
+
+TEST(Base64, IsThatOfTheRfc) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+}
+
+}  // namespace
+}  // namespace lockstep
