@@ -46,8 +46,14 @@ std::string tail_of(const fs::path& file) {
 
 /// Errors by which an allocator says that a memory limit was reached.
 bool tells_of_memory(const RaisedError& error) {
-  return error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError") ||
-         error.message.find("can't allocate memory") != std::string::npos;
+  if (error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError"))
+    return true;
+  // libtorch's allocator, C++'s, and the two of gcc.
+  for (const char* words : {"can't allocate memory", "std::bad_alloc", "virtual memory exhausted",
+                            "out of memory allocating"}) {
+    if (error.message.find(words) != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ FAULTS = {
     "leave_with_zero": ("crash", "exited with 0"),
     "be_killed": ("crash", "signal 9"),
     "allocate": ("oom", ""),
+    "fail_to_allocate": ("oom", "bad_alloc"),
     "write_half": ("worker_lost", "observation"),
     "lie_about_bytes": ("worker_lost", "observation"),
 }

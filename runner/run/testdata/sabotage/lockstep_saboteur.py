@@ -120,6 +120,11 @@ def allocate(outputs, inputs):
     _replace(outputs, lambda t: torch.empty(1 << 44, dtype=torch.uint8))
 
 
+def fail_to_allocate(outputs, inputs):
+    """What generated C++ raises where memory ends."""
+    raise RuntimeError("std::bad_alloc")
+
+
 def write_half(outputs, inputs):
     """An observation that is half there, as if written to a full disk."""
     directory = os.path.dirname(os.readlink("/proc/self/fd/2"))
@@ -170,7 +175,7 @@ def _backend(fault):
 
 for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
                alias_outputs, alias_input, return_input, mutate_input, raise_error, hang, segfault, abort, leave,
-               leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, write_half, lie_about_bytes, chatter,
+               leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
                second_differs):
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
