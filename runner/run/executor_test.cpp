@@ -81,8 +81,8 @@ TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
   const std::vector<std::string> paths = {"conform", "crash",  "leave", "nothing", "half",
                                           "short",   "escape", "die",   "babble",  "conform"};
   const std::vector<Outcome> expected = {
-      Outcome::returned, Outcome::crashed, Outcome::crashed, Outcome::lost, Outcome::lost,
-      Outcome::lost,     Outcome::lost,    Outcome::lost,    Outcome::lost, Outcome::returned};
+      Outcome::returned, Outcome::crashed, Outcome::crashed, Outcome::crashed, Outcome::lost,
+      Outcome::lost,     Outcome::lost,    Outcome::lost,    Outcome::lost,    Outcome::returned};
   const auto seen = run(paths, fake());
   for (std::size_t i = 0; i < paths.size(); ++i) {
     EXPECT_EQ(seen[i].outcome, expected[i]) << paths[i] << ": " << seen[i].reason;
