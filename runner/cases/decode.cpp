@@ -250,7 +250,8 @@ class CaseDecoder {
       }
       for (const auto& [name, changes] : call->items()) {
         const std::string pointer = child_pointer(call.pointer, name);
-        if (!merged_.back().contains(name) || !changes.is_object()) {
+        if (!merged_.back().contains(name) || !merged_.back()[name].is_object() ||
+            !changes.is_object()) {
           reader_.error(
               pointer,
               fmt::format(

@@ -24,7 +24,8 @@ Overload overload_from(const Json& json) {
   for (const Json& argument : json.at("arguments")) {
     overload.arguments.push_back(
         {argument.at("name"), argument.at("type"), argument.value("kwarg_only", false),
-         argument.value("has_default", false), argument.value("mutates", false)});
+         argument.value("has_default", false), argument.value("mutates", false),
+         argument.value("list_size", 0)});
   }
   for (const Json& result : json.at("returns"))
     overload.results.push_back(result_kind(result.at("type")));

@@ -22,6 +22,7 @@ struct Argument {
   bool kwarg_only = false;
   bool has_default = false;
   bool mutates = false;
+  int list_size = 0;  ///< N of "int[N]", which takes one int as well; else 0
 };
 
 /// One overload of an operator.

@@ -128,10 +128,17 @@ struct Attempt {
   Json kwargs = Json::object();
   int defaults = 0;
   int wrapped = 0;    ///< numbers given for tensors
+  int scalars = 0;    ///< arguments given for a Scalar
   std::string fault;  ///< empty: it fits
   std::string pointer;
   std::string hint;
 };
+
+/// int[N] takes one int for all; a list without a length does not.
+bool one_for_many(const Argument& argument, const Json& fitted) {
+  const bool numbers = argument.type.starts_with("int[") || argument.type.starts_with("float[");
+  return numbers && argument.list_size == 0 && !fitted.is_array() && !fitted.is_null();
+}
 
 Attempt attempt(const Overload& overload, const std::optional<Node>& args,
                 const std::optional<Node>& kwargs, const Reader& reader, const Scope& scope) {
@@ -142,6 +149,10 @@ Attempt attempt(const Overload& overload, const std::optional<Node>& args,
     const Argument& argument = overload.arguments[index];
     std::string why;
     auto fitted = fit_argument(*node, argument.type, scope, &why);
+    if (fitted && one_for_many(argument, *fitted)) {
+      fitted.reset();
+      why = "a list";
+    }
     if (!fitted) {
       if (result.fault.empty()) {
         result.fault = fmt::format("found {} for the argument `{}` of type {}, expected {}",
@@ -153,6 +164,7 @@ Attempt attempt(const Overload& overload, const std::optional<Node>& args,
     if (argument.type.starts_with("Tensor") && !argument.type.ends_with("[]") &&
         !node->is_string() && !node->is_null())
       ++result.wrapped;
+    if (argument.type == "Scalar" || argument.type == "Scalar?") ++result.scalars;
     given[index] = true;
     if (positional) {
       result.args.push_back(std::move(*fitted));
@@ -335,8 +347,16 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
     report_no_fit(reader, name, *op, attempts);
     return std::nullopt;
   }
+  // A number for a tensor is only meant where no overload takes it for what it is: max(x, 0).
+  if (std::any_of(fitting.begin(), fitting.end(),
+                  [](const Attempt* each) { return each->wrapped == 0 && each->scalars == 0; })) {
+    std::erase_if(fitting, [](const Attempt* each) { return each->wrapped > 0; });
+  }
   const auto rank = [](const Attempt* each) {
-    return std::tuple(each->defaults, each->overload->name != "default",
+    // Python wraps numbers for the overloads called so: x + 2 is add.Tensor.
+    const std::string& called = each->overload->name;
+    const int wrapped = called == "Tensor" || called == "Tensor_mode" ? 0 : each->wrapped;
+    return std::tuple(each->defaults, wrapped, each->overload->name != "default",
                       -tensor_arguments(*each->overload));
   };
   std::stable_sort(fitting.begin(), fitting.end(),

@@ -22,8 +22,10 @@ struct Resolution {
 /// (unknown operator, wrong or missing argument, ambiguity with the overloads listed, refused
 /// operator) are added to the reader.
 ///
-/// An ambiguity is decided for the overload with the fewest defaults filled in, then for the
-/// default one, then for Tensor before Scalar; else it is an error.
+/// A number is wrapped into a tensor only where no overload takes it as an int, a bool or a list.
+/// An ambiguity is decided for the overload with the fewest defaults filled in, then for the one
+/// that wraps the fewest numbers (but those called Tensor may), then for the default one, then for
+/// Tensor before Scalar; else it is an error.  Variants that write to `out` must be named.
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
                                   const std::optional<Node>& kwargs, const DecodeContext& context,
                                   Scope& scope);

@@ -1,0 +1,67 @@
+#include "cases/show.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cases/decode.h"
+
+namespace lockstep {
+namespace {
+
+std::string shown(const std::string& text) {
+  const Registry registry = *Registry::read(std::filesystem::path(LOCKSTEP_SOURCE_DIR) /
+                                            "runner/cases/testdata/schemas.json");
+  Diagnostics diagnostics;
+  JsonFile file{"t.json", text, {}};
+  parse_json(file, diagnostics);
+  const auto declared = decode_case(file, file.root, "t", {&registry, "cpu", false}, diagnostics);
+  for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
+  return declared ? show_case(*declared, "t@cpu") : "";
+}
+
+TEST(Show, ReadsAsAProgram) {
+  const std::string text = shown(R"case({"format": 1, "title": "a title",
+    "links": ["https://example.org/1"], "requires": {"torch": ">=2.14"}, "context": {"grad": false},
+    "inputs": {"x": {"dtype": "float32", "values": [1, "-0.0", "nan"]}, "n": {"int": 3}},
+    "steps": [{"let": "a", "get": "%x[..., 0::2]"}, {"let": "q", "scalar": ["mul", "%n", 2.5]},
+              {"let": "t", "tensor": {"dtype": "int64", "values": [7]}},
+              {"let": [null, "i"], "op": "max", "args": ["%a", 0]},
+              {"let": "y", "op": "add", "args": ["%x", "%q"], "kwargs": {"alpha": 2}},
+              {"with": {"grad": true}, "steps": [{"set": "%y[0]", "to": "-inf"}]}],
+    "outputs": ["y", "i", "t"], "compare": {"y": {"inductor": "ulp(2)"}}})case");
+  for (const char* line :
+       {"t@cpu\n  a title\n  https://example.org/1\n  requires torch >=2.14\n", "1, -0, nan\n",
+        "  n       3\n", "a = x[..., 0::2]\n", "q = mul(n, 2.5)\n", "_, i = aten::max.dim(a, 0)\n",
+        "y = aten::add.Tensor(x, q, alpha=2)\n", "with grad=true:\n", "return y, i, t\n",
+        "ulp(2) on inductor"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n---\n" << text;
+  }
+}
+
+TEST(Show, NegativeNumbersAndBoundariesOfEveryKind) {
+  const std::string text = shown(R"case({"format": 1, "title": "t", "inputs": {
+      "i": {"dtype": "int8", "values": [-128, 127]}, "u": {"dtype": "uint64", "values": [18446744073709551615]},
+      "z": {"dtype": "complex64", "values": [{"complex": [1, -2]}]}, "b": {"dtype": "bool", "values": [true, false]},
+      "q": {"dtype": "qint8", "values": [-3], "quantizer": {"scheme": "per_tensor_affine", "scale": 0.25, "zero_point": -1}}},
+    "steps": [{"let": "y", "op": "relu", "args": ["%i"]}], "outputs": ["y", "u", "z", "b", "q"]})case");
+  for (const char* part : {"-128, 127", "18446744073709551615", "1-2j", "true, false",
+                           "per_tensor_affine scale 0.25 zero point -1"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n---\n" << text;
+  }
+}
+
+/// What a case declares costs nothing until it runs: 32 TiB are shown by their first elements.
+TEST(Show, HugeTensorsAreCut) {
+  for (const char* fill : {"\"normal\"", "\"special\"", "{\"permutation\": {}, \"seed\": 1}"}) {
+    const std::string text = shown(
+        R"case({"format": 1, "title": "t", "inputs": {"x": {"dtype": "float32", "shape": [8796093022208], "fill": )case" +
+        std::string(fill) +
+        R"case(}}, "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]})case");
+    EXPECT_NE(text.find("8796093022208"), std::string::npos);
+    EXPECT_LT(text.size(), 2000U);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
