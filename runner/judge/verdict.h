@@ -14,7 +14,8 @@
 
 namespace lockstep {
 
-/// How strict a promise a result keeps, strictest first.  A fixed ladder: every compared output is graded on it, whatever policy the case asked for.
+/// How strict a promise a result keeps, strictest first.  A fixed ladder: every compared output is
+/// graded on it, whatever policy the case asked for.
 enum class Grade { bits, ulp4, close, no_worse1, same1e3, none };
 
 /// "bits", "ulp4", "close", "no_worse1", "same1e-3", "none".
@@ -22,23 +23,29 @@ std::string_view name_of(Grade grade);
 std::optional<Grade> find_grade(std::string_view name);
 
 /// What the expectations make of a verdict.
-enum class Standing { plain, known, fixed, waived };  // `plain` is called "new" outside: `new` is taken in C++
+enum class Standing {
+  plain,
+  known,
+  fixed,
+  waived
+};  // `plain` is called "new" outside: `new` is taken in C++
 
 std::string_view name_of(Standing standing);
 std::optional<Standing> find_standing(std::string_view name);
 
-/// The numbers of one output (or input after the call, or gradient) compared between two observations.
+/// The numbers of one output (or input after the call, or gradient) compared between two
+/// observations.
 struct OutputComparison {
-  std::string name;          ///< "y", "input x", "grad x"; with several calls "y, call 2"
-  std::string policy;        ///< the policy that was applied, spelled as in a case file
+  std::string name;    ///< "y", "input x", "grad x"; with several calls "y, call 2"
+  std::string policy;  ///< the policy that was applied, spelled as in a case file
   Status status = Status::conform;
-  std::string reason;        ///< one line; empty when it conforms
-  std::string type;          ///< "float32[4, 5]"
+  std::string reason;  ///< one line; empty when it conforms
+  std::string type;    ///< "float32[4, 5]"
   std::optional<Grade> grade;
   std::int64_t elements = 0;
-  std::int64_t differing = 0;  ///< elements that are not bit-equal (a NaN equals a NaN)
-  std::optional<double> max_abs;   ///< greatest |compiled - eager| where both are finite
-  std::optional<double> max_rel;   ///< greatest |compiled - eager| / |eager|, eager finite and not 0
+  std::int64_t differing = 0;     ///< elements that are not bit-equal (a NaN equals a NaN)
+  std::optional<double> max_abs;  ///< greatest |compiled - eager| where both are finite
+  std::optional<double> max_rel;  ///< greatest |compiled - eager| / |eager|, eager finite and not 0
   std::optional<std::uint64_t> max_ulp;
   std::vector<std::int64_t> worst;  ///< index of the element that `eager` and `compiled` show
   std::string eager;                ///< that element, exactly
@@ -73,7 +80,8 @@ struct Verdict {
   Status status = Status::conform;
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
-  std::string nearer;          ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer to the gold
+  std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
+                       ///< to the gold
   std::vector<OutputComparison> outputs;
   bool unstable = false;  ///< the compiled callable disagrees with itself
   bool vacuous = false;   ///< nothing to compile, or every output vacuous
@@ -91,7 +99,8 @@ struct Verdict {
   std::vector<std::string> links;  ///< of the case
   std::string repro;               ///< the command that repeats it
   std::string program;             ///< the case as a person reads it (cases/show.h)
-  std::vector<std::string> tags, operators, dtypes;  ///< of the case, for filters; dtypes of its inputs
+  std::vector<std::string> tags, operators,
+      dtypes;  ///< of the case, for filters; dtypes of its inputs
 
   /// Whether it fails a run.
   bool fails(bool strict) const;
@@ -99,9 +108,11 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-/// Keys are the members' names (`class` for class_name); a member that has its initial value is left out.  A standing `plain` is written as "new".
+/// Keys are the members' names (`class` for class_name); a member that has its initial value is
+/// left out.  A standing `plain` is written as "new".
 nlohmann::ordered_json to_json(const Verdict& verdict);
-/// The exact inverse.  Unknown keys are ignored; a key of another type is an error with its JSON pointer.
+/// The exact inverse.  Unknown keys are ignored; a key of another type is an error with its JSON
+/// pointer.
 Result<Verdict> verdict_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace lockstep
