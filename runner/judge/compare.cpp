@@ -19,7 +19,8 @@ std::vector<const TensorView*> sides(const Subject& subject) {
   return {subject.eager, subject.compiled};
 }
 
-/// Rules that are not about the same position on both sides, or that are upstream's and as they are.
+/// Rules that are not about the same position on both sides, or that are upstream's and as they
+/// are.
 bool ignores_masks(Kind kind) {
   return kind == Kind::same_upstream || kind == Kind::metadata || kind == Kind::statistical;
 }
@@ -81,13 +82,15 @@ CheckResult Comparison::differ(std::string what) {
 
 CheckResult Comparison::check(const Policy& policy) {
   switch (policy.kind) {
-    case Kind::any_of: return any_of(policy);
+    case Kind::any_of:
+      return any_of(policy);
     case Kind::all_of:
       for (const Policy& child : policy.children) {
         if (CheckResult result = check(child); !result.holds()) return result;
       }
       return {};
-    default: break;
+    default:
+      break;
   }
   if (!ignores_masks(policy.kind) && pair().nonfinite > 0) {
     return {Status::nonfinite_differs,
@@ -130,18 +133,26 @@ CheckResult Comparison::check_one(const Policy& policy) {
       return differ(of(numbers.unequal, all) + " differ");
     case Kind::ulp:
       if (numbers.max_ulp <= static_cast<std::uint64_t>(policy.parameter)) return {};
-      return differ(fmt::format("up to {} ulp apart, {} allowed", numbers.max_ulp,
-                                policy.parameter));
-    case Kind::close: return close(policy);
-    case Kind::same: return check_same(*this, policy.parameter, true);
-    case Kind::same_upstream: return check_same_upstream(*this, policy.parameter);
-    case Kind::no_worse: return no_worse(policy.parameter);
-    case Kind::stepwise: return stepwise(policy.parameter);
-    case Kind::index_equivalent: return check_indices(*this, policy);
-    case Kind::statistical: return check_statistical(*this, policy.parameter);
+      return differ(
+          fmt::format("up to {} ulp apart, {} allowed", numbers.max_ulp, policy.parameter));
+    case Kind::close:
+      return close(policy);
+    case Kind::same:
+      return check_same(*this, policy.parameter, true);
+    case Kind::same_upstream:
+      return check_same_upstream(*this, policy.parameter);
+    case Kind::no_worse:
+      return no_worse(policy.parameter);
+    case Kind::stepwise:
+      return stepwise(policy.parameter);
+    case Kind::index_equivalent:
+      return check_indices(*this, policy);
+    case Kind::statistical:
+      return check_statistical(*this, policy.parameter);
     case Kind::metadata:
     case Kind::any_of:
-    case Kind::all_of: break;
+    case Kind::all_of:
+      break;
   }
   return {};
 }
@@ -281,9 +292,10 @@ Nearer nearer_side(Comparison& comparison) {
   }
   const auto sentence = [](std::string_view far, std::string_view near, double more, double less) {
     const std::string times = less > 0 ? fmt::format("{:.3g} times ", more / less) : "";
-    return fmt::format("{} is {}further from the fp64 gold than {} (greatest error {:.3g} against "
-                       "{:.3g})",
-                       far, times, near, more, less);
+    return fmt::format(
+        "{} is {}further from the fp64 gold than {} (greatest error {:.3g} against "
+        "{:.3g})",
+        far, times, near, more, less);
   };
   // Less than a tenth is no difference that a sentence in a report should rest on.
   if (compiled > 1.1 * eager) return {"eager", sentence("compiled", "eager", compiled, eager)};

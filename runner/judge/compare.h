@@ -15,15 +15,16 @@
 
 namespace lockstep {
 
-/// One output on both sides, and what is known of the truth.  Dtype and shape of `eager` and `compiled` are equal; golds
-/// have the shape too.  Null: not there.
+/// One output on both sides, and what is known of the truth.  Dtype and shape of `eager` and
+/// `compiled` are equal; golds have the shape too.  Null: not there.
 struct Subject {
   const TensorView* eager = nullptr;
   const TensorView* compiled = nullptr;
   const TensorView* fp64 = nullptr;
   const TensorView* stepwise = nullptr;
   const TensorView* perturbed = nullptr;
-  /// A tensor of the same call by name, first among the outputs, then among the inputs; nullptr if there is none.
+  /// A tensor of the same call by name, first among the outputs, then among the inputs; nullptr if
+  /// there is none.
   std::function<const TensorView*(std::string_view name)> eager_tensor, compiled_tensor;
 };
 
@@ -35,32 +36,37 @@ struct CheckResult {
   bool holds() const { return status == Status::conform; }
 };
 
-/// Two tensors under comparison.  Passes over the memory are made when a rule first needs them, each once.
+/// Two tensors under comparison.  Passes over the memory are made when a rule first needs them,
+/// each once.
 ///
-/// Formulas (e eager, c compiled, g gold; every rule but `metadata`, `statistical` and `same_upstream` demands equal
-/// NaN, +Inf and -Inf positions first, and answers nonfinite_differs):
+/// Formulas (e eager, c compiled, g gold; every rule but `metadata`, `statistical` and
+/// `same_upstream` demands equal NaN, +Inf and -Inf positions first, and answers
+/// nonfinite_differs):
 ///
 ///  bits              every element has the same bits; any NaN equals any NaN
 ///  bits_strict       every element has the same bits
 ///  equal, exact      c == e for every element; a NaN equals a NaN (a bool is its byte)
-///  ulp(n)            |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements one by one; integers: |c - e| <= n
-///  close             |c - e| <= atol + rtol |e|, as torch.testing.assert_close with equal_nan computes it (close_tolerance)
-///  close(k=K)        the same with atol + 16 sqrt(K) u max|e|, u the unit roundoff (at least float32's): a sum of K terms in
-///                    another order errs by at most lambda sqrt(K) u times the sum of magnitudes on each side with probability
-///                    1 - 2 exp(-lambda^2 / 2) (Higham & Mary 2019, thm 2.4), lambda = 8, magnitudes estimated by max|e|
+///  ulp(n)            |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements one
+///  by one; integers: |c - e| <= n close             |c - e| <= atol + rtol |e|, as
+///  torch.testing.assert_close with equal_nan computes it (close_tolerance) close(k=K)        the
+///  same with atol + 16 sqrt(K) u max|e|, u the unit roundoff (at least float32's): a sum of K
+///  terms in
+///                    another order errs by at most lambda sqrt(K) u times the sum of magnitudes on
+///                    each side with probability 1 - 2 exp(-lambda^2 / 2) (Higham & Mary 2019,
+///                    thm 2.4), lambda = 8, magnitudes estimated by max|e|
 ///  same, same_upstream   see same.h
-///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype; where g is not finite, c == e
-///  stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the stepwise gold; where g is not finite, c == e
-///  index_equivalent  see indices.h
-///  statistical(p)    see statistical.h
-///  any_of, all_of    of the rules inside
+///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype; where g is
+///  not finite, c == e stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the
+///  stepwise gold; where g is not finite, c == e index_equivalent  see indices.h statistical(p) see
+///  statistical.h any_of, all_of    of the rules inside
 class Comparison {
  public:
   explicit Comparison(Subject subject, PassOptions options = {});
 
   CheckResult check(const Policy& policy);
 
-  /// The strictest rung of the ladder that holds.  `no_worse1` needs the fp64 gold; without it the rung is skipped.
+  /// The strictest rung of the ladder that holds.  `no_worse1` needs the fp64 gold; without it the
+  /// rung is skipped.
   Grade grade();
 
   const PairNumbers& pair(const Tolerance& tolerance);
@@ -97,11 +103,13 @@ class Comparison {
   std::vector<std::pair<double, GoldNumbers>> stepwise_;
 };
 
-/// The table of torch.testing.assert_close (torch/testing/_comparison.py, _DTYPE_PRECISIONS); 0, 0 for what is not in it.
+/// The table of torch.testing.assert_close (torch/testing/_comparison.py, _DTYPE_PRECISIONS); 0, 0
+/// for what is not in it.
 Tolerance close_tolerance(const Dtype& dtype);
 
-/// Which side is nearer to the fp64 gold, for one output: "compiled", "eager", "both" or "ill-conditioned", and the
-/// sentence that says so.  Empty without a gold, and where nothing differs.
+/// Which side is nearer to the fp64 gold, for one output: "compiled", "eager", "both" or
+/// "ill-conditioned", and the sentence that says so.  Empty without a gold, and where nothing
+/// differs.
 struct Nearer {
   std::string side;
   std::string sentence;

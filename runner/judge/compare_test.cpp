@@ -19,7 +19,8 @@ using testing::HasSubstr;
 struct Trial {
   Tensor eager, compiled;
   std::optional<Tensor> fp64 = {}, stepwise = {};
-  std::map<std::string, Tensor, std::less<>> others = {};  ///< tensors of the same call, the same on both sides
+  std::map<std::string, Tensor, std::less<>> others =
+      {};  ///< tensors of the same call, the same on both sides
 
   Comparison comparison() const {
     Subject subject;
@@ -27,13 +28,16 @@ struct Trial {
     subject.compiled = &compiled.view;
     if (fp64) subject.fp64 = &fp64->view;
     if (stepwise) subject.stepwise = &stepwise->view;
-    subject.eager_tensor = subject.compiled_tensor = [this](std::string_view name) -> const TensorView* {
+    subject.eager_tensor =
+        subject.compiled_tensor = [this](std::string_view name) -> const TensorView* {
       const auto found = others.find(name);
       return found == others.end() ? nullptr : &found->second.view;
     };
     return Comparison(std::move(subject));
   }
-  CheckResult check(std::string_view policy) const { return comparison().check(*parse_policy(policy)); }
+  CheckResult check(std::string_view policy) const {
+    return comparison().check(*parse_policy(policy));
+  }
   bool holds(std::string_view policy) const { return check(policy).holds(); }
   Status status(std::string_view policy) const { return check(policy).status; }
 };
@@ -55,14 +59,17 @@ TEST(Compare, NanPayloads) {
   EXPECT_TRUE(payload.holds("close"));
   EXPECT_FALSE(payload.holds("bits_strict"));
   EXPECT_EQ(payload.check("bits_strict").reason,
-            "1 of 1 elements differ in the payload of a NaN, first at [0]: eager nan (0x7fc00000), compiled nan (0xffc00001)");
+            "1 of 1 elements differ in the payload of a NaN, first at [0]: eager nan (0x7fc00000), "
+            "compiled nan (0xffc00001)");
   EXPECT_EQ(payload.comparison().grade(), Grade::bits);
 }
 
 TEST(Compare, SignOfZeroIsABitAndNoDistance) {
   const Trial zero = trial("float32", {0.0, 5}, {-0.0, 5});
-  EXPECT_EQ(zero.check("bits").reason, "1 of 2 elements differ, first at [0]: eager 0.0, compiled -0.0");
-  for (const std::string_view policy : {"equal", "ulp(0)", "close", "exact", "no_worse(1)", "stepwise(0)", "same"}) {
+  EXPECT_EQ(zero.check("bits").reason,
+            "1 of 2 elements differ, first at [0]: eager 0.0, compiled -0.0");
+  for (const std::string_view policy :
+       {"equal", "ulp(0)", "close", "exact", "no_worse(1)", "stepwise(0)", "same"}) {
     EXPECT_TRUE(zero.holds(policy)) << policy;
   }
   EXPECT_EQ(zero.comparison().pair().max_ulp, 0u);
@@ -80,8 +87,9 @@ TEST(Compare, SubnormalsFlushedOnOneSide) {
 
 TEST(Compare, InfinityOnOneSideFailsWhateverThePolicy) {
   const Trial overflow = trial("float16", {INFINITY, 1}, {65504, 1});
-  for (const std::string_view policy : {"bits", "ulp(1)", "ulp(100)", "close(rtol=1, atol=1e9)", "equal", "same(1)", "no_worse(1e9)",
-                                        "stepwise(1e9)", "any_of(close, no_worse(1))"}) {
+  for (const std::string_view policy :
+       {"bits", "ulp(1)", "ulp(100)", "close(rtol=1, atol=1e9)", "equal", "same(1)",
+        "no_worse(1e9)", "stepwise(1e9)", "any_of(close, no_worse(1))"}) {
     EXPECT_EQ(overflow.status(policy), Status::nonfinite_differs) << policy;
   }
   EXPECT_EQ(overflow.comparison().grade(), Grade::none);
@@ -103,18 +111,23 @@ TEST(Compare, ComplexParts) {
   EXPECT_FALSE(z.holds("bits"));
   EXPECT_TRUE(z.holds("close"));
   EXPECT_TRUE(z.holds("ulp(2)"));
-  EXPECT_EQ(z.check("bits").reason, "1 of 1 elements differ, greatest |Δ| 9.54e-07 at [0]: eager (3.0+4.0j), compiled (3.0+4.000001j)");
+  EXPECT_EQ(z.check("bits").reason,
+            "1 of 1 elements differ, greatest |Δ| 9.54e-07 at [0]: eager (3.0+4.0j), compiled "
+            "(3.0+4.000001j)");
   EXPECT_FALSE(trial("complex128", {3, 4}, {3, -4}).holds("close"));
 }
 
 TEST(Compare, Integers) {
-  const Trial wide = of_bits("uint64", ~std::uint64_t{0}, ~std::uint64_t{0} - 1);  // not to be told apart as doubles
+  const Trial wide = of_bits("uint64", ~std::uint64_t{0},
+                             ~std::uint64_t{0} - 1);  // not to be told apart as doubles
   EXPECT_FALSE(wide.holds("exact"));
   EXPECT_FALSE(wide.holds("close"));
   EXPECT_TRUE(wide.holds("ulp(1)"));
   EXPECT_EQ(wide.comparison().pair().max_ulp, 1u);
   EXPECT_EQ(wide.comparison().grade(), Grade::none);
-  EXPECT_EQ(of_bits("int64", std::uint64_t{1} << 63, ~std::uint64_t{0} >> 1).comparison().pair().max_ulp, ~std::uint64_t{0});
+  EXPECT_EQ(
+      of_bits("int64", std::uint64_t{1} << 63, ~std::uint64_t{0} >> 1).comparison().pair().max_ulp,
+      ~std::uint64_t{0});
   EXPECT_FALSE(trial("int64", {100000}, {100005}).holds("same"));
   EXPECT_TRUE(trial("int32", {100}, {101}).holds("close(rtol=0, atol=1)"));
 }
@@ -130,14 +143,18 @@ TEST(Compare, EmptyAndZeroDimensional) {
   EXPECT_TRUE(trial("float32", {}, {}).holds("bits"));
   EXPECT_TRUE(trial("float32", {}, {}).comparison().numbers().vacuous);
   const Trial scalar{reshaped(tensor("float32", {1}), {}), reshaped(tensor("float32", {2}), {})};
-  EXPECT_EQ(scalar.check("bits").reason, "1 of 1 elements differ, greatest |Δ| 1 at []: eager 1.0, compiled 2.0");
+  EXPECT_EQ(scalar.check("bits").reason,
+            "1 of 1 elements differ, greatest |Δ| 1 at []: eager 1.0, compiled 2.0");
 }
 
 TEST(Compare, StridedViewsAreComparedByIndex) {
-  Trial strided{reshaped(tensor("float32", {1, 2, 3, 4, 5, 6}), {2, 3}), reshaped(tensor("float32", {1, 4, 2, 5, 3, 7}), {2, 3})};
+  Trial strided{reshaped(tensor("float32", {1, 2, 3, 4, 5, 6}), {2, 3}),
+                reshaped(tensor("float32", {1, 4, 2, 5, 3, 7}), {2, 3})};
   strided.compiled.view.strides = {1, 2};
-  EXPECT_EQ(strided.check("bits").reason, "1 of 6 elements differ, greatest |Δ| 1 at [1, 2]: eager 6.0, compiled 7.0");
-  Trial expanded{reshaped(tensor("float32", {1, 2}), {2}), reshaped(tensor("float32", {1, 1}), {2})};
+  EXPECT_EQ(strided.check("bits").reason,
+            "1 of 6 elements differ, greatest |Δ| 1 at [1, 2]: eager 6.0, compiled 7.0");
+  Trial expanded{reshaped(tensor("float32", {1, 2}), {2}),
+                 reshaped(tensor("float32", {1, 1}), {2})};
   expanded.compiled.view.strides = {0};
   EXPECT_EQ(expanded.comparison().pair().differing, 1);
   expanded.eager.view.strides = {0};
@@ -197,7 +214,8 @@ TEST(Compare, StepwiseNoticesAnElidedCast) {
   EXPECT_FALSE(cast.holds("stepwise(1)"));
   EXPECT_FALSE(cast.holds("any_of(close, stepwise(1))"));
   EXPECT_TRUE(trial("float32", {1}, {1}).holds("stepwise(0)"));
-  EXPECT_THAT(cast.check("stepwise(1)").reason, HasSubstr("1 of 1 elements more than 1 ulp further from the stepwise gold"));
+  EXPECT_THAT(cast.check("stepwise(1)").reason,
+              HasSubstr("1 of 1 elements more than 1 ulp further from the stepwise gold"));
   cast.stepwise.reset();
   EXPECT_FALSE(cast.holds("stepwise(1)"));
 }
@@ -213,8 +231,10 @@ TEST(Compare, SameIsHardenedAgainstEachHoleOfUpstream) {
   infinite.fp64 = tensor("float64", {300, 1});
   EXPECT_EQ(both(infinite), std::pair(false, true));
   // Shapes that broadcast: the judge never gets there; the rule itself accepts.
-  EXPECT_TRUE(*same_upstream(tensor("float32", {1}), tensor("float32", {1, 1, 1}), nullptr, 1e-4, true));
-  EXPECT_FALSE(same_upstream(tensor("float32", {1, 2}), tensor("float32", {1, 1, 1}), nullptr, 1e-4, true));
+  EXPECT_TRUE(
+      *same_upstream(tensor("float32", {1}), tensor("float32", {1, 1, 1}), nullptr, 1e-4, true));
+  EXPECT_FALSE(
+      same_upstream(tensor("float32", {1, 2}), tensor("float32", {1, 1, 1}), nullptr, 1e-4, true));
   // An elided cast.
   Trial cast = trial("float32", {0.12347412109375}, {0.1234567});
   EXPECT_EQ(both(cast), std::pair(true, true));  // within the tolerance it is none
@@ -243,25 +263,32 @@ TEST(Compare, AnyOfAndAllOf) {
   EXPECT_TRUE(apart.holds("all_of(close, ulp(3))"));
   EXPECT_FALSE(apart.holds("all_of(close, bits)"));
   EXPECT_EQ(apart.check("any_of(bits, ulp(2))").reason,
-            "1 of 1 elements differ, greatest |Δ| 3.58e-07 at [0]: eager 1.0, compiled 1.0000004; up to 3 ulp apart, 2 allowed");
+            "1 of 1 elements differ, greatest |Δ| 3.58e-07 at [0]: eager 1.0, compiled 1.0000004; "
+            "up to 3 ulp apart, 2 allowed");
 }
 
 TEST(Compare, IndexEquivalent) {
   const Tensor x = reshaped(tensor("float32", {5, 7, 7, 1, NAN, 2}), {2, 3});
-  const auto argmax = [&](std::vector<double> e, std::vector<double> c, std::string_view policy = "index_equivalent(x, dim=1)") {
+  const auto argmax = [&](std::vector<double> e, std::vector<double> c,
+                          std::string_view policy = "index_equivalent(x, dim=1)") {
     Trial indices = trial("int64", e, c);
     indices.others = {{"x", x}};
     return indices.check(policy);
   };
   EXPECT_TRUE(argmax({1, 1}, {2, 1}).holds());  // a tie
-  EXPECT_EQ(argmax({1, 1}, {0, 1}).reason, "1 of 2 indices select other values, first at [0]: index 0 selects 5.0, eager's 1 selects 7.0");
+  EXPECT_EQ(argmax({1, 1}, {0, 1}).reason,
+            "1 of 2 indices select other values, first at [0]: index 0 selects 5.0, eager's 1 "
+            "selects 7.0");
   EXPECT_THAT(argmax({1, 1}, {1, 3}).reason, HasSubstr("index 3, eager's 1, of 3"));
   EXPECT_FALSE(argmax({1, 1}, {-1, 1}).holds());
   EXPECT_TRUE(argmax({1}, {2}, "index_equivalent(x)").holds());
   EXPECT_FALSE(argmax({1}, {0}, "index_equivalent(x)").holds());
-  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(nobody, dim=1)").reason, HasSubstr("'nobody' is no tensor"));
-  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(x, dim=5)").reason, HasSubstr("no dimension 5"));
-  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(x, dim=0)").reason, HasSubstr("do not select"));
+  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(nobody, dim=1)").reason,
+              HasSubstr("'nobody' is no tensor"));
+  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(x, dim=5)").reason,
+              HasSubstr("no dimension 5"));
+  EXPECT_THAT(argmax({1, 1}, {2, 1}, "index_equivalent(x, dim=0)").reason,
+              HasSubstr("do not select"));
 }
 
 TEST(Compare, IndexEquivalentOfASortNamesEveryElementOnce) {
@@ -291,17 +318,23 @@ TEST(Compare, Statistical) {
     for (double& value : b) value = coin(random);
     EXPECT_TRUE(trial("float32", a, b).holds("statistical"));
   }
-  EXPECT_THAT(trial("float32", sample(0, 1), sample(0.3, 1)).check("statistical").reason, HasSubstr("mean "));
-  EXPECT_THAT(trial("float32", sample(0, 1), sample(0, 1.4)).check("statistical").reason, HasSubstr("variance "));
+  EXPECT_THAT(trial("float32", sample(0, 1), sample(0.3, 1)).check("statistical").reason,
+              HasSubstr("mean "));
+  EXPECT_THAT(trial("float32", sample(0, 1), sample(0, 1.4)).check("statistical").reason,
+              HasSubstr("variance "));
   std::vector<double> broken = sample(0, 1);
   for (std::size_t i = 0; i < 200; ++i) broken[i] = NAN;
-  EXPECT_EQ(trial("float32", sample(0, 1), broken).status("statistical"), Status::nonfinite_differs);
-  EXPECT_FALSE(trial("float32", std::vector<double>(100, 0.1), std::vector<double>(100, 0.2)).holds("statistical"));
+  EXPECT_EQ(trial("float32", sample(0, 1), broken).status("statistical"),
+            Status::nonfinite_differs);
+  EXPECT_FALSE(trial("float32", std::vector<double>(100, 0.1), std::vector<double>(100, 0.2))
+                   .holds("statistical"));
   EXPECT_NEAR(normal_quantile(0.05), 1.959964, 1e-6);
 }
 
 TEST(Compare, GradesAreALadder) {
-  const auto grade = [](std::vector<double> e, std::vector<double> c) { return trial("float32", e, c).comparison().grade(); };
+  const auto grade = [](std::vector<double> e, std::vector<double> c) {
+    return trial("float32", e, c).comparison().grade();
+  };
   EXPECT_EQ(grade({1}, {1}), Grade::bits);
   EXPECT_EQ(grade({1}, {1 + 4 * 0x1p-23}), Grade::ulp4);
   EXPECT_EQ(grade({1}, {1 + 8 * 0x1p-23}), Grade::close);
@@ -309,7 +342,8 @@ TEST(Compare, GradesAreALadder) {
   EXPECT_EQ(grade({1}, {1.1}), Grade::none);
 }
 
-// Bits, equal, ulp and close against the oracle, over all dtypes: what the policies make of the pass's numbers.
+// Bits, equal, ulp and close against the oracle, over all dtypes: what the policies make of the
+// pass's numbers.
 TEST(Compare, PoliciesAgreeWithTheOracle) {
   oracle::PairGenerator generate(12);
   for (int round = 0; round < 3000; ++round) {
@@ -317,9 +351,12 @@ TEST(Compare, PoliciesAgreeWithTheOracle) {
     const auto count = static_cast<std::int64_t>(generate() % 6);
     Trial pair{zeros(dtype.name, {count}), zeros(dtype.name, {count})};
     for (std::int64_t i = 0; i < count; ++i) {
-      generate.fill(dtype, pair.eager.bytes->data() + i * dtype.bytes, pair.compiled.bytes->data() + i * dtype.bytes);
+      generate.fill(dtype, pair.eager.bytes->data() + i * dtype.bytes,
+                    pair.compiled.bytes->data() + i * dtype.bytes);
     }
-    const PairNumbers plain = oracle::compare(dtype, pair.eager.bytes->data(), pair.compiled.bytes->data(), count, close_tolerance(dtype));
+    const PairNumbers plain =
+        oracle::compare(dtype, pair.eager.bytes->data(), pair.compiled.bytes->data(), count,
+                        close_tolerance(dtype));
     const bool masks = plain.nonfinite == 0;
     EXPECT_EQ(pair.holds("bits"), masks && plain.differing == 0) << dtype.name;
     EXPECT_EQ(pair.holds("bits_strict"), masks && plain.payload_differing == 0) << dtype.name;

@@ -51,9 +51,8 @@ void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte*
     if (!pair.payload) continue;
     const double error = std::hypot(c[0] - e[0], c[1] - e[1]);
     const double magnitude = std::hypot(e[0], e[1]);
-    const bool close = !pair.unequal ||
-                       (std::isfinite(error) &&
-                        error <= tolerance.atol + tolerance.rtol * magnitude);
+    const bool close = !pair.unequal || (std::isfinite(error) &&
+                                         error <= tolerance.atol + tolerance.rtol * magnitude);
     const auto note = [&](bool is_it, std::int64_t& how_many, std::int64_t& first) {
       how_many += is_it;
       if (is_it && first < 0) first = position;

@@ -30,9 +30,12 @@ Ending bad_ending(std::string_view who, const Observation& observation) {
       return {Status::crash,
               say(observation.signal != 0 ? fmt::format("died of signal {}", observation.signal)
                                           : "ended without a result")};
-    case Outcome::timed_out: return {Status::timeout, say("did not end in time")};
-    case Outcome::out_of_memory: return {Status::oom, say("ran out of memory")};
-    default: return {Status::worker_lost, say("lost its worker")};
+    case Outcome::timed_out:
+      return {Status::timeout, say("did not end in time")};
+    case Outcome::out_of_memory:
+      return {Status::oom, say("ran out of memory")};
+    default:
+      return {Status::worker_lost, say("lost its worker")};
   }
 }
 
@@ -41,8 +44,8 @@ Ending judge_raises(const RaisesRule& rule, const RaisedError& eager, const Rais
   const auto by_eager = raises_difference(rule, eager);
   if (!by_eager) return {Status::harness, by_eager.error().message};
   if (!by_eager->empty()) {
-    return {Status::harness, fmt::format("eager does not raise what the case is about: {}",
-                                         *by_eager)};
+    return {Status::harness,
+            fmt::format("eager does not raise what the case is about: {}", *by_eager)};
   }
   const auto by_compiled = raises_difference(rule, compiled);
   if (!by_compiled) return {Status::harness, by_compiled.error().message};
@@ -60,12 +63,12 @@ Ending compiled_raised(const Observation& eager, const RaisedError& error,
     return {Status::refused, fmt::format("the compiler refuses: {}", describe(error))};
   }
   if (eager.outcome == Outcome::returned) {
-    return {Status::spurious_error, fmt::format("eager returns, compiled raises {}",
-                                                describe(error))};
+    return {Status::spurious_error,
+            fmt::format("eager returns, compiled raises {}", describe(error))};
   }
   if (raises) return judge_raises(*raises, *eager.error, error);
-  return {Status::conform, fmt::format("both raise; eager {}; compiled {}",
-                                       describe(*eager.error), describe(error))};
+  return {Status::conform, fmt::format("both raise; eager {}; compiled {}", describe(*eager.error),
+                                       describe(error))};
 }
 
 }  // namespace
@@ -102,7 +105,8 @@ std::optional<Ending> judge_endings(const Observation& eager, const Observation&
   if (ended_badly(compiled)) return bad_ending("compiled", compiled);
   if (ended_badly(eager)) return bad_ending("eager", eager);
   for (const Observation* side : {&eager, &compiled}) {
-    // A reader refuses such an observation; one that is made by hand must not be a null dereference.
+    // A reader refuses such an observation; one that is made by hand must not be a null
+    // dereference.
     if (side->outcome == Outcome::raised && !side->error) {
       return Ending{Status::worker_lost, "raised, but the error is not recorded"};
     }
@@ -113,11 +117,11 @@ std::optional<Ending> judge_endings(const Observation& eager, const Observation&
   if (compiled.outcome == Outcome::raised) return compiled_raised(eager, *compiled.error, raises);
   if (eager.outcome == Outcome::returned) return std::nullopt;
   if (eager.error->class_name == "NotImplementedError") {
-    return Ending{Status::extension, fmt::format("compiled returns, eager raises {}",
-                                                 describe(*eager.error))};
+    return Ending{Status::extension,
+                  fmt::format("compiled returns, eager raises {}", describe(*eager.error))};
   }
-  return Ending{Status::validation_lost, fmt::format("compiled returns, eager raises {}",
-                                                     describe(*eager.error))};
+  return Ending{Status::validation_lost,
+                fmt::format("compiled returns, eager raises {}", describe(*eager.error))};
 }
 
 }  // namespace lockstep

@@ -33,7 +33,8 @@ TEST(Endings, TheTableOfTheDesign) {
   EXPECT_EQ(status(raised("NotImplementedError", "no kernel"), error), Status::conform);
   EXPECT_EQ(status(fine(), error), Status::spurious_error);
   for (const Observation* eager : {&fine(), &error}) {
-    EXPECT_EQ(status(*eager, raised("InductorError", "g++ failed", "internal")), Status::internal_error);
+    EXPECT_EQ(status(*eager, raised("InductorError", "g++ failed", "internal")),
+              Status::internal_error);
     EXPECT_EQ(status(*eager, raised("Unsupported", "graph break", "refused")), Status::refused);
     EXPECT_EQ(status(*eager, ended(Outcome::crashed, 11)), Status::crash);
     EXPECT_EQ(status(*eager, ended(Outcome::timed_out)), Status::timeout);
@@ -46,8 +47,10 @@ TEST(Endings, TheTableOfTheDesign) {
 }
 
 TEST(Endings, SayWhichSideAndSignal) {
-  EXPECT_EQ(judge_endings(fine(), ended(Outcome::crashed, 11), {})->reason, "compiled died of signal 11");
-  EXPECT_EQ(judge_endings(ended(Outcome::timed_out), fine(), {})->reason, "eager did not end in time");
+  EXPECT_EQ(judge_endings(fine(), ended(Outcome::crashed, 11), {})->reason,
+            "compiled died of signal 11");
+  EXPECT_EQ(judge_endings(ended(Outcome::timed_out), fine(), {})->reason,
+            "eager did not end in time");
   EXPECT_THAT(judge_endings(fine(), raised("RuntimeError", "two\nlines"), {})->reason,
               testing::EndsWith("compiled raises RuntimeError: two lines"));
 }

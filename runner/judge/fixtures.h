@@ -71,7 +71,8 @@ inline std::uint64_t encode(const Dtype& dtype, double value) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
-/// A one-dimensional tensor of these values (of the parts of complex elements, one after the other).
+/// A one-dimensional tensor of these values (of the parts of complex elements, one after the
+/// other).
 inline Tensor tensor(std::string_view dtype, const std::vector<double>& values) {
   const Dtype& type = *find_dtype(dtype);
   const auto count = static_cast<std::int64_t>(values.size()) / (type.is_complex() ? 2 : 1);
@@ -97,12 +98,15 @@ inline Observation returned(std::vector<CallResult> calls, int repetitions = 2) 
   return observation;
 }
 
-inline Observation returned(const DataValue& y) { return returned({CallResult{{{"y", y}}, {}, {}}}); }
+inline Observation returned(const DataValue& y) {
+  return returned({CallResult{{{"y", y}}, {}, {}}});
+}
 
 inline Observation raised(std::string class_name, std::string message, std::string kind = "error") {
   Observation observation;
   observation.outcome = Outcome::raised;
-  observation.error = RaisedError{"run", std::move(class_name), std::move(message), {}, std::move(kind)};
+  observation.error =
+      RaisedError{"run", std::move(class_name), std::move(message), {}, std::move(kind)};
   return observation;
 }
 
@@ -114,7 +118,8 @@ inline Observation ended(Outcome outcome, int signal = 0) {
 }
 
 /// Judges two observations under one policy for everything.
-inline Verdict judge_under(const Observation& eager, const Observation& compiled, std::string_view policy) {
+inline Verdict judge_under(const Observation& eager, const Observation& compiled,
+                           std::string_view policy) {
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;

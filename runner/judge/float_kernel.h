@@ -1,13 +1,15 @@
 #pragma once
 
-// The loops of the hot pass over floating dtypes; included by kernels.cpp alone, which compiles them once for each level.
+// The loops of the hot pass over floating dtypes; included by kernels.cpp alone, which compiles
+// them once for each level.
 //
-// They have no branches and sit on blocks in the first-level cache, so that the compiler turns them into vector code.
-// Sums and maxima are of integers (the bits of floats that are not negative are in their order): no licence to reorder
-// floating-point arithmetic is needed.  Three stages, each only where the one before it leaves something to find out:
+// They have no branches and sit on blocks in the first-level cache, so that the compiler turns them
+// into vector code. Sums and maxima are of integers (the bits of floats that are not negative are
+// in their order): no licence to reorder floating-point arithmetic is needed.  Three stages, each
+// only where the one before it leaves something to find out:
 //   scan     elements as integers: how many differ, how many ulp, how large
-//   measure  finite blocks as floats: |Δ|, tolerance, relative error; left out where the ulp bound what they can find
-//   general  blocks with NaN or infinity
+//   measure  finite blocks as floats: |Δ|, tolerance, relative error; left out where the ulp bound
+//   what they can find general  blocks with NaN or infinity
 
 #include <array>
 #include <bit>
@@ -37,14 +39,15 @@ LOCKSTEP_INLINE T load(const std::byte* from, std::size_t i) {
   return value;
 }
 
-/// `condition ? yes : no` as arithmetic: where the compiler makes a branch of the operator, there is no vector code.
+/// `condition ? yes : no` as arithmetic: where the compiler makes a branch of the operator, there
+/// is no vector code.
 LOCKSTEP_INLINE std::uint32_t select(bool condition, std::uint32_t yes, std::uint32_t no) {
   const std::uint32_t mask = 0 - static_cast<std::uint32_t>(condition);
   return (yes & mask) | (no & ~mask);
 }
 
-// How torch rounds an intermediate of torch.isclose to the dtype of the tensors: it computes in float32 and rounds after
-// every operation.  `x` is not negative and no NaN.
+// How torch rounds an intermediate of torch.isclose to the dtype of the tensors: it computes in
+// float32 and rounds after every operation.  `x` is not negative and no NaN.
 
 struct RoundNone {
   template <class Float>
@@ -77,7 +80,8 @@ struct RoundFloat16 {
       std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
 };
 
-// A format says how the elements of a dtype become floats.  `Raw` has an element's bits, `Float` is what is computed in.
+// A format says how the elements of a dtype become floats.  `Raw` has an element's bits, `Float` is
+// what is computed in.
 
 template <class RawBits, class FloatType, int mantissa, int smallest>
 struct IeeeFormat {
@@ -86,8 +90,8 @@ struct IeeeFormat {
   using Bits = std::conditional_t<sizeof(Float) == 8, std::uint64_t, std::uint32_t>;
   static constexpr int kMantissa = mantissa;
   static constexpr int kSmallest = smallest;  ///< exponent of the smallest normal number
-  static constexpr Raw kInfinity = static_cast<Raw>(
-      static_cast<Raw>(kMagnitude<Raw> >> mantissa) << mantissa);
+  static constexpr Raw kInfinity =
+      static_cast<Raw>(static_cast<Raw>(kMagnitude<Raw> >> mantissa) << mantissa);
 };
 
 struct Float32 : IeeeFormat<std::uint32_t, float, 23, -126> {
@@ -111,9 +115,10 @@ struct Float16 : IeeeFormat<std::uint16_t, float, 10, -14> {
     const Bits magnitude = raw & 0x7fffu;
     const Bits rebias = 112u << 23;
     const Bits normal = (magnitude << 13) + rebias;
-    // Not by multiplying the shifted bits: they would be a subnormal float32, which costs some processors dearly.
-    const auto subnormal = std::bit_cast<Bits>(
-        static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
+    // Not by multiplying the shifted bits: they would be a subnormal float32, which costs some
+    // processors dearly.
+    const auto subnormal =
+        std::bit_cast<Bits>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
     const Bits finite = select(magnitude < 0x400u, subnormal, normal);
     const Bits bits = select(magnitude >= 0x7c00u, normal + rebias, finite);
     return bits | (static_cast<Bits>(raw & 0x8000u) << 16);
@@ -123,11 +128,12 @@ struct Float16 : IeeeFormat<std::uint16_t, float, 10, -14> {
 /// What the integers of a block tell.
 template <class Raw>
 struct Scan {
-  Raw payload = 0;   ///< elements with other bits
-  Raw unequal = 0;   ///< elements at least one ulp apart
+  Raw payload = 0;  ///< elements with other bits
+  Raw unequal = 0;  ///< elements at least one ulp apart
   Raw max_ulp = 0;
-  Raw largest = 0;   ///< greatest magnitude of both sides, as bits
-  Raw smallest = 0;  ///< least magnitude of eager that is not 0, as bits, less 1; all ones if there is none
+  Raw largest = 0;  ///< greatest magnitude of both sides, as bits
+  Raw smallest =
+      0;  ///< least magnitude of eager that is not 0, as bits, less 1; all ones if there is none
 };
 
 template <class Raw>
@@ -160,20 +166,10 @@ LOCKSTEP_INLINE Scan<Raw> scan(const std::byte* eager, const std::byte* compiled
   return {payload, unequal, max_ulp, largest, smallest};
 }
 
-/// Elements of a block as the bits of floats.
-template <class Bits>
-struct Widened {
-  alignas(64) std::array<Bits, kBlock> e;
-  alignas(64) std::array<Bits, kBlock> c;
-};
-
+/// The bits of the float that an element is.
 template <class Format>
-LOCKSTEP_INLINE void widen(const std::byte* eager, const std::byte* compiled, std::size_t count,
-                           Widened<typename Format::Bits>& to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    to.e[i] = Format::widen(load<typename Format::Raw>(eager, i));
-    to.c[i] = Format::widen(load<typename Format::Raw>(compiled, i));
-  }
+LOCKSTEP_INLINE typename Format::Bits widened(const std::byte* block, std::size_t i) {
+  return Format::widen(load<typename Format::Raw>(block, i));
 }
 
 /// What the floats of a block tell; the maxima are bits.
@@ -184,17 +180,21 @@ struct Measure {
   std::make_signed_t<Bits> max_abs = 0;
 };
 
-/// A block without NaN and infinity.  torch.isclose: isfinite(actual) and actual <= atol + abs(rtol * other), where an
-/// infinite `actual` is larger than what is allowed anyway, and where equal numbers pass because `allowed` is not negative.
-template <class Rounding, class Float, class Bits>
-LOCKSTEP_INLINE Measure<Bits> measure(const Widened<Bits>& block, std::size_t count, Float rtol,
-                                      Float atol, Float relative) {
+/// A block without NaN and infinity.  torch.isclose: isfinite(actual) and actual <= atol + abs(rtol
+/// * other), where an infinite `actual` is larger than what is allowed anyway, and where equal
+/// numbers pass because `allowed` is not negative.
+template <class Format, class Float = typename Format::Float, class Bits = typename Format::Bits>
+LOCKSTEP_INLINE Measure<Bits> measure(const std::byte* eager, const std::byte* compiled,
+                                      std::size_t count, Float rtol, Float atol, Float relative) {
   using Signed = std::make_signed_t<Bits>;
+  using Rounding = typename Format::Rounding;
   Bits not_close = 0, above = 0;
   Signed max_abs = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto magnitude = std::bit_cast<Float>(block.e[i] & kMagnitude<Bits>);
-    const Float delta = std::bit_cast<Float>(block.c[i]) - std::bit_cast<Float>(block.e[i]);
+    const Bits be = widened<Format>(eager, i);
+    const auto magnitude = std::bit_cast<Float>(be & kMagnitude<Bits>);
+    const Float delta =
+        std::bit_cast<Float>(widened<Format>(compiled, i)) - std::bit_cast<Float>(be);
     const Bits bits = std::bit_cast<Bits>(delta) & kMagnitude<Bits>;
     const auto error = std::bit_cast<Float>(bits);
     max_abs = static_cast<Signed>(bits) > max_abs ? static_cast<Signed>(bits) : max_abs;
@@ -206,16 +206,19 @@ LOCKSTEP_INLINE Measure<Bits> measure(const Widened<Bits>& block, std::size_t co
 }
 
 /// Greatest error / |e| of a block where e is not 0, as bits; both finite.
-template <class Float, class Bits>
-LOCKSTEP_INLINE std::make_signed_t<Bits> greatest_relative(const Widened<Bits>& block,
+template <class Format, class Float = typename Format::Float, class Bits = typename Format::Bits>
+LOCKSTEP_INLINE std::make_signed_t<Bits> greatest_relative(const std::byte* eager,
+                                                           const std::byte* compiled,
                                                            std::size_t count) {
   using Signed = std::make_signed_t<Bits>;
   constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<Float>::infinity());
   Signed greatest = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const Bits me = block.e[i] & kMagnitude<Bits>;
-    const Bits mc = block.c[i] & kMagnitude<Bits>;
-    const Float delta = std::bit_cast<Float>(block.c[i]) - std::bit_cast<Float>(block.e[i]);
+    const Bits be = widened<Format>(eager, i);
+    const Bits bc = widened<Format>(compiled, i);
+    const Bits me = be & kMagnitude<Bits>;
+    const Bits mc = bc & kMagnitude<Bits>;
+    const Float delta = std::bit_cast<Float>(bc) - std::bit_cast<Float>(be);
     const Float quotient = delta / std::bit_cast<Float>(me);
     const Bits larger = me > mc ? me : mc;
     Bits bits = std::bit_cast<Bits>(quotient) & kMagnitude<Bits>;
@@ -233,17 +236,18 @@ struct General {
   std::make_signed_t<Bits> max_abs = 0;
 };
 
-template <class Rounding, class Float, class Bits>
-LOCKSTEP_INLINE General<Bits> general(const Widened<Bits>& block, std::size_t count, Float rtol,
-                                      Float atol) {
+template <class Format, class Float = typename Format::Float, class Bits = typename Format::Bits>
+LOCKSTEP_INLINE General<Bits> general(const std::byte* eager, const std::byte* compiled,
+                                      std::size_t count, Float rtol, Float atol) {
   using Signed = std::make_signed_t<Bits>;
+  using Rounding = typename Format::Rounding;
   constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<Float>::infinity());
   Bits differing = 0, unequal = 0, nonfinite = 0, close = 0;
   Signed max_abs = 0;
   for (std::size_t i = 0; i < count; ++i) {
     // Ones and zeros of the elements' width in place of bools: what the vector code has.
-    const Bits be = block.e[i];
-    const Bits bc = block.c[i];
+    const Bits be = widened<Format>(eager, i);
+    const Bits bc = widened<Format>(compiled, i);
     const Bits me = be & kMagnitude<Bits>;
     const Bits mc = bc & kMagnitude<Bits>;
     const Bits larger = me > mc ? me : mc;

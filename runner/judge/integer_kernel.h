@@ -1,6 +1,7 @@
 #pragma once
 
-// The loops of the hot pass over integers, bools and quantized integers; included by kernels.cpp alone.
+// The loops of the hot pass over integers, bools and quantized integers; included by kernels.cpp
+// alone.
 
 #include "judge/places.h"
 
@@ -31,7 +32,8 @@ LOCKSTEP_INLINE auto scan_integers(const std::byte* eager, const std::byte* comp
   struct Found {
     Count differing;
     Unsigned furthest;  ///< greatest distance
-    Unsigned smallest;  ///< least magnitude of eager that is not 0, less 1; all ones if there is none
+    Unsigned
+        smallest;  ///< least magnitude of eager that is not 0, less 1; all ones if there is none
   };
   return Found{differing, furthest, smallest};
 }
@@ -73,9 +75,10 @@ LOCKSTEP_INLINE void integer_kernel(const std::byte* eager, const std::byte* com
     numbers.max_abs_at = numbers.max_ulp_at =
         find(count, position, [&](auto i) { return distance(i) == found.furthest; });
   }
-  // No element of the block has a greater relative error than the greatest distance at the smallest number.
-  const double most = static_cast<double>(found.furthest) /
-                      (static_cast<double>(found.smallest) + 1);
+  // No element of the block has a greater relative error than the greatest distance at the smallest
+  // number.
+  const double most =
+      static_cast<double>(found.furthest) / (static_cast<double>(found.smallest) + 1);
   if (most > numbers.max_rel) {
     for (std::size_t i = 0; i < count; ++i) {
       const double relative = e(i) == 0 ? 0 : static_cast<double>(distance(i)) / magnitude(i);

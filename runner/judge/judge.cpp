@@ -11,11 +11,11 @@
 namespace lockstep {
 namespace {
 
-/// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager has no spelling for the program.
+/// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
+/// has no spelling for the program.
 const Observation* reference_of(const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
-  const bool usable =
-      request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
+  const bool usable = request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
   return usable || own == nullptr ? request.eager : own;
 }
 
@@ -25,8 +25,10 @@ bool ended_by_itself(Status status) {
     case Status::crash:
     case Status::timeout:
     case Status::oom:
-    case Status::worker_lost: return false;
-    default: return true;
+    case Status::worker_lost:
+      return false;
+    default:
+      return true;
   }
 }
 

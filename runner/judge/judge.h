@@ -27,13 +27,14 @@ struct JudgeRequest {
   const Observation* compiled = nullptr;  ///< by the path on trial
   const Observation* fp64 = nullptr;      ///< golds; null where not made
   const Observation* stepwise = nullptr;
-  /// The fp64 gold on inputs moved by one unit in the last place: where it moves the result further than eager and compiled are apart, the
-  /// case is ill-conditioned.  Optional.
+  /// The fp64 gold on inputs moved by one unit in the last place: where it moves the result further
+  /// than eager and compiled are apart, the case is ill-conditioned.  Optional.
   const Observation* perturbed = nullptr;
-  /// The inputs of each call as they were before it.  Optional; with it, an input that eager left alone must have the same bits after the
-  /// compiled program, whatever the policy.
+  /// The inputs of each call as they were before it.  Optional; with it, an input that eager left
+  /// alone must have the same bits after the compiled program, whatever the policy.
   const std::vector<NamedValues>* inputs = nullptr;
-  /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the promise decides.
+  /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the
+  /// promise decides.
   std::function<std::optional<Policy>(std::string_view output)> policy_of;
   Promise promise = Promise::values;
   StrideRule strides = StrideRule::significant;
@@ -42,8 +43,9 @@ struct JudgeRequest {
   bool compiles = true;
 };
 
-/// Compares two observations in the order of the design: endings, metadata, masks, values, proof, noise.  Fills status, grade, reason, outputs, errors, proof,
-/// phases, unstable, vacuous, nearer and stage of the verdict; the identity of the instance is the caller's.
+/// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
+/// noise.  Fills status, grade, reason, outputs, errors, proof, phases, unstable, vacuous, nearer
+/// and stage of the verdict; the identity of the instance is the caller's.
 Verdict judge(const JudgeRequest& request);
 
 }  // namespace lockstep

@@ -12,7 +12,8 @@ using namespace fixtures;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A judge that never fails is worthless: every check here is shown to pass, and to fail when a saboteur does what it is for.
+// A judge that never fails is worthless: every check here is shown to pass, and to fail when a
+// saboteur does what it is for.
 
 Observation with(const Observation& observation, nlohmann::ordered_json proof) {
   Observation changed = observation;
@@ -69,13 +70,18 @@ TEST(Judge, PromiseDecidesWhereTheCaseSaysNothing) {
 
 TEST(Judge, MasksComeBeforeValues) {
   const Tensor e = tensor("float32", {1, NAN, INFINITY});
-  EXPECT_EQ(judge_under(returned(e), returned(tensor("float32", {1, NAN, INFINITY})), "close").status,
-            Status::conform);
-  for (const std::vector<double>& sabotaged :
-       {std::vector<double>{1, 2, INFINITY}, {1, NAN, -INFINITY}, {1, NAN, 3}, {NAN, NAN, INFINITY}}) {
-    const Verdict verdict = judge_under(returned(e), returned(tensor("float32", sabotaged)), "close");
+  EXPECT_EQ(
+      judge_under(returned(e), returned(tensor("float32", {1, NAN, INFINITY})), "close").status,
+      Status::conform);
+  for (const std::vector<double>& sabotaged : {std::vector<double>{1, 2, INFINITY},
+                                               {1, NAN, -INFINITY},
+                                               {1, NAN, 3},
+                                               {NAN, NAN, INFINITY}}) {
+    const Verdict verdict =
+        judge_under(returned(e), returned(tensor("float32", sabotaged)), "close");
     EXPECT_EQ(verdict.status, Status::nonfinite_differs);
-    EXPECT_THAT(verdict.reason, HasSubstr("NaN or infinity differs in 1 of 3 elements, first at ["));
+    EXPECT_THAT(verdict.reason,
+                HasSubstr("NaN or infinity differs in 1 of 3 elements, first at ["));
   }
 }
 
@@ -93,8 +99,9 @@ TEST(Judge, TheWorstOutputDecides) {
   const Tensor z = tensor("float32", {1, NAN});
   const Tensor other = tensor("float32", {1, 3});
   const Tensor third = tensor("float32", {1, 3}), last = tensor("float32", {1, 2});
-  const Verdict verdict = judge_under(returned({CallResult{{{"a", y}, {"b", z}, {"c", last}}, {}, {}}}),
-                                      returned({CallResult{{{"a", other}, {"b", third}, {"c", last}}, {}, {}}}), "bits");
+  const Verdict verdict = judge_under(
+      returned({CallResult{{{"a", y}, {"b", z}, {"c", last}}, {}, {}}}),
+      returned({CallResult{{{"a", other}, {"b", third}, {"c", last}}, {}, {}}}), "bits");
   EXPECT_EQ(verdict.status, Status::nonfinite_differs);
   EXPECT_THAT(verdict.reason, StartsWith("b: "));
   EXPECT_THAT(verdict.reason, HasSubstr("(and 1 more)"));
@@ -108,12 +115,14 @@ TEST(Judge, SeveralCallsAreNamed) {
   const CallResult good{{{"y", y}}, {}, {}}, bad{{{"y", other}}, {}, {}};
   const Verdict verdict = judge_under(returned({good, good}), returned({good, bad}), "bits");
   EXPECT_THAT(verdict.reason, StartsWith("y, call 2: 1 of 2 elements differ"));
-  EXPECT_EQ(judge_under(returned({good, good}), returned({good}), "bits").status, Status::worker_lost);
+  EXPECT_EQ(judge_under(returned({good, good}), returned({good}), "bits").status,
+            Status::worker_lost);
 }
 
 TEST(Judge, MissingOutput) {
   const Tensor y = tensor("float32", {1, 2});
-  const Verdict verdict = judge_under(returned(y), returned({CallResult{{{"q", y}}, {}, {}}}), "bits");
+  const Verdict verdict =
+      judge_under(returned(y), returned({CallResult{{{"q", y}}, {}, {}}}), "bits");
   EXPECT_EQ(verdict.status, Status::metadata_differs);
   EXPECT_EQ(verdict.reason, "y: float32[2], compiled nothing");
 }
@@ -124,7 +133,8 @@ TEST(Judge, MutatedInputs) {
   const Tensor changed = tensor("float32", {1, 2.000001});
   const Observation eager = returned({CallResult{{{"y", y}}, {{"x", x}}, {}}});
   const Observation compiled = returned({CallResult{{{"y", y}}, {{"x", changed}}, {}}});
-  EXPECT_EQ(judge_under(eager, eager, "bits").outputs.size(), 2u);  // the case has a policy for inputs
+  EXPECT_EQ(judge_under(eager, eager, "bits").outputs.size(),
+            2u);  // the case has a policy for inputs
   const Verdict verdict = judge_under(eager, compiled, "bits");
   EXPECT_EQ(verdict.status, Status::mutation_differs);
   EXPECT_THAT(verdict.reason, StartsWith("input x: 1 of 2 elements differ"));
@@ -170,11 +180,16 @@ TEST(Judge, NumbersAndNone) {
   EXPECT_EQ(judge_under(scalar(2.0), scalar(2.5), "bits").status, Status::value_differs);
   EXPECT_EQ(judge_under(scalar(2.0), scalar(2.0 + 1e-9), "close").status, Status::conform);
   EXPECT_EQ(judge_under(scalar(true), scalar(false), "exact").status, Status::value_differs);
-  EXPECT_EQ(judge_under(scalar(std::int64_t{2}), scalar(2.0), "bits").reason, "y: int 2, compiled float 2");
-  EXPECT_EQ(judge_under(scalar(std::monostate()), scalar(std::monostate()), "bits").status, Status::conform);
-  EXPECT_EQ(judge_under(scalar(std::string("a")), scalar(std::string("b")), "bits").status, Status::value_differs);
-  EXPECT_EQ(judge_under(scalar(std::complex<double>(1, 2)), scalar(std::complex<double>(1, -2)), "close").status,
+  EXPECT_EQ(judge_under(scalar(std::int64_t{2}), scalar(2.0), "bits").reason,
+            "y: int 2, compiled float 2");
+  EXPECT_EQ(judge_under(scalar(std::monostate()), scalar(std::monostate()), "bits").status,
+            Status::conform);
+  EXPECT_EQ(judge_under(scalar(std::string("a")), scalar(std::string("b")), "bits").status,
             Status::value_differs);
+  EXPECT_EQ(
+      judge_under(scalar(std::complex<double>(1, 2)), scalar(std::complex<double>(1, -2)), "close")
+          .status,
+      Status::value_differs);
 }
 
 TEST(Judge, MetadataPolicyReadsNoValues) {
@@ -208,7 +223,8 @@ TEST(Judge, ProofOfCompilation) {
 
 TEST(Judge, ValuesComeBeforeProof) {
   const Observation compiled = with(returned(tensor("float32", {1, 3})), nullptr);
-  EXPECT_EQ(judge_under(returned(tensor("float32", {1, 2})), compiled, "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(returned(tensor("float32", {1, 2})), compiled, "bits").status,
+            Status::value_differs);
 }
 
 TEST(Judge, EagerThatDisagreesWithItselfIsInconclusive) {
@@ -216,7 +232,8 @@ TEST(Judge, EagerThatDisagreesWithItselfIsInconclusive) {
   const Verdict verdict = judge_under(two_runs(a, b), returned(a), "bits");
   EXPECT_EQ(verdict.status, Status::inconclusive);
   EXPECT_EQ(verdict.reason, "eager disagrees with itself: y");
-  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status, Status::inconclusive);
+  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status,
+            Status::inconclusive);
   EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
             Status::metadata_differs);
 }
@@ -235,10 +252,12 @@ TEST(Judge, TwoEagersThatDifferAreTheHarness) {
   compiled.reference = std::make_shared<Observation>(returned(a));
   EXPECT_EQ(judge_under(returned(a), compiled, "bits").status, Status::value_differs);
   EXPECT_EQ(judge_under(returned(b), compiled, "bits").status, Status::harness);
-  EXPECT_EQ(judge_under(returned(b), compiled, "bits").reason, "eager in C++ and in Python differ: y");
+  EXPECT_EQ(judge_under(returned(b), compiled, "bits").reason,
+            "eager in C++ and in Python differ: y");
   EXPECT_EQ(judge_under(raised("ValueError", "no"), compiled, "bits").status, Status::harness);
   compiled.reference = std::make_shared<Observation>(raised("ValueError", "no"));
-  EXPECT_EQ(judge_under(raised("ValueError", "other text"), compiled, "bits").status, Status::validation_lost);
+  EXPECT_EQ(judge_under(raised("ValueError", "other text"), compiled, "bits").status,
+            Status::validation_lost);
   EXPECT_EQ(judge_under(raised("TypeError", "no"), compiled, "bits").status, Status::harness);
 }
 
@@ -247,11 +266,14 @@ TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   Observation compiled = returned(tensor("float32", {1, 3}));
   EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status, Status::unsupported);
   compiled.reference = std::make_shared<Observation>(returned(a));
-  EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status,
+            Status::value_differs);
 }
 
 TEST(Judge, VacuousOutputs) {
-  const auto vacuous = [](const Tensor& y) { return judge_under(returned(y), returned(y), "bits").vacuous; };
+  const auto vacuous = [](const Tensor& y) {
+    return judge_under(returned(y), returned(y), "bits").vacuous;
+  };
   EXPECT_TRUE(vacuous(tensor("float32", {0, -0.0, 0})));
   EXPECT_TRUE(vacuous(tensor("float16", {NAN, NAN})));
   EXPECT_TRUE(vacuous(tensor("int64", {})));
@@ -274,7 +296,8 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
     return judge(request);
   };
   EXPECT_EQ(nearer(2.0000001).nearer, "eager");
-  EXPECT_THAT(nearer(2.0000001).reason, HasSubstr("; compiled is 998 times further from the fp64 gold than eager"));
+  EXPECT_THAT(nearer(2.0000001).reason,
+              HasSubstr("; compiled is 998 times further from the fp64 gold than eager"));
   EXPECT_EQ(nearer(2.0001).nearer, "compiled");
   EXPECT_EQ(nearer(2.00005).nearer, "both");
   const Observation moved = returned(tensor("float64", {1.0, 3.0}));

@@ -40,35 +40,38 @@ const ByteTable& table_of(const Dtype& dtype) {
 }
 
 /// Keeps `all_zero` and `all_nan` as long as they may be true.
-template <class Raw, class Bits>
-void note_vacuous(const std::byte* eager, const std::byte* compiled, std::size_t count,
-                  Raw magnitude, Raw infinity, PairNumbers& numbers) {
+template <class Raw>
+LOCKSTEP_INLINE void note_vacuous(const std::byte* eager, const std::byte* compiled,
+                                  std::size_t count, Raw infinity, PairNumbers& numbers) {
   Raw any = 0;
-  std::size_t nan = 0;
+  Raw number = 0;  ///< ones where it is no NaN on one side at least
   for (std::size_t i = 0; i < count; ++i) {
-    const Raw me = static_cast<Raw>(load<Raw>(eager, i) & magnitude);
-    const Raw mc = static_cast<Raw>(load<Raw>(compiled, i) & magnitude);
+    const Raw me = static_cast<Raw>(load<Raw>(eager, i) & kMagnitude<Raw>);
+    const Raw mc = static_cast<Raw>(load<Raw>(compiled, i) & kMagnitude<Raw>);
     any = static_cast<Raw>(any | me | mc);
-    nan += static_cast<std::size_t>((me > infinity) & (mc > infinity));
+    const Raw smaller = me < mc ? me : mc;
+    number = static_cast<Raw>(number | static_cast<Raw>(smaller <= infinity));
   }
   numbers.all_zero = numbers.all_zero && any == 0;
-  numbers.all_nan = numbers.all_nan && nan == count;
+  numbers.all_nan = numbers.all_nan && number == 0;
 }
 
 constexpr double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// Distance in ulp up to which every pair of finite numbers is close, so that nothing needs to be measured.  One step
-/// from e is at most 2^-m |e| (m bits of mantissa, e normal), k steps at most k 2^(1-m) |e|; the k steps of a subnormal
-/// must be within atol.  What is allowed is taken a little smaller, for the roundings on the way to it.
+/// Distance in ulp up to which every pair of finite numbers is close, so that nothing needs to be
+/// measured.  k steps from a normal e are at most k 2^-m |e| (m bits of mantissa, k <= 2^m): down
+/// or within e's binade a step is at most its ulp, 2^-m |e|; and where j steps reach the next
+/// binade and k - j steps of twice the size follow, |e| = (2 - j 2^-m) 2^E and the sum is (2k - j)
+/// 2^(E-m) <= k 2^-m |e|.  The k steps of a subnormal must be within atol.  What is allowed is
+/// taken a little smaller, for the roundings on the way to it.
 template <class Format>
 LOCKSTEP_INLINE std::uint64_t free_ulps(const Tolerance& tolerance) {
   constexpr double step = power_of_two(-Format::kMantissa);
   const double rtol = tolerance.rtol * (1 - 2 * step) * (1 - power_of_two(-20));
-  const double steps = std::min(rtol / (2 * step), power_of_two(Format::kMantissa - 1));
-  auto free = static_cast<std::uint64_t>(steps);
-  if (free == 0 && rtol >= step) free = 1;
+  const auto free =
+      static_cast<std::uint64_t>(std::min(rtol / step, power_of_two(Format::kMantissa - 1)));
   constexpr double subnormal = step * power_of_two(std::max(Format::kSmallest, -900));
   return 2 * static_cast<double>(free) * subnormal <= tolerance.atol ? free : 0;
 }
@@ -80,17 +83,15 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
   using Raw = typename Format::Raw;
   using Bits = typename Format::Bits;
   using Float = typename Format::Float;
-  using Rounding = typename Format::Rounding;
   if (numbers.all_zero || numbers.all_nan) {
-    note_vacuous<Raw, Bits>(eager, compiled, count, kMagnitude<Raw>, Format::kInfinity, numbers);
+    note_vacuous<Raw>(eager, compiled, count, Format::kInfinity, numbers);
   }
   if (std::memcmp(eager, compiled, count * sizeof(Raw)) == 0) return;
   const Scan<Raw> found = scan<Raw>(eager, compiled, count);
   numbers.payload_differing += found.payload;
   if (numbers.first_payload < 0) {
-    numbers.first_payload = find(count, position, [&](auto i) {
-      return load<Raw>(eager, i) != load<Raw>(compiled, i);
-    });
+    numbers.first_payload = find(
+        count, position, [&](auto i) { return load<Raw>(eager, i) != load<Raw>(compiled, i); });
   }
   const auto rtol = static_cast<Float>(tolerance.rtol);
   const auto atol = static_cast<Float>(tolerance.atol);
@@ -100,22 +101,21 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
     numbers.unequal += found.unequal;
     if (numbers.first_differing < 0) numbers.first_differing = numbers.first_payload;
     if (found.unequal == 0) return;
-    // k steps are at most k units of the last place of the largest number, and of the smallest relative to itself.
+    // k steps are at most k units in the last place of the largest number; relative to e see
+    // free_ulps.
     const auto steps = static_cast<double>(found.max_ulp);
     const auto largest = static_cast<double>(
         std::bit_cast<Float>(Format::widen(static_cast<Raw>(found.largest & Format::kInfinity))));
     constexpr double unit = power_of_two(-Format::kMantissa);
     const double most = steps * unit * std::max(largest, power_of_two(Format::kSmallest));
     const bool normal = found.smallest >= (Raw{1} << Format::kMantissa) - 1;
-    const double most_relative =
-        !normal ? HUGE_VAL : found.max_ulp == 1 ? unit : 2 * steps * unit;
+    const bool bounded = normal && steps * unit <= 1;
+    const double most_relative = bounded ? steps * unit : HUGE_VAL;
     const bool nothing_new = most <= numbers.max_abs && most_relative <= numbers.max_rel &&
                              found.max_ulp <= numbers.max_ulp;
     if (nothing_new && found.max_ulp <= free_ulps<Format>(tolerance)) return;
   }
-  Widened<Bits> block;
-  widen<Format>(eager, compiled, count, block);
-  const Elements<Rounding, Float, Bits> elements(block, rtol, atol);
+  const Elements<Format> elements(eager, compiled, rtol, atol);
   const auto ulp_of = [&](std::size_t i) -> std::uint64_t {
     const auto order = [](Raw raw) -> std::int64_t {
       const auto magnitude = static_cast<std::int64_t>(raw & kMagnitude<Raw>);
@@ -128,11 +128,10 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
   if (finite) {
     // A little less than the greatest so far, because a product rounds.
     const auto relative = static_cast<Float>(numbers.max_rel * (1 - 0x1p-20));
-    const Measure<Bits> measured =
-        measure<Rounding, Float, Bits>(block, count, rtol, atol, relative);
+    const Measure<Bits> measured = measure<Format>(eager, compiled, count, rtol, atol, relative);
     numbers.not_close += static_cast<std::int64_t>(measured.not_close);
     if (measured.above > 0) {
-      const auto greatest = std::bit_cast<Float>(greatest_relative<Float, Bits>(block, count));
+      const auto greatest = std::bit_cast<Float>(greatest_relative<Format>(eager, compiled, count));
       numbers.max_rel = std::max(numbers.max_rel, static_cast<double>(greatest));
     }
     note_places(elements, count, position, std::bit_cast<Float>(measured.max_abs), numbers);
@@ -143,13 +142,13 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
     }
     return;
   }
-  const General<Bits> seen = general<Rounding, Float, Bits>(block, count, rtol, atol);
+  const General<Bits> seen = general<Format>(eager, compiled, count, rtol, atol);
   numbers.differing += static_cast<std::int64_t>(seen.differing);
   numbers.unequal += static_cast<std::int64_t>(seen.unequal);
   numbers.nonfinite += static_cast<std::int64_t>(seen.nonfinite);
   numbers.not_close += static_cast<std::int64_t>(seen.not_close);
   if (seen.unequal > 0) {
-    const auto greatest = std::bit_cast<Float>(greatest_relative<Float, Bits>(block, count));
+    const auto greatest = std::bit_cast<Float>(greatest_relative<Format>(eager, compiled, count));
     numbers.max_rel = std::max(numbers.max_rel, static_cast<double>(greatest));
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t ulp = elements.finite(i) ? ulp_of(i) : 0;
@@ -172,21 +171,19 @@ LOCKSTEP_INLINE void float_kernel<FloatByte>(const Dtype& dtype, const std::byte
   const bool equal = std::memcmp(eager, compiled, count) == 0;
   if (equal && !numbers.all_zero && !numbers.all_nan) return;
   const ByteTable& table = table_of(dtype);
-  Widened<std::uint32_t> block;
+  std::array<std::uint32_t, kBlock> floats[2];
   for (std::size_t i = 0; i < count; ++i) {
-    block.e[i] = table.bits[load<std::uint8_t>(eager, i)];
-    block.c[i] = table.bits[load<std::uint8_t>(compiled, i)];
+    floats[0][i] = table.bits[load<std::uint8_t>(eager, i)];
+    floats[1][i] = table.bits[load<std::uint8_t>(compiled, i)];
   }
-  note_vacuous<std::uint32_t, std::uint32_t>(
-      reinterpret_cast<const std::byte*>(block.e.data()),
-      reinterpret_cast<const std::byte*>(block.c.data()), count, kMagnitude<std::uint32_t>,
-      Float32::kInfinity, numbers);
+  const auto* wide_e = reinterpret_cast<const std::byte*>(floats[0].data());
+  const auto* wide_c = reinterpret_cast<const std::byte*>(floats[1].data());
+  note_vacuous<std::uint32_t>(wide_e, wide_c, count, Float32::kInfinity, numbers);
   if (equal) return;
   const auto rtol = static_cast<float>(tolerance.rtol);
   const auto atol = static_cast<float>(tolerance.atol);
-  const Elements<RoundNone, float, std::uint32_t> elements(block, rtol, atol);
-  const General<std::uint32_t> seen =
-      general<RoundNone, float, std::uint32_t>(block, count, rtol, atol);
+  const Elements<Float32> elements(wide_e, wide_c, rtol, atol);
+  const General<std::uint32_t> seen = general<Float32>(wide_e, wide_c, count, rtol, atol);
   for (std::size_t i = 0; i < count; ++i) {
     const auto e = load<std::uint8_t>(eager, i);
     const auto c = load<std::uint8_t>(compiled, i);
@@ -203,27 +200,26 @@ LOCKSTEP_INLINE void float_kernel<FloatByte>(const Dtype& dtype, const std::byte
   numbers.unequal += seen.unequal;
   numbers.nonfinite += seen.nonfinite;
   numbers.not_close += seen.not_close;
-  const auto greatest = std::bit_cast<float>(greatest_relative<float, std::uint32_t>(block, count));
+  const auto greatest = std::bit_cast<float>(greatest_relative<Float32>(wide_e, wide_c, count));
   numbers.max_rel = std::max(numbers.max_rel, static_cast<double>(greatest));
   note_places(elements, count, position, std::bit_cast<float>(seen.max_abs), numbers);
 }
 
-// Each kernel at each level.  The wrappers carry the target; what they call is inlined into them and so takes it.
+// Each kernel at each level.  The wrappers carry the target; what they call is inlined into them
+// and so takes it.
 
-#define LOCKSTEP_LEVEL(name, attribute)                                                       \
-  template <class Format>                                                                     \
-  attribute void float_##name(const Dtype& dtype, const std::byte* eager,                     \
-                              const std::byte* compiled, std::size_t count,                   \
-                              std::int64_t position, const Tolerance& tolerance,              \
-                              PairNumbers& numbers) {                                         \
-    float_kernel<Format>(dtype, eager, compiled, count, position, tolerance, numbers);        \
-  }                                                                                           \
-  template <class Int>                                                                        \
-  attribute void integer_##name(const Dtype&, const std::byte* eager,                         \
-                                const std::byte* compiled, std::size_t count,                 \
-                                std::int64_t position, const Tolerance& tolerance,            \
-                                PairNumbers& numbers) {                                       \
-    integer_kernel<Int>(eager, compiled, count, position, tolerance, numbers);                \
+#define LOCKSTEP_LEVEL(name, attribute)                                                            \
+  template <class Format>                                                                          \
+  attribute void float_##name(const Dtype& dtype, const std::byte* eager,                          \
+                              const std::byte* compiled, std::size_t count, std::int64_t position, \
+                              const Tolerance& tolerance, PairNumbers& numbers) {                  \
+    float_kernel<Format>(dtype, eager, compiled, count, position, tolerance, numbers);             \
+  }                                                                                                \
+  template <class Int>                                                                             \
+  attribute void integer_##name(const Dtype&, const std::byte* eager, const std::byte* compiled,   \
+                                std::size_t count, std::int64_t position,                          \
+                                const Tolerance& tolerance, PairNumbers& numbers) {                \
+    integer_kernel<Int>(eager, compiled, count, position, tolerance, numbers);                     \
   }
 
 LOCKSTEP_LEVEL(baseline, )
@@ -287,10 +283,14 @@ PairKernel pair_kernel(const Dtype& dtype, VectorLevel level) {
   }
   const bool is_signed = number_dtype(dtype).kind == NumberKind::signed_integer;
   switch (dtype.bytes) {
-    case 1: return integer_of<std::int8_t>(is_signed, level);
-    case 2: return integer_of<std::int16_t>(is_signed, level);
-    case 4: return integer_of<std::int32_t>(is_signed, level);
-    default: return integer_of<std::int64_t>(is_signed, level);
+    case 1:
+      return integer_of<std::int8_t>(is_signed, level);
+    case 2:
+      return integer_of<std::int16_t>(is_signed, level);
+    case 4:
+      return integer_of<std::int32_t>(is_signed, level);
+    default:
+      return integer_of<std::int64_t>(is_signed, level);
   }
 }
 

@@ -16,16 +16,17 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
-/// What one pass over two tensors finds.  Differences are of numbers: |compiled - eager| where both are finite, rounded
-/// to float32 for dtypes no wider than that.  Positions are those of the walk, -1 for none.
+/// What one pass over two tensors finds.  Differences are of numbers: |compiled - eager| where both
+/// are finite, rounded to float32 for dtypes no wider than that.  Positions are those of the walk,
+/// -1 for none.
 struct PairNumbers {
   std::int64_t payload_differing = 0;  ///< other bits, NaN payloads included
   std::int64_t differing = 0;          ///< other bits; a NaN equals a NaN
   std::int64_t unequal = 0;            ///< other values: -0 equals +0, a NaN equals a NaN
-  std::int64_t nonfinite = 0;          ///< NaN, +Inf or -Inf where the other side has something else
-  std::int64_t not_close = 0;          ///< outside the tolerance
+  std::int64_t nonfinite = 0;  ///< NaN, +Inf or -Inf where the other side has something else
+  std::int64_t not_close = 0;  ///< outside the tolerance
   double max_abs = 0;
-  double max_rel = 0;                  ///< of eager's magnitude, where that is not 0
+  double max_rel = 0;  ///< of eager's magnitude, where that is not 0
   std::uint64_t max_ulp = 0;
   std::int64_t max_abs_at = -1;
   std::int64_t max_ulp_at = -1;
@@ -41,8 +42,8 @@ struct PairNumbers {
   void merge(const PairNumbers& later);
 };
 
-/// Compares `count` (at most JointWalk::kBlock) elements that lie side by side and adds what it finds; `position` is
-/// that of the first.
+/// Compares `count` (at most JointWalk::kBlock) elements that lie side by side and adds what it
+/// finds; `position` is that of the first.
 using PairKernel = void (*)(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
                             std::size_t count, std::int64_t position, const Tolerance& tolerance,
                             PairNumbers& numbers);

@@ -95,9 +95,9 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
   const auto* e = std::get_if<TensorView>(&eager);
   const auto* c = std::get_if<TensorView>(&compiled);
   if (e != nullptr && c != nullptr) return tensor_difference(*e, *c, strides);
-  const bool same_kind = e == nullptr && c == nullptr &&
-                         std::get<ScalarValue>(eager).index() ==
-                             std::get<ScalarValue>(compiled).index();
+  const bool same_kind =
+      e == nullptr && c == nullptr &&
+      std::get<ScalarValue>(eager).index() == std::get<ScalarValue>(compiled).index();
   if (same_kind) return "";
   return fmt::format("{}, compiled {}", describe(eager), describe(compiled));
 }
@@ -114,8 +114,7 @@ std::string alias_difference(const CallResult& eager, const CallResult& compiled
       }
       if (e && all[i].eager->offset != all[i].compiled->offset) {
         return fmt::format("{} shares memory with {} at storage offset {}, compiled at {}",
-                           all[i].name, all[j].name, all[i].eager->offset,
-                           all[i].compiled->offset);
+                           all[i].name, all[j].name, all[i].eager->offset, all[i].compiled->offset);
       }
     }
   }

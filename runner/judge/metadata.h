@@ -6,13 +6,16 @@
 
 namespace lockstep {
 
-/// What differs between two results apart from the values, as a phrase with both sides ("strides [3, 1] and [1, 4]"); empty if nothing.
-/// Judged: kind (tensor or scalar, and which), dtype, shape, device, layout, requires_grad, quantizer, strides by the rule. Not judged: conj and
-/// neg bits (Inductor resolves them; values are compared resolved) and which Python object it is.
-std::string metadata_difference(const DataValue& eager, const DataValue& compiled, StrideRule strides);
+/// What differs between two results apart from the values, as a phrase with both sides ("strides
+/// [3, 1] and [1, 4]"); empty if nothing. Judged: kind (tensor or scalar, and which), dtype, shape,
+/// device, layout, requires_grad, quantizer, strides by the rule. Not judged: conj and neg bits
+/// (Inductor resolves them; values are compared resolved) and which Python object it is.
+std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
+                                StrideRule strides);
 
-/// What differs in who shares memory with whom among the outputs, inputs and gradients of a call, and, for an output that shares, in its storage
-/// offset; empty if nothing.  Empty storages share nothing.
+/// What differs in who shares memory with whom among the outputs, inputs and gradients of a call,
+/// and, for an output that shares, in its storage offset; empty if nothing.  Empty storages share
+/// nothing.
 std::string alias_difference(const CallResult& eager, const CallResult& compiled);
 
 }  // namespace lockstep

@@ -9,7 +9,8 @@ namespace {
 
 using namespace fixtures;
 
-std::string difference(const TensorView& e, const TensorView& c, StrideRule rule = StrideRule::significant) {
+std::string difference(const TensorView& e, const TensorView& c,
+                       StrideRule rule = StrideRule::significant) {
   return metadata_difference(e, c, rule);
 }
 
@@ -21,13 +22,21 @@ TEST(Metadata, EverySaboteurIsNamed) {
     return difference(e, view);
   };
   EXPECT_EQ(sabotaged([](TensorView&) {}), "");
-  EXPECT_EQ(sabotaged([](TensorView& v) { v.dtype = find_dtype("int32"); }), "dtype float32, compiled int32");
+  EXPECT_EQ(sabotaged([](TensorView& v) { v.dtype = find_dtype("int32"); }),
+            "dtype float32, compiled int32");
   EXPECT_EQ(sabotaged([](TensorView& v) { v.shape = {3, 2}; }), "shape [2, 3], compiled [3, 2]");
   EXPECT_EQ(sabotaged([](TensorView& v) { v.device = "cuda:0"; }), "device cpu, compiled cuda:0");
-  EXPECT_EQ(sabotaged([](TensorView& v) { v.layout = "mkldnn"; }), "layout strided, compiled mkldnn");
-  EXPECT_EQ(sabotaged([](TensorView& v) { v.requires_grad = true; }), "requires_grad false, compiled true");
-  EXPECT_EQ(sabotaged([](TensorView& v) { v.strides = {1, 2}; }), "strides [3, 1], compiled [1, 2]");
-  EXPECT_EQ(sabotaged([](TensorView& v) { v.quantizer = Quantizer{"per_tensor_affine", {0.5}, {3}, 0}; }),
+  EXPECT_EQ(sabotaged([](TensorView& v) { v.layout = "mkldnn"; }),
+            "layout strided, compiled mkldnn");
+  EXPECT_EQ(sabotaged([](TensorView& v) { v.requires_grad = true; }),
+            "requires_grad false, compiled true");
+  EXPECT_EQ(sabotaged([](TensorView& v) {
+              v.strides = {1, 2};
+            }),
+            "strides [3, 1], compiled [1, 2]");
+  EXPECT_EQ(sabotaged([](TensorView& v) {
+              v.quantizer = Quantizer{"per_tensor_affine", {0.5}, {3}, 0};
+            }),
             "quantizer none, compiled per_tensor_affine, scale [0.5], zero point [3]");
   // Values are compared resolved, and an offset matters only where memory is shared.
   EXPECT_EQ(sabotaged([](TensorView& v) { v.conj = v.neg = true; }), "");
@@ -58,7 +67,8 @@ TEST(Metadata, AliasGraph) {
     return CallResult{{{"a", out}, {"b", second}}, {{"x", in}}, {}};
   };
   EXPECT_EQ(alias_difference(call(half, y, x), call(half, y, x)), "");
-  EXPECT_EQ(alias_difference(call(half, y, x), call(y, x, x)), "a shares memory with input x, compiled does not");
+  EXPECT_EQ(alias_difference(call(half, y, x), call(y, x, x)),
+            "a shares memory with input x, compiled does not");
   EXPECT_EQ(alias_difference(call(half, y, x), call(half, half, x)),
             "b does not share memory with input x, compiled does");
   EXPECT_EQ(alias_difference(call(half, y, x), call(other_half, y, x)),
@@ -70,7 +80,8 @@ TEST(Metadata, AliasGraph) {
   renamed_half.storage = 1;
   EXPECT_EQ(alias_difference(call(half, y, x), call(renamed_half, y, renamed_x)), "");
   const Tensor nothing = zeros("float32", {0});
-  EXPECT_EQ(alias_difference(call(nothing, nothing, x), call(nothing, zeros("float32", {0}), x)), "");
+  EXPECT_EQ(alias_difference(call(nothing, nothing, x), call(nothing, zeros("float32", {0}), x)),
+            "");
 }
 
 }  // namespace

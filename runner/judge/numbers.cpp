@@ -23,8 +23,8 @@ std::string format_float(const Dtype& dtype, std::uint64_t bits) {
   } else if (dtype.mantissa_bits == 23) {
     text = fmt::format("{}", static_cast<float>(value));
   } else {
-    // No printer knows the narrow formats: the first precision that reads back as the same element.  Nine digits
-    // suffice for the widest of them.
+    // No printer knows the narrow formats: the first precision that reads back as the same element.
+    // Nine digits suffice for the widest of them.
     for (int digits = 1; digits <= 9; ++digits) {
       text = fmt::format("{:.{}g}", value, digits);
       if (encode_float(dtype, std::strtod(text.c_str(), nullptr)) == bits) break;
@@ -45,7 +45,8 @@ std::string format_integer(const Dtype& dtype, std::uint64_t bits) {
 
 std::uint64_t load_bits(const std::byte* element, int bytes) {
   switch (bytes) {
-    case 1: return static_cast<std::uint64_t>(*element);
+    case 1:
+      return static_cast<std::uint64_t>(*element);
     case 2: {
       std::uint16_t bits = 0;
       std::memcpy(&bits, element, sizeof bits);
@@ -65,17 +66,17 @@ std::uint64_t load_bits(const std::byte* element, int bytes) {
 }
 
 bool is_nan(const Dtype& dtype, std::uint64_t bits) {
-  if (dtype.mantissa_bits == 0) return bits == 0xff;                 // e8m0fnu
-  if (!dtype.has_negative_zero) return bits == sign_of(dtype);       // *fnuz
+  if (dtype.mantissa_bits == 0) return bits == 0xff;            // e8m0fnu
+  if (!dtype.has_negative_zero) return bits == sign_of(dtype);  // *fnuz
   const std::uint64_t magnitude = bits & (sign_of(dtype) - 1);
-  if (!dtype.has_infinity) return magnitude == sign_of(dtype) - 1;   // e4m3fn
+  if (!dtype.has_infinity) return magnitude == sign_of(dtype) - 1;  // e4m3fn
   return magnitude > ((std::uint64_t{1} << dtype.exponent_bits) - 1) << dtype.mantissa_bits;
 }
 
 bool is_infinity(const Dtype& dtype, std::uint64_t bits) {
   return dtype.has_infinity &&
-         (bits & (sign_of(dtype) - 1)) ==
-             ((std::uint64_t{1} << dtype.exponent_bits) - 1) << dtype.mantissa_bits;
+         (bits & (sign_of(dtype) - 1)) == ((std::uint64_t{1} << dtype.exponent_bits) - 1)
+                                              << dtype.mantissa_bits;
 }
 
 std::int64_t ordered(const Dtype& dtype, std::uint64_t bits) {
@@ -114,15 +115,18 @@ std::string format_element(const Dtype& dtype, const std::byte* element) {
     case NumberKind::signed_integer:
     case NumberKind::unsigned_integer:
       return format_integer(dtype, load_bits(element, dtype.bytes));
-    case NumberKind::floating: return format_float(dtype, load_bits(element, dtype.bytes));
+    case NumberKind::floating:
+      return format_float(dtype, load_bits(element, dtype.bytes));
     case NumberKind::complex: {
       const Dtype& part = number_dtype(dtype);
       const std::string imaginary = format_element(part, element + part.bytes);
       return fmt::format("({}{}{}j)", format_element(part, element),
                          imaginary.starts_with('-') ? "" : "+", imaginary);
     }
-    case NumberKind::quantized: return format_element(number_dtype(dtype), element);
-    case NumberKind::opaque: break;
+    case NumberKind::quantized:
+      return format_element(number_dtype(dtype), element);
+    case NumberKind::opaque:
+      break;
   }
   return format_bits(dtype, element);
 }

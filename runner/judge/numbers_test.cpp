@@ -32,7 +32,8 @@ TEST(Numbers, OrderIsThatOfTheValuesWithoutGaps) {
     std::sort(all.begin(), all.end());
     for (std::size_t i = 1; i < all.size(); ++i) {
       const bool same = all[i].first == all[i - 1].first;  // the zeros
-      EXPECT_EQ(all[i].second - all[i - 1].second, same ? 0 : 1) << dtype.name << " " << all[i].first;
+      EXPECT_EQ(all[i].second - all[i - 1].second, same ? 0 : 1)
+          << dtype.name << " " << all[i].first;
     }
   }
 }
@@ -40,7 +41,8 @@ TEST(Numbers, OrderIsThatOfTheValuesWithoutGaps) {
 TEST(Numbers, MinusZeroIsNoDistanceAway) {
   EXPECT_EQ(ulp_distance(*find_dtype("float32"), 0x80000000u, 0), 0u);
   EXPECT_EQ(ulp_distance(*find_dtype("float32"), 0x80000001u, 1), 2u);
-  EXPECT_EQ(ulp_distance(*find_dtype("float64"), 0xfff0000000000000u, 0x7ff0000000000000u), 0xffe0000000000000u);
+  EXPECT_EQ(ulp_distance(*find_dtype("float64"), 0xfff0000000000000u, 0x7ff0000000000000u),
+            0xffe0000000000000u);
 }
 
 TEST(Numbers, UlpIsTheDistanceToTheNextNumber) {

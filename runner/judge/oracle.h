@@ -6,7 +6,8 @@
 #include "judge/fixtures.h"
 #include "judge/kernels.h"
 
-// For tests only: what the judge's fast pass must find, in plain scalar code that shares nothing with it but dtype.h's decoding.
+// For tests only: what the judge's fast pass must find, in plain scalar code that shares nothing
+// with it but dtype.h's decoding.
 
 namespace lockstep::oracle {
 
@@ -30,7 +31,8 @@ inline Parts parts_of(const Dtype& dtype, const std::byte* element) {
   return parts;
 }
 
-/// Rounds as a tensor of the dtype would after one operation of torch: to float32, then to what is narrower.
+/// Rounds as a tensor of the dtype would after one operation of torch: to float32, then to what is
+/// narrower.
 inline double rounded(const Dtype& dtype, double value) {
   if (dtype.bytes == 8) return value;
   const auto once = static_cast<float>(value);
@@ -70,12 +72,15 @@ inline void add_float(const Dtype& dtype, const Parts& e, const Parts& c, std::i
     payload |= e.bits[p] != c.bits[p];
     differs |= e.bits[p] != c.bits[p] && !both_nan;
     unequal |= !(x == y) && !both_nan;
-    const auto kind = [](double v) { return std::isnan(v) ? 3 : std::isinf(v) ? (v > 0 ? 1 : 2) : 0; };
+    const auto kind = [](double v) {
+      return std::isnan(v) ? 3 : std::isinf(v) ? (v > 0 ? 1 : 2) : 0;
+    };
     special |= kind(x) != kind(y);
     zero &= x == 0 && y == 0;
     nan_e |= std::isnan(x);
     nan_c |= std::isnan(y);
-    if (std::isfinite(x) && std::isfinite(y)) ulp = std::max(ulp, steps(number, e.bits[p], c.bits[p]));
+    if (std::isfinite(x) && std::isfinite(y))
+      ulp = std::max(ulp, steps(number, e.bits[p], c.bits[p]));
   }
   double error = std::fabs(c.value[0] - e.value[0]);
   double magnitude = std::fabs(e.value[0]);
@@ -83,7 +88,8 @@ inline void add_float(const Dtype& dtype, const Parts& e, const Parts& c, std::i
   if (e.count == 2) {
     error = std::hypot(c.value[0] - e.value[0], c.value[1] - e.value[1]);
     magnitude = std::hypot(e.value[0], e.value[1]);
-    close = !unequal || (std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * magnitude);
+    close =
+        !unequal || (std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * magnitude);
   } else {
     if (number.bytes < 8) error = static_cast<float>(error);
     close = is_close(number, e.value[0], c.value[0], tolerance);
@@ -149,8 +155,8 @@ inline void add_integer(const Dtype& dtype, std::uint64_t e, std::uint64_t c, st
 }
 
 /// The numbers of two blocks of elements that lie side by side.
-inline PairNumbers compare(const Dtype& dtype, const std::byte* e, const std::byte* c, std::int64_t count,
-                           const Tolerance& tolerance) {
+inline PairNumbers compare(const Dtype& dtype, const std::byte* e, const std::byte* c,
+                           std::int64_t count, const Tolerance& tolerance) {
   PairNumbers out;
   for (std::int64_t i = 0; i < count; ++i) {
     const Parts x = parts_of(dtype, e + i * dtype.bytes);
@@ -164,7 +170,8 @@ inline PairNumbers compare(const Dtype& dtype, const std::byte* e, const std::by
   return out;
 }
 
-/// Fills one element of each side with a pair of numbers that is worth a test: equal, neighbours, opposite zeros, specials, anything.
+/// Fills one element of each side with a pair of numbers that is worth a test: equal, neighbours,
+/// opposite zeros, specials, anything.
 class PairGenerator {
  public:
   explicit PairGenerator(std::uint64_t seed) : random_(seed) {}
@@ -172,18 +179,30 @@ class PairGenerator {
   void fill(const Dtype& dtype, std::byte* e, std::byte* c) {
     const Dtype& number = number_dtype(dtype);
     for (int offset = 0; offset < dtype.bytes; offset += number.bytes) {
-      const std::uint64_t mask = number.bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * number.bytes) - 1;
+      const std::uint64_t mask =
+          number.bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * number.bytes) - 1;
       std::uint64_t x = random_() & mask;
       if (number.is_floating() && random_() % 2 == 0) x = near_one(number);
       if (number.is_floating() && random_() % 16 == 0) x = special(number);
       std::uint64_t y = x;
       switch (random_() % 8) {
-        case 0: y = random_() & mask; break;
-        case 1: y = (x + random_() % 5 - 2) & mask; break;
-        case 2: y = x ^ (std::uint64_t{1} << random_() % static_cast<unsigned>(8 * number.bytes)); break;
-        case 3: if (number.is_floating()) y = special(number); break;
-        case 4: if (number.is_floating()) y = nudged(number, x); break;
-        default: break;
+        case 0:
+          y = random_() & mask;
+          break;
+        case 1:
+          y = (x + random_() % 5 - 2) & mask;
+          break;
+        case 2:
+          y = x ^ (std::uint64_t{1} << random_() % static_cast<unsigned>(8 * number.bytes));
+          break;
+        case 3:
+          if (number.is_floating()) y = special(number);
+          break;
+        case 4:
+          if (number.is_floating()) y = nudged(number, x);
+          break;
+        default:
+          break;
       }
       std::memcpy(e + offset, &x, static_cast<std::size_t>(number.bytes));
       std::memcpy(c + offset, &y, static_cast<std::size_t>(number.bytes));
@@ -207,8 +226,18 @@ class PairGenerator {
   std::uint64_t special(const Dtype& dtype) {
     const std::uint64_t sign = std::uint64_t{1} << (8 * dtype.bytes - 1);
     const std::uint64_t infinity = encode_float(dtype, INFINITY);
-    const std::uint64_t all[] = {0, sign, infinity, infinity | sign, infinity - 1, infinity + 1, sign - 1, 1, sign | 1,
-                                 encode_float(dtype, NAN), infinity | sign | 1, encode_float(dtype, 1.0)};
+    const std::uint64_t all[] = {0,
+                                 sign,
+                                 infinity,
+                                 infinity | sign,
+                                 infinity - 1,
+                                 infinity + 1,
+                                 sign - 1,
+                                 1,
+                                 sign | 1,
+                                 encode_float(dtype, NAN),
+                                 infinity | sign | 1,
+                                 encode_float(dtype, 1.0)};
     return all[random_() % std::size(all)];
   }
 

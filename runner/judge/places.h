@@ -1,7 +1,7 @@
 #pragma once
 
-// Where in a block is what the loops have found?  Asked rarely: for the first of a kind, and for a new greatest.
-// Included by kernels.cpp alone.
+// Where in a block is what the loops have found?  Asked rarely: for the first of a kind, and for a
+// new greatest. Included by kernels.cpp alone.
 
 #include "judge/float_kernel.h"
 
@@ -17,17 +17,23 @@ std::int64_t find(std::size_t count, std::int64_t position, Predicate is_it) {
 }
 
 /// The elements of a block, one by one.
-template <class Rounding, class Float, class Bits>
+template <class Format>
 class Elements {
  public:
-  Elements(const Widened<Bits>& block, Float rtol, Float atol)
-      : block_(block), rtol_(rtol), atol_(atol) {}
+  using Float = typename Format::Float;
+  using Rounding = typename Format::Rounding;
 
-  Float eager(std::size_t i) const { return std::bit_cast<Float>(block_.e[i]); }
-  Float compiled(std::size_t i) const { return std::bit_cast<Float>(block_.c[i]); }
+  Elements(const std::byte* eager, const std::byte* compiled, Float rtol, Float atol)
+      : eager_(eager), compiled_(compiled), rtol_(rtol), atol_(atol) {}
+
+  Float eager(std::size_t i) const { return std::bit_cast<Float>(widened<Format>(eager_, i)); }
+  Float compiled(std::size_t i) const {
+    return std::bit_cast<Float>(widened<Format>(compiled_, i));
+  }
   bool finite(std::size_t i) const { return std::isfinite(eager(i)) && std::isfinite(compiled(i)); }
   bool differs(std::size_t i) const {
-    return block_.e[i] != block_.c[i] && !(std::isnan(eager(i)) && std::isnan(compiled(i)));
+    return widened<Format>(eager_, i) != widened<Format>(compiled_, i) &&
+           !(std::isnan(eager(i)) && std::isnan(compiled(i)));
   }
   Float error(std::size_t i) const { return std::fabs(compiled(i) - eager(i)); }
   bool close(std::size_t i) const {
@@ -38,21 +44,21 @@ class Elements {
   }
 
  private:
-  const Widened<Bits>& block_;
+  const std::byte* eager_;
+  const std::byte* compiled_;
   Float rtol_, atol_;
 };
 
 /// Notes the places of what is new to `numbers`, whose counts are already those with the block.
-template <class Rounding, class Float, class Bits>
-void note_places(const Elements<Rounding, Float, Bits>& elements, std::size_t count,
-                 std::int64_t position, Float max_abs, PairNumbers& numbers) {
+template <class Format>
+void note_places(const Elements<Format>& elements, std::size_t count, std::int64_t position,
+                 typename Format::Float max_abs, PairNumbers& numbers) {
   if (numbers.first_differing < 0 && numbers.differing > 0) {
     numbers.first_differing = find(count, position, [&](auto i) { return elements.differs(i); });
   }
   if (numbers.first_nonfinite < 0 && numbers.nonfinite > 0) {
-    numbers.first_nonfinite = find(count, position, [&](auto i) {
-      return elements.differs(i) && !elements.finite(i);
-    });
+    numbers.first_nonfinite =
+        find(count, position, [&](auto i) { return elements.differs(i) && !elements.finite(i); });
   }
   if (numbers.first_not_close < 0 && numbers.not_close > 0) {
     numbers.first_not_close = find(count, position, [&](auto i) { return !elements.close(i); });

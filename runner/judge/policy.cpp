@@ -68,9 +68,9 @@ class Parser {
     if (!policy) return policy;
     skip_blanks();
     if (at_ != text_.size()) {
-      return fail(fmt::format("'{}' after the end of policy '{}'", text_.substr(at_),
-                              text_.substr(0, at_)),
-                  "write one policy; combine several with any_of(…) or all_of(…)");
+      return fail(
+          fmt::format("'{}' after the end of policy '{}'", text_.substr(at_), text_.substr(0, at_)),
+          "write one policy; combine several with any_of(…) or all_of(…)");
     }
     return policy;
   }
@@ -185,12 +185,18 @@ class Parser {
 
   static std::string_view example(const Spelling& spelling) {
     switch (spelling.argument) {
-      case Argument::none: return spelling.name;
-      case Argument::count: return "ulp(4)";
-      case Argument::number: return spelling.name;
-      case Argument::tolerance: return "close, close(rtol=1e-3, atol=1e-5) or close(k=1024)";
-      case Argument::tensor: return "index_equivalent(x) or index_equivalent(x, dim=1)";
-      case Argument::policies: return "any_of(close, ulp(4))";
+      case Argument::none:
+        return spelling.name;
+      case Argument::count:
+        return "ulp(4)";
+      case Argument::number:
+        return spelling.name;
+      case Argument::tolerance:
+        return "close, close(rtol=1e-3, atol=1e-5) or close(k=1024)";
+      case Argument::tensor:
+        return "index_equivalent(x) or index_equivalent(x, dim=1)";
+      case Argument::policies:
+        return "any_of(close, ulp(4))";
     }
     return spelling.name;
   }
@@ -249,9 +255,12 @@ class Parser {
 
 std::string_view name_of(Promise promise) {
   switch (promise) {
-    case Promise::bits: return "bits";
-    case Promise::casts: return "casts";
-    case Promise::values: return "values";
+    case Promise::bits:
+      return "bits";
+    case Promise::casts:
+      return "casts";
+    case Promise::values:
+      return "values";
   }
   return "values";
 }
@@ -269,9 +278,12 @@ std::string to_string(const Policy& policy) {
   const Spelling& spelling = spelling_of(policy.kind);
   std::vector<std::string> parts;
   switch (spelling.argument) {
-    case Argument::none: break;
+    case Argument::none:
+      break;
     case Argument::count:
-    case Argument::number: parts.push_back(fmt::format("{}", policy.parameter)); break;
+    case Argument::number:
+      parts.push_back(fmt::format("{}", policy.parameter));
+      break;
     case Argument::tolerance:
       if (policy.rtol) parts.push_back(fmt::format("rtol={}", *policy.rtol));
       if (policy.atol) parts.push_back(fmt::format("atol={}", *policy.atol));
@@ -309,10 +321,17 @@ GoldNeeds gold_needs(const Policy& policy) {
   GoldNeeds needs;
   switch (policy.kind) {
     case Kind::no_worse:
-    case Kind::same_upstream: needs.fp64 = true; break;
-    case Kind::same: needs.fp64 = needs.stepwise = true; break;
-    case Kind::stepwise: needs.stepwise = true; break;
-    default: break;
+    case Kind::same_upstream:
+      needs.fp64 = true;
+      break;
+    case Kind::same:
+      needs.fp64 = needs.stepwise = true;
+      break;
+    case Kind::stepwise:
+      needs.stepwise = true;
+      break;
+    default:
+      break;
   }
   for (const Policy& child : policy.children) {
     const GoldNeeds more = gold_needs(child);

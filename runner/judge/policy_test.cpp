@@ -14,10 +14,11 @@ using testing::HasSubstr;
 
 TEST(Policy, EverySpellingReadsBackAsItself) {
   for (const std::string_view text :
-       {"bits", "bits_strict", "equal", "ulp(4)", "close", "close(rtol=0.001, atol=1e-05)", "close(k=1024)",
-        "close(rtol=0.1, atol=0, k=7)", "same(0.0001)", "same_upstream(0.001)", "no_worse(1)", "stepwise(2)", "exact",
-        "index_equivalent(x)", "index_equivalent(x, dim=-1)", "metadata", "statistical(1e-09)",
-        "any_of(close, no_worse(1))", "all_of(exact, any_of(bits, ulp(1)))"}) {
+       {"bits", "bits_strict", "equal", "ulp(4)", "close", "close(rtol=0.001, atol=1e-05)",
+        "close(k=1024)", "close(rtol=0.1, atol=0, k=7)", "same(0.0001)", "same_upstream(0.001)",
+        "no_worse(1)", "stepwise(2)", "exact", "index_equivalent(x)", "index_equivalent(x, dim=-1)",
+        "metadata", "statistical(1e-09)", "any_of(close, no_worse(1))",
+        "all_of(exact, any_of(bits, ulp(1)))"}) {
     const auto policy = parse_policy(text);
     ASSERT_TRUE(policy) << text << ": " << policy.error().message;
     EXPECT_EQ(to_string(*policy), text);
@@ -60,7 +61,8 @@ TEST(Policy, ErrorsSayWhatWasFoundAndWhatIsMeant) {
 
 TEST(Policy, AnyTextIsAPolicyOrAnError) {
   std::mt19937 random(1);
-  const std::vector<std::string> words = {"bits", "close", "ulp", "any_of", "(", ")", ",", "=", "k", "1e9", " ", "dim", "x", "\xff", "-"};
+  const std::vector<std::string> words = {"bits", "close", "ulp", "any_of", "(", ")",    ",", "=",
+                                          "k",    "1e9",   " ",   "dim",    "x", "\xff", "-"};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (unsigned n = random() % 12; n > 0; --n) text += words[random() % words.size()];

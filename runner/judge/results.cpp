@@ -16,9 +16,12 @@ enum class Group { output, input, gradient };
 
 const NamedValues& group_of(const CallResult& call, Group group) {
   switch (group) {
-    case Group::output: return call.outputs;
-    case Group::input: return call.inputs;
-    case Group::gradient: break;
+    case Group::output:
+      return call.outputs;
+    case Group::input:
+      return call.inputs;
+    case Group::gradient:
+      break;
   }
   return call.grads;
 }
@@ -131,8 +134,7 @@ class CallComparison {
     if (compiled == nullptr) {
       output.status = Status::metadata_differs;
       output.reason = fmt::format("{}, compiled nothing", lockstep::describe(eager));
-    } else if (std::string difference =
-                   metadata_difference(eager, *compiled, request_.strides);
+    } else if (std::string difference = metadata_difference(eager, *compiled, request_.strides);
                !difference.empty()) {
       output.status = Status::metadata_differs;
       output.reason = std::move(difference);
@@ -167,8 +169,8 @@ class CallComparison {
         output.status = Status::value_differs;
         output.grade = Grade::none;
         output.differing = 1;
-        output.reason = fmt::format("{}, compiled {}", lockstep::describe(eager),
-                                    lockstep::describe(compiled));
+        output.reason =
+            fmt::format("{}, compiled {}", lockstep::describe(eager), lockstep::describe(compiled));
       }
       return;
     }
@@ -225,8 +227,7 @@ class CallComparison {
   bool must_be_untouched(const std::string& name, const DataValue& eager) const {
     if (request_.inputs == nullptr || call_ >= request_.inputs->size()) return false;
     const DataValue* before = find_value((*request_.inputs)[call_], name);
-    return before != nullptr &&
-           metadata_difference(*before, eager, StrideRule::ignore).empty() &&
+    return before != nullptr && metadata_difference(*before, eager, StrideRule::ignore).empty() &&
            same_bits(*before, eager);
   }
 
@@ -242,13 +243,20 @@ class CallComparison {
 
 int rank(Status status) {
   switch (status) {
-    case Status::metadata_differs: return 0;
-    case Status::nonfinite_differs: return 1;
-    case Status::value_differs: return 2;
-    case Status::mutation_differs: return 3;
-    case Status::not_compiled: return 4;
-    case Status::inconclusive: return 5;
-    default: return 6;
+    case Status::metadata_differs:
+      return 0;
+    case Status::nonfinite_differs:
+      return 1;
+    case Status::value_differs:
+      return 2;
+    case Status::mutation_differs:
+      return 3;
+    case Status::not_compiled:
+      return 4;
+    case Status::inconclusive:
+      return 5;
+    default:
+      return 6;
   }
 }
 

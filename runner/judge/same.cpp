@@ -46,12 +46,14 @@ std::int64_t count_outside(Comparison& comparison, double tol) {
 
 // From here on: upstream, to the letter.
 
-/// Arithmetic as torch does it in tensors of a dtype: float64 in itself, everything else in float32, and then rounded to the dtype.
+/// Arithmetic as torch does it in tensors of a dtype: float64 in itself, everything else in
+/// float32, and then rounded to the dtype.
 class TorchArithmetic {
  public:
   explicit TorchArithmetic(const Dtype& dtype) : dtype_(dtype) {}
 
-  /// torch.isclose(self, other, rtol=tol, atol=tol, equal_nan=…) for one pair (aten/src/ATen/native/TensorCompare.cpp).
+  /// torch.isclose(self, other, rtol=tol, atol=tol, equal_nan=…) for one pair
+  /// (aten/src/ATen/native/TensorCompare.cpp).
   bool is_close(const double* self, const double* other, double tol, bool equal_nan) const {
     if (dtype_.is_complex()) return complex_is_close(self, other, tol, equal_nan);
     if (*self == *other) return true;
@@ -74,8 +76,7 @@ class TorchArithmetic {
     if (dtype_.bytes == 4) return once;
     return decode_float(dtype_, encode_float(dtype_, once));
   }
-  bool complex_is_close(const double* self, const double* other, double tol,
-                        bool equal_nan) const {
+  bool complex_is_close(const double* self, const double* other, double tol, bool equal_nan) const {
     if (self[0] == other[0] && self[1] == other[1]) return true;
     const auto nan = [](const double* z) { return std::isnan(z[0]) || std::isnan(z[1]); };
     if (equal_nan && nan(self) && nan(other)) return true;
@@ -116,8 +117,8 @@ template <class Visit>
 Result<void> for_pairs(const TensorView& a, const TensorView& b, Visit&& visit) {
   const auto shape = broadcast(a.shape, b.shape);
   if (!shape) {
-    return fail(fmt::format("upstream raises: {} and {} do not broadcast", describe(a),
-                            describe(b)));
+    return fail(
+        fmt::format("upstream raises: {} and {} do not broadcast", describe(a), describe(b)));
   }
   const TensorView x = expand(a, *shape);
   const TensorView y = expand(b, *shape);
@@ -143,44 +144,50 @@ Result<bool> all_close(const TensorView& a, const TensorView& b, const Dtype& dt
                        bool equal_nan) {
   const TorchArithmetic arithmetic(dtype);
   bool close = true;
-  return for_pairs(a, b, [&](const double* x, const double* y) {
-           close = close && arithmetic.is_close(x, y, tol, equal_nan);
-         }).map([&] { return close; });
+  return for_pairs(a, b,
+                   [&](const double* x, const double* y) {
+                     close = close && arithmetic.is_close(x, y, tol, equal_nan);
+                   })
+      .map([&] { return close; });
 }
 
 /// sqrt(mean((a - b)^2)); NaN of nothing.
 Result<double> rmse(const TensorView& a, const TensorView& b) {
   double squares = 0;
   double count = 0;
-  return for_pairs(a, b, [&](const double* x, const double* y) {
-           squares += (*x - *y) * (*x - *y);
-           count += 1;
-         }).map([&] { return std::sqrt(squares / count); });
+  return for_pairs(a, b,
+                   [&](const double* x, const double* y) {
+                     squares += (*x - *y) * (*x - *y);
+                     count += 1;
+                   })
+      .map([&] { return std::sqrt(squares / count); });
 }
 
 bool has_nan(const TensorView& view) {
   bool found = false;
-  static_cast<void>(for_pairs(view, view, [&](const double* x, const double*) {
-    found = found || std::isnan(*x);
-  }));
+  static_cast<void>(for_pairs(
+      view, view, [&](const double* x, const double*) { found = found || std::isnan(*x); }));
   return found;
 }
 
-/// A float64 gold cast to the dtype of the result, compared loosely: upstream's special case for a reference with NaN.
+/// A float64 gold cast to the dtype of the result, compared loosely: upstream's special case for a
+/// reference with NaN.
 Result<bool> gold_is_near(const TensorView& gold, const TensorView& res, double tol,
                           bool equal_nan) {
   const TorchArithmetic arithmetic(*res.dtype);
   const Dtype& dtype = *res.dtype;
   bool close = true;
-  return for_pairs(gold, res, [&](const double* x, const double* y) {
-           double cast[2] = {*x, 0};
-           if (dtype.is_floating() && dtype.bytes == 4) cast[0] = static_cast<float>(*x);
-           if (dtype.is_floating() && dtype.bytes < 4) {
-             // Twice, as torch does: to float32 first.
-             cast[0] = decode_float(dtype, encode_float(dtype, static_cast<float>(*x)));
-           }
-           close = close && arithmetic.is_close(cast, y, tol, equal_nan);
-         }).map([&] { return close; });
+  return for_pairs(gold, res,
+                   [&](const double* x, const double* y) {
+                     double cast[2] = {*x, 0};
+                     if (dtype.is_floating() && dtype.bytes == 4) cast[0] = static_cast<float>(*x);
+                     if (dtype.is_floating() && dtype.bytes < 4) {
+                       // Twice, as torch does: to float32 first.
+                       cast[0] = decode_float(dtype, encode_float(dtype, static_cast<float>(*x)));
+                     }
+                     close = close && arithmetic.is_close(cast, y, tol, equal_nan);
+                   })
+      .map([&] { return close; });
 }
 
 }  // namespace
@@ -219,9 +226,8 @@ CheckResult check_same_upstream(Comparison& comparison, double tol) {
   const auto same = same_upstream(*subject.eager, *subject.compiled, subject.fp64, tol, true);
   if (!same) return {Status::value_differs, same.error().message};
   if (*same) return {};
-  return {Status::value_differs,
-          fmt::format("torch._dynamo.utils.same(tol={:.3g}) is False{}", tol,
-                      comparison.worst_place())};
+  return {Status::value_differs, fmt::format("torch._dynamo.utils.same(tol={:.3g}) is False{}", tol,
+                                             comparison.worst_place())};
 }
 
 Result<bool> same_upstream(const TensorView& ref, const TensorView& res, const TensorView* fp64_ref,

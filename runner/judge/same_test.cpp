@@ -14,7 +14,8 @@ namespace {
 using namespace fixtures;
 
 TEST(SameUpstream, FollowsTheRule) {
-  const auto same = [](const Tensor& ref, const Tensor& res, const Tensor* gold = nullptr, bool equal_nan = false) {
+  const auto same = [](const Tensor& ref, const Tensor& res, const Tensor* gold = nullptr,
+                       bool equal_nan = false) {
     return *same_upstream(ref, res, gold ? &gold->view : nullptr, 1e-4, equal_nan);
   };
   const Tensor one = tensor("float32", {1, 2});
@@ -41,7 +42,8 @@ TensorView view_of(const nlohmann::json& json, std::span<const std::byte> bytes)
   return view;
 }
 
-// upstream_test.py asks: it writes pairs of tensors, runs this test, and compares the answers with torch's own.
+// upstream_test.py asks: it writes pairs of tensors, runs this test, and compares the answers with
+// torch's own.
 TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
   const char* directory = std::getenv("LOCKSTEP_JUDGE_PAIRS");
   if (directory == nullptr) GTEST_SKIP() << "asked by upstream_test.py";
@@ -65,7 +67,8 @@ TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
     subject.eager = &ref;
     subject.compiled = &res;
     subject.fp64 = fp64;
-    answers.push_back(Comparison(subject).check(*parse_policy(pair.at("rule").get<std::string>())).holds());
+    answers.push_back(
+        Comparison(subject).check(*parse_policy(pair.at("rule").get<std::string>())).holds());
   }
   std::ofstream(path / "answers.json") << answers.dump();
 }

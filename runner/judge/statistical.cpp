@@ -10,11 +10,11 @@ namespace {
 
 /// Moments of the finite numbers of a tensor.
 struct Moments {
-  double finite = 0;     ///< how many
+  double finite = 0;  ///< how many
   double nonfinite = 0;
   double mean = 0;
   double variance = 0;
-  double fourth = 0;     ///< central
+  double fourth = 0;  ///< central
 };
 
 template <class Visit>
@@ -97,8 +97,8 @@ CheckResult check_statistical(Comparison& comparison, double false_alarm) {
     return {Status::value_differs,
             fmt::format("variance {:.6g}, eager's {:.6g}: {:.3g} apart, {:.3g} is chance with "
                         "probability {:.3g}",
-                        c.variance, e.variance, std::fabs(c.variance - e.variance),
-                        variance_bound, false_alarm)};
+                        c.variance, e.variance, std::fabs(c.variance - e.variance), variance_bound,
+                        false_alarm)};
   }
   return {};
 }

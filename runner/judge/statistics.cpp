@@ -1,12 +1,14 @@
 #include "judge/statistics.h"
 
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 namespace lockstep {
 namespace {
 
-/// Elements of a chunk.  Chunks are the same for every number of threads, and so is what comes of adding them up.
+/// Elements of a chunk.  Chunks are the same for every number of threads, and so is what comes of
+/// adding them up.
 constexpr std::int64_t kChunk = std::int64_t{1} << 17;
 /// Below this many bytes starting a thread (20 to 50 µs) costs more than it saves.
 constexpr std::int64_t kWorthThreads = std::int64_t{1} << 21;
@@ -69,9 +71,8 @@ void for_chunks(
   work();
 }
 
-PairNumbers compare_pair(const JointWalk& walk, const Dtype& dtype,
-                         const Tolerance& tolerance, const PassOptions& options) {
-
+PairNumbers compare_pair(const JointWalk& walk, const Dtype& dtype, const Tolerance& tolerance,
+                         const PassOptions& options) {
   const PairKernel kernel = pair_kernel(dtype, options.level.value_or(vector_levels().back()));
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     PairNumbers numbers;

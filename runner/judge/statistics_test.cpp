@@ -45,13 +45,15 @@ PairNumbers fast(const Tensor& e, const Tensor& c, const Tolerance& tolerance,
 }
 
 TEST(Statistics, AgreeWithThePlainOracleOnEveryDtypeAndLevel) {
-  constexpr std::array tolerances = {Tolerance{0, 0}, Tolerance{1e-3, 1e-5}, Tolerance{1.6e-2, 1e-5},
-                                     Tolerance{1.3e-6, 1e-5}, Tolerance{1e-7, 1e-7}};
+  constexpr std::array tolerances = {Tolerance{0, 0}, Tolerance{1e-3, 1e-5},
+                                     Tolerance{1.6e-2, 1e-5}, Tolerance{1.3e-6, 1e-5},
+                                     Tolerance{1e-7, 1e-7}};
   oracle::PairGenerator generate(8);
   std::int64_t pairs = 0;
   for (int round = 0; round < 300 * effort(); ++round) {
     for (const Dtype& dtype : all_dtypes()) {
-      const auto count = static_cast<std::int64_t>(generate() % 4 == 0 ? generate() % 3000 : generate() % 40);
+      const auto count =
+          static_cast<std::int64_t>(generate() % 4 == 0 ? generate() % 3000 : generate() % 40);
       const Tensor e = zeros(dtype.name, {count});
       const Tensor c = zeros(dtype.name, {count});
       for (std::int64_t i = 0; i < count; ++i) {
@@ -75,21 +77,27 @@ TEST(Statistics, AgreeWithThePlainOracleOnEveryDtypeAndLevel) {
 TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
   oracle::PairGenerator generate(11);
   for (int round = 0; round < 40 * effort(); ++round) {
-    for (const std::string_view name : {"float16", "bfloat16", "float32", "float64", "int64", "int32"}) {
+    for (const std::string_view name :
+         {"float16", "bfloat16", "float32", "float64", "int64", "int32"}) {
       const Dtype& dtype = *find_dtype(name);
       const std::int64_t count = 5000;
       const Tensor e = zeros(name, {count});
       const Tensor c = zeros(name, {count});
       const std::uint64_t furthest = 1 + (generate() % 2 == 0 ? 0 : generate() % 12);
-      const int scale = static_cast<int>(generate() % 3) * 7 - 14;  // some rounds reach into the subnormals of float16
+      const int scale = static_cast<int>(generate() % 3) * 7 -
+                        14;  // some rounds reach into the subnormals of float16
       for (std::int64_t i = 0; i < count; ++i) {
-        const double value = (static_cast<double>(generate() >> 11) * 0x1p-51 - 2) * std::ldexp(1.0, scale);
-        const std::uint64_t bits = fixtures::encode(dtype, dtype.is_floating() ? value : value * 1e6);
+        const double value =
+            (static_cast<double>(generate() >> 11) * 0x1p-51 - 2) * std::ldexp(1.0, scale);
+        const std::uint64_t bits =
+            fixtures::encode(dtype, dtype.is_floating() ? value : value * 1e6);
         fixtures::set_bits(e, i, bits);
         fixtures::set_bits(c, i, bits + generate() % (furthest + 1));
       }
-      const Tolerance tolerance = generate() % 2 == 0 ? Tolerance{1.3e-6, 1e-5} : Tolerance{1e-3, 1e-5};
-      const PairNumbers plain = oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, tolerance);
+      const Tolerance tolerance =
+          generate() % 2 == 0 ? Tolerance{1.3e-6, 1e-5} : Tolerance{1e-3, 1e-5};
+      const PairNumbers plain =
+          oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, tolerance);
       for (const VectorLevel level : vector_levels()) {
         expect_same(fast(e, c, tolerance, {1, level}), plain, std::string(name));
       }
@@ -128,8 +136,10 @@ TEST(Statistics, DoNotDependOnThreads) {
   for (std::int64_t i = 0; i < count; ++i) {
     generate.fill(dtype, e.bytes->data() + i * 4, c.bytes->data() + i * 4);
   }
-  const PairNumbers plain = oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, {1e-3, 0});
-  for (const int threads : {1, 2, 3}) expect_same(fast(e, c, {1e-3, 0}, {threads, {}}), plain, "threads");
+  const PairNumbers plain =
+      oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, {1e-3, 0});
+  for (const int threads : {1, 2, 3})
+    expect_same(fast(e, c, {1e-3, 0}, {threads, {}}), plain, "threads");
 }
 
 TEST(Statistics, CountAnExpandedDimensionWithoutVisitingIt) {

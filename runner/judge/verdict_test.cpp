@@ -50,7 +50,8 @@ Verdict full() {
   verdict.peak_memory_bytes = 310000000;
   verdict.stderr_tail = "warning\n";
   verdict.standing = Standing::known;
-  verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why", "https://example.org/1"};
+  verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why",
+                                       "https://example.org/1"};
   verdict.links = {"https://example.org/2"};
   verdict.repro = "lockstep run 'x'";
   return verdict;
@@ -67,7 +68,8 @@ TEST(Verdict, EveryFieldSurvivesTheRoundTrip) {
 }
 
 TEST(Verdict, EveryFieldIsWritten) {
-  // Leaving out any key of the full verdict must change what is read: no member is written and not read.
+  // Leaving out any key of the full verdict must change what is read: no member is written and not
+  // read.
   const auto json = to_json(full());
   for (const auto& [key, value] : json.items()) {
     auto less = json;
@@ -126,10 +128,12 @@ TEST(Verdict, FailsByStandingAndStatus) {
 }
 
 TEST(Verdict, NamesAreFoundAgain) {
-  for (const Grade grade : {Grade::bits, Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3, Grade::none}) {
+  for (const Grade grade :
+       {Grade::bits, Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3, Grade::none}) {
     EXPECT_EQ(find_grade(name_of(grade)), grade);
   }
-  for (const Standing standing : {Standing::plain, Standing::known, Standing::fixed, Standing::waived}) {
+  for (const Standing standing :
+       {Standing::plain, Standing::known, Standing::fixed, Standing::waived}) {
     EXPECT_EQ(find_standing(name_of(standing)), standing);
   }
   EXPECT_EQ(name_of(Standing::plain), "new");

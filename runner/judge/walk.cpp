@@ -22,11 +22,16 @@ void copy_row(std::byte* to, const std::byte* from, std::int64_t bytes, std::int
     return;
   }
   switch (bytes) {
-    case 1: return copy_strided<1>(to, from, stride, count);
-    case 2: return copy_strided<2>(to, from, stride, count);
-    case 4: return copy_strided<4>(to, from, stride, count);
-    case 8: return copy_strided<8>(to, from, stride, count);
-    default: return copy_strided<16>(to, from, stride, count);
+    case 1:
+      return copy_strided<1>(to, from, stride, count);
+    case 2:
+      return copy_strided<2>(to, from, stride, count);
+    case 4:
+      return copy_strided<4>(to, from, stride, count);
+    case 8:
+      return copy_strided<8>(to, from, stride, count);
+    default:
+      return copy_strided<16>(to, from, stride, count);
   }
 }
 
@@ -39,7 +44,8 @@ void negate(const Dtype& number, std::byte* at, std::int64_t step, std::int64_t 
     } else {
       bits = 0 - bits;
     }
-    std::memcpy(at, &bits, static_cast<std::size_t>(number.bytes));  // little-endian: low bytes first
+    std::memcpy(at, &bits,
+                static_cast<std::size_t>(number.bytes));  // little-endian: low bytes first
   }
 }
 
@@ -67,9 +73,8 @@ JointWalk::JointWalk(std::span<const TensorView* const> views) {
   elements_ = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
-    const bool expanded = std::all_of(views.begin(), views.end(), [&](const TensorView* view) {
-      return view->strides[d] == 0;
-    });
+    const bool expanded = std::all_of(
+        views.begin(), views.end(), [&](const TensorView* view) { return view->strides[d] == 0; });
     if (expanded && shape[d] > 0) {
       multiplicity_ *= shape[d];
     } else {

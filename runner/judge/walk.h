@@ -11,26 +11,29 @@
 
 namespace lockstep {
 
-/// Walks up to four views of one shape together, in the order of the first one's memory, and hands out blocks: as they
-/// lie where a view is contiguous there, gathered into a small buffer where it is not (strided, expanded, conj, neg).
-/// A position counts elements in the order of the walk; `index_of` turns it into an index.
+/// Walks up to four views of one shape together, in the order of the first one's memory, and hands
+/// out blocks: as they lie where a view is contiguous there, gathered into a small buffer where it
+/// is not (strided, expanded, conj, neg). A position counts elements in the order of the walk;
+/// `index_of` turns it into an index.
 class JointWalk {
  public:
   static constexpr std::size_t kMost = 4;
-  /// Elements in a block at most: four blocks of the widest dtype fit a first-level cache of 32 KiB.
+  /// Elements in a block at most: four blocks of the widest dtype fit a first-level cache of 32
+  /// KiB.
   static constexpr std::int64_t kBlock = 512;
 
   explicit JointWalk(std::span<const TensorView* const> views);
 
-  /// Elements that the walk visits: those of the shape, less dimensions along which every view is expanded.
+  /// Elements that the walk visits: those of the shape, less dimensions along which every view is
+  /// expanded.
   std::int64_t elements() const { return elements_; }
   /// How many elements of the shape each visited one stands for.
   std::int64_t multiplicity() const { return multiplicity_; }
   /// Index in the shape of the (first) element at a position.
   std::vector<std::int64_t> index_of(std::int64_t position) const;
 
-  /// Calls `visit(position, count, blocks)` for consecutive blocks of [begin, end); blocks[i] points at `count`
-  /// elements of view i, side by side, conj and neg resolved.
+  /// Calls `visit(position, count, blocks)` for consecutive blocks of [begin, end); blocks[i]
+  /// points at `count` elements of view i, side by side, conj and neg resolved.
   template <class Visit>
   void visit(std::int64_t begin, std::int64_t end, Visit&& visit) const;
 
@@ -49,14 +52,14 @@ class JointWalk {
     alignas(64) std::array<std::array<std::byte, kBlock * 16>, kMost> of;
   };
 
-  const std::byte* block(std::size_t operand, std::span<const std::int64_t> at,
-                         std::int64_t count, std::byte* buffer) const;
+  const std::byte* block(std::size_t operand, std::span<const std::int64_t> at, std::int64_t count,
+                         std::byte* buffer) const;
   std::vector<std::int64_t> unravel(std::int64_t position) const;
 
   std::vector<Operand> operands_;
-  std::vector<Dimension> dimensions_;       ///< outermost first, merged; never empty
-  std::vector<std::size_t> order_;          ///< dimensions of the shape in the order of the walk
-  std::vector<std::int64_t> sizes_;         ///< their sizes
+  std::vector<Dimension> dimensions_;  ///< outermost first, merged; never empty
+  std::vector<std::size_t> order_;     ///< dimensions of the shape in the order of the walk
+  std::vector<std::int64_t> sizes_;    ///< their sizes
   std::size_t rank_ = 0;
   std::int64_t elements_ = 0;
   std::int64_t multiplicity_ = 1;

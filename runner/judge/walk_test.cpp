@@ -24,8 +24,10 @@ std::int64_t at(const TensorView& view, const std::vector<std::int64_t>& index) 
   return element;
 }
 
-/// Any strided view on 2000 int32 that count up: permuted, with steps, expanded, overlapping, offset.
-TensorView random_view(const Tensor& storage, const std::vector<std::int64_t>& shape, std::mt19937& random) {
+/// Any strided view on 2000 int32 that count up: permuted, with steps, expanded, overlapping,
+/// offset.
+TensorView random_view(const Tensor& storage, const std::vector<std::int64_t>& shape,
+                       std::mt19937& random) {
   TensorView view = storage.view;
   view.shape = shape;
   view.strides.assign(shape.size(), 0);
@@ -51,14 +53,16 @@ TEST(Walk, VisitsEveryIndexOnceWithTheRightElements) {
     std::vector<std::int64_t> shape(random() % 5);
     for (std::int64_t& size : shape) size = static_cast<std::int64_t>(random() % 8);
     if (round % 10 == 0) shape = {3, 700};  // rows longer than a block
-    const TensorView a = random_view(storage, shape, random), b = random_view(storage, shape, random);
+    const TensorView a = random_view(storage, shape, random),
+                     b = random_view(storage, shape, random);
     if (!fits_storage(a) || !fits_storage(b)) continue;
     const std::array views = {&a, &b};
     const JointWalk walk(views);
     EXPECT_EQ(walk.elements() * walk.multiplicity(), a.elements());
     std::map<std::vector<std::int64_t>, int> seen;
     const std::int64_t middle = walk.elements() / 3;  // in two parts, as threads do
-    for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, middle}, {middle, walk.elements()}}) {
+    for (const auto& [begin, end] :
+         {std::pair<std::int64_t, std::int64_t>{0, middle}, {middle, walk.elements()}}) {
       walk.visit(begin, end, [&](std::int64_t position, std::int64_t count, const auto& blocks) {
         for (std::int64_t i = 0; i < count; ++i) {
           const std::vector<std::int64_t> index = walk.index_of(position + i);
@@ -80,7 +84,8 @@ TEST(Walk, ResolvesConjAndNeg) {
     z.view.neg = neg;
     const std::array views = {static_cast<const TensorView*>(&z.view)};
     std::vector<float> values(4);
-    JointWalk(views).visit(0, 2, [&](auto, auto, const auto& blocks) { std::memcpy(values.data(), blocks[0], 16); });
+    JointWalk(views).visit(
+        0, 2, [&](auto, auto, const auto& blocks) { std::memcpy(values.data(), blocks[0], 16); });
     return values;
   };
   EXPECT_EQ(read(false, false), (std::vector<float>{1, 2, 3, -4}));
@@ -90,7 +95,8 @@ TEST(Walk, ResolvesConjAndNeg) {
 }
 
 TEST(Walk, HasNoLimitAt32Bits) {
-  // 2^31 + 10 elements of a sparse file, twice, one element apart: no disk is used, and one byte differs from its neighbours.
+  // 2^31 + 10 elements of a sparse file, twice, one element apart: no disk is used, and one byte
+  // differs from its neighbours.
   char name[] = "/tmp/lockstep-sparse-XXXXXX";
   const int fd = ::mkstemp(name);
   ASSERT_GE(fd, 0);

@@ -13,8 +13,9 @@
 namespace lockstep {
 namespace {
 
-// A worker may be anybody's program, or a process that a bug of the compiler made write nonsense.  Whatever is in the
-// file, reading it ends with an observation whose views are safe to read, or with an Error.
+// A worker may be anybody's program, or a process that a bug of the compiler made write nonsense.
+// Whatever is in the file, reading it ends with an observation whose views are safe to read, or
+// with an Error.
 
 constexpr std::int64_t kLargestFile = 16 << 20;
 constexpr std::size_t kMostStorages = 1 << 14;
@@ -24,7 +25,8 @@ constexpr std::size_t kMostKeys = 4096;
 constexpr std::size_t kLongestWord = 256;
 constexpr std::size_t kLongestMessage = 16 << 10;
 
-/// Thrown inside this file only, and caught in read_observation: a reader of a tree is all "or give up".
+/// Thrown inside this file only, and caught in read_observation: a reader of a tree is all "or give
+/// up".
 struct Broken {
   std::string message;
 };
@@ -222,8 +224,8 @@ TensorView read_view(const Node& node, const Storages& storages) {
   view.shape = read_counts(node.at("shape"), kMostDimensions);
   view.strides = read_counts(node.at("strides"), kMostDimensions);
   if (view.shape.size() != view.strides.size()) {
-    broken(node.where, fmt::format("{} sizes but {} strides", view.shape.size(),
-                                   view.strides.size()));
+    broken(node.where,
+           fmt::format("{} sizes but {} strides", view.shape.size(), view.strides.size()));
   }
   if (node.has("offset")) view.offset = node.at("offset").count();
   if (node.has("device")) view.device = node.at("device").string();
@@ -330,8 +332,8 @@ Observation read_tree(const Node& root, const Storages& storages, bool outermost
   observation.storages = storages.files();
   if (root.has("reference")) {
     if (!outermost) broken(root.where, "a reference inside a reference");
-    observation.reference = std::make_shared<const Observation>(
-        read_tree(root.at("reference"), storages, false));
+    observation.reference =
+        std::make_shared<const Observation>(read_tree(root.at("reference"), storages, false));
   }
   return observation;
 }
@@ -347,8 +349,8 @@ std::string read_bounded(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// What must hold before the text goes to a parser: bounded nesting, and bounded objects, because an object that keeps
-/// the order of its keys looks each of them up one by one.
+/// What must hold before the text goes to a parser: bounded nesting, and bounded objects, because
+/// an object that keeps the order of its keys looks each of them up one by one.
 void check_bounds(std::string_view text) {
   std::vector<std::size_t> separators;
   bool in_string = false;

@@ -19,7 +19,8 @@ namespace lockstep {
 enum class Outcome {
   returned,
   raised,         ///< an exception: see Observation::error
-  unsupported,    ///< the worker, device or torch lacks what the program needs: see Observation::reason
+  unsupported,    ///< the worker, device or torch lacks what the program needs: see
+                  ///< Observation::reason
   crashed,        ///< killed by a signal, or exited without an observation
   timed_out,      ///< the runner killed it
   out_of_memory,  ///< the kernel or a memory limit ended it
@@ -31,8 +32,8 @@ std::string_view name_of(Outcome outcome);
 
 /// What an execution raised, freed from what the compiler wrapped around it.
 struct RaisedError {
-  std::string stage;                 ///< "eager", "trace", "lower", "compile", "run"
-  std::string class_name;            ///< as Python names it: "RuntimeError", "torch._C._LinAlgError"
+  std::string stage;       ///< "eager", "trace", "lower", "compile", "run"
+  std::string class_name;  ///< as Python names it: "RuntimeError", "torch._C._LinAlgError"
   std::string message;
   std::vector<std::string> wrapped;  ///< classes around it, outermost first
   std::string kind;                  ///< "error", "refused" or "internal"
@@ -63,7 +64,8 @@ struct Observation {
   std::string stage;
   /// Signal that ended it, 0 if none.
   int signal = 0;
-  /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is the one required key.
+  /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is
+  /// the one required key.
   nlohmann::ordered_json proof;
   /// Seconds by stage.
   std::map<std::string, double> phases;
@@ -76,8 +78,9 @@ struct Observation {
   std::vector<std::shared_ptr<const MappedFile>> storages;
 };
 
-/// Reads `directory/observation.json` and maps its storages (see workers/PROTOCOL.md).  Everything that the file says is checked: a view that
-/// leaves its storage, an unknown dtype or a missing file is an error, never undefined behaviour.
+/// Reads `directory/observation.json` and maps its storages (see workers/PROTOCOL.md).  Everything
+/// that the file says is checked: a view that leaves its storage, an unknown dtype or a missing
+/// file is an error, never undefined behaviour.
 Result<Observation> read_observation(const std::filesystem::path& directory);
 
 }  // namespace lockstep

@@ -92,7 +92,8 @@ TEST(Observation, RaisedAndUnsupported) {
   ASSERT_TRUE(raised);
   EXPECT_EQ(raised->error, (RaisedError{"compile", "A", "m", {"B"}, "internal"}));
   EXPECT_EQ(directory.read(R"({"outcome": "unsupported", "reason": "no fp8"})")->reason, "no fp8");
-  const std::string message = R"({"outcome": "raised", "error": {"class": "A", "message": ")" + std::string(1 << 20, 'x') + "\"}}";
+  const std::string message = R"({"outcome": "raised", "error": {"class": "A", "message": ")" +
+                              std::string(1 << 20, 'x') + "\"}}";
   EXPECT_LT(directory.read(message)->error->message.size(), 20000u);
 }
 
@@ -114,32 +115,47 @@ TEST(Observation, BrokenOnesAreErrorsThatSayWhere) {
   EXPECT_THAT(error("{"), HasSubstr("parse error"));
   EXPECT_THAT(error("[]"), HasSubstr("an object expected"));
   EXPECT_THAT(error("{}"), HasSubstr("'outcome' is missing"));
-  EXPECT_THAT(error(changed("\"returned\"", "\"done\"")), HasSubstr("/outcome: returned, raised or unsupported expected"));
+  EXPECT_THAT(error(changed("\"returned\"", "\"done\"")),
+              HasSubstr("/outcome: returned, raised or unsupported expected"));
   EXPECT_THAT(error(R"({"outcome": "returned", "runs": []})"), HasSubstr("no call is recorded"));
   EXPECT_THAT(error(R"({"outcome": "raised"})"), HasSubstr("'error' is missing"));
-  EXPECT_THAT(error(changed("\"float32\"", "\"float31\"")), HasSubstr(at_y + ": unknown dtype 'float31'"));
+  EXPECT_THAT(error(changed("\"float32\"", "\"float31\"")),
+              HasSubstr(at_y + ": unknown dtype 'float31'"));
   EXPECT_THAT(error(changed("\"storage\": 0", "\"storage\": 1")), HasSubstr("storage 1 of 1"));
   EXPECT_THAT(error(changed("\"storage\": 0", "\"storage\": -1")), HasSubstr("storage -1 of 1"));
-  EXPECT_THAT(error(changed("\"storage\": 0", "\"storage\": 18446744073709551615")), HasSubstr("64-bit integer"));
+  EXPECT_THAT(error(changed("\"storage\": 0", "\"storage\": 18446744073709551615")),
+              HasSubstr("64-bit integer"));
   EXPECT_THAT(error(changed("[5, 1]", "[5]")), HasSubstr("2 sizes but 1 strides"));
   EXPECT_THAT(error(changed("[5, 1]", "[-5, 1]")), HasSubstr("not negative"));
   EXPECT_THAT(error(changed("[5, 1]", "[6, 1]")), HasSubstr("leaves its storage"));
-  EXPECT_THAT(error(changed("\"offset\": 0", "\"offset\": 1")), HasSubstr("leaves its storage of 80 bytes"));
-  EXPECT_THAT(error(changed("\"offset\": 0", "\"offset\": 9223372036854775807")), HasSubstr("leaves its storage"));
-  EXPECT_THAT(error(changed("[4, 5]", "[4611686018427387904, 4611686018427387904]")), HasSubstr("leaves its storage"));
-  EXPECT_THAT(error(changed("\"bytes\": 80", "\"bytes\": 81")), HasSubstr("81 bytes promised, the file has 80"));
-  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"../0\"")), HasSubstr("a plain file name expected"));
-  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \".0\"")), HasSubstr("a plain file name expected"));
-  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"\"")), HasSubstr("a plain file name expected"));
+  EXPECT_THAT(error(changed("\"offset\": 0", "\"offset\": 1")),
+              HasSubstr("leaves its storage of 80 bytes"));
+  EXPECT_THAT(error(changed("\"offset\": 0", "\"offset\": 9223372036854775807")),
+              HasSubstr("leaves its storage"));
+  EXPECT_THAT(error(changed("[4, 5]", "[4611686018427387904, 4611686018427387904]")),
+              HasSubstr("leaves its storage"));
+  EXPECT_THAT(error(changed("\"bytes\": 80", "\"bytes\": 81")),
+              HasSubstr("81 bytes promised, the file has 80"));
+  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"../0\"")),
+              HasSubstr("a plain file name expected"));
+  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \".0\"")),
+              HasSubstr("a plain file name expected"));
+  EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"\"")),
+              HasSubstr("a plain file name expected"));
   EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"1\"")), HasSubstr("No such file"));
   EXPECT_THAT(error(changed("-0x1.8p+1", "-3")), HasSubstr("hexadecimal float expected"));
   EXPECT_THAT(error(changed("-0x1.8p+1", "0x-1p1")), HasSubstr("hexadecimal float expected"));
   EXPECT_THAT(error(changed("\"n\": 3", "\"n\": 3.5")), HasSubstr("integer expected"));
-  EXPECT_THAT(error(changed("\"n\": 3", "\"n\": {}")), HasSubstr("a view or a scalar value expected"));
-  EXPECT_THAT(error(changed("\"zero_points\": [0, 3]", "\"zero_points\": [0]")), HasSubstr("as many scales"));
+  EXPECT_THAT(error(changed("\"n\": 3", "\"n\": {}")),
+              HasSubstr("a view or a scalar value expected"));
+  EXPECT_THAT(error(changed("\"zero_points\": [0, 3]", "\"zero_points\": [0]")),
+              HasSubstr("as many scales"));
   EXPECT_THAT(error(changed("\"axis\": 0", "\"axis\": 7")), HasSubstr("along the axis"));
-  EXPECT_THAT(error(changed("\"error\": null", "\"error\": 3, \"reference\": 3")), HasSubstr("an object expected"));
-  EXPECT_THAT(error(R"({"outcome": "raised", "error": {"class": "A", "message": "", "kind": "odd"}})"), HasSubstr("kind"));
+  EXPECT_THAT(error(changed("\"error\": null", "\"error\": 3, \"reference\": 3")),
+              HasSubstr("an object expected"));
+  EXPECT_THAT(
+      error(R"({"outcome": "raised", "error": {"class": "A", "message": "", "kind": "odd"}})"),
+      HasSubstr("kind"));
   EXPECT_THAT(error(std::string(100000, '[')), HasSubstr("nested deeper"));
   std::string keys = "{";
   for (int i = 0; i < 5000; ++i) keys += "\"" + std::to_string(i) + "\":0,";
@@ -157,31 +173,55 @@ TEST(Observation, OnlyRegularFilesOfBearableSizeAreRead) {
   EXPECT_FALSE(directory.read(changed("\"file\": \"0\"", "\"file\": \"folder\"")));
   directory.write("observation.json", "");
   fs::resize_file(directory.path() / "observation.json", std::uintmax_t{1} << 32);
-  EXPECT_THAT(read_observation(directory.path()).error().message, HasSubstr("more than an observation may have"));
+  EXPECT_THAT(read_observation(directory.path()).error().message,
+              HasSubstr("more than an observation may have"));
 }
 
 TEST(Observation, EmptyViewsMayStandAnywhere) {
   const Directory directory;
-  EXPECT_TRUE(directory.read(changed("\"shape\": [4, 5], \"strides\": [5, 1], \"offset\": 0", "\"shape\": [0, 5], \"strides\": [500, 1], \"offset\": 99")));
+  EXPECT_TRUE(directory.read(changed("\"shape\": [4, 5], \"strides\": [5, 1], \"offset\": 0",
+                                     "\"shape\": [0, 5], \"strides\": [500, 1], \"offset\": 99")));
 }
 
-// A hostile worker: whatever it writes, reading ends in an observation or an error, and what was read can be judged.
+// A hostile worker: whatever it writes, reading ends in an observation or an error, and what was
+// read can be judged.
 TEST(Observation, FuzzedTextNeverCrashes) {
   const Directory directory;
   std::mt19937 random(17);
   const char* effort = std::getenv("LOCKSTEP_JUDGE_EFFORT");
   const int rounds = 4000 * (effort == nullptr ? 1 : std::max(1, std::atoi(effort)));
-  const std::vector<std::string> pieces = {"0", "-1", "9223372036854775807", "18446744073709551615", "1e308", "null", "[]", "{}", "\"\"", "[0]",
-                                           "\"float64\"", "\"complex128\"", "[1,1,1,1]", "[0,0]", "true", "4611686018427387904", "{\"float\":\"0x1p9999\"}"};
+  const std::vector<std::string> pieces = {"0",
+                                           "-1",
+                                           "9223372036854775807",
+                                           "18446744073709551615",
+                                           "1e308",
+                                           "null",
+                                           "[]",
+                                           "{}",
+                                           "\"\"",
+                                           "[0]",
+                                           "\"float64\"",
+                                           "\"complex128\"",
+                                           "[1,1,1,1]",
+                                           "[0,0]",
+                                           "true",
+                                           "4611686018427387904",
+                                           "{\"float\":\"0x1p9999\"}"};
   int good = 0;
   for (int i = 0; i < rounds; ++i) {
     std::string text(kGood);
     for (unsigned changes = 1 + random() % 3; changes > 0; --changes) {
       const std::size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0: text[at] = static_cast<char>(random()); break;
-        case 1: text.erase(at, random() % 8); break;
-        case 2: text.insert(at, pieces[random() % pieces.size()]); break;
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, random() % 8);
+          break;
+        case 2:
+          text.insert(at, pieces[random() % pieces.size()]);
+          break;
         default: {  // a whole value
           const std::size_t begin = text.find(": ", at);
           if (begin == std::string::npos) break;
@@ -202,7 +242,8 @@ TEST(Observation, FuzzedTextNeverCrashes) {
 
 TEST(Tensor, ViewsMustFitTheirStorage) {
   const std::vector<std::byte> bytes(64);
-  const auto fits = [&](std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::int64_t offset) {
+  const auto fits = [&](std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
+                        std::int64_t offset) {
     TensorView view;
     view.dtype = find_dtype("float32");
     view.bytes = bytes;

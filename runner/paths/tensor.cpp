@@ -44,8 +44,8 @@ bool fits_storage(const TensorView& view) {
   if (view.dtype == nullptr || view.strides.size() != view.shape.size() || view.offset < 0) {
     return false;
   }
-  // An expanded view has more elements than bytes, so their number is bounded too: elements() must not overflow, nor
-  // the count of bytes that they would have side by side.
+  // An expanded view has more elements than bytes, so their number is bounded too: elements() must
+  // not overflow, nor the count of bytes that they would have side by side.
   std::int64_t bytes = view.dtype->bytes;
   std::int64_t last = view.offset;  // greatest index of an element
   bool empty = false;

@@ -21,8 +21,9 @@ struct Quantizer {
   std::int64_t axis = 0;
 };
 
-/// A tensor as a view on the raw bytes of a storage.  Owns nothing: the bytes belong to the Observation (or the input set) it came from.
-/// Every element lies inside `bytes`; whoever makes a view has checked that.
+/// A tensor as a view on the raw bytes of a storage.  Owns nothing: the bytes belong to the
+/// Observation (or the input set) it came from. Every element lies inside `bytes`; whoever makes a
+/// view has checked that.
 struct TensorView {
   const Dtype* dtype = nullptr;
   std::vector<std::int64_t> shape;
@@ -52,7 +53,8 @@ struct TensorView {
 };
 
 /// A result that is not a tensor.
-using ScalarValue = std::variant<std::monostate, bool, std::int64_t, double, std::complex<double>, std::string>;
+using ScalarValue =
+    std::variant<std::monostate, bool, std::int64_t, double, std::complex<double>, std::string>;
 
 /// An input, output or gradient.
 using DataValue = std::variant<ScalarValue, TensorView>;
@@ -60,7 +62,8 @@ using DataValue = std::variant<ScalarValue, TensorView>;
 /// "float16[2, 3]", "int 4".
 std::string describe(const DataValue& value);
 
-/// Whether every element of the view lies inside `bytes`, computed without overflow; sizes and strides must not be negative.
+/// Whether every element of the view lies inside `bytes`, computed without overflow; sizes and
+/// strides must not be negative.
 bool fits_storage(const TensorView& view);
 
 }  // namespace lockstep

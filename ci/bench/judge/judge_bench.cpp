@@ -1,6 +1,6 @@
 // Times the judge on two files of raw elements:  judge-bench EAGER COMPILED DTYPE THREADS REPEATS
-// Prints one JSON object: seconds (best of the repeats) of the whole comparison of an output, of the pass alone, and of
-// reading the same bytes; and how many elements differ.
+// Prints one JSON object: seconds (best of the repeats) of the whole comparison of an output, of
+// the pass alone, and of reading the same bytes; and how many elements differ.
 
 #include <fmt/format.h>
 
@@ -31,7 +31,8 @@ double best_seconds(int repeats, Work work) {
   return best;
 }
 
-/// Adds up the bytes as 64-bit words: the least that a comparison must do with memory.  Several sums, so that no addition waits for another.
+/// Adds up the bytes as 64-bit words: the least that a comparison must do with memory.  Several
+/// sums, so that no addition waits for another.
 __attribute__((optimize("O3"))) std::uint64_t add_words(std::span<const std::byte> bytes) {
   std::array<std::uint64_t, 32> sums{};
   std::array<std::uint64_t, 32> words;
@@ -93,9 +94,8 @@ int main(int argc, char** argv) {
   close.kind = Policy::Kind::close;
 
   volatile std::uint64_t sink = 0;
-  const double read = best_seconds(repeats, [&] {
-    sink = sink + read_both(eager.bytes, compiled.bytes, threads);
-  });
+  const double read =
+      best_seconds(repeats, [&] { sink = sink + read_both(eager.bytes, compiled.bytes, threads); });
   std::int64_t differing = 0;
   const double whole = best_seconds(repeats, [&] {
     Subject subject;
@@ -113,6 +113,6 @@ int main(int argc, char** argv) {
         compare_pair(JointWalk(views), *dtype, close_tolerance(*dtype), {threads, {}});
     sink = sink + static_cast<std::uint64_t>(numbers.differing);
   });
-  fmt::print("{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"differing\": {}}}\n", whole,
-             pass, read, differing);
+  fmt::print("{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"differing\": {}}}\n",
+             whole, pass, read, differing);
 }
