@@ -42,11 +42,11 @@ TensorView view_of(const nlohmann::json& json, std::span<const std::byte> bytes)
   return view;
 }
 
-// upstream_test.py asks: it writes pairs of tensors, runs this test, and compares the answers with
+// test_upstream.py asks: it writes pairs of tensors, runs this test, and compares the answers with
 // torch's own.
 TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
   const char* directory = std::getenv("LOCKSTEP_JUDGE_PAIRS");
-  if (directory == nullptr) GTEST_SKIP() << "asked by upstream_test.py";
+  if (directory == nullptr) GTEST_SKIP() << "asked by test_upstream.py";
   const std::filesystem::path path(directory);
   const auto pairs = nlohmann::json::parse(*read_file(path / "pairs.json"));
   const auto file = MappedFile::open(path / "pairs.bin");
