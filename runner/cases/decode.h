@@ -36,6 +36,9 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
 /// One element: a number, or one of the spellings of the format.
 std::optional<ElementBits> decode_element(Reader& reader, const Node& node, const Dtype& dtype);
 
+/// A fill rule with its parameters, for a tensor whose dtype, shape and storage are known.
+void decode_fill(Reader& reader, const Node& node, TensorSpec& spec);
+
 /// Names that steps may refer to.
 struct Scope {
   struct Name {

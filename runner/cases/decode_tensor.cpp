@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
-#include <bit>
-#include <charconv>
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/text.h"
 #include "base/wide.h"
 #include "cases/decode.h"
-#include "cases/fill.h"
 
 namespace lockstep {
 namespace {
@@ -55,97 +52,6 @@ std::optional<std::int64_t> extent(const TensorSpec& spec) {
     if (last > static_cast<Wide>(kMostBytes)) return std::nullopt;
   }
   return static_cast<std::int64_t>(last) + 1;
-}
-
-std::optional<double> parse_float_text(std::string_view text) {
-  bool negative = false;
-  std::string_view rest = text;
-  if (rest.starts_with('-') || rest.starts_with('+')) {
-    negative = rest.front() == '-';
-    rest.remove_prefix(1);
-  }
-  double value = 0;
-  if (rest == "inf") {
-    value = std::numeric_limits<double>::infinity();
-  } else if (rest == "nan") {
-    value = std::numeric_limits<double>::quiet_NaN();
-  } else if (rest.starts_with("0x")) {
-    rest.remove_prefix(2);
-    const auto [end, error] =
-        std::from_chars(rest.data(), rest.data() + rest.size(), value, std::chars_format::hex);
-    if (error != std::errc{} || end != rest.data() + rest.size()) return std::nullopt;
-  } else if (rest == "0.0") {
-    value = 0;
-  } else {
-    return std::nullopt;
-  }
-  return std::copysign(value, negative ? -1.0 : 1.0);
-}
-
-/// A real number of a floating dtype (or of the part of a complex one).
-std::optional<std::uint64_t> decode_real(Reader& reader, const Node& node, const Dtype& dtype) {
-  if (node->is_number()) {
-    const double value = node->get<double>();
-    const std::uint64_t bits = encode_float(dtype, value);
-    if (!std::isfinite(decode_float(dtype, bits))) {
-      reader.mismatch(node, fmt::format("a number in the range of {}", dtype.name),
-                      "write \"inf\" to mean infinity");
-      return std::nullopt;
-    }
-    return bits;
-  }
-  if (node->is_string()) {
-    if (const auto value = parse_float_text(node->get<std::string>())) {
-      if (std::isinf(*value) && !dtype.has_infinity) {
-        reader.error(node.pointer,
-                     fmt::format("found an infinity, which {} does not have", dtype.name));
-        return std::nullopt;
-      }
-      return encode_float(dtype, *value);
-    }
-  }
-  reader.mismatch(
-      node, fmt::format("an element of {}", dtype.name),
-      "a number, \"-0.0\", \"nan\", \"inf\", \"-inf\", \"0x1.8p-4\" or {\"bits\": \"0x7fc1\"}");
-  return std::nullopt;
-}
-
-std::optional<ElementBits> decode_bits(Reader& reader, const Node& node, const Dtype& dtype) {
-  const auto text = reader.text(node, "a hexadecimal string such as \"0x7fc1\"");
-  if (!text) return std::nullopt;
-  std::string_view digits = *text;
-  ElementBits bits;
-  const std::size_t wide = static_cast<std::size_t>(dtype.bytes) * 2;
-  const bool hex = digits.starts_with("0x") && digits.size() > 2 && digits.size() - 2 <= wide &&
-                   digits.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
-  if (!hex) {
-    reader.mismatch(node, fmt::format("\"0x\" and at most {} hexadecimal digits ({} has {} bytes)",
-                                      wide, dtype.name, dtype.bytes));
-    return std::nullopt;
-  }
-  digits.remove_prefix(2);
-  if (digits.size() > 16) {
-    const std::size_t upper = digits.size() - 16;
-    std::from_chars(digits.data(), digits.data() + upper, bits.high, 16);
-    digits.remove_prefix(upper);
-  }
-  std::from_chars(digits.data(), digits.data() + digits.size(), bits.low, 16);
-  return bits;
-}
-
-std::optional<ElementBits> decode_whole(Reader& reader, const Node& node, const Dtype& dtype) {
-  const int width = dtype.bytes * 8;
-  if (dtype.kind == NumberKind::signed_integer) {
-    const std::int64_t greatest = width == 64 ? INT64_MAX : (std::int64_t{1} << (width - 1)) - 1;
-    const auto value = reader.integer(node, -greatest - 1, greatest,
-                                      fmt::format("an integer in the range of {}", dtype.name));
-    return value ? std::optional(ElementBits{static_cast<std::uint64_t>(*value), 0}) : std::nullopt;
-  }
-  const std::uint64_t greatest = width == 64 ? UINT64_MAX : (std::uint64_t{1} << width) - 1;
-  if (node->is_number_unsigned() && node->get<std::uint64_t>() <= greatest)
-    return ElementBits{node->get<std::uint64_t>(), 0};
-  reader.mismatch(node, fmt::format("an integer in the range of {}", dtype.name));
-  return std::nullopt;
 }
 
 /// Flattens nested lists in row-major order and reports where their shape is not regular.
@@ -248,7 +154,11 @@ void quantizer_of(Reader& reader, const Node& tensor, TensorSpec& spec) {
         return std::nullopt;
       });
   quantizer.zero_points = each_number<std::int64_t>(reader, *zero, several, [&](const Node& item) {
-    const auto bits = decode_whole(reader, item, *find_dtype(spec.dtype->part));
+    if (!item->is_number_integer()) {
+      reader.mismatch(item, "an integer");
+      return std::optional<std::int64_t>();
+    }
+    const auto bits = decode_element(reader, item, *find_dtype(spec.dtype->part));
     return bits ? std::optional(item->get<std::int64_t>()) : std::nullopt;
   });
   const auto axis = reader.child(*given, "axis");
@@ -274,171 +184,7 @@ void quantizer_of(Reader& reader, const Node& tensor, TensorSpec& spec) {
   spec.quantizer = std::move(quantizer);
 }
 
-/// Fall-backs that come from the shape, as torch.nn.init computes them: fan_in is a row's elements,
-/// fan_out the rows times the receptive field.
-double shape_parameter(std::string_view name, const std::vector<std::int64_t>& shape) {
-  double row = 1, field = 1;
-  for (std::size_t i = 1; i < shape.size(); ++i) row *= static_cast<double>(shape[i]);
-  for (std::size_t i = 2; i < shape.size(); ++i) field *= static_cast<double>(shape[i]);
-  const double rows = shape.empty() ? 1 : static_cast<double>(shape[0]);
-  return std::max(1.0, name == "fan_in" ? row : rows * field);
-}
-
-/// What a rule's parameters must satisfy, beyond being numbers.
-std::string parameter_fault(const RuleFill& fill, const Dtype& dtype) {
-  const auto whole = [&](std::string_view name) {
-    return std::floor(fill.parameter(name)) == fill.parameter(name);
-  };
-  if (fill.rule == "arange" && fill.parameter("divide") == 0) return "divide must not be 0";
-  if (fill.rule == "integers") {
-    if (!whole("low") || !whole("high") || fill.parameter("low") >= fill.parameter("high"))
-      return "low and high must be integers, low < high";
-    if (std::fabs(fill.parameter("low")) > 0x1p53 || std::fabs(fill.parameter("high")) > 0x1p53)
-      return "low and high must be within 2^53";
-  }
-  if (fill.rule == "small_integers" && (!whole("magnitude") || fill.parameter("magnitude") < 0 ||
-                                        fill.parameter("magnitude") > 0x1p31)) {
-    return "magnitude must be an integer from 0 to 2^31";
-  }
-  if (fill.rule == "powers_of_two" &&
-      (!whole("least") || !whole("greatest") ||
-       fill.parameter("least") > fill.parameter("greatest") ||
-       std::fabs(fill.parameter("least")) > 1100 || std::fabs(fill.parameter("greatest")) > 1100)) {
-    return "least and greatest must be integers within 1100, least <= greatest";
-  }
-  if ((fill.rule == "kaiming" || fill.rule == "xavier") && fill.parameter("fan_in") < 1)
-    return "fan_in must be at least 1";
-  if (fill.rule == "all_bits" && dtype.bytes > 2)
-    return fmt::format("{} has more than 16 bits", dtype.name);
-  if (dtype.kind == NumberKind::opaque && fill.rule != "all_bits" && fill.rule != "constant") {
-    return fmt::format("{} has no numbers: use all_bits or values of bits", dtype.name);
-  }
-  return "";
-}
-
-void decode_fill(Reader& reader, const Node& node, TensorSpec& spec) {
-  std::vector<std::string> names;
-  for (const RuleInfo& rule : fill_rules()) names.emplace_back(rule.name);
-  RuleFill fill;
-  std::optional<Node> parameters;
-  if (node->is_string()) {
-    fill.rule = node->get<std::string>();
-  } else if (node->is_object()) {
-    for (const auto& [key, value] : node->items()) {
-      if (key == "seed") continue;
-      if (!fill.rule.empty()) {
-        reader.error(child_pointer(node.pointer, key),
-                     fmt::format("found a second rule `{}`, expected one", one_line(key, 60)), "",
-                     true);
-        return;
-      }
-      fill.rule = key;
-      parameters = reader.child(node, key);
-    }
-    if (const auto seed = reader.child(node, "seed")) {
-      fill.seed = static_cast<std::uint64_t>(
-          reader.integer(*seed, 0, INT64_MAX, "a seed of 0 or more").value_or(0));
-    }
-  } else {
-    reader.mismatch(node, "the name of a fill rule, or an object with one", suggestion("", names));
-    return;
-  }
-  const RuleInfo* rule = nullptr;
-  for (const RuleInfo& candidate : fill_rules()) {
-    if (candidate.name == fill.rule) rule = &candidate;
-  }
-  if (rule == nullptr) {
-    reader.error(parameters ? parameters->pointer : node.pointer,
-                 fmt::format("found the unknown fill rule `{}`", one_line(fill.rule, 60)),
-                 suggestion(fill.rule, names), parameters.has_value());
-    return;
-  }
-  if (node->is_object() && node->contains("seed") && !rule->seeded) {
-    reader.error(child_pointer(node.pointer, "seed"),
-                 fmt::format("found a seed, but `{}` draws no random numbers", rule->name), "",
-                 true);
-  }
-  const bool direct = parameters && rule->name == "constant" && (*parameters)->is_number();
-  std::vector<std::string> known;
-  for (const RuleParameter& parameter : rule->parameters) known.emplace_back(parameter.name);
-  if (parameters && !direct) {
-    if (!(*parameters)->is_object() || ((*parameters)->empty() && node->size() == 1)) {
-      reader.mismatch(*parameters, known.empty()
-                                       ? fmt::format("no parameters: write \"{}\"", rule->name)
-                                       : fmt::format("an object with {}", enumerate(known)));
-      return;
-    }
-    for (const auto& [key, value] : (*parameters)->items()) {
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        reader.error(
-            child_pointer(parameters->pointer, key),
-            fmt::format("found the unknown parameter `{}` of `{}`", one_line(key, 60), rule->name),
-            suggestion(key, known), true);
-      }
-    }
-  }
-  for (const RuleParameter& parameter : rule->parameters) {
-    double value =
-        parameter.from_shape ? shape_parameter(parameter.name, spec.shape) : parameter.fallback;
-    if (direct) {
-      value = (*parameters)->get<double>();
-    } else if (parameters) {
-      if (const auto given = reader.child(*parameters, parameter.name))
-        value = reader.number(*given).value_or(value);
-    }
-    fill.parameters.emplace_back(parameter.name, value);
-  }
-  if (const std::string fault = parameter_fault(fill, *spec.dtype); !fault.empty()) {
-    reader.error(parameters ? parameters->pointer : node.pointer,
-                 fmt::format("the fill `{}` cannot be made: {}", rule->name, fault));
-  }
-  spec.fill = std::move(fill);
-}
-
 }  // namespace
-
-std::optional<ElementBits> decode_element(Reader& reader, const Node& node, const Dtype& dtype) {
-  if (node->is_object()) {
-    if (const auto bits = reader.child(node, "bits"); bits && node->size() == 1)
-      return decode_bits(reader, *bits, dtype);
-    const auto parts = reader.child(node, "complex");
-    if (!parts || node->size() != 1 || !dtype.is_complex() || !(*parts)->is_array() ||
-        (*parts)->size() != 2) {
-      reader.mismatch(node,
-                      dtype.is_complex()
-                          ? "{\"complex\": [real, imaginary]} or {\"bits\": \"0x...\"}"
-                          : fmt::format("an element of {} or {{\"bits\": \"0x...\"}}", dtype.name));
-      return std::nullopt;
-    }
-    const Dtype& part = *find_dtype(dtype.part);
-    const auto real = decode_real(reader, reader.element(*parts, 0), part);
-    const auto imaginary = decode_real(reader, reader.element(*parts, 1), part);
-    if (!real || !imaginary) return std::nullopt;
-    if (part.bytes == 8) return ElementBits{*real, *imaginary};
-    return ElementBits{*real | (*imaginary << (8 * part.bytes)), 0};
-  }
-  switch (dtype.kind) {
-    case NumberKind::boolean: {
-      const auto value = reader.boolean(node);
-      return value ? std::optional(ElementBits{*value ? 1U : 0U, 0}) : std::nullopt;
-    }
-    case NumberKind::floating: {
-      const auto bits = decode_real(reader, node, dtype);
-      return bits ? std::optional(ElementBits{*bits, 0}) : std::nullopt;
-    }
-    case NumberKind::complex: {
-      const auto bits = decode_real(reader, node, *find_dtype(dtype.part));
-      return bits ? std::optional(ElementBits{*bits, 0}) : std::nullopt;
-    }
-    case NumberKind::quantized:
-      return decode_whole(reader, node, *find_dtype(dtype.part));
-    case NumberKind::opaque:
-      reader.mismatch(node, fmt::format("{{\"bits\": \"0x...\"}}: {} has no numbers", dtype.name));
-      return std::nullopt;
-    default:
-      return decode_whole(reader, node, dtype);
-  }
-}
 
 std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
                                         const std::vector<InputSpec>& declared) {
