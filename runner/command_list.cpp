@@ -15,11 +15,7 @@ Exit command_list(const Options& options) {
   std::string level;
   auto filter = selection(options, level);
   if (!filter) return filter.error();
-  PlanRequest request{&home->suite,
-                      home->paths,
-                      options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
-                      *filter,
-                      {}};
+  PlanRequest request = offline_request(*home, options, *filter);
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
@@ -28,8 +24,6 @@ Exit command_list(const Options& options) {
   if (filter->mentions("op") || filter->mentions("dtype") ||
       of_paths) {  // these need the cases decoded
     Diagnostics diagnostics;
-    request.context.registry = home->registry ? &*home->registry : nullptr;
-    request.context.missing_is_unsupported = true;
     const Plan plan = make_plan(request, diagnostics);
     if (!diagnostics.empty()) {
       print_diagnostics(diagnostics);

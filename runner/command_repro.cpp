@@ -117,12 +117,7 @@ Exit command_repro(const Options& options) {
   std::string level;
   auto filter = selection(options, level);
   if (!filter) return filter.error();
-  const PlanRequest request{
-      &home->suite,
-      home->paths,
-      options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
-      *filter,
-      {&*home->registry, "cpu", true}};
+  const PlanRequest request = offline_request(*home, options, *filter);
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {

@@ -13,11 +13,7 @@ Exit command_show(const Options& options) {
   std::string level;
   auto filter = selection(options, level);
   if (!filter) return filter.error();
-  PlanRequest request{&home->suite,
-                      home->paths,
-                      options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
-                      *filter,
-                      {home->registry ? &*home->registry : nullptr, "cpu", true}};
+  PlanRequest request = offline_request(*home, options, *filter);
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;

@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <tuple>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "run/log.h"
@@ -30,16 +28,12 @@ std::string digest_of(const fs::path& root, const std::vector<fs::path>& extra) 
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& path : extra) files.emplace_back("extra", path);
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_128bits_reset(state);
+  Digest digest;
   for (const auto& [name, path] : files) {
     const std::string text = read_file(path).value_or("");
-    XXH3_128bits_update(state, name.c_str(), name.size() + 1);
-    XXH3_128bits_update(state, text.c_str(), text.size() + 1);
+    digest.add({name.c_str(), name.size() + 1}).add({text.c_str(), text.size() + 1});
   }
-  const XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return digest.hex();
 }
 
 /// The terms of expected/levels/NAME.json.
@@ -62,8 +56,7 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
     Reader reader(json, diagnostics);
     const Node root{&json.root, ""};
     if (reader.object(root, {"$schema", "format", "name", "title", "select"})) {
-      if (const auto format = reader.required(root, "format", "write \"format\": 1"))
-        reader.integer(*format, 1, 1, "1, the only format there is");
+      reader.format(root);
       if (const auto select = reader.required(root, "select", "filter terms"))
         terms = reader.texts(*select, "a list of filter terms");
     }
@@ -163,6 +156,14 @@ tl::expected<Filter, Exit> selection(const Options& options, std::string& level)
     return tl::unexpected(Exit::usage);
   }
   return *filter;
+}
+
+PlanRequest offline_request(const Home& home, const Options& options, const Filter& filter) {
+  return {&home.suite,
+          home.paths,
+          options.devices.empty() ? std::vector<std::string>{"cpu"} : options.devices,
+          filter,
+          {home.registry ? &*home.registry : nullptr, "cpu", true}};
 }
 
 Exit nothing_selected(const PlanRequest& request) {

@@ -49,6 +49,9 @@ tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, con
 /// selected.  `level` gets its name, or stays empty.
 tl::expected<Filter, Exit> selection(const Options& options, std::string& level);
 
+/// What `list`, `show` and `repro` plan from, where no worker says which devices there are.
+PlanRequest offline_request(const Home& home, const Options& options, const Filter& filter);
+
 /// Says that nothing was selected, with the nearest id, and gives the exit status.
 Exit nothing_selected(const PlanRequest& request);
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace lockstep {
@@ -202,6 +203,20 @@ void parse_json(JsonFile& file, Diagnostics& diagnostics) {
     return;
   }
   Strictness(file, diagnostics).walk();
+}
+
+std::optional<JsonFile> read_json(const std::filesystem::path& path, const std::string& shown,
+                                  Diagnostics& diagnostics) {
+  auto text = read_file(path);
+  if (!text) {
+    diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
+    return std::nullopt;
+  }
+  JsonFile file{shown, std::move(*text), {}};
+  const std::size_t before = diagnostics.size();
+  parse_json(file, diagnostics);
+  if (diagnostics.size() > before) return std::nullopt;
+  return file;
 }
 
 Position locate(std::string_view text, std::string_view pointer, bool key) {

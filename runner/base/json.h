@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,11 @@ struct JsonFile {
 /// object, nesting deeper than 64, numbers that no int64 or double holds.  `file.root` is only
 /// meaningful when nothing was added.
 void parse_json(JsonFile& file, Diagnostics& diagnostics);
+
+/// Reads and parses a file that is called `shown` in diagnostics; nothing, and what is wrong is
+/// added, when that fails.
+std::optional<JsonFile> read_json(const std::filesystem::path& path, const std::string& shown,
+                                  Diagnostics& diagnostics);
 
 /// Where in `text`, which must be well-formed, the value at a JSON pointer begins; where `key` is
 /// true, where its key does. The nearest enclosing value when there is no such value.

@@ -27,9 +27,7 @@ class CaseDecoder {
                          "backward", "calls",  "outputs", "compare", "strides", "raises"})) {
       return std::nullopt;
     }
-    if (const auto format = reader_.required(root_, "format", "write \"format\": 1")) {
-      reader_.integer(*format, 1, 1, "1, the only format there is");
-    }
+    reader_.format(root_);
     header();
     prepare();
     inputs();

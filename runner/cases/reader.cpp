@@ -121,6 +121,11 @@ std::vector<std::string> Reader::texts(const Node& node, std::string_view expect
   return result;
 }
 
+void Reader::format(const Node& document) {
+  if (const auto format = required(document, "format", "write \"format\": 1"))
+    integer(*format, 1, 1, "1, the only format there is");
+}
+
 std::optional<std::string> Reader::word(const Node& node, const std::vector<std::string>& words,
                                         std::string_view what) {
   auto value = text(node, what);

@@ -49,6 +49,8 @@ class Reader {
   std::optional<bool> boolean(const Node& node);
   std::optional<double> number(const Node& node, std::string_view expected = "a number");
   std::vector<std::string> texts(const Node& node, std::string_view expected);
+  /// Demands the key `format` with the number 1, as every file of the suite has it.
+  void format(const Node& document);
   /// One of a closed list of words.
   std::optional<std::string> word(const Node& node, const std::vector<std::string>& words,
                                   std::string_view what);

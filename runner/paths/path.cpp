@@ -28,8 +28,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   }
   Path path;
   path.declared = file.root;
-  if (const auto format = reader.required(root, "format", "write \"format\": 1"))
-    reader.integer(*format, 1, 1, "1, the only format there is");
+  reader.format(root);
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
     if ((*name)->is_string() && !valid_path_name(path.name))
@@ -106,17 +105,9 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
 
   std::vector<Path> paths;
   for (const fs::path& name : files) {
-    JsonFile file{name.string(), "", {}};
-    auto text = read_file(name);
-    if (!text) {
-      diagnostics.push_back({name.string(), 0, 0, "", text.error().message, text.error().hint});
-      continue;
-    }
-    file.text = std::move(*text);
-    const std::size_t before = diagnostics.size();
-    parse_json(file, diagnostics);
-    if (diagnostics.size() > before) continue;
-    auto path = decode_path(file, diagnostics);
+    const auto file = read_json(name, name.string(), diagnostics);
+    if (!file) continue;
+    auto path = decode_path(*file, diagnostics);
     if (!path) continue;
     const bool taken = std::any_of(paths.begin(), paths.end(),
                                    [&](const Path& other) { return other.name == path->name; });

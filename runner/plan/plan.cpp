@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace lockstep {
@@ -23,10 +21,9 @@ std::vector<std::string> raw_tags(const CaseFile& file) {
   return tags;
 }
 
-bool any_glob(const std::vector<std::string>& globs, std::string_view text) {
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return glob_match(glob, text);
-         });
+/// An empty list of globs allows everything.
+bool allows(const std::vector<std::string>& globs, std::string_view text) {
+  return globs.empty() || any_glob_matches(globs, text);
 }
 
 using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std::string& device,
@@ -47,13 +44,9 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
 }
 
 std::string digest_of(const Plan& plan) {
-  XXH3_state_t* digest = XXH3_createState();
-  XXH3_128bits_reset(digest);
-  for (const PlanItem& item : plan.items)
-    XXH3_128bits_update(digest, item.id.data(), item.id.size() + 1);
-  const XXH128_hash_t hash = XXH3_128bits_digest(digest);
-  XXH3_freeState(digest);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  Digest digest;
+  for (const PlanItem& item : plan.items) digest.add({item.id.c_str(), item.id.size() + 1});
+  return digest.hex();
 }
 
 /// SplitMix64: short, and the same everywhere, unlike std::shuffle.
@@ -78,14 +71,14 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     context.device = device;
     const Json root = substitute(file.file.root, choice, device, unknown);
     auto decoded = decode_case(file.file, root, file.id, context, diagnostics);
-    if (!decoded || !any_glob(decoded->only_devices, device)) return;
+    if (!decoded || !allows(decoded->only_devices, device)) return;
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0};
     const Case& declared = *instance.declared;
     const std::vector<std::string> dtypes = input_dtypes(declared);
     for (std::size_t p = 0; p < plan.paths.size(); ++p) {
       const Path& path = plan.paths[p];
       if (!named_paths && !path.is_default) continue;
-      if (!any_glob(path.devices, device) || !any_glob(declared.only_paths, path.name)) continue;
+      if (!allows(path.devices, device) || !allows(declared.only_paths, path.name)) continue;
       const std::string verdict_id = id + "/" + path.name;
       const std::vector<std::string>* statuses = nullptr;
       if (request.earlier != nullptr) {

@@ -22,11 +22,6 @@ bool valid_date(const std::string& text) {
          text.substr(8) <= "31";
 }
 
-bool any_glob(const std::vector<std::string>& globs, std::string_view text) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return glob_match(glob, text); });
-}
-
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
   const int before = reader.failures();
@@ -113,21 +108,12 @@ std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& di
   std::sort(files.begin(), files.end());
   std::vector<Expectation> rules;
   for (const fs::path& path : files) {
-    JsonFile file{path.lexically_relative(root).generic_string(), "", {}};
-    auto text = read_file(path);
-    if (!text) {
-      diagnostics.push_back({file.name, 0, 0, "", text.error().message, text.error().hint});
-      continue;
-    }
-    file.text = std::move(*text);
-    const std::size_t before = diagnostics.size();
-    parse_json(file, diagnostics);
-    if (diagnostics.size() > before) continue;
-    Reader reader(file, diagnostics);
-    const Node document{&file.root, ""};
+    const auto file = read_json(path, path.lexically_relative(root).generic_string(), diagnostics);
+    if (!file) continue;
+    Reader reader(*file, diagnostics);
+    const Node document{&file->root, ""};
     if (!reader.object(document, {"$schema", "format", "known"})) continue;
-    if (const auto format = reader.required(document, "format", "write \"format\": 1"))
-      reader.integer(*format, 1, 1, "1, the only format there is");
+    reader.format(document);
     const auto known = reader.required(document, "known", "a list of expectations");
     if (!known || !reader.list(*known, "a list of expectations")) continue;
     for (std::size_t i = 0; i < (*known)->size(); ++i) {
@@ -161,10 +147,10 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
   const Expectation* met = nullptr;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    const bool here =
-        holds_here(rule) && any_glob(rule.paths, verdict.path) &&
-        (rule.devices.empty() || any_glob(rule.devices, verdict.device)) &&
-        (any_glob(rule.instances, verdict.instance) || any_glob(rule.instances, case_id));
+    const bool here = holds_here(rule) && any_glob_matches(rule.paths, verdict.path) &&
+                      (rule.devices.empty() || any_glob_matches(rule.devices, verdict.device)) &&
+                      (any_glob_matches(rule.instances, verdict.instance) ||
+                       any_glob_matches(rule.instances, case_id));
     if (!here) continue;
     seen_[i] = true;
     const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
@@ -192,7 +178,7 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
   const auto matches_any = [](const std::vector<std::string>& globs,
                               const std::vector<std::string>& texts) {
     return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& text) { return any_glob(globs, text); });
+                       [&](const std::string& text) { return any_glob_matches(globs, text); });
   };
   /// Whether the run took everything that the rule could speak of.
   const auto covered = [&](const Expectation& rule) {
@@ -203,7 +189,9 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     // What it names in the suite must all be there; where it names nothing, a part cannot tell.
     bool any = false;
     for (const ExpectationScope::Instance& each : scope.instances) {
-      if (!any_glob(rule.instances, each.id) && !any_glob(rule.instances, each.case_id)) continue;
+      if (!any_glob_matches(rule.instances, each.id) &&
+          !any_glob_matches(rule.instances, each.case_id))
+        continue;
       any = true;
       if (!each.ran) return false;
     }

@@ -4,14 +4,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <string_view>
 
+#include "base/digest.h"
 #include "base/files.h"
 
 extern char** environ;
@@ -70,9 +68,7 @@ void add_gpus(Json& machine) {
 
 std::string file_digest(const std::filesystem::path& file) {
   const auto text = read_file(file);
-  if (!text) return "";
-  const XXH128_hash_t hash = XXH3_128bits(text->data(), text->size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return text ? Digest().add(*text).hex() : "";
 }
 
 std::string utc_now() {

@@ -166,7 +166,6 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
     if (std::exchange(g_asked, 0) != 0) reporter.note(executor.report());
     stopped = interrupted() || (settings.max_failures > 0 && failures >= settings.max_failures);
   }
-  scheduler.advance();
   executor.abandon();
   executor.on_hello = nullptr;
   executor.on_note = nullptr;

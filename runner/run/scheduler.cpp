@@ -34,6 +34,7 @@ struct Scheduler::Task {
   bool fp64_asked = false;
   bool stepwise_asked = false;
   std::vector<Pending> items;
+  std::string program;  ///< for the reports, made with the first verdict
 };
 
 namespace {
@@ -258,7 +259,8 @@ void Scheduler::emit(Task& task, Pending& pending, Verdict verdict) {
   verdict.links = declared.links;
   verdict.seconds = pending.seconds;
   verdict.repro = "ci/lockstep run " + shell_quote(item.id);
-  verdict.program = program_text(declared, verdict.instance);
+  if (task.program.empty()) task.program = program_text(declared, verdict.instance);
+  verdict.program = task.program;
   verdict.tags = declared.tags;
   verdict.operators = declared.operators;
   verdict.dtypes = input_dtypes(declared);
