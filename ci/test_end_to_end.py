@@ -72,3 +72,24 @@ def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
     result = lockstep("run", "--suite", str(suite), CASE + "@cpu/inductor", "--out", str(tmp_path / "run"))
     assert result.returncode == 1, result.stderr
     assert verdicts(tmp_path / "run")["inductor"]["standing"] == "new"
+
+
+def test_the_record_says_what_it_was_made_with(lockstep, tmp_path):
+    result = lockstep("run", CASE + "@cpu/inductor", "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    environment = json.loads((tmp_path / "run.json").read_text())["environment"]
+    for worker in ("eager", "compiled"):
+        assert environment[worker]["flush_denormals"] is False
+        for key in ("torch", "torch_git", "cpu_capability", "compiler", "fingerprint"):
+            assert environment[worker][key], (worker, key)
+    assert environment["machine"]["threads"] == 1
+    assert environment["compiled"]["float32_matmul_precision"] == "highest"
+
+
+def test_doctor_finds_a_machine_fit_where_the_suite_runs(lockstep):
+    result = lockstep("doctor")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "FAIL" not in result.stdout
+    for subject in ("python", "torch", "compiler", "eager", "operators", "devices", "path inductor", "path aot_eager"):
+        assert f"\nok    {subject} " in result.stdout, result.stdout
+    assert result.stdout.splitlines()[-1].startswith("fit to run")

@@ -19,20 +19,7 @@ constexpr std::size_t kAnnotations = 10;
 constexpr std::size_t kListLimit = 64 * 1024;  ///< bytes of the sections that are no failures
 constexpr std::size_t kStoryLimit = 8 * 1024;  ///< bytes of one failure
 
-/// Text that Markdown and HTML both leave as it is, on one line.
-std::string escape(std::string_view text, std::size_t limit = 500) {
-  std::string result;
-  for (const char c : one_line(clean(text), limit)) {
-    if (std::string_view("\\`*_{}[]()<>#+-!|~&\"'@:$").find(c) != std::string_view::npos) {
-      result += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-std::string code(std::string_view text) { return "<code>" + escape(text, 2000) + "</code>"; }
+std::string code(std::string_view text) { return "<code>" + markdown(text, 2000) + "</code>"; }
 
 /// A fenced block that the text cannot end.
 std::string fenced(const std::string& text) {
@@ -68,7 +55,7 @@ std::string table(const RunRecord& record, bool strict) {
       "| path | conform | failing | known | fixed | waived | skipped |\n"
       "|:--|--:|--:|--:|--:|--:|--:|\n";
   for (const auto& [path, counts] : tally_by_path(record, strict)) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", escape(path), counts.conform,
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown(path), counts.conform,
                         counts.failing, counts.known, counts.fixed, counts.waived, counts.skipped);
   }
   return text;
@@ -77,7 +64,7 @@ std::string table(const RunRecord& record, bool strict) {
 std::string story(const Verdict& verdict) {
   return fmt::format(
       "<details><summary><b>{}</b> {}<br>{}</summary>\n\n{}\n</details>\n\n", label(verdict),
-      code(verdict.id), escape(headline(verdict)),
+      code(verdict.id), markdown(headline(verdict)),
       fenced(cut(explain_text(verdict, {.error_limit = 2048, .output_limit = 2048}), kStoryLimit)));
 }
 
@@ -106,7 +93,7 @@ std::string fixed_section(const RunRecord& record) {
          as_many(fixed, kListLimit,
                  [](const Verdict* verdict) {
                    return fmt::format("- {}: {} no longer happens; remove {}\n", code(verdict->id),
-                                      escape(verdict->expectation->status),
+                                      markdown(verdict->expectation->status),
                                       code(verdict->expectation->file));
                  }) +
          "\n";
@@ -117,7 +104,7 @@ std::string unmatched_section(const RunRecord& record) {
   return "### Expectations that met nothing\n\n" +
          as_many(record.end->unmatched, kListLimit,
                  [](const UnmatchedExpectation& rule) {
-                   return fmt::format("- {} {}\n", code(rule.where), escape(rule.text));
+                   return fmt::format("- {} {}\n", code(rule.where), markdown(rule.text));
                  }) +
          "\n";
 }
@@ -130,7 +117,8 @@ std::string environment_section(const RunRecord& record) {
       const std::string text = value.is_string()
                                    ? value.get<std::string>()
                                    : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-      rows.push_back(fmt::format("| {} | {} | {} |\n", escape(worker), escape(key), escape(text)));
+      rows.push_back(
+          fmt::format("| {} | {} | {} |\n", markdown(worker), markdown(key), markdown(text)));
     }
   }
   if (rows.empty()) return {};

@@ -15,6 +15,10 @@ std::string clean(std::string_view text);
 /// errors usually tell what happened, and a line between that says how much is left out.
 std::string cut(std::string text, std::size_t limit);
 
+/// One line of `text`, cleaned and cut at `limit` bytes, that Markdown and HTML both leave as it
+/// is.
+std::string markdown(std::string_view text, std::size_t limit = 500);
+
 /// How many columns valid UTF-8 takes on a terminal; one for each code point is near enough for ids
 /// and messages.
 std::size_t columns(std::string_view text);

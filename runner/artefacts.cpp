@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/files.h"
+#include "reports/case_table.h"
 #include "reports/html.h"
 #include "reports/json.h"
 #include "reports/junit.h"
@@ -27,7 +28,8 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
 
 bool writes_to_stdout(const Options& options) {
   return options.json_file == "-" || options.junit_file == "-" || options.html_file == "-" ||
-         options.summary_file == "-" || options.update_known == "-";
+         options.summary_file == "-" || options.case_table_file == "-" ||
+         options.update_known == "-";
 }
 
 Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {
@@ -36,7 +38,8 @@ Result<void> write_single_reports(const RunRecord& record, const Options& option
       {options.json_file, [&] { return run_json(record); }},
       {options.junit_file, [&] { return junit(record, options.strict); }},
       {options.html_file, [&] { return html(record); }},
-      {options.summary_file, [&] { return summary(record, options.strict); }}};
+      {options.summary_file, [&] { return summary(record, options.strict); }},
+      {options.case_table_file, [&] { return case_table(record); }}};
   for (const auto& [file, make] : files) {
     if (file.empty()) continue;
     any = true;

@@ -229,7 +229,8 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
   }
   auto scratch = Scratch::create();
   if (!scratch) return;
-  Executor executor({1, {}, scratch->path(), hello_message(options, scratch->path()), false});
+  Executor executor(
+      {1, {}, scratch->path(), hello_message(options, paths, scratch->path()), false});
   const WorkerSpec eager = eager_worker(options, scratch->path());
   auto hello = wait_for_hello(executor, eager);
   if (!hello) {

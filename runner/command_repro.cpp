@@ -115,7 +115,7 @@ Exit command_repro(const Options& options) {
     return Exit::internal;
   }
   std::string level;
-  auto filter = selection(options, level);
+  auto filter = selection(options, home->paths, level);
   if (!filter) return filter.error();
   const PlanRequest request = offline_request(*home, options, *filter);
   Diagnostics diagnostics;

@@ -208,7 +208,7 @@ Exit command_run(const Options& given) {
   auto home = read_home(options);
   if (!home) return home.error();
   std::string level;
-  auto filter = selection(options, level);
+  auto filter = selection(options, home->paths, level);
   if (!filter) return filter.error();
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
@@ -241,7 +241,7 @@ Exit command_run(const Options& given) {
   Executor executor({jobs,
                      {options.compile_timeout, options.timeout, 600},
                      scratch->path(),
-                     hello_message(options, scratch->path()),
+                     hello_message(options, home->paths, scratch->path()),
                      false});
   auto hello = wait_for_hello(executor, eager);
   if (!hello) {

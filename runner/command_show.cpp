@@ -11,7 +11,7 @@ Exit command_show(const Options& options) {
   auto home = read_home(options);
   if (!home) return home.error();
   std::string level;
-  auto filter = selection(options, level);
+  auto filter = selection(options, home->paths, level);
   if (!filter) return filter.error();
   PlanRequest request = offline_request(*home, options, *filter);
   auto earlier = earlier_statuses(options, *filter);

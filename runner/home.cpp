@@ -65,6 +65,21 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   return terms;
 }
 
+/// Paths are a closed list, so a misspelled one is an error rather than a run of less.
+Result<void> check_paths(const Filter& filter, const std::vector<Path>& paths) {
+  std::vector<std::string> names;
+  for (const Path& path : paths) names.push_back(path.name);
+  for (const std::string& pattern : filter.patterns("path")) {
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return glob_match(pattern, name); })) {
+      const std::string near = suggestion(pattern, names);
+      return fail(fmt::format("there is no path `{}`", pattern),
+                  near.empty() ? "there are " + enumerate(names) : near);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void print_error(const Error& error) {
@@ -134,28 +149,34 @@ tl::expected<Home, Exit> read_home(const Options& options) {
   return home;
 }
 
-tl::expected<Filter, Exit> selection(const Options& options, std::string& level) {
-  std::vector<std::string> terms = options.select;
+tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,
+                                     std::string& level) {
+  std::vector<std::string> terms = options.select, level_filter;
   // Terms that only exclude take away from the level.
   const bool selects = std::any_of(terms.begin(), terms.end(),
                                    [](const std::string& term) { return !term.starts_with('!'); });
   level = !options.level.empty() ? options.level : selects ? "" : "smoke";
   if (!level.empty() && level != "all") {
-    auto more = level_terms(options, level);
-    if (!more) {
-      print_error(more.error());
+    auto found = level_terms(options, level);
+    if (!found) {
+      print_error(found.error());
       return tl::unexpected(Exit::usage);
     }
-    terms.insert(terms.end(), more->begin(), more->end());
+    level_filter = std::move(*found);
   }
   for (const std::string& path : options.paths) terms.push_back("path:" + path);
   for (const std::string& device : options.devices) terms.push_back("device:" + device);
   auto filter = Filter::parse(terms);
-  if (!filter) {
-    print_error(filter.error());
+  auto of_level = Filter::parse(level_filter);
+  if (!filter || !of_level) {
+    print_error(filter ? of_level.error() : filter.error());
     return tl::unexpected(Exit::usage);
   }
-  return *filter;
+  if (auto known = check_paths(*filter, paths); !known) {
+    print_error(known.error());
+    return tl::unexpected(Exit::usage);
+  }
+  return filter->within(*of_level);
 }
 
 PlanRequest offline_request(const Home& home, const Options& options, const Filter& filter) {

@@ -45,9 +45,11 @@ using EarlierStatuses = std::map<std::string, std::vector<std::string>>;
 /// Read from --from or the latest log where the filter asks for statuses; else empty.
 tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter);
 
-/// The filter that the command line means: SELECT, --path, --device, and the level where nothing is
-/// selected.  `level` gets its name, or stays empty.
-tl::expected<Filter, Exit> selection(const Options& options, std::string& level);
+/// The filter that the command line means: SELECT, --path and --device, of what the level takes,
+/// which is `smoke` where nothing is selected.  `level` gets its name, or stays empty.  A path that
+/// is none of `paths` is an error.
+tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,
+                                     std::string& level);
 
 /// What `list`, `show` and `repro` plan from, where no worker says which devices there are.
 PlanRequest offline_request(const Home& home, const Options& options, const Filter& filter);

@@ -30,6 +30,16 @@ constexpr const char* kFooter =
     "or no usable\n"
     "worker, 4 nothing selected, 130 interrupted.\n";
 
+constexpr const char* kEnvironment =
+    "Environment (flags come first):\n"
+    "  LOCKSTEP_HOME     the folder that holds cases/ and expected/\n"
+    "  LOCKSTEP_CACHE    where environments, builds, compiled kernels and runs live\n"
+    "  LOCKSTEP_TORCH    a torch release that ci/lockstep is to provide\n"
+    "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
+    "  LOCKSTEP_EAGER    another executable of the eager worker\n"
+    "  CXX               the compiler that Inductor uses\n"
+    "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -40,19 +50,22 @@ void add_selection(CLI::App* command, Options& options) {
                       "What to take (see below); without it the level `smoke`");
   command
       ->add_option("--level", options.level,
-                   "Take the cases of expected/levels/LEVEL.json (`all` takes every case)")
+                   "Of the cases of expected/levels/LEVEL.json (`all`: of every case)")
       ->type_name("LEVEL");
   command
       ->add_option("--path", options.paths,
                    "Take these paths instead of the default ones; globs allowed")
       ->type_name("PATH")
+      ->allow_extra_args(false)  // else it would swallow SELECT
       ->delimiter(',');
   command->add_option("--device", options.devices, "Take these devices; globs allowed")
       ->type_name("DEVICE")
+      ->allow_extra_args(false)
       ->delimiter(',');
   command
       ->add_option("--path-file", options.path_files,
                    "A path file of your own (runner/paths/README.md)")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   command
       ->add_option("--from", options.from,
@@ -68,6 +81,7 @@ void add_report_files(CLI::App* command, Options& options) {
   add("--html", options.html_file, "Write the HTML page to FILE");
   add("--json", options.json_file, "Write run.json to FILE");
   add("--summary", options.summary_file, "Write the Markdown summary to FILE");
+  add("--case-table", options.case_table_file, "Write a Markdown table of the cases to FILE");
 }
 
 void add_run(CLI::App& app, Options& options) {
@@ -168,6 +182,7 @@ void add_others(CLI::App& app, Options& options) {
   doctor
       ->add_option("--path-file", options.path_files,
                    "A path file of your own (runner/paths/README.md)")
+      ->allow_extra_args(false)
       ->type_name("FILE");
 }
 
@@ -227,6 +242,7 @@ Options parse_options(int argc, const char* const* argv) {
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
+  app.footer(kEnvironment);
   app.require_subcommand(1);
   app.fallthrough();
   add_run(app, options);

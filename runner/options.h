@@ -59,7 +59,7 @@ struct Options {
   bool accept_crashes = false;  ///< propose them for crashes, time-outs and memory, too
   /// Single reports besides those in the run's directory (of `run`) or instead of them (of
   /// `report`); "-" is standard output.
-  std::filesystem::path junit_file, html_file, json_file, summary_file;
+  std::filesystem::path junit_file, html_file, json_file, summary_file, case_table_file;
   bool strict = false;
   bool no_expectations = false;
   bool no_cache = false;  ///< Inductor's caches live as long as the run

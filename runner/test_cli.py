@@ -141,7 +141,9 @@ def test_help_is_its_golden(suite, command):
     ("error-status", ["list", "status:conforn"], 2),
     ("error-no-log", ["list", "status:conform"], 2),
     ("error-nothing-id", ["list", "bugs/2-secnd"], 4),
-    ("error-nothing-word", ["list", "tag:silnt", "path:conforn"], 4),
+    ("error-nothing-word", ["list", "tag:silnt", "device:cpv"], 4),
+    ("error-path", ["list", "path:conforn"], 2),
+    ("error-path-far", ["run", "--path", "nothing-like-it", "--path", "conform"], 2),
     ("error-seed", ["run", "--shuffle=x"], 2),
     ("error-no-suite", ["list", "--suite", "nowhere"], 2),
     ("error-no-report", ["report", "nowhere"], 2),
@@ -452,6 +454,22 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     assert {each["status"] for each in known[3:]} == {"crash"}
     file.unlink()
     assert len(json.loads(suite("run", "bugs/1-first", "path:flip", "--update-known=-").stdout)["known"]) == 1
+
+
+def test_options_take_one_word_and_selects_the_rest(suite):
+    """An option that took several words would swallow what is selected after it."""
+    result = suite("list", "--path", "conform", "bugs/1-first")
+    assert result.stdout.split() == ["bugs/1-first@cpu/conform"]
+    result = suite("list", "--device", "cpu", "bugs/1-first")
+    assert result.stdout.split() == ["bugs/1-first@cpu"]
+
+
+def test_what_is_selected_is_selected_of_the_level(suite):
+    suite.write("expected/levels/two.json", {"format": 1, "name": "two", "title": "two", "select": ["bugs/2-second"]})
+    of_level = suite("list", "--level", "two").stdout.split()
+    assert of_level == ["bugs/2-second[rows=1]@cpu", "bugs/2-second[rows=2]@cpu"]
+    assert suite("list", "--level", "two", "bugs/*[rows=2]@*").stdout.split() == of_level[1:]
+    assert suite("list", "--level", "two", "bugs/1-first").returncode == 4
 
 
 # --- doctor ---

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "home.h"
 #include "run/machine.h"
@@ -38,7 +39,8 @@ WorkerSpec worker_for(const Path& path, const Options& options, const fs::path& 
           {path.command, path.environment, directory / ("worker-" + path.name + ".log")}};
 }
 
-Json hello_message(const Options& options, const fs::path& scratch) {
+Json hello_message(const Options& options, const std::vector<Path>& paths,
+                   const fs::path& scratch) {
   const double memory = options.memory_gib > 0 ? options.memory_gib * (1 << 30)
                                                : static_cast<double>(physical_memory());
   const auto bytes = static_cast<std::int64_t>(memory);
@@ -49,6 +51,11 @@ Json hello_message(const Options& options, const fs::path& scratch) {
                 {"cache", nullptr},
                 {"limits", {{"memory_bytes", bytes}, {"file_bytes", bytes}}},
                 {"libraries", Json::array()}};
+  std::set<std::string> modules;
+  for (const Path& path : paths) {
+    for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
+  }
+  hello["modules"] = modules;
   if (!options.no_cache) hello["cache"] = (fs::absolute(options.cache) / "inductor").string();
   return hello;
 }

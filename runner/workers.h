@@ -15,8 +15,9 @@ WorkerSpec eager_worker(const Options& options, const std::filesystem::path& dir
 WorkerSpec worker_for(const Path& path, const Options& options,
                       const std::filesystem::path& directory, const WorkerSpec& eager);
 
-/// The `hello` that every worker gets.
-Json hello_message(const Options& options, const std::filesystem::path& scratch);
+/// The `hello` that every worker gets; `paths` are those whose Python modules it should record.
+Json hello_message(const Options& options, const std::vector<Path>& paths,
+                   const std::filesystem::path& scratch);
 
 /// Waits for a worker's hello.  Its failure and an interruption are errors.
 Result<Json> wait_for_hello(Executor& executor, const WorkerSpec& worker);

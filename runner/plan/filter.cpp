@@ -98,7 +98,14 @@ bool Filter::holds(const Term& term, const FilterSubject& subject) {
                      [&](const auto& name) { return operator_matches(term.pattern, name); });
 }
 
+Filter Filter::within(Filter level) const {
+  Filter result = *this;
+  result.level_ = std::make_shared<const Filter>(std::move(level));
+  return result;
+}
+
 bool Filter::selects(const FilterSubject& subject) const {
+  if (level_ != nullptr && !level_->selects(subject)) return false;
   for (const std::string& kind : kKinds) {
     bool asked = false, met = false;
     for (const Term& term : terms_) {
@@ -123,6 +130,7 @@ bool Filter::selects(const FilterSubject& subject) const {
 }
 
 bool Filter::mentions(std::string_view kind) const {
+  if (level_ != nullptr && level_->mentions(kind)) return true;
   return std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) {
     if (kind == "path" && term.kind == "id" && !term.excludes) {  // a verdict's id names its path
       const std::size_t at = term.pattern.find('@');
@@ -133,6 +141,7 @@ bool Filter::mentions(std::string_view kind) const {
 }
 
 bool Filter::asks_for(std::string_view kind) const {
+  if (level_ != nullptr && level_->asks_for(kind)) return true;
   return std::any_of(terms_.begin(), terms_.end(),
                      [&](const Term& term) { return !term.excludes && term.kind == kind; });
 }

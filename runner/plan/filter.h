@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,15 +38,17 @@ class Filter {
  public:
   static Result<Filter> parse(const std::vector<std::string>& terms);
 
+  /// The same filter, of what `level` selects.
+  Filter within(Filter level) const;
+
   bool selects(const FilterSubject& subject) const;
   /// Whether any term looks at that kind ("id", "tag", "op", "dtype", "path", "device", "status").
   bool mentions(std::string_view kind) const;
   /// Whether a term that does not exclude asks for that kind.
   bool asks_for(std::string_view kind) const;
-  bool empty() const { return terms_.empty(); }
   /// The ids asked for, for "did you mean".
   std::vector<std::string> ids() const { return patterns("id"); }
-  /// What is asked for of a kind, without what is excluded.
+  /// What is asked for of a kind, without what is excluded and without what the level says.
   std::vector<std::string> patterns(std::string_view kind) const;
 
  private:
@@ -56,6 +59,7 @@ class Filter {
   };
   static bool holds(const Term& term, const FilterSubject& subject);
   std::vector<Term> terms_;
+  std::shared_ptr<const Filter> level_;
 };
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <ATen/Version.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -69,6 +70,9 @@ std::string probe_devices() {
   return found;
 }
 
+/// Measured, because a library can set the processor's control word without telling torch.
+bool flushes_denormals() { return at::full({1}, 1e-40).mul(1).item<float>() == 0; }
+
 }  // namespace
 
 std::string torch_version() {
@@ -97,6 +101,7 @@ nlohmann::ordered_json environment() {
           {"blas", first_line_of(at::get_mkl_version())},
           {"onednn", first_line_of(at::get_mkldnn_version())},
           {"compiler", __VERSION__},
+          {"flush_denormals", flushes_denormals()},
           {"fingerprint", fingerprint()}};
 }
 

@@ -72,8 +72,29 @@ def place_caches(cache: str | None, scratch: str, compiler: str) -> str:
     return directory
 
 
-def describe(threads: int, libraries: list[str], compiler: str) -> dict:
-    """The `environment` of `hello`: string keys, string or number values, or null."""
+def flush_denormals() -> bool:
+    """Whether subnormals count as zero here, measured: what a vendor's library did to the
+    processor's control word is seen too, which no flag of torch's would tell."""
+    import torch
+
+    return torch.full((1,), 1e-40).mul(1).item() == 0
+
+
+def packages(modules: list[str]) -> dict[str, str]:
+    """Versions of the installed packages that bring `modules`, a backend of torch.compile or a
+    device: key "package NAME". Nothing is imported for it."""
+    from importlib import metadata
+
+    wanted = {module.partition(".")[0] for module in modules} - {"torch"}
+    owners = metadata.packages_distributions() if wanted else {}
+    names = {name for module in wanted for name in owners.get(module, [])}
+    for group in ("torch_dynamo_backends", "torch.backends"):
+        names.update(point.dist.name for point in metadata.entry_points(group=group) if point.dist)
+    return {f"package {name}": metadata.version(name) for name in sorted(names)}
+
+
+def describe(threads: int, libraries: list[str], modules: list[str], compiler: str) -> dict:
+    """The `environment` of `hello`: string keys; strings, numbers or booleans."""
     import torch
 
     from . import compat
@@ -89,6 +110,11 @@ def describe(threads: int, libraries: list[str], compiler: str) -> dict:
         "triton": compat.triton_version() or "none",
         "cuda": str(torch.version.cuda or "none"),
         "threads": threads,
+        "flush_denormals": flush_denormals(),
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
+        "onednn": torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled,
+        **packages(modules),
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest()[:16],
     }
 

@@ -117,6 +117,7 @@ class Parent:
 
         torch.set_num_threads(1)
         libraries = [str(path) for path in message.get("libraries") or []]
+        modules = [str(name) for name in message.get("modules") or []]
         for path in libraries:
             torch.ops.load_library(path)
         compiler = environment.compiler_version()
@@ -125,7 +126,7 @@ class Parent:
         warmup.warm(self.cache)
         warmup.check_single_threaded()
         return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
-                "environment": environment.describe(int(message.get("threads") or 1), libraries, compiler),
+                "environment": environment.describe(int(message.get("threads") or 1), libraries, modules, compiler),
                 "devices": devices, "dtypes": environment.dtypes(), "modes": ["plain"]}
 
     def _run(self, message: dict) -> None:

@@ -1,0 +1,116 @@
+"""Every command of README.md does what README.md says: each is run as it stands there, and where its output is shown,
+that is what comes. A line `...` stands for any lines, `...` in a line for any text; seconds are not compared."""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ONE = "bugs/185337-half-round-trip@cpu/inductor"
+#: What this test is part of.
+IS_RUN_ELSEWHERE = ["ci/test"]
+
+
+def fences(text):
+    """(language, the line before, the lines) of each fenced block."""
+    lines = text.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("```")]
+    for start, end in zip(starts[::2], starts[1::2]):
+        before = next((line for line in reversed(lines[:start]) if line), "")
+        yield lines[start][3:], before, lines[start + 1:end]
+
+
+def commands(text):
+    """(command, the lines that it prints or None) in the order of the page."""
+    for language, _, lines in fences(text):
+        if language == "sh":
+            yield from ((line, None) for line in lines if line.strip())
+        elif language == "console":
+            at = [i for i, line in enumerate(lines) if line.startswith("$ ")] + [len(lines)]
+            assert at[0] == 0, lines[0]
+            yield from ((lines[i][2:], lines[i + 1:end]) for i, end in zip(at, at[1:]))
+
+
+def files(text):
+    """Name → contents of the blocks that a line ending in "`NAME`:" announces."""
+    found = {}
+    for _, before, lines in fences(text):
+        if name := re.search(r"`([\w.-]+)`:$", before):
+            found[name[1]] = "\n".join(lines) + "\n"
+    return found
+
+
+def prints(shown, output):
+    """Whether `output` is what the page shows."""
+    def plain(text):
+        return re.sub(r"\d+(\.\d+)? s\b", "N s", text).rstrip()
+
+    pattern = ""
+    for line in shown:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*".join(re.escape(part) for part in plain(line).split("...")) + r"\s*\n"
+    return re.fullmatch(pattern + r"\s*", "\n".join(map(plain, output.splitlines())) + "\n") is not None
+
+
+def narrowed(command):
+    """What would run a whole level takes one verdict; `.ci/run` runs the level."""
+    command = command.split("  #")[0].rstrip()
+    words = shlex.split(command)
+    whole = words == ["ci/lockstep", "run"] or "--level" in words
+    return f"{command} {ONE}" if whole else command
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A directory that looks like the repository, in which commands may write."""
+    place = tmp_path_factory.mktemp("readme")
+    for name in ("cases", "expected", "runner", "reports"):
+        (place / name).symlink_to(ROOT / name)
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    for name, target in (("ci/lockstep", binary), ("bin/python", os.environ["LOCKSTEP_PYTHON"])):
+        (place / name).parent.mkdir()
+        (place / name).write_text(f'#!/bin/sh\nexec {shlex.quote(str(target))} "$@"\n')
+        (place / name).chmod(0o755)
+    (place / ".lockstep").mkdir()
+    cache = pathlib.Path(os.environ["LOCKSTEP_TEST_CACHE"])
+    cache.mkdir(parents=True, exist_ok=True)
+    (place / ".lockstep" / "inductor").symlink_to(cache)
+    for name, text in files((ROOT / "README.md").read_text()).items():
+        (place / name).write_text(text)
+    return place
+
+
+def test_every_command_does_what_the_page_says(place):
+    page = list(commands((ROOT / "README.md").read_text()))
+    assert len(page) > 10
+    environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(place / ".lockstep"),
+                   "PATH": f"{place / 'bin'}:{os.environ['PATH']}", "COLUMNS": "80"}
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONPATH"):
+        environment.pop(name, None)
+    wrong = []
+    for command, shown in page:
+        if command.split("  #")[0].strip() in IS_RUN_ELSEWHERE:
+            continue
+        done = subprocess.run(["bash", "-c", narrowed(command)], cwd=place, env=environment, capture_output=True, text=True, timeout=600)
+        if done.returncode != 0:
+            wrong.append(f"$ {command}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+        elif shown is not None and not prints(shown, done.stdout):
+            wrong.append(f"$ {command}\nprints\n{done.stdout}instead of\n" + "\n".join(shown))
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.parametrize("shown, output, same", [
+    (["a 1.25 s", "...", "z"], "a 3 s\nb\nc\nz\n", True),
+    (["a ... c"], "a b c\n", True),
+    (["a"], "a\nb\n", False),
+    (["a", "...", "z"], "a\nb\n", False),
+    (["3 differ"], "4 differ\n", False),
+])
+def test_what_is_not_as_shown_is_seen(shown, output, same):
+    assert prints(shown, output) is same

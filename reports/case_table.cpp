@@ -1,0 +1,126 @@
+#include "reports/case_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/text.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+/// Dynamo alone, then AOTAutograd and decompositions, then Inductor's own lowering and code.
+constexpr std::array<std::string_view, 3> kLadder = {"eager", "aot_eager", "inductor"};
+
+/// The verdicts of one case: its instances differ by matrix and device alone.
+struct CaseRow {
+  const Verdict* first = nullptr;
+  std::set<std::string> operators;
+  /// What happened ("value differs (bug)") → path → instances
+  std::map<std::string, std::map<std::string, std::size_t>> findings;
+  std::map<std::string, std::size_t> instances;  ///< by path
+  std::set<std::string> departed;                ///< paths
+};
+
+bool departs(const Verdict& verdict) {
+  return info(verdict.status).fails && verdict.status != Status::harness;
+}
+
+std::string finding(const Verdict& verdict) {
+  const bool expected = verdict.expectation && (verdict.standing == Standing::known ||
+                                                verdict.standing == Standing::waived);
+  std::string text(info(verdict.status).label);
+  if (expected) return text + " (" + verdict.expectation->because + ")";
+  return departs(verdict) ? text + " (new)" : text;
+}
+
+/// Digits before letters: reports are read by number, and numbers have five or six digits.
+std::vector<std::pair<std::string, CaseRow>> rows_of(const RunRecord& record) {
+  std::map<std::string, CaseRow> rows;
+  for (const Verdict& verdict : record.verdicts) {
+    CaseRow& row = rows[verdict.case_file];
+    if (row.first == nullptr || verdict.id < row.first->id) row.first = &verdict;
+    row.operators.insert(verdict.operators.begin(), verdict.operators.end());
+    ++row.instances[verdict.path];
+    if (departs(verdict)) row.departed.insert(verdict.path);
+    if (verdict.status != Status::conform) ++row.findings[finding(verdict)][verdict.path];
+  }
+  std::vector<std::pair<std::string, CaseRow>> sorted(rows.begin(), rows.end());
+  const auto number = [](const std::string& file) {
+    const std::size_t name = file.rfind('/') + 1;
+    const std::size_t end = file.find_first_not_of("0123456789", name);
+    return file.substr(0, name) + std::string(20 - std::min<std::size_t>(20, end - name), '0') +
+           file.substr(name);
+  };
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& left, const auto& right) {
+    return number(left.first) < number(right.first);
+  });
+  return sorted;
+}
+
+std::string findings_text(const CaseRow& row) {
+  std::string text;
+  for (const auto& [what, paths] : row.findings) {
+    std::string names;
+    for (const auto& [path, count] : paths) {
+      const std::size_t all = row.instances.at(path);
+      names += (names.empty() ? "" : ", ") + path;
+      if (count < all) names += fmt::format(" {} of {}", count, all);
+    }
+    text += (text.empty() ? "" : "; ") + markdown(what + ": " + names, 2000);
+  }
+  return text.empty() ? "conforms" : text;
+}
+
+std::string joined(const auto& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return markdown(text, 400);
+}
+
+std::string departure(const CaseRow& row) {
+  for (const std::string_view path : kLadder) {
+    if (row.departed.contains(std::string(path))) return std::string(path);
+  }
+  return row.departed.empty() ? "–" : markdown(*row.departed.begin());
+}
+
+}  // namespace
+
+std::string case_table(const RunRecord& record) {
+  const auto rows = rows_of(record);
+  std::set<std::string> torches;
+  for (const auto& [worker, values] : record.environment.items()) {
+    if (values.is_object() && values.contains("torch") && values["torch"].is_string())
+      torches.insert(values["torch"].get<std::string>());
+  }
+  std::vector<std::string> paths;
+  for (const PathInfo& path : record.info.paths) paths.push_back(path.name);
+  std::size_t depart = 0;
+  for (const auto& [file, row] : rows) depart += row.departed.empty() ? 0 : 1;
+  std::string text = fmt::format(
+      "{} cases, of which {} depart from eager somewhere, with torch {} on the paths {}.\n\n"
+      "| case | it says | tags | operators | departs at | paths that do not conform |\n"
+      "|:--|:--|:--|:--|:--|:--|\n",
+      grouped(rows.size()), grouped(depart), joined(torches), joined(paths));
+  for (const auto& [file, row] : rows) {
+    const Verdict& verdict = *row.first;
+    const std::string name = file.substr(file.rfind('/') + 1);
+    const std::string report =
+        verdict.links.empty()
+            ? ""
+            : fmt::format(" <a href=\"{}\">report</a>", markdown(verdict.links.front(), 500));
+    text += fmt::format("| [{}]({}){} | {} | {} | {} | {} | {} |\n",
+                        markdown(name.substr(0, name.rfind('.'))), markdown(name), report,
+                        markdown(verdict.title), joined(verdict.tags), joined(row.operators),
+                        departure(row), findings_text(row));
+  }
+  return text;
+}
+
+}  // namespace lockstep
