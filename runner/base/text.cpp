@@ -67,6 +67,19 @@ bool any_glob_matches(std::span<const std::string> patterns, std::string_view te
                      [&](const std::string& pattern) { return glob_match(pattern, text); });
 }
 
+bool globs_take(std::span<const std::string> patterns, std::string_view text) {
+  bool asked = false, met = false;
+  for (const std::string& pattern : patterns) {
+    if (pattern.starts_with('!')) {
+      if (glob_match(std::string_view(pattern).substr(1), text)) return false;
+    } else {
+      asked = true;
+      met = met || glob_match(pattern, text);
+    }
+  }
+  return met || !asked;
+}
+
 std::string nearest(std::string_view text, std::span<const std::string> candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;

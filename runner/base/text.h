@@ -14,6 +14,10 @@ bool glob_match(std::string_view pattern, std::string_view text);
 /// Whether any of the globs matches.
 bool any_glob_matches(std::span<const std::string> patterns, std::string_view text);
 
+/// Whether the list takes `text`: a glob matches, or all that it has begin with `!`, and none of
+/// those that begin with `!` matches what follows it.  An empty list takes everything.
+bool globs_take(std::span<const std::string> patterns, std::string_view text);
+
 /// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
 /// meant (more than a third of the length).
 std::string nearest(std::string_view text, std::span<const std::string> candidates);

@@ -16,6 +16,19 @@ TEST(Text, GlobsMatchWholeTextsAndKnowOnlyTwoWildcards) {
   EXPECT_TRUE(glob_match("*a*b*c", "xxaxxbxxbxxc"));
 }
 
+TEST(Text, GlobsTakeWhatOneMatchesAndNoneExcludes) {
+  const auto take = [](std::vector<std::string> globs, std::string_view text) {
+    return globs_take(globs, text);
+  };
+  EXPECT_TRUE(take({}, "eager"));
+  EXPECT_TRUE(take({"ind*", "ea*"}, "eager"));
+  EXPECT_FALSE(take({"ind*"}, "eager"));
+  EXPECT_TRUE(take({"*", "!eager-python"}, "eager"));
+  EXPECT_FALSE(take({"*", "!eager-*"}, "eager-python"));
+  EXPECT_FALSE(take({"!eager-*", "eager-python"}, "eager-python"));
+  EXPECT_TRUE(take({"!eager-*"}, "inductor"));
+}
+
 TEST(Text, NearestSuggestsOnlyWhatMayBeMeant) {
   const std::vector<std::string> words = {"shape", "strides", "offset"};
   EXPECT_EQ(nearest("shap", words), "shape");

@@ -21,11 +21,6 @@ std::vector<std::string> raw_tags(const CaseFile& file) {
   return tags;
 }
 
-/// An empty list of globs allows everything.
-bool allows(const std::vector<std::string>& globs, std::string_view text) {
-  return globs.empty() || any_glob_matches(globs, text);
-}
-
 using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std::string& device,
                                  const std::string& id)>;
 
@@ -71,14 +66,15 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     context.device = device;
     const Json root = substitute(file.file.root, choice, device, unknown);
     auto decoded = decode_case(file.file, root, file.id, context, diagnostics);
-    if (!decoded || !allows(decoded->only_devices, device)) return;
+    if (!decoded || !globs_take(decoded->only_devices, device)) return;
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0};
     const Case& declared = *instance.declared;
     const std::vector<std::string> dtypes = input_dtypes(declared);
     for (std::size_t p = 0; p < plan.paths.size(); ++p) {
       const Path& path = plan.paths[p];
       if (!named_paths && !path.is_default) continue;
-      if (!allows(path.devices, device) || !allows(declared.only_paths, path.name)) continue;
+      if (!globs_take(path.devices, device) || !globs_take(declared.only_paths, path.name))
+        continue;
       const std::string verdict_id = id + "/" + path.name;
       const std::vector<std::string>* statuses = nullptr;
       if (request.earlier != nullptr) {

@@ -41,7 +41,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
     return result;
   };
   rule.instances = globs("instances", true, "ids of cases or instances, globs allowed");
-  rule.paths = globs("paths", true, "names of paths, globs allowed");
+  rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = globs("devices", false, "");
   rule.cpu_levels = globs("cpu_levels", false, "");
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
@@ -147,8 +147,8 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
   const Expectation* met = nullptr;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    const bool here = holds_here(rule) && any_glob_matches(rule.paths, verdict.path) &&
-                      (rule.devices.empty() || any_glob_matches(rule.devices, verdict.device)) &&
+    const bool here = holds_here(rule) && globs_take(rule.paths, verdict.path) &&
+                      globs_take(rule.devices, verdict.device) &&
                       (any_glob_matches(rule.instances, verdict.instance) ||
                        any_glob_matches(rule.instances, case_id));
     if (!here) continue;
@@ -178,12 +178,12 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
   const auto matches_any = [](const std::vector<std::string>& globs,
                               const std::vector<std::string>& texts) {
     return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& text) { return any_glob_matches(globs, text); });
+                       [&](const std::string& text) { return globs_take(globs, text); });
   };
   /// Whether the run took everything that the rule could speak of.
   const auto covered = [&](const Expectation& rule) {
-    const bool somewhere = matches_any(rule.paths, scope.paths) &&
-                           (rule.devices.empty() || matches_any(rule.devices, scope.devices));
+    const bool somewhere =
+        matches_any(rule.paths, scope.paths) && matches_any(rule.devices, scope.devices);
     if (!somewhere) return false;
     if (scope.whole_suite) return true;
     // What it names in the suite must all be there; where it names nothing, a part cannot tell.
