@@ -5,12 +5,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "run/end.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -21,40 +19,6 @@ constexpr int kMostDeaths = 3;
 // How long a killed execution may take to be reported as ended before its worker is taken for dead,
 // too.
 constexpr double kGrace = 10;
-// Exit statuses by which a worker says that the request, or it itself, is at fault (PROTOCOL.md).
-constexpr int kMalformed = 64;
-constexpr int kInternal = 70;
-
-/// How many processes the kernel has killed for want of memory since it booted.
-std::int64_t oom_kills() {
-  std::ifstream file("/proc/vmstat");
-  std::string key;
-  std::int64_t value = 0;
-  while (file >> key >> value) {
-    if (key == "oom_kill") return value;
-  }
-  return 0;
-}
-
-std::string tail_of(const fs::path& file) {
-  constexpr std::size_t kTail = 8192;
-  auto text = read_file(file);
-  if (!text) return "";
-  if (text->size() <= kTail) return valid_utf8(*text);
-  return "[...]\n" + valid_utf8(std::string_view(*text).substr(text->size() - kTail));
-}
-
-/// Errors by which an allocator says that a memory limit was reached.
-bool tells_of_memory(const RaisedError& error) {
-  if (error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError"))
-    return true;
-  // libtorch's allocator, C++'s, and the two of gcc.
-  for (const char* words : {"can't allocate memory", "std::bad_alloc", "virtual memory exhausted",
-                            "out of memory allocating"}) {
-    if (error.message.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -65,8 +29,10 @@ struct Executor::Worker {
   bool ready = false;
   std::string failure;  ///< set: not to be started again
   int deaths = 0;
-  std::size_t concurrent = 1;
-  std::size_t busy = 0;
+  std::size_t concurrent = 1;  ///< executions that it can have under way, as it says
+  std::size_t room = 1;        ///< that it may have now: one, while a job is alone on it
+  std::size_t busy = 0;        ///< that it has
+  bool reserved = false;       ///< a job waits for it to be free, so that it can be alone
   Clock::time_point started;
 };
 
@@ -188,6 +154,7 @@ void Executor::abandon() {
 }
 
 void Executor::dispatch() {
+  for (auto& [key, worker] : workers_) worker->reserved = false;
   for (auto job = queue_.begin(); job != queue_.end();) {
     Worker& worker = worker_for(job->worker);
     if (!worker.failure.empty()) {
@@ -202,10 +169,12 @@ void Executor::dispatch() {
       continue;
     }
     if (running_.size() >= options_.jobs) return;
-    if (!worker.ready || worker.busy >= worker.concurrent) {
+    if (!worker.ready || worker.reserved || worker.busy >= (job->alone ? 1 : worker.room)) {
+      worker.reserved |= job->alone;
       ++job;
       continue;
     }
+    worker.room = job->alone ? 1 : worker.concurrent;
     const std::int64_t run = next_run_++;
     auto running = std::make_unique<Running>();
     running->job = std::move(*job);
@@ -238,48 +207,6 @@ void Executor::finish(std::int64_t run, Observation observation) {
   running->job.done(std::move(observation), seconds.count());
 }
 
-Observation Executor::ended(const Running& running, const WorkerMessage& message) const {
-  Observation observation;
-  observation.stage = running.stage;
-  observation.signal = message.signal;
-  if (running.killed) {
-    observation.outcome = Outcome::timed_out;
-    observation.reason =
-        fmt::format("not done after {} in the stage `{}`",
-                    format_seconds(options_.limits.of(running.stage)), running.stage);
-  } else if (message.signal == SIGKILL && oom_kills() > running.oom_kills_before) {
-    observation.outcome = Outcome::out_of_memory;
-    observation.reason = "the kernel killed it for want of memory";
-  } else if (message.signal != 0) {
-    observation.outcome = Outcome::crashed;
-    observation.reason = fmt::format("killed by signal {} ({}) in the stage `{}`", message.signal,
-                                     ::strsignal(message.signal), running.stage);
-  } else if (message.exit == kMalformed || message.exit == kInternal) {
-    observation.outcome = Outcome::lost;
-    observation.reason = "the worker failed: " + message.error;
-  } else if (message.exit != 0) {
-    observation.outcome = Outcome::crashed;
-    observation.reason =
-        fmt::format("exited with {} in the stage `{}`", message.exit, running.stage);
-  } else if (std::error_code error; !fs::exists(running.out / "observation.json", error)) {
-    // What was executed ended the process, before the worker could write.
-    observation.outcome = Outcome::crashed;
-    observation.reason =
-        fmt::format("exited with 0 in the stage `{}`, without an observation", running.stage);
-  } else if (auto read = read_observation(running.out)) {
-    observation = std::move(*read);
-    const bool memory = observation.error && tells_of_memory(*observation.error);
-    if (observation.outcome == Outcome::raised && memory) {
-      observation.outcome = Outcome::out_of_memory;
-      observation.reason = one_line(observation.error->message);
-    }
-  } else {
-    observation.outcome = Outcome::lost;
-    observation.reason = "the worker wrote a broken observation: " + read.error().message;
-  }
-  return observation;
-}
-
 void Executor::handle(Worker& worker, const WorkerMessage& message) {
   if (message.kind == WorkerMessage::Kind::hello) {
     if (message.hello.contains("error")) {
@@ -299,6 +226,7 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
     worker.concurrent = concurrent.is_number_unsigned()
                             ? std::max<std::size_t>(1, concurrent.get<std::size_t>())
                             : 1;
+    worker.room = worker.concurrent;
     if (on_hello) on_hello(worker.spec.name, worker.hello);
     return;
   }
@@ -310,12 +238,16 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
     running.pid = message.pid;
     running.began = running.stage_began = Clock::now();
   } else if (message.kind == WorkerMessage::Kind::stage) {
+    const auto now = Clock::now();
+    if (running.stage == "warm") running.began += now - running.stage_began;  // nobody's seconds
     running.stage = message.stage;
-    running.stage_began = Clock::now();
+    running.stage_began = now;
   } else {
     if (running.pid > 0) ::kill(-running.pid, SIGKILL);  // no grandchild outlives it
     worker.deaths = 0;
-    finish(message.run, ended(running, message));
+    finish(message.run,
+           observe_end({running.out, running.stage, running.killed,
+                        options_.limits.of(running.stage), running.oom_kills_before, message}));
   }
 }
 
@@ -323,7 +255,16 @@ void Executor::lost(Worker& worker) {
   const std::string why = worker.connection->fault();
   worker.connection.reset();
   const bool was_ready = std::exchange(worker.ready, false);
-  ++worker.deaths;
+  std::vector<std::int64_t> gone;
+  bool timed_out = false;
+  for (const auto& [run, running] : running_) {
+    if (running->worker != &worker) continue;
+    gone.push_back(run);
+    timed_out |= running->killed;
+  }
+  // A worker that was stopped for a time-out did not die; and of several executions one may have
+  // been at fault, which shows when each is run alone.
+  if (!timed_out && gone.size() <= 1) ++worker.deaths;
   if (!was_ready && worker.failure.empty()) {
     worker.failure = fmt::format("it {} before it said hello; the end of {}:\n{}", why,
                                  worker.spec.command.stderr_file.string(),
@@ -333,13 +274,17 @@ void Executor::lost(Worker& worker) {
         fmt::format("it died {} times in a row without finishing anything; the last time it {}",
                     worker.deaths, why);
   }
-  std::vector<std::int64_t> gone;
-  for (const auto& [run, running] : running_) {
-    if (running->worker == &worker) gone.push_back(run);
-  }
+  std::vector<Job> again;
   for (const std::int64_t run : gone) {
     Running& running = *running_.at(run);
     if (running.pid > 0) ::kill(-running.pid, SIGKILL);
+    if (!running.killed && gone.size() > 1) {
+      again.push_back(std::move(running.job));
+      std::error_code error;
+      fs::remove_all(running.out, error);
+      running_.erase(run);
+      continue;
+    }
     Observation observation;
     observation.stage = running.stage;
     observation.outcome = running.killed ? Outcome::timed_out : Outcome::lost;
@@ -347,6 +292,17 @@ void Executor::lost(Worker& worker) {
                              ? fmt::format("not done in time in the stage `{}`", running.stage)
                              : fmt::format("the {} worker {}", worker.spec.name, why);
     finish(run, std::move(observation));
+  }
+  if (again.empty()) return;
+  if (on_note) {
+    on_note(
+        fmt::format("the {} worker {} with {} executions under way; {} run again, one at a time",
+                    worker.spec.name, why, gone.size(), again.size()));
+  }
+  worker.busy = 0;
+  for (Job& job : again) {
+    job.alone = true;
+    submit(std::move(job));
   }
 }
 

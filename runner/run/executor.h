@@ -30,14 +30,18 @@ struct Job {
   std::size_t order = 0;  ///< smaller ones go first
   /// Gets what happened and the seconds from `started` to the end.
   std::function<void(Observation, double)> done;
+  /// Set by the executor: its worker was lost with others under way, so it is run again with no
+  /// other on its worker.
+  bool alone = false;
 };
 
 /// Seconds that each stage may take.
 struct StageLimits {
   double compile = 300;  ///< trace, lower, compile
   double other = 60;
-  double warm_up = 600;  ///< from the start of a worker to its hello
+  double warm_up = 600;  ///< from the start of a worker to its hello; the stage `warm`
   double of(const std::string& stage) const {
+    if (stage == "warm") return warm_up;
     return stage == "trace" || stage == "lower" || stage == "compile" ? compile : other;
   }
 };
@@ -52,7 +56,9 @@ struct ExecutorOptions {
 };
 
 /// Runs jobs on workers: starts these when first needed, restarts those that die, watches every
-/// clock.  One thread, one poll loop; callbacks are called from `step`.
+/// clock.  When a worker is lost with several executions under way, only those whose clock had run
+/// out are reported; each other one is run once more, alone on its worker, so that a second loss is
+/// its own.  One thread, one poll loop; callbacks are called from `step`.
 class Executor {
  public:
   explicit Executor(ExecutorOptions options);
@@ -93,7 +99,6 @@ class Executor {
   void handle(Worker& worker, const WorkerMessage& message);
   void lost(Worker& worker);
   void finish(std::int64_t run, Observation observation);
-  Observation ended(const Running& running, const WorkerMessage& message) const;
   void check_clocks();
 
   ExecutorOptions options_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "run/machine.h"
@@ -57,7 +58,12 @@ class Executors : public testing::Test {
   /// Runs one job for each path and gives the observations in the order of the paths.
   std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
                                double seconds = 20) {
-    Executor executor(options(seconds));
+    return run(paths, worker, options(seconds));
+  }
+  std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
+                               const ExecutorOptions& options) {
+    Executor executor(options);
+    executor.on_note = [this](const std::string& text) { notes_.push_back(text); };
     std::vector<Observation> observations(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
       executor.submit(
@@ -68,6 +74,7 @@ class Executors : public testing::Test {
     return observations;
   }
   Scratch scratch_;
+  std::vector<std::string> notes_;
 };
 
 TEST_F(Executors, BringBackWhatAWorkerObserved) {
@@ -117,6 +124,53 @@ TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
 TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
   const auto seen = run({"die", "die", "die", "die", "die"}, fake());
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
+}
+
+TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
+  Executor executor(options(1));  // less than what is made takes
+  Observation observation;
+  double seconds = 9;
+  executor.submit({"warm", fake(), message("warm"), 0, [&](Observation seen, double took) {
+                     observation = std::move(seen);
+                     seconds = took;
+                   }});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
+  EXPECT_LT(seconds, 2);
+}
+
+TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
+  ExecutorOptions crowd = options(20);
+  crowd.jobs = 4;
+  // Whichever of the four runs when the worker dies, the others are on it.
+  const std::vector<std::string> paths = {"conform", "die", "slow", "babble", "conform", "conform"};
+  const auto seen = run(paths, fake("crowd"), crowd);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const bool guilty = paths[i] == "die" || paths[i] == "babble";
+    EXPECT_EQ(seen[i].outcome, guilty ? Outcome::lost : Outcome::returned)
+        << paths[i] << ": " << seen[i].reason;
+  }
+  EXPECT_NE(seen[1].reason.find("signal 9"), std::string::npos) << seen[1].reason;
+  EXPECT_NE(seen[3].reason.find("broke the protocol"), std::string::npos) << seen[3].reason;
+  EXPECT_TRUE(std::any_of(notes_.begin(), notes_.end(), [](const std::string& note) {
+    return note.find("run again, one at a time") != std::string::npos;
+  }));
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+    EXPECT_FALSE(entry.is_directory()) << entry.path();
+  }
+}
+
+TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {
+  ExecutorOptions crowd = options(20);
+  crowd.jobs = 4;
+  crowd.limits.compile = 1;
+  const auto seen =
+      run({"hang", "conform", "hang", "hang", "hang", "conform"}, fake("crowd"), crowd);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const bool conforms = i == 1 || i == 5;
+    EXPECT_EQ(seen[i].outcome, conforms ? Outcome::returned : Outcome::timed_out)
+        << i << ": " << seen[i].reason;
+  }
 }
 
 TEST_F(Executors, LeaveNothingBehind) {

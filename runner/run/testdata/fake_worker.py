@@ -1,6 +1,7 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage".
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "crowd" (it takes several
+executions at once, and does them one after the other).
 """
 
 import json
@@ -82,7 +83,7 @@ def main():
             if how == "garbage":
                 print("this is no JSON", flush=True)
                 continue
-            hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 1,
+            hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 4 if how == "crowd" else 1,
                      "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
                      "modes": ["plain"]}
             if how == "refuse":
@@ -98,6 +99,10 @@ def main():
                 time.sleep(600)
             if name == "slow":
                 time.sleep(0.2)
+            if name == "warm":
+                say({"type": "stage", "run": run, "stage": "warm"})
+                time.sleep(2)
+                say({"type": "stage", "run": run, "stage": "run"})
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "babble":

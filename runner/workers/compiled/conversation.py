@@ -46,7 +46,7 @@ class Worker:
         if hello:
             self.say({"type": "hello", "protocol": 1, "threads": threads, "scratch": self.scratch,
                       "cache": cache, "limits": limits or {"memory_bytes": 0, "file_bytes": 0}, "libraries": []})
-            self.hello = self.hear(180)
+            self.hello = self.hear(600)
 
     def say(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")

@@ -56,6 +56,16 @@ def until_stage(worker, run, stage):
             return pid
 
 
+def stages_of(worker, path_):
+    """The stages of an execution, in order."""
+    run, _ = worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")], path_=path_)
+    messages = []
+    while not messages or messages[-1]["type"] != "ended":
+        messages.append(worker.hear())
+    assert messages[0]["type"] == "started" and messages[-1].get("exit") == 0 and {m["run"] for m in messages} == {run}
+    return [m["stage"] for m in messages if m["type"] == "stage"]
+
+
 def test_hello(worker):
     hello = worker.hello
     assert hello["type"] == "hello" and hello["protocol"] == 1 and hello["modes"] == ["plain"]
@@ -98,13 +108,37 @@ def test_eager_python_is_its_own_reference(worker):
 
 
 def test_order_of_lines(worker):
-    run, _ = worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")])
-    messages = [worker.hear()]
-    while messages[-1]["type"] != "ended":
-        messages.append(worker.hear())
-    assert messages[0]["type"] == "started" and {m["run"] for m in messages} == {run}
-    stages = [m["stage"] for m in messages if m["type"] == "stage"]
+    stages = stages_of(worker, path("inductor"))
     assert [s for s in stages if s != "compile"] == ["prepare", "eager", "trace", "lower", "run", "write"]
+
+
+def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):
+    """Same header, another set of settings: half a minute would be spent where the stage says so."""
+    settings = path("inductor", config={"torch._inductor.config.cpp.min_chunk_size": time.time_ns() % (1 << 30)})
+    plain, first, again = (stages_of(worker, path_) for path_ in (path("inductor"), settings, settings))
+    assert "warm" not in plain + again
+    assert first.index("eager") < first.index("warm") < first.index("trace")
+
+
+@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="minutes of precompiled headers; LOCKSTEP_LONG=1 runs it")
+@pytest.mark.parametrize("settings", [{"torch._inductor.config.cpp_wrapper": True}, {"torch._inductor.config.cpp.simdlen": 256}])
+def test_a_new_cache_costs_no_instance_a_header(tmp_path_factory, settings):
+    """By the caches: between `trace` and the end no precompiled header appears."""
+    cache = tmp_path_factory.mktemp("new-cache")
+    fresh = Worker(tmp_path_factory.mktemp("scratch"), cache=str(cache))
+
+    def headers():
+        return sorted(file.name for file in cache.rglob("*.gch"))
+
+    warmed = headers()
+    assert warmed
+    run, _ = fresh.start(ROUND_TRIP, [{"x": view(0, [4, 5], [1, 4])}], [pack([1] * 20, "f")],
+                         path_=path("inductor", config=settings))
+    until_stage(fresh, run, "trace")
+    before = headers()
+    assert fresh.wait(run, 300)["exit"] == 0
+    assert len(before) > len(warmed) and headers() == before
+    assert fresh.stop() == 0
 
 
 def test_several_at_once(worker):

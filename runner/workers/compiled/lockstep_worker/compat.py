@@ -73,10 +73,10 @@ def place_headers(directory: str) -> None:
         codecache._HEADER_LOCK_DIR = os.path.join(directory, "precompiled_headers", "locks")
 
 
-def warm_headers(config: dict) -> None:
-    """Has Inductor precompile its header for the configuration in force, once for each cache
-    directory: with other flags for the C++ compiler it builds another one, for half a minute, which is
-    not the time of the instance that happens to be first."""
+def warm_headers(config: dict, stage: Callable[[str], None]) -> None:
+    """Has Inductor precompile its headers for the configuration in force, once for each cache directory and
+    `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
+    which is not the time of the instance that happens to be first. Tells `stage` so when there is something to do."""
     import hashlib
     import json
 
@@ -84,6 +84,7 @@ def warm_headers(config: dict) -> None:
     mark = os.path.join(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{digest}")
     if os.path.exists(mark):
         return
+    stage("warm")
     # Whatever goes wrong goes wrong again, in the instance.
     with contextlib.suppress(Exception):
         torch.compile(lambda x: x + 1, backend="inductor", dynamic=False)(torch.ones(3))

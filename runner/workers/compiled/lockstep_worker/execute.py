@@ -202,9 +202,9 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     if "torch.autograd.grad(" in program.source.text:
         compat.trace_gradients()
     apply_config(path.get("config"))
-    if path["backend"] == "inductor" and any(".cpp." in name for name in path.get("config") or {}):
-        stage("compile")
-        compat.warm_headers(path["config"])
+    # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
+    if settings := {name: value for name, value in (path.get("config") or {}).items() if "._inductor." in name}:
+        compat.warm_headers(settings, stage)
     watch = Watch()
     callable_ = compiled(path, function)
     compat.on_stages(stage)
