@@ -211,7 +211,9 @@ $about
 #
 #   python THIS_FILE
 #   TORCH_COMPILE_BACKEND=aot_eager python THIS_FILE
-#   python -m torch._inductor.compiler_bisector run python THIS_FILE
+#   git bisect run python THIS_FILE
+#   TORCHINDUCTOR_CACHE_DIR=$$(mktemp -d) python -m torch._inductor.compiler_bisector run python THIS_FILE
+# (The last one names the backend and the part of it; it empties its cache directory.)
 import base64
 import contextlib
 import importlib
@@ -227,7 +229,17 @@ os.environ.update(ENVIRONMENT)
 for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):
     os.environ.setdefault(name, "0")
 
-import torch
+
+
+def cannot_run(why):
+    print(f"cannot run: {why}")
+    sys.exit(125)
+
+
+try:
+    import torch
+except ImportError as error:
+    cannot_run(error)
 
 HAS_GRAD_STEPS = $grads
 
@@ -378,13 +390,19 @@ def disagreements():
 
 
 def configure():
-    """Puts the path's settings in force; exits with 125 where this torch lacks one."""
+    """Puts the path's settings in force; exits with 125 where this torch lacks one, or a module or the backend."""
     import torch._dynamo
     import torch._inductor.config
 
     torch.set_num_threads(THREADS)
     for name in IMPORT:
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            cannot_run(f"import {name}: {type(error).__name__}: {error}")
+    backend = os.environ.get("TORCH_COMPILE_BACKEND") or BACKEND
+    if backend not in torch._dynamo.list_backends(exclude_tags=()):
+        cannot_run(f"torch {torch.__version__} has no backend {backend}")
     config = {"torch._inductor.config.fallback_random": True, **CONFIG}
     if HAS_GRAD_STEPS and hasattr(torch._dynamo.config, "trace_autograd_ops"):
         torch._dynamo.config.trace_autograd_ops = True
@@ -397,8 +415,7 @@ def configure():
         for part in parts[at:-1]:
             owner = getattr(owner, part, None)
         if not hasattr(owner, parts[-1]):
-            print(f"torch {torch.__version__} has no {name}")
-            sys.exit(125)
+            cannot_run(f"torch {torch.__version__} has no {name}")
         setattr(owner, parts[-1], value)
 
 
