@@ -106,6 +106,8 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   RunLog& log = opened->log;
   RunRecord record;
   record.info = opened->before.info;
+  // What the log says of workers, too: a worker that has nothing left to do is not asked again.
+  record.environment = std::move(opened->before.environment);
   Result<void> written;  // the first failure to write ends the run
   const auto note_environment = [&](const std::string& name, const Json& values) {
     record.environment[name] = values;

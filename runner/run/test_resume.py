@@ -1,0 +1,97 @@
+"""`kill -9` of the runner at random moments, and again while it resumes: the run that comes of it is the undisturbed one,
+but for times. With fake workers, so that a run takes a second; test_kill.py does it with the real ones. LOCKSTEP_LONG=1
+tries many moments, LOCKSTEP_SEED other ones."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from test_cli import BINARY, Suite, case  # noqa: E402
+
+ROUNDS = 150 if os.environ.get("LOCKSTEP_LONG") else 6
+SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
+ROWS = 40
+PATHS = ("conform", "crash", "flip")
+
+pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
+
+
+def timeless(directory):
+    """run.json without what two undisturbed runs do not share either."""
+    record = json.loads((directory / "run.json").read_text())
+    del record["run"]["started"], record["run"]["arguments"], record["end"]["seconds"]
+    for verdict in record["verdicts"]:
+        for key in ("seconds", "phases", "peak_memory_bytes"):
+            verdict.pop(key, None)
+    return record
+
+
+class Scene:
+    """A suite, and the undisturbed run of it."""
+
+    def __init__(self, root):
+        self.suite = Suite(root / "suite", BINARY)
+        self.suite.write("cases/bugs/3-many.json", case("many", matrix={"rows": list(range(1, ROWS + 1))}, inputs={
+            "x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+        begin = time.monotonic()
+        assert self.start("--out", "whole").wait(120) == 1  # two of the paths are at fault
+        self.seconds = time.monotonic() - begin
+        self.whole = timeless(self.suite.root / "whole")
+        assert len(self.whole["verdicts"]) == ROWS * len(PATHS)
+
+    def start(self, option, directory):
+        arguments = ["run", "bugs/3-many", *("path:" + name for name in PATHS), "-j", "2", option, directory]
+        return subprocess.Popen([BINARY, *arguments], env=self.suite.environment(), cwd=self.suite.root,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def survive(self, directory, dice):
+        """Runs to the end although it is killed up to four times; the processes that were."""
+        killed = []
+        log = self.suite.root / directory / "run.jsonl"
+        while True:
+            process = self.start("--resume" if log.exists() else "--out", directory)
+            try:
+                status = process.wait(dice.random() * self.seconds if len(killed) < 4 else 120)
+                assert status == 1, f"{directory}: {status}"
+                return killed
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait(30)
+                killed.append(process.pid)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    return Scene(tmp_path_factory.mktemp("resume"))
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_a_run_that_was_killed_becomes_the_undisturbed_one(scene, round_):
+    killed = scene.survive(f"round-{round_}", random.Random(f"{SEED}/{round_}"))
+    print(f"seed {SEED}, round {round_}: killed {len(killed)} times")
+    for pid in killed:
+        for folder in ("/dev/shm", tempfile.gettempdir()):
+            assert not list(pathlib.Path(folder).glob(f"lockstep-{pid}-*"))
+    assert timeless(scene.suite.root / f"round-{round_}") == scene.whole
+
+
+def test_the_comparison_sees_a_verdict_that_changed(scene):
+    """The saboteur: a verdict of the log of a finished run is changed before it is resumed."""
+    directory = scene.suite.root / "changed"
+    assert scene.start("--out", "changed").wait(120) == 1
+    log = directory / "run.jsonl"
+    text = log.read_text()
+    assert '"status":"value_differs"' in text
+    log.write_text(text.replace('"status":"value_differs"', '"status":"conform"', 1))
+    assert scene.start("--resume", "changed").wait(120) == 1
+    assert timeless(directory) != scene.whole
