@@ -278,6 +278,8 @@ std::string first_disagreement(const Repetition& a, const Repetition& b,
                                const JudgeRequest& request) {
   if (a.size() != b.size()) return fmt::format("{} calls, then {}", a.size(), b.size());
   for (std::size_t call = 0; call < a.size(); ++call) {
+    if (std::string aliases = alias_difference(a[call], b[call]); !aliases.empty())
+      return fmt::format("aliases ({})", aliases);
     for (const Group group : {Group::output, Group::input, Group::gradient}) {
       for (const auto& [name, value] : group_of(a[call], group)) {
         const std::string full_name = title(group, name);

@@ -21,8 +21,8 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
                                  const JudgeRequest& request);
 
 /// Names the first value that is not the same, in bits (a NaN equals a NaN) and metadata, in two
-/// executions; empty if all are.  Values whose policy does not judge positions (metadata,
-/// statistical) are left out.
+/// executions, or what shares memory in one only; empty if all are.  Values whose policy does not
+/// judge positions (metadata, statistical) are left out.
 std::string first_disagreement(const Repetition& a, const Repetition& b,
                                const JudgeRequest& request);
 

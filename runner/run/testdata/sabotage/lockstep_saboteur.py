@@ -1,5 +1,6 @@
 """Backends for `torch.compile` that do what no compiler should: each commits one fault, so that tests can see
-that Lockstep finds it. Importing this module registers `lockstep_saboteur_<fault>`."""
+that Lockstep finds it. Importing this module registers `lockstep_saboteur_<fault>` and, for a fault that is committed from
+the second execution on only, `lockstep_saboteur_second_<fault>`."""
 
 import ctypes
 import os
@@ -125,6 +126,12 @@ def fail_to_allocate(outputs, inputs):
     raise RuntimeError("std::bad_alloc")
 
 
+def kill_the_worker(outputs, inputs):
+    """The parent of this process, and with it whatever else it executes at the moment."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
 def write_half(outputs, inputs):
     """An observation that is half there, as if written to a full disk."""
     directory = os.path.dirname(os.readlink("/proc/self/fd/2"))
@@ -153,12 +160,22 @@ def chatter(outputs, inputs):
     os.write(1, b'{"type": "hello"}\n')
 
 
-def second_differs(outputs, inputs):
-    """Right the first time and wrong from then on."""
-    global _calls
-    _calls += 1
-    if _calls > 1:
-        flip_bit(outputs, inputs)
+def flip_last_bit(outputs, inputs):
+    """The smallest change that there is: the last bit of the last element of a result that is not an input."""
+    outputs[_tensor(outputs)].view(torch.int32).view(-1)[-1] ^= 1
+
+
+def second(fault):
+    """Right the first time, and the fault from then on."""
+
+    def later(outputs, inputs):
+        global _calls
+        _calls += 1
+        if _calls > 1:
+            fault(outputs, inputs)
+
+    later.__name__ = "second_" + fault.__name__
+    return later
 
 
 def _backend(fault):
@@ -176,7 +193,8 @@ def _backend(fault):
 for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
                alias_outputs, alias_input, return_input, mutate_input, raise_error, hang, segfault, abort, leave,
                leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
-               second_differs):
+               kill_the_worker, *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
+                                              change_shape, demand_grad, alias_outputs, alias_input, return_input, mutate_input))):
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
 
