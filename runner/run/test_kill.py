@@ -1,5 +1,6 @@
 """`kill -9` at any moment, of any process: the log stays readable, the run can be resumed to the same verdicts, and
-nothing remains: no process, no directory of tensors. LOCKSTEP_LONG=1 tries many moments."""
+nothing remains: no process, no directory of tensors. LOCKSTEP_LONG=1 tries many moments, LOCKSTEP_SEED other ones;
+test_resume.py tries many more of them, with fake workers."""
 
 import json
 import os
@@ -101,15 +102,10 @@ def wait_for_none(mark, seconds=10):
     assert not left, f"orphans: {left}"
 
 
-def left_over():
-    """Directories of tensors whose runner is gone."""
-    found = []
-    for base in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")):
-        for entry in pathlib.Path(base).glob("lockstep-[0-9]*-*"):
-            pid = int(entry.name.split("-")[1])
-            if not pathlib.Path(f"/proc/{pid}").exists():
-                found.append(str(entry))
-    return found
+def left_over(runners):
+    """Directories of tensors of these runners."""
+    return [str(entry) for base in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")) for pid in runners
+            for entry in pathlib.Path(base).glob(f"lockstep-{pid}-*")]
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
@@ -134,6 +130,8 @@ def test_kill(scene, kind, round_):
         time.sleep(0.005)
     said, _ = process.communicate(timeout=600)
     wait_for_none(scene["mark"])
+    runners = [process.pid]
+    print(f"seed {SEED}, {kind}, round {round_}: after {wanted} verdicts")
 
     if kind == "runner":
         assert process.returncode == -signal.SIGKILL
@@ -144,17 +142,19 @@ def test_kill(scene, kind, round_):
             again = scene["start"](directory, resume=True)
         else:
             again = scene["start"](directory)
+        runners.append(again.pid)
         said, _ = again.communicate(timeout=600)
         assert again.returncode == 0, said
         assert verdicts(directory) == scene["verdicts"]
     else:
-        # The run goes on by itself; only what the victim had under way may be lost.
+        # The run goes on by itself. Lost is at most what an execution was for: an eager one is for both paths. What a
+        # worker had under way beside others was run again.
         assert process.returncode in (0, 1), said
         found = verdicts(directory)
         assert found.keys() == scene["verdicts"].keys()
         other = {id_: verdict for id_, verdict in found.items() if verdict != scene["verdicts"][id_]}
         allowed = {"worker_lost", "crash", "harness", "oom"}
         assert all(status in allowed for status, _ in other.values()), other
-        assert len(other) <= 8, other
+        assert len(other) <= (1 if kind == "python worker" else 2), other
     wait_for_none(scene["mark"])
-    assert left_over() == []
+    assert left_over(runners) == []
