@@ -13,13 +13,13 @@ struct Ending {
   std::string reason;
 };
 
-/// Judges how eager and compiled ended: the table of the design.  Nothing when both returned, so
-/// that their results are to be compared.
+/// Judges how eager and compiled ended: whether the reference raises what the case says, then the
+/// table of the design.  Nothing when both returned, so that their results are to be compared.
 std::optional<Ending> judge_endings(const Observation& eager, const Observation& compiled,
                                     const std::optional<RaisesRule>& raises);
 
 /// Why the error is not the one that the case is about, or empty if it is.  An Error if the pattern
-/// is no regular expression.
+/// is none (base/pattern.h).
 Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError& error);
 
 /// "RuntimeError: mat1 and mat2 shapes cannot be multiplied", one line.

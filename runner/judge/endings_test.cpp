@@ -66,6 +66,27 @@ TEST(Endings, ClassAndTextAreJudgedWhereTheCaseSaysRaises) {
   EXPECT_EQ(status(right, fine(), rule), Status::validation_lost);
 }
 
+// The saboteur is the case: one that expects what its reference does not do must say so on every
+// path, whatever the path does, and never look like an extension or a crash.
+TEST(Endings, AWrongCaseIsWrongOnEveryPath) {
+  const RaisesRule rule{"NotImplementedError", ""};
+  const Observation other = raised("RuntimeError", "no kernel");
+  const Observation right = raised("NotImplementedError", "no kernel");
+  for (const Observation& compiled :
+       {fine(), other, right, raised("InductorError", "g++ failed", "internal"),
+        raised("Unsupported", "graph break", "refused"), ended(Outcome::crashed, 11),
+        ended(Outcome::timed_out)}) {
+    EXPECT_EQ(status(other, compiled, rule), Status::harness) << name_of(compiled.outcome);
+    EXPECT_EQ(status(fine(), compiled, rule), Status::harness) << name_of(compiled.outcome);
+    EXPECT_EQ(status(other, compiled, RaisesRule{"", "("}), Status::harness);
+  }
+  EXPECT_EQ(status(right, fine(), rule), Status::extension);
+  EXPECT_EQ(status(right, other, rule), Status::spurious_error);
+  EXPECT_EQ(status(right, ended(Outcome::crashed, 11), rule), Status::crash);
+  EXPECT_EQ(status(right, raised("Unsupported", "graph break", "refused"), rule), Status::refused);
+  EXPECT_EQ(status(right, ended(Outcome::unsupported), rule), Status::unsupported);
+}
+
 TEST(Endings, ABrokenPatternIsAnErrorAndALongMessageIsCut) {
   const RaisedError error{"run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, "error"};
   const auto broken = raises_difference({"", "("}, error);
