@@ -152,6 +152,7 @@ IValue round_like(const IValue& wide, const IValue& plain) {
 Mode parse_mode(const std::string& name) {
   if (name == "plain") return Mode::plain;
   if (name == "fp64") return Mode::fp64;
+  if (name == "perturbed") return Mode::perturbed;
   if (name == "stepwise") return Mode::stepwise;
   throw Unsupported("mode " + name);
 }
@@ -218,7 +219,7 @@ nlohmann::json gold_context(Mode mode, nlohmann::json context) {
   if (mode == Mode::stepwise && context.contains("autocast") && !context["autocast"].is_null()) {
     throw Unsupported("stepwise under autocast");
   }
-  if (mode == Mode::fp64) {
+  if (is_wide(mode)) {
     context.erase("autocast");
     context.erase("default_dtype");
   }

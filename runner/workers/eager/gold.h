@@ -12,13 +12,17 @@
 // fp64      inputs, literals, dtype arguments and the default dtype are float64 (complex128) from
 // the
 //           start, so that nothing is ever rounded to a narrow dtype.
+// perturbed fp64 on inputs that are moved by one unit in the last place first (perturb.h).
 // stepwise  each operator is computed in float64 and its results rounded to the dtype that plain
 //           eager gave them: the ideal execution of the program as written, casts included.
 namespace lockstep::eager {
 
-enum class Mode { plain, fp64, stepwise };
+enum class Mode { plain, fp64, perturbed, stepwise };
 
-/// Unsupported for a name that is none of "plain", "fp64", "stepwise".
+/// Whether every tensor is float64 from the start.
+inline bool is_wide(Mode mode) { return mode == Mode::fp64 || mode == Mode::perturbed; }
+
+/// Unsupported for a name that is none of "plain", "fp64", "perturbed", "stepwise".
 Mode parse_mode(const std::string& name);
 
 /// Calls an operator whose tensors are wide already.  `narrow_default` is the default dtype of the

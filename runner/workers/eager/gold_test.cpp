@@ -66,6 +66,36 @@ TEST(Gold, stepwise_writes_mutations_back_through_views) {
   EXPECT_EQ(request.values<float>(call["inputs"]["x"]), (Floats{1.0F / 3, 9, 1, 4}));
 }
 
+TEST(Gold, perturbed_moves_floating_inputs_by_one_ulp_and_nothing_else) {
+  const auto observed = [](const char* mode) {
+    Request request;
+    const Floats values(64, 1.5F);
+    with_x(request, values, mode);
+    request.input("n", view(request.storage(std::vector<std::int64_t>{7}), "int64", {1}, {1}));
+    const int literal = request.storage(Floats{1.5F});
+    const nlohmann::json t = {{"let", {"t"}}, {"tensor", view(literal, "float32", {1}, {1})}};
+    request.step(t.dump().c_str())
+        .step(R"({"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]})")
+        .outputs({"y", "n", "t"});
+    request.run();
+    const auto& outputs = request.call()["outputs"];
+    EXPECT_EQ(outputs["y"]["dtype"], "float64");
+    EXPECT_EQ(request.values<std::int64_t>(outputs["n"]), std::vector<std::int64_t>{7});
+    EXPECT_EQ(request.values<double>(outputs["t"]), Doubles{1.5});
+    return request.values<double>(outputs["y"]);
+  };
+  const Doubles moved = observed("perturbed");
+  int up = 0;
+  for (const double value : moved) {
+    EXPECT_EQ(std::fabs(value - 1.5), 0x1p-23);
+    up += value > 1.5;
+  }
+  EXPECT_GT(up, 16);  // both ways
+  EXPECT_LT(up, 48);
+  EXPECT_EQ(observed("perturbed"), moved);
+  EXPECT_EQ(observed("fp64"), Doubles(64, 1.5));
+}
+
 TEST(Gold, tuples_lists_and_out_arguments) {
   for (const char* mode : {"fp64", "stepwise"}) {
     Request request;

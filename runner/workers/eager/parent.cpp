@@ -128,7 +128,7 @@ void Parent::hello(const json& request) {
     answer["devices"] = devices();
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
-    answer["modes"] = {"plain", "fp64", "stepwise"};
+    answer["modes"] = {"plain", "fp64", "perturbed", "stepwise"};
     answer["seconds"] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     greeted_ = true;

@@ -26,10 +26,13 @@ IValue build(TensorSource& source, const json& view) {
 
 Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
     : mode_(mode),
-      tensors_(sources.files, sources.device, mode == Mode::fp64 ? Width::widest : Width::as_given),
+      tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given),
       narrow_default_(c10::get_default_dtype_as_scalartype()) {
   for (const auto& [name, value] : inputs.items()) {
     const bool is_view = value.is_object() && value.contains("storage");
+    if (is_view && mode == Mode::perturbed) {
+      tensors_.perturb(value.at("storage").get<std::size_t>());
+    }
     scope_[name] = is_view ? build(tensors_, value) : to_ivalue(value, {});
   }
   if (mode == Mode::stepwise) {
@@ -44,7 +47,7 @@ void Interpreter::run(const json& steps, const json& context) {
     narrow_default_ = parse_dtype(context["default_dtype"].get<std::string>());
   }
   json widened;
-  if (mode_ == Mode::fp64) widened["default_dtype"] = "float64";
+  if (is_wide(mode_)) widened["default_dtype"] = "float64";
   const ContextGuard wide(widened);
   for (const json& entry : steps) step(entry);
   narrow_default_ = outer_default;
@@ -96,6 +99,7 @@ std::vector<IValue> Interpreter::call(const json& step) {
     case Mode::plain:
       return call_operator(op, std::move(stack));
     case Mode::fp64:
+    case Mode::perturbed:
       return call_fp64(op, std::move(stack), narrow_default_);
     case Mode::stepwise:
       return call_stepwise(op, std::move(stack), plain_->last_);

@@ -6,6 +6,7 @@
 
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
+#include "workers/eager/perturb.h"
 #include "workers/eager/quantized.h"
 
 namespace lockstep::eager {
@@ -84,6 +85,11 @@ const TensorSource::Loaded& TensorSource::load(std::size_t index, c10::Device de
     return found->second;
   }
   at::Tensor bytes = read_bytes(files_[index]);
+  if (perturbed_.contains(index)) {
+    perturb_storage({static_cast<std::byte*>(bytes.mutable_data_ptr()),
+                     static_cast<std::size_t>(bytes.numel())},
+                    dtype_name(dtype));
+  }
   if (width_ == Width::widest && widest(dtype) != dtype) {
     bytes = as_elements(bytes, dtype).to(widest(dtype));
   }

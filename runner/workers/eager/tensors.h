@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class TensorSource {
   TensorSource(const std::vector<StorageFile>& files, c10::Device device, Width width)
       : files_(files), device_(device), width_(width) {}
 
+  /// The elements of this storage are to be moved by one unit in the last place (perturb.h) before
+  /// they are widened; to be said before a view of it is built.
+  void perturb(std::size_t index) { perturbed_.insert(index); }
+
   /// Builds the tensor that a view describes, on the run's device unless the view names one.
   /// Throws Malformed for a view that is no view or leaves its storage; Unsupported for a dtype,
   /// device or layout that cannot be built.
@@ -45,6 +50,7 @@ class TensorSource {
   const std::vector<StorageFile>& files_;
   c10::Device device_;
   Width width_;
+  std::set<std::size_t> perturbed_;
   std::map<std::pair<std::size_t, std::string>, Loaded> loaded_;
 };
 
