@@ -76,6 +76,12 @@ const GoldNumbers* Comparison::gold_stepwise(double steps) {
   return &stepwise_.back().second;
 }
 
+std::optional<Conditioning> Comparison::conditions() const {
+  if (subject_.fp64 == nullptr || subject_.perturbed == nullptr) return std::nullopt;
+  const std::array views = {subject_.eager, subject_.compiled, subject_.fp64, subject_.perturbed};
+  return conditioning(JointWalk(views), dtype_, *subject_.fp64->dtype, table_.atol);
+}
+
 CheckResult Comparison::differ(std::string what) {
   return {Status::value_differs, what + worst_place()};
 }
@@ -183,7 +189,8 @@ CheckResult Comparison::no_worse(double factor) {
     return differ(of(gold->without_gold, subject_.eager->elements()) +
                   " differ where the fp64 gold is not finite");
   }
-  const double floor = 2 * unit_roundoff(number_dtype(dtype_)) * gold->gold_max;
+  const Dtype& number = number_dtype(dtype_);
+  const double floor = number.is_floating() ? 2 * unit_roundoff(number) * gold->gold_max : 0;
   if (gold->compiled_max <= factor * gold->eager_max + floor) return {};
   return differ(fmt::format("error against fp64 {:.3g}, eager's {:.3g}", gold->compiled_max,
                             gold->eager_max));
@@ -278,18 +285,32 @@ OutputComparison Comparison::numbers() {
 
 Nearer nearer_side(Comparison& comparison) {
   const GoldNumbers* gold = comparison.gold_fp64();
-  if (gold == nullptr || gold->numbers == 0 || comparison.pair().unequal == 0) return {};
+  const PairNumbers& pair = comparison.pair();
+  if (gold == nullptr || pair.unequal == 0) return {};
+  if (gold->numbers + gold->eager_special + gold->compiled_special == 0) return {};
+  if (const auto conditions = comparison.conditions(); conditions && conditions->ill()) {
+    // Where eager and compiled differ in a NaN only, there is no distance to compare with.
+    const bool far = std::isinf(conditions->moved) || conditions->apart == 0;
+    return {"ill-conditioned",
+            "ill-conditioned: moving the inputs by one ulp moves the fp64 result " +
+                (far ? "to or from NaN or infinity"
+                     : fmt::format("{:.3g} times as far as eager and compiled are apart",
+                                   conditions->moved / conditions->apart))};
+  }
+  const std::int64_t e = gold->eager_special;
+  const std::int64_t c = gold->compiled_special;
+  if (e != c) {
+    const auto sentence = [](std::string_view far, std::string_view near, auto more, auto less) {
+      return fmt::format(
+          "{} has NaN or infinity where the fp64 gold has not, or lacks it, in {} number{}, {} in "
+          "{}",
+          far, more, more == 1 ? "" : "s", near, less == 0 ? "none" : fmt::format("{}", less));
+    };
+    if (c > e) return {"eager", sentence("compiled", "eager", c, e)};
+    return {"compiled", sentence("eager", "compiled", e, c)};
+  }
   const double eager = gold->eager_max;
   const double compiled = gold->compiled_max;
-  if (const Subject& subject = comparison.subject(); subject.perturbed != nullptr) {
-    const double moved = greatest_distance(*subject.fp64, *subject.perturbed);
-    if (moved > comparison.pair().max_abs) {
-      return {"ill-conditioned",
-              fmt::format("ill-conditioned: moving the inputs by one ulp moves the fp64 result by "
-                          "{:.3g}, more than the {:.3g} between eager and compiled",
-                          moved, comparison.pair().max_abs)};
-    }
-  }
   const auto sentence = [](std::string_view far, std::string_view near, double more, double less) {
     const std::string times = less > 0 ? fmt::format("{:.3g} times ", more / less) : "";
     return fmt::format(

@@ -46,19 +46,23 @@ struct CheckResult {
 ///  bits              every element has the same bits; any NaN equals any NaN
 ///  bits_strict       every element has the same bits
 ///  equal, exact      c == e for every element; a NaN equals a NaN (a bool is its byte)
-///  ulp(n)            |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements one
-///  by one; integers: |c - e| <= n close             |c - e| <= atol + rtol |e|, as
-///  torch.testing.assert_close with equal_nan computes it (close_tolerance) close(k=K)        the
-///  same with atol + 16 sqrt(K) u max|e|, u the unit roundoff (at least float32's): a sum of K
-///  terms in
-///                    another order errs by at most lambda sqrt(K) u times the sum of magnitudes on
-///                    each side with probability 1 - 2 exp(-lambda^2 / 2) (Higham & Mary 2019,
-///                    thm 2.4), lambda = 8, magnitudes estimated by max|e|
+///  ulp(n)            |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements
+///                    one by one; integers: |c - e| <= n
+///  close             |c - e| <= atol + rtol |e|, as torch.testing.assert_close with equal_nan
+///                    computes it (close_tolerance)
+///  close(k=K)        the same with atol + 16 sqrt(K) u max|e|, u the unit roundoff (at least
+///                    float32's): a sum of K terms in another order errs by at most
+///                    lambda sqrt(K) u times the sum of magnitudes on each side with probability
+///                    1 - 2 exp(-lambda^2 / 2) (Higham & Mary 2019, thm 2.4), lambda = 8,
+///                    magnitudes estimated by max|e|
 ///  same, same_upstream   see same.h
-///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype; where g is
-///  not finite, c == e stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the
-///  stepwise gold; where g is not finite, c == e index_equivalent  see indices.h statistical(p) see
-///  statistical.h any_of, all_of    of the rules inside
+///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype, 0 for
+///                    integers; where g is not finite, c == e
+///  stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the stepwise gold;
+///                    integers have no ulp here; where g is not finite, c == e
+///  index_equivalent  see indices.h
+///  statistical(p)    see statistical.h
+///  any_of, all_of    of the rules inside
 class Comparison {
  public:
   explicit Comparison(Subject subject, PassOptions options = {});
@@ -74,6 +78,8 @@ class Comparison {
   /// nullptr without the gold.
   const GoldNumbers* gold_fp64();
   const GoldNumbers* gold_stepwise(double steps);
+  /// Nothing without the gold and the perturbed one.
+  std::optional<Conditioning> conditions() const;
   const JointWalk& walk() const { return walk_; }
   const Subject& subject() const { return subject_; }
 

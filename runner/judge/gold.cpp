@@ -36,8 +36,25 @@ void decode_integers(const Dtype& dtype, const std::byte* block, std::size_t cou
   }
 }
 
+/// What masks tell apart.
+enum class Special { finite, nan, plus_infinity, minus_infinity };
+
+Special special_of(double x) {
+  if (std::isfinite(x)) return Special::finite;
+  if (std::isnan(x)) return Special::nan;
+  return x > 0 ? Special::plus_infinity : Special::minus_infinity;
+}
+
+/// The same of a gold's number in a narrower dtype, where it may overflow.
+Special special_of(const Dtype& number, double gold) {
+  if (!number.is_floating() || number.bytes == 8) return special_of(gold);
+  return special_of(decode_float(number, encode_float(number, gold)));
+}
+
 void merge(GoldNumbers& total, const GoldNumbers& part) {
   total.numbers += part.numbers;
+  total.eager_special += part.eager_special;
+  total.compiled_special += part.compiled_special;
   total.eager_max = std::max(total.eager_max, part.eager_max);
   if (part.compiled_max > total.compiled_max) {
     total.compiled_max = part.compiled_max;
@@ -86,6 +103,11 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
       decode_block(gold, blocks[2], elements, g.data());
       for (std::size_t i = 0; i < elements * static_cast<std::size_t>(parts_each); ++i) {
         const std::int64_t at = position + static_cast<std::int64_t>(i) / parts_each;
+        if (!std::isfinite(e[i]) || !std::isfinite(c[i]) || !std::isfinite(g[i])) {
+          const Special truth = special_of(number, g[i]);
+          out.eager_special += special_of(e[i]) != truth;
+          out.compiled_special += special_of(c[i]) != truth;
+        }
         if (!std::isfinite(e[i]) || !std::isfinite(c[i])) continue;  // the masks' business
         if (!std::isfinite(g[i])) {
           out.without_gold += e[i] != c[i];
@@ -102,7 +124,8 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
           out.compiled_max = compiled;
           out.compiled_max_at = at;
         }
-        if (compiled > eager && compiled > eager + steps * ulp_at(number, g[i])) {
+        const double slack = number.is_floating() ? steps * ulp_at(number, g[i]) : 0;
+        if (compiled > eager && compiled > eager + slack) {
           ++out.beyond_steps;
           if (out.beyond_steps_at < 0) out.beyond_steps_at = at;
         }
@@ -118,6 +141,8 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
   GoldNumbers total;
   for (const GoldNumbers& part : parts) merge(total, part);
   total.numbers *= walk.multiplicity();
+  total.eager_special *= walk.multiplicity();
+  total.compiled_special *= walk.multiplicity();
   total.without_gold *= walk.multiplicity();
   total.beyond_steps *= walk.multiplicity();
   total.eager_square *= static_cast<double>(walk.multiplicity());
@@ -146,23 +171,34 @@ double greatest_magnitude(const JointWalk& walk, const Dtype& dtype, const PassO
   return all;
 }
 
-double greatest_distance(const TensorView& a, const TensorView& b) {
-  const std::array views = {&a, &b};
-  const JointWalk walk(views);
-  const auto parts = static_cast<std::size_t>(a.dtype->is_complex() ? 2 : 1);
-  std::array<double, static_cast<std::size_t>(JointWalk::kBlock) * 2> x, y;
-  double greatest = 0;
+Conditioning conditioning(const JointWalk& walk, const Dtype& dtype, const Dtype& gold,
+                          double atol) {
+  const Dtype& number = number_dtype(dtype);
+  const auto parts = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);
+  const double sixteen_ulp = 32 * unit_roundoff(number);
+  std::array<double, static_cast<std::size_t>(JointWalk::kBlock) * 2> e, c, g, p;
+  Conditioning out;
   walk.visit(0, walk.elements(), [&](std::int64_t, std::int64_t count, const auto& blocks) {
-    decode_block(*a.dtype, blocks[0], static_cast<std::size_t>(count), x.data());
-    decode_block(*b.dtype, blocks[1], static_cast<std::size_t>(count), y.data());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count) * parts; ++i) {
-      if (std::isfinite(x[i]) != std::isfinite(y[i])) greatest = HUGE_VAL;
-      if (std::isfinite(x[i]) && std::isfinite(y[i])) {
-        greatest = std::max(greatest, std::fabs(x[i] - y[i]));
+    const auto elements = static_cast<std::size_t>(count);
+    decode_block(dtype, blocks[0], elements, e.data());
+    decode_block(dtype, blocks[1], elements, c.data());
+    decode_block(gold, blocks[2], elements, g.data());
+    decode_block(gold, blocks[3], elements, p.data());
+    for (std::size_t i = 0; i < elements * parts; ++i) {
+      const bool jumps = special_of(number, g[i]) != special_of(number, p[i]);
+      if (special_of(e[i]) != special_of(c[i])) {
+        out.unexplained += !jumps;
+      } else if (std::isfinite(e[i])) {
+        const double unit = atol + sixteen_ulp * std::fabs(e[i]);
+        const double error = std::fabs(c[i] - e[i]);
+        if (error > 0) out.apart = std::max(out.apart, error / unit);
+        const double move = std::fabs(p[i] - g[i]);
+        if (move > 0) out.moved = std::max(out.moved, move / unit);
       }
+      if (jumps) out.moved = HUGE_VAL;
     }
   });
-  return greatest;
+  return out;
 }
 
 }  // namespace lockstep

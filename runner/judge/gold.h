@@ -10,10 +10,13 @@ namespace lockstep {
 /// all three have finite. The parts of complex elements count as numbers of their own.
 struct GoldNumbers {
   std::int64_t numbers = 0;  ///< judged here
-  double eager_max = 0;      ///< greatest |eager - gold|
-  double compiled_max = 0;   ///< greatest |compiled - gold|
-  double gold_max = 0;       ///< greatest |gold|
-  double eager_square = 0;   ///< sum of (eager - gold)^2
+  /// Numbers that are NaN, +Inf, -Inf or finite where the gold, rounded to the dtype, is not so.
+  std::int64_t eager_special = 0;
+  std::int64_t compiled_special = 0;
+  double eager_max = 0;     ///< greatest |eager - gold|
+  double compiled_max = 0;  ///< greatest |compiled - gold|
+  double gold_max = 0;      ///< greatest |gold|
+  double eager_square = 0;  ///< sum of (eager - gold)^2
   double compiled_square = 0;
   std::int64_t compiled_max_at = -1;  ///< position
   /// Numbers for which the gold says nothing, because it is not finite there although eager is, and
@@ -40,7 +43,20 @@ void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count,
 double greatest_magnitude(const JointWalk& walk, const Dtype& dtype,
                           const PassOptions& options = {});
 
-/// Greatest |a - b| where both are finite; infinity where only one is.  The shapes are equal.
-double greatest_distance(const TensorView& a, const TensorView& b);
+/// How far a gold moves when its inputs move by one ulp, beside how far two results are apart. Both
+/// are in units of atol + 16 ulp of eager, the greatest over all numbers: a function that moves by
+/// more than one unit loses four bits or more of its inputs' accuracy, whoever computes it.
+struct Conditioning {
+  double moved = 0;
+  double apart = 0;
+  /// NaN and infinities that only one side has, where the gold does not change so.
+  std::int64_t unexplained = 0;
+
+  bool ill() const { return unexplained == 0 && moved > 1 && moved > apart; }
+};
+
+/// One pass over the walk's four views: eager, compiled, gold, perturbed gold.
+Conditioning conditioning(const JointWalk& walk, const Dtype& dtype, const Dtype& gold,
+                          double atol);
 
 }  // namespace lockstep

@@ -11,14 +11,6 @@
 namespace lockstep {
 namespace {
 
-/// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
-/// has no spelling for the program.
-const Observation* reference_of(const JudgeRequest& request) {
-  const Observation* own = request.compiled->reference.get();
-  const bool usable = request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
-  return usable || own == nullptr ? request.eager : own;
-}
-
 bool ended_by_itself(Status status) {
   switch (status) {
     case Status::unsupported:
@@ -125,7 +117,10 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
   if (worst != verdict.outputs.end() && worst->status != Status::conform) {
     settle(verdict, worst->status, reason_of(verdict.outputs, *worst));
-    if (!results.sentence.empty()) verdict.reason += "; " + results.sentence;
+    if (!results.sentence.empty()) {
+      const std::string& of = verdict.outputs[results.nearer_of].name;
+      verdict.reason += "; " + (of == worst->name ? "" : of + ": ") + results.sentence;
+    }
   }
 
   verdict.vacuous =
@@ -156,6 +151,12 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
 }
 
 }  // namespace
+
+const Observation* reference_of(const JudgeRequest& request) {
+  const Observation* own = request.compiled->reference.get();
+  const bool usable = request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
+  return usable || own == nullptr ? request.eager : own;
+}
 
 Verdict judge(const JudgeRequest& request) {
   Verdict verdict;

@@ -18,7 +18,7 @@ enum class StrideRule { significant, exact, ignore };
 /// Which error the case is about, if it is about one.
 struct RaisesRule {
   std::string class_name;  ///< empty: any
-  std::string match;       ///< a regular expression (ECMAScript) found in the message; empty: any
+  std::string match;       ///< an expression (base/pattern.h) found in the message; empty: any
 };
 
 /// Everything that the judge needs to know besides the observations.
@@ -28,7 +28,7 @@ struct JudgeRequest {
   const Observation* fp64 = nullptr;      ///< golds; null where not made
   const Observation* stepwise = nullptr;
   /// The fp64 gold on inputs moved by one unit in the last place: where it moves the result further
-  /// than eager and compiled are apart, the case is ill-conditioned.  Optional.
+  /// than eager and compiled are apart, the case is ill-conditioned (gold.h).  Optional.
   const Observation* perturbed = nullptr;
   /// The inputs of each call as they were before it.  Optional; with it, an input that eager left
   /// alone must have the same bits after the compiled program, whatever the policy.
@@ -42,6 +42,10 @@ struct JudgeRequest {
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
 };
+
+/// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
+/// has no spelling for the program; nullptr if there is none.  `compiled` is not null.
+const Observation* reference_of(const JudgeRequest& request);
 
 /// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
 /// noise.  Fills status, grade, reason, outputs, errors, proof, phases, unstable, vacuous, nearer

@@ -306,6 +306,80 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
   EXPECT_EQ(nearer(2.0, &still).nearer, "eager");
 }
 
+// A side with NaN or infinity where the truth is finite, or the reverse, is the wrong one, however
+// near its finite numbers are.
+TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
+  const auto judged = [](std::string_view dtype, std::vector<double> e, std::vector<double> c,
+                         std::vector<double> truth) {
+    const Observation eager = returned(tensor(dtype, e));
+    const Observation compiled = returned(tensor(dtype, c));
+    const Observation gold =
+        returned(tensor(dtype.starts_with("complex") ? "complex128" : "float64", truth));
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.fp64 = &gold;
+    return judge(request);
+  };
+  const Verdict infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
+  EXPECT_EQ(infinite.nearer, "eager");
+  EXPECT_THAT(infinite.reason,
+              testing::EndsWith("; compiled has NaN or infinity where the fp64 gold has not, or "
+                                "lacks it, in 1 number, eager in none"));
+  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {5, 1}).nearer, "compiled");
+  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {NAN, 1}).nearer, "eager");
+  EXPECT_EQ(judged("float32", {INFINITY}, {-INFINITY}, {-INFINITY}).nearer, "compiled");
+  EXPECT_EQ(judged("float32", {NAN}, {INFINITY}, {1}).nearer, "both");
+  EXPECT_EQ(judged("float32", {NAN, NAN, 7}, {1, 2, NAN}, {1, 2, 7}).nearer, "compiled");
+  // What overflows in the dtype is infinite there, whatever the gold holds.
+  EXPECT_EQ(judged("float32", {INFINITY, 1}, {3e38, 1}, {1e39, 1}).nearer, "eager");
+  EXPECT_EQ(judged("float16", {INFINITY, 1}, {65504, 1}, {1e5, 1}).nearer, "eager");
+  EXPECT_EQ(judged("float8_e4m3fn", {NAN, 1}, {448, 1}, {1e5, 1}).nearer, "eager");
+  EXPECT_EQ(judged("complex64", {1, NAN}, {1, 2}, {1, 2}).nearer, "compiled");
+}
+
+TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
+  const auto judged = [](std::vector<double> e, std::vector<double> c, std::vector<double> truth,
+                         std::vector<double> moved) {
+    const Observation eager = returned(tensor("float32", e));
+    const Observation compiled = returned(tensor("float32", c));
+    const Observation gold = returned(tensor("float64", truth));
+    const Observation perturbed = returned(tensor("float64", moved));
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.fp64 = &gold;
+    request.perturbed = &perturbed;
+    request.promise = Promise::bits;
+    return judge(request);
+  };
+  const Verdict ill = judged({0.5, 1}, {0.25, 1}, {0.4, 1}, {0.9, 1});
+  EXPECT_EQ(ill.nearer, "ill-conditioned");
+  EXPECT_THAT(ill.reason, testing::EndsWith("; ill-conditioned: moving the inputs by one ulp moves "
+                                            "the fp64 result 2 times as far as eager and compiled "
+                                            "are apart"));
+  // A wrong number beside one that is ill-conditioned, and much larger, is not excused.
+  EXPECT_EQ(judged({0x1p100, 5}, {0x1p100, 6}, {0x1p100, 5}, {0x1.01p100, 5}).nearer, "eager");
+  // One ulp in, one ulp out: that the results are an ulp apart is not the condition's doing.
+  EXPECT_EQ(judged({1}, {1 + 0x1p-23}, {1}, {1 + 0x1p-22}).nearer, "eager");
+  // An ill-conditioned output does not hide another one that is wrong.
+  const auto two = [](std::vector<double> y, std::vector<double> z, std::string_view dtype) {
+    return returned({CallResult{{{"y", tensor(dtype, y)}, {"z", tensor(dtype, z)}}, {}, {}}});
+  };
+  const Observation eager = two({0.5}, {5}, "float32"), compiled = two({0.25}, {6}, "float32");
+  const Observation gold = two({0.4}, {5}, "float64"), moved = two({0.9}, {5}, "float64");
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.fp64 = &gold;
+  request.perturbed = &moved;
+  EXPECT_EQ(judge(request).nearer, "eager");
+  EXPECT_THAT(judge(request).reason, HasSubstr("; z: compiled is further"));
+  // Nor is an infinity that the perturbed gold has not.
+  EXPECT_EQ(judged({3e38, 0.5}, {INFINITY, 0.25}, {3e38, 0.4}, {3e38, 0.9}).nearer, "eager");
+  EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer, "ill-conditioned");
+}
+
 TEST(Judge, SurvivesMissingObservations) {
   const Observation eager = returned(tensor("float32", {1}));
   JudgeRequest request;

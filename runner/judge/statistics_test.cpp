@@ -127,6 +127,70 @@ TEST(Statistics, NeverMissOneFlippedBit) {
   }
 }
 
+// Under `bits`, whatever the layout: first and last byte, tails of every vector width, strided,
+// permuted and expanded views, at every level.
+TEST(Statistics, NeverMissAFlippedBitInAnyLayout) {
+  oracle::PairGenerator generate(13);
+  const auto random_bytes = [&](const Tensor& tensor) {
+    for (std::byte& byte : *tensor.bytes) byte = static_cast<std::byte>(generate());
+  };
+  for (const Dtype& dtype : all_dtypes()) {
+    const Dtype& number = number_dtype(dtype);
+    for (const std::int64_t count : {1,  2,  3,  5,   7,   8,   9,   15,  16,  17,  31,   33,
+                                     63, 64, 65, 127, 129, 255, 257, 511, 512, 513, 1023, 1025}) {
+      // What is compared is every `step`th element from `offset` on; what lies between is noise.
+      const auto step = static_cast<std::int64_t>(1 + generate() % 3);
+      const auto offset = static_cast<std::int64_t>(generate() % 3);
+      Tensor e = zeros(dtype.name, {count});
+      Tensor c = zeros(dtype.name, {offset + count * step});
+      random_bytes(e);
+      random_bytes(c);
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::memcpy(c.bytes->data() + (offset + i * step) * dtype.bytes,
+                    e.bytes->data() + i * dtype.bytes, static_cast<std::size_t>(dtype.bytes));
+      }
+      c.view.shape = {count};
+      c.view.strides = {step};
+      c.view.offset = offset;
+      if (count % 3 == 0) {  // the same elements, transposed
+        e.view.shape = c.view.shape = {count / 3, 3};
+        e.view.strides = {3, 1};
+        c.view.strides = {3 * step, step};
+        std::swap(e.view.shape[0], e.view.shape[1]);
+        std::swap(e.view.strides[0], e.view.strides[1]);
+        std::swap(c.view.shape[0], c.view.shape[1]);
+        std::swap(c.view.strides[0], c.view.strides[1]);
+      }
+      const std::int64_t total = count * dtype.bytes;
+      for (const std::int64_t byte :
+           {std::int64_t{0}, total - 1, static_cast<std::int64_t>(generate()) % total}) {
+        if (byte < 0) continue;
+        const std::int64_t element = byte / dtype.bytes;
+        std::byte& hit = (*c.bytes)[static_cast<std::size_t>(
+            (offset + element * step) * dtype.bytes + byte % dtype.bytes)];
+        const auto flip = static_cast<std::byte>(1u << generate() % 8);
+        hit ^= flip;
+        const auto* before = e.bytes->data() + element * dtype.bytes;
+        const auto part =
+            static_cast<std::size_t>(byte % dtype.bytes / number.bytes * number.bytes);
+        const std::byte* after = &hit - byte % dtype.bytes;
+        // A NaN that stays one is the one difference that `bits` allows.
+        const bool both_nan = number.is_floating() &&
+                              is_nan(number, load_bits(before + part, number.bytes)) &&
+                              is_nan(number, load_bits(after + part, number.bytes));
+        for (const VectorLevel level : vector_levels()) {
+          const PairNumbers numbers = fast(e, c, {}, {1, level});
+          EXPECT_EQ(numbers.payload_differing, 1) << dtype.name << " of " << count;
+          EXPECT_EQ(numbers.differing, both_nan ? 0 : 1) << dtype.name << " of " << count;
+        }
+        hit ^= flip;
+      }
+      EXPECT_EQ(fast(e, c, {}, {}).payload_differing, 0);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(Statistics, DoNotDependOnThreads) {
   oracle::PairGenerator generate(10);
   const Dtype& dtype = *find_dtype("float32");

@@ -207,6 +207,17 @@ TEST(Observation, FuzzedTextNeverCrashes) {
                                            "true",
                                            "4611686018427387904",
                                            "{\"float\":\"0x1p9999\"}"};
+  std::vector<Policy> policies;
+  for (const std::string_view text :
+       {"bits", "bits_strict", "equal", "ulp(2)", "close(k=8)", "same", "same_upstream", "no_worse",
+        "stepwise", "exact", "index_equivalent(y)", "index_equivalent(x, dim=1)", "metadata",
+        "statistical", "any_of(close, no_worse(1))", "all_of(stepwise, metadata)"}) {
+    policies.push_back(*parse_policy(text));
+  }
+  Directory other;
+  other.write("0", std::string(80, '\x40'));
+  const auto written = other.read(kGood);
+  ASSERT_TRUE(written);
   int good = 0;
   for (int i = 0; i < rounds; ++i) {
     std::string text(kGood);
@@ -233,9 +244,16 @@ TEST(Observation, FuzzedTextNeverCrashes) {
     const auto read = directory.read(text);
     if (!read) continue;
     ++good;
-    JudgeRequest request;
-    request.eager = request.compiled = &*read;
-    static_cast<void>(judge(request));
+    // On every side: against itself, against what was written, and as each gold.
+    for (const Observation* eager : {&*read, &*written}) {
+      JudgeRequest request;
+      request.eager = eager;
+      request.compiled = &*read;
+      request.fp64 = request.perturbed = request.stepwise = &*read;
+      request.strides = StrideRule::ignore;
+      request.policy_of = [&](std::string_view) { return policies[random() % policies.size()]; };
+      static_cast<void>(judge(request));
+    }
   }
   EXPECT_GT(good, rounds / 50);  // the fuzz reaches the judge
 }
