@@ -59,6 +59,8 @@ RunRecord hostile_run() {
     output.eager = output.compiled = nasty;
     output.status = Status::value_differs;
     output.worst = {1};
+    output.heat = HeatMap{-1, 1 << 20, {0, 3}, {}};
+    output.tensors = {nasty};
     verdict.nearer = nasty;
     verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
     verdict.compiled_error =

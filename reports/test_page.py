@@ -84,6 +84,16 @@ def test_the_details_have_the_program(page):
     assert verdict["repro"] in dom
 
 
+def test_the_details_show_where_the_differences_lie(page):
+    verdict = next(record for record in sample() if '"heat"' in json.dumps(record))
+    dom = html.unescape(page.dom(f"#id={verdict['id']}"))
+    heat = re.search(r'<div class="heat".*?</div>', dom).group(0)
+    assert "17 of 20 cells have differences" in heat
+    assert len(re.findall(r"<i ", heat)) == 20 and len(re.findall(r'class="none"', heat)) == 3
+    assert "row 3, column 1: 1 differ, greatest |Δ| 0.000244" in heat
+    assert verdict["outputs"][0]["tensors"][0] in dom
+
+
 def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:

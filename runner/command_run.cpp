@@ -292,6 +292,7 @@ Exit command_run(const Options& given) {
   settings.max_failures = options.max_fail;
   settings.strict = options.strict;
   settings.repeat = options.repeat;
+  settings.keep = options.keep;
   settings.scope = scope_of(request, plan, level == "all");
   settings.machine = machine_environment();
   settings.machine["threads"] = options.threads;

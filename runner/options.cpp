@@ -113,6 +113,9 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--resume", options.resume,
                   "Go on with the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
+  run->add_flag("--keep", options.keep,
+                "Keep the tensors of every output that does not conform, as .npy files in "
+                "tensors/ of the run's directory");
   run->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
   run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
   run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")

@@ -60,6 +60,7 @@ struct Options {
   /// Single reports besides those in the run's directory (of `run`) or instead of them (of
   /// `report`); "-" is standard output.
   std::filesystem::path junit_file, html_file, json_file, summary_file, case_table_file;
+  bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
   bool no_expectations = false;
   bool no_cache = false;  ///< Inductor's caches live as long as the run

@@ -93,6 +93,22 @@ function pair(name, eager, compiled) {
   return h("dl", { class: "pair" }, row("eager", eager), row(name, compiled));
 }
 
+/** Where the differences lie: a cell is the darker, the more of its elements differ. */
+function heat(map) {
+  const most = Math.max(...map.differing);
+  const grid = h("div", { class: "heat", role: "img",
+    "aria-label": `${map.differing.filter((count) => count > 0).length} of ${map.differing.length} cells have differences` },
+    map.differing.map((count, place) => {
+      const cell = h("i", { title: `row ${Math.floor(place / map.columns)}, column ${place % map.columns}: ${grouped(count)} differ` +
+        (count ? `, greatest |Δ| ${short(map.greatest[place])}` : "") });
+      if (count) cell.style.opacity = 0.25 + 0.75 * count / most;
+      else cell.className = "none";
+      return cell;
+    }));
+  grid.style.gridTemplateColumns = `repeat(${map.columns}, 14px)`;
+  return h("div", {}, h("p", { class: "label" }, `where they lie: the output in ${map.rows} × ${map.columns} parts`), grid);
+}
+
 function numbers(verdict, shown) {
   const differing = shown.differing ?? 0;
   return h("article", { class: shown.status === "conform" ? "numbers" : `numbers bad kind-${verdict.kind}` },
@@ -103,7 +119,9 @@ function numbers(verdict, shown) {
       ["absolute", shown.max_abs === undefined ? "" : short(shown.max_abs)],
       ["relative", shown.max_rel === undefined ? "" : short(shown.max_rel)],
       ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
-      ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""]]),
+      ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""],
+      ["tensors", shown.tensors?.join(", ")]]),
+    shown.heat?.differing?.length > 0 && heat(shown.heat),
     (shown.eager !== undefined || shown.compiled !== undefined) && h("div", { class: "worst" },
       h("p", { class: "label" }, shown.worst ? `worst element, [${shown.worst.join(", ")}]` : "worst element"),
       pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? ""))));

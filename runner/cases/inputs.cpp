@@ -146,6 +146,15 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
   return set;
 }
 
+Result<Inputs> read_inputs(const std::filesystem::path& directory, const InputSet& set) {
+  Json storages = Json::array();
+  for (const Json& storage : set.storages) {
+    const std::filesystem::path file = storage["file"].get<std::string>();
+    storages.push_back({{"file", file.filename().string()}, {"bytes", storage["bytes"]}});
+  }
+  return read_calls(directory, storages, set.calls);
+}
+
 Result<InputSet> write_prepare_inputs(const PrepareSpec& prepare,
                                       const std::filesystem::path& directory) {
   InputSet set;

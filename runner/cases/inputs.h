@@ -25,4 +25,8 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
 Result<InputSet> write_prepare_inputs(const PrepareSpec& prepare,
                                       const std::filesystem::path& directory);
 
+/// What the files of an InputSet in `directory` hold, as the judge reads it: the values of each
+/// call before it.
+Result<Inputs> read_inputs(const std::filesystem::path& directory, const InputSet& set);
+
 }  // namespace lockstep

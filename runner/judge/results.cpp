@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "judge/compare.h"
+#include "judge/heat_map.h"
 #include "judge/metadata.h"
 
 namespace lockstep {
@@ -30,6 +31,11 @@ const NamedValues& group_of(const CallResult& call, Group group) {
 std::string title(Group group, std::string_view name) {
   constexpr std::string_view prefixes[] = {"", "input ", "grad "};
   return fmt::format("{}{}", prefixes[static_cast<int>(group)], name);
+}
+
+/// "y, call 2" of several calls; `full_name` is what `title` makes.
+std::string with_call(std::string full_name, std::size_t call, std::size_t calls) {
+  return calls == 1 ? full_name : fmt::format("{}, call {}", full_name, call + 1);
 }
 
 const DataValue* find_value(const NamedValues& values, std::string_view name) {
@@ -192,17 +198,22 @@ class CallComparison {
     output.status = result.status;
     output.reason = std::move(result.reason);
     output.grade = comparison.grade();
+    if (output.status != Status::conform && judges_positions(policy)) {
+      output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
+    }
     note_nearer(comparison, output.status);
   }
 
   /// The sentence about the worst output so far is the verdict's.
   void note_nearer(Comparison& comparison, Status status) {
-    if (!out_.nearer.empty() && rank(status) >= nearer_rank_) return;
+    const bool excuse = out_.nearer == "ill-conditioned";
+    if (!out_.nearer.empty() && rank(status) >= nearer_rank_ + (excuse ? 1 : 0)) return;
     Nearer nearer = nearer_side(comparison);
-    if (nearer.side.empty()) return;
+    if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
     nearer_rank_ = rank(status);
     out_.nearer = std::move(nearer.side);
     out_.sentence = std::move(nearer.sentence);
+    out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }
 
   const DataValue* gold_value(const Observation* gold, Group group, const std::string& name) const {
@@ -224,11 +235,18 @@ class CallComparison {
     };
   }
 
+  /// Whether eager left an input as it was.  Its bytes were made on this machine, so that the
+  /// device of what came back says nothing.
   bool must_be_untouched(const std::string& name, const DataValue& eager) const {
     if (request_.inputs == nullptr || call_ >= request_.inputs->size()) return false;
     const DataValue* before = find_value((*request_.inputs)[call_], name);
-    return before != nullptr && metadata_difference(*before, eager, StrideRule::ignore).empty() &&
-           same_bits(*before, eager);
+    if (before == nullptr || before->index() != eager.index()) return false;
+    const auto* view = std::get_if<TensorView>(before);
+    if (view != nullptr) {
+      const auto& after = std::get<TensorView>(eager);
+      if (view->dtype != after.dtype || view->shape != after.shape) return false;
+    }
+    return same_bits(*before, eager);
   }
 
   const CallResult& eager_;
@@ -266,12 +284,22 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
   for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
     const std::size_t first = out.outputs.size();
     CallComparison(eager[call], compiled[call], request, call, out).run();
-    if (eager.size() == 1) continue;
     for (std::size_t i = first; i < out.outputs.size(); ++i) {
-      out.outputs[i].name += fmt::format(", call {}", call + 1);
+      out.outputs[i].name = with_call(out.outputs[i].name, call, eager.size());
     }
   }
   return out;
+}
+
+const DataValue* find_output(const Repetition& calls, std::string_view name) {
+  for (std::size_t call = 0; call < calls.size(); ++call) {
+    for (const Group group : {Group::output, Group::input, Group::gradient}) {
+      for (const auto& [key, value] : group_of(calls[call], group)) {
+        if (with_call(title(group, key), call, calls.size()) == name) return &value;
+      }
+    }
+  }
+  return nullptr;
 }
 
 std::string first_disagreement(const Repetition& a, const Repetition& b,

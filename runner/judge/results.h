@@ -14,11 +14,16 @@ namespace lockstep {
 /// when it differs.
 struct ResultComparison {
   std::vector<OutputComparison> outputs;
-  /// Who is nearer to the fp64 gold, for the output that is worst; empty without a gold.
+  /// Who is nearer to the fp64 gold, for the output that is worst, one that is not ill-conditioned
+  /// if there is such; empty without a gold.
   std::string nearer, sentence;
+  std::size_t nearer_of = 0;  ///< which of `outputs`
 };
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
                                  const JudgeRequest& request);
+
+/// The value that an OutputComparison of that name is about; nullptr if there is none.
+const DataValue* find_output(const Repetition& calls, std::string_view name);
 
 /// Names the first value that is not the same, in bits (a NaN equals a NaN) and metadata, in two
 /// executions, or what shares memory in one only; empty if all are.  Values whose policy does not

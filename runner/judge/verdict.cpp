@@ -73,6 +73,7 @@ class Writer {
     return object;
   }
   static Json encode(const RaisedError& value);
+  static Json encode(const HeatMap& value);
   static Json encode(const OutputComparison& value);
   static Json encode(const ExpectationRef& value);
 
@@ -176,6 +177,7 @@ class Reader {
   template <class T>
   void read_object(const std::string& key, const Json& json, T& value);
   void read(const std::string& key, const Json& json, RaisedError& value);
+  void read(const std::string& key, const Json& json, HeatMap& value);
   void read(const std::string& key, const Json& json, OutputComparison& value);
   void read(const std::string& key, const Json& json, ExpectationRef& value);
 
@@ -196,6 +198,14 @@ void raised_members(Visitor& visit, T& error) {
 }
 
 template <class Visitor, class T>
+void heat_members(Visitor& visit, T& heat) {
+  visit("rows", heat.rows);
+  visit("columns", heat.columns);
+  visit("differing", heat.differing);
+  visit("greatest", heat.greatest);
+}
+
+template <class Visitor, class T>
 void output_members(Visitor& visit, T& output) {
   visit.always("name", output.name);
   visit("policy", output.policy);
@@ -212,6 +222,8 @@ void output_members(Visitor& visit, T& output) {
   visit("eager", output.eager);
   visit("compiled", output.compiled);
   visit("vacuous", output.vacuous);
+  visit("heat", output.heat);
+  visit("tensors", output.tensors);
 }
 
 template <class Visitor, class T>
@@ -264,6 +276,12 @@ Json Writer::encode(const RaisedError& value) {
   raised_members(writer, value);
   return json;
 }
+Json Writer::encode(const HeatMap& value) {
+  Json json = Json::object();
+  Writer writer(json);
+  heat_members(writer, value);
+  return json;
+}
 Json Writer::encode(const OutputComparison& value) {
   Json json = Json::object();
   Writer writer(json);
@@ -282,11 +300,15 @@ void Reader::read_object(const std::string& key, const Json& json, T& value) {
   if (!json.is_object()) return expected(key, "an object", json);
   Reader reader(json, fmt::format("{}/{}", where_, key));
   if constexpr (std::is_same_v<T, RaisedError>) raised_members(reader, value);
+  if constexpr (std::is_same_v<T, HeatMap>) heat_members(reader, value);
   if constexpr (std::is_same_v<T, OutputComparison>) output_members(reader, value);
   if constexpr (std::is_same_v<T, ExpectationRef>) expectation_members(reader, value);
   if (error_.empty()) error_ = reader.error();
 }
 void Reader::read(const std::string& key, const Json& json, RaisedError& value) {
+  read_object(key, json, value);
+}
+void Reader::read(const std::string& key, const Json& json, HeatMap& value) {
   read_object(key, json, value);
 }
 void Reader::read(const std::string& key, const Json& json, OutputComparison& value) {

@@ -33,6 +33,18 @@ enum class Standing {
 std::string_view name_of(Standing standing);
 std::optional<Standing> find_standing(std::string_view name);
 
+/// Where the elements of an output lie that differ: the tensor as a matrix (the last dimension
+/// along its rows, all others down), cut into at most 16 by 16 cells of equal size.
+struct HeatMap {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<std::int64_t> differing;  ///< elements not bit-equal, for each cell, row by row
+  std::vector<double> greatest;         ///< |compiled - eager|, three digits; infinity where NaN or
+                                        ///< infinity differs
+
+  bool operator==(const HeatMap&) const = default;
+};
+
 /// The numbers of one output (or input after the call, or gradient) compared between two
 /// observations.
 struct OutputComparison {
@@ -51,6 +63,8 @@ struct OutputComparison {
   std::string eager;                ///< that element, exactly
   std::string compiled;
   bool vacuous = false;  ///< all zeros, all NaN or empty on both sides: agreement says little
+  std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
+  std::vector<std::string> tensors;  ///< files of `run --keep`, relative to the run's directory
 
   bool operator==(const OutputComparison&) const = default;
 };

@@ -39,6 +39,8 @@ Verdict full() {
   output.eager = "nan";
   output.compiled = "-0.0";
   output.vacuous = true;
+  output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
+  output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
   verdict.outputs = {output, OutputComparison{}};
   verdict.unstable = verdict.vacuous = true;
   verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};

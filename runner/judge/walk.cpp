@@ -63,7 +63,7 @@ void resolve_block(const TensorView& view, std::byte* block, std::int64_t count)
 
 }  // namespace
 
-JointWalk::JointWalk(std::span<const TensorView* const> views) {
+JointWalk::JointWalk(std::span<const TensorView* const> views, Order order) {
   const std::vector<std::int64_t>& shape = views.front()->shape;
   rank_ = shape.size();
   for (const TensorView* view : views) {
@@ -73,8 +73,10 @@ JointWalk::JointWalk(std::span<const TensorView* const> views) {
   elements_ = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
-    const bool expanded = std::all_of(
-        views.begin(), views.end(), [&](const TensorView* view) { return view->strides[d] == 0; });
+    const bool expanded = order == Order::memory &&
+                          std::all_of(views.begin(), views.end(), [&](const TensorView* view) {
+                            return view->strides[d] == 0;
+                          });
     if (expanded && shape[d] > 0) {
       multiplicity_ *= shape[d];
     } else {
@@ -83,12 +85,13 @@ JointWalk::JointWalk(std::span<const TensorView* const> views) {
     }
   }
   // The order of memory: greatest stride first.
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+  const auto outer = [&](std::size_t a, std::size_t b) {
     for (const TensorView* view : views) {
       if (view->strides[a] != view->strides[b]) return view->strides[a] > view->strides[b];
     }
     return false;
-  });
+  };
+  if (order == Order::memory) std::stable_sort(order_.begin(), order_.end(), outer);
   for (const std::size_t d : order_) {
     sizes_.push_back(shape[d]);
     Dimension inner{shape[d], {}};

@@ -11,10 +11,10 @@
 
 namespace lockstep {
 
-/// Walks up to four views of one shape together, in the order of the first one's memory, and hands
-/// out blocks: as they lie where a view is contiguous there, gathered into a small buffer where it
-/// is not (strided, expanded, conj, neg). A position counts elements in the order of the walk;
-/// `index_of` turns it into an index.
+/// Walks up to four views of one shape together, in the order of the first one's memory or of the
+/// index, and hands out blocks: as they lie where a view is contiguous there, gathered into a small
+/// buffer where it is not (strided, expanded, conj, neg). A position counts elements in the order
+/// of the walk; `index_of` turns it into an index.
 class JointWalk {
  public:
   static constexpr std::size_t kMost = 4;
@@ -22,10 +22,14 @@ class JointWalk {
   /// KiB.
   static constexpr std::int64_t kBlock = 512;
 
-  explicit JointWalk(std::span<const TensorView* const> views);
+  /// `index` visits every element of the shape, the last dimension innermost, so that a position is
+  /// what torch calls the flat index.
+  enum class Order { memory, index };
 
-  /// Elements that the walk visits: those of the shape, less dimensions along which every view is
-  /// expanded.
+  explicit JointWalk(std::span<const TensorView* const> views, Order order = Order::memory);
+
+  /// Elements that the walk visits: those of the shape, in memory's order less dimensions along
+  /// which every view is expanded.
   std::int64_t elements() const { return elements_; }
   /// How many elements of the shape each visited one stands for.
   std::int64_t multiplicity() const { return multiplicity_; }

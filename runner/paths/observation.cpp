@@ -372,6 +372,20 @@ void check_bounds(std::string_view text) {
   }
 }
 
+/// What `read` returns, or why it gave up.
+template <class Read>
+auto unless_broken(std::string_view what, Read read) -> Result<decltype(read())> {
+  try {
+    return read();
+  } catch (const Broken& reason) {
+    return fail(fmt::format("broken {}: {}", what, one_line(reason.message, 600)));
+  } catch (const nlohmann::json::exception& error) {
+    return fail(fmt::format("broken {}: {}", what, one_line(error.what())));
+  } catch (const std::bad_alloc&) {
+    return fail(fmt::format("broken {}: too large for the memory", what));
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(Outcome outcome) {
@@ -381,7 +395,7 @@ std::string_view name_of(Outcome outcome) {
 }
 
 Result<Observation> read_observation(const std::filesystem::path& directory) {
-  try {
+  return unless_broken("observation", [&] {
     const std::string text = read_bounded(directory / "observation.json");
     check_bounds(text);
     const Json tree = Json::parse(text);
@@ -391,13 +405,21 @@ Result<Observation> read_observation(const std::filesystem::path& directory) {
     const Storages storages(root.has("storages") ? root.at("storages") : Node{none, "/storages"},
                             directory);
     return read_tree(root, storages, true);
-  } catch (const Broken& reason) {
-    return fail(fmt::format("broken observation: {}", one_line(reason.message, 600)));
-  } catch (const nlohmann::json::exception& error) {
-    return fail(fmt::format("broken observation: {}", one_line(error.what())));
-  } catch (const std::bad_alloc&) {
-    return fail("broken observation: too large for the memory");
-  }
+  });
+}
+
+Result<Inputs> read_calls(const std::filesystem::path& directory, const Json& storages,
+                          const Json& calls) {
+  return unless_broken("inputs", [&] {
+    const Storages mapped({storages, "/storages"}, directory);
+    Inputs inputs;
+    const Node list{calls, "/calls"};
+    for (std::size_t i = 0; i < list.array(); ++i) {
+      inputs.calls.push_back(read_values(list.at(i).object().at("inputs"), mapped));
+    }
+    inputs.storages = mapped.files();
+    return inputs;
+  });
 }
 
 }  // namespace lockstep

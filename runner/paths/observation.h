@@ -83,4 +83,16 @@ struct Observation {
 /// file is an error, never undefined behaviour.
 Result<Observation> read_observation(const std::filesystem::path& directory);
 
+/// The inputs of each call, and the bytes that their views point into.
+struct Inputs {
+  std::vector<NamedValues> calls;
+  std::vector<std::shared_ptr<const MappedFile>> storages;
+};
+
+/// Reads the `calls` of a `run` message (workers/PROTOCOL.md), whose `storages` are plain names of
+/// files in `directory`; checked like an observation.
+Result<Inputs> read_calls(const std::filesystem::path& directory,
+                          const nlohmann::ordered_json& storages,
+                          const nlohmann::ordered_json& calls);
+
 }  // namespace lockstep

@@ -155,10 +155,12 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
       eager_hello == nullptr
           ? std::string()
           : eager_hello->value("environment", Json::object()).value("torch", std::string());
-  Scheduler scheduler(plan, executor,
-                      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch,
-                       2, std::max(1, settings.repeat)},
-                      skip);
+  Scheduler scheduler(
+      plan, executor,
+      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch, 2,
+       std::max(1, settings.repeat), settings.keep ? settings.directory : std::filesystem::path()},
+      skip);
+  scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
   scheduler.on_verdict = [&](Verdict verdict) { judged(std::move(verdict), true); };
   bool stopped = false;
   while (!scheduler.done() && written && !stopped) {

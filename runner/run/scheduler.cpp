@@ -3,15 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "cases/show.h"
+#include "run/keep.h"
 #include "run/repeat.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Observations in higher precision, made where they can decide something.
+struct Gold {
+  bool asked = false;
+  std::optional<Observation> made;
+};
+
+/// Their modes, by index into Task::golds.
+enum : std::size_t { kFp64, kPerturbed, kStepwise };
+constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwise"};
+
+}  // namespace
 
 /// A verdict of an instance on its way.
 struct Scheduler::Pending {
@@ -28,11 +44,9 @@ struct Scheduler::Task {
   const Instance* instance = nullptr;
   fs::path directory;
   InputSet inputs;
+  Inputs before;  ///< what `inputs` says, for the judge
   std::optional<Observation> eager;
-  std::optional<Observation> fp64;
-  std::optional<Observation> stepwise;
-  bool fp64_asked = false;
-  bool stepwise_asked = false;
+  std::array<Gold, kGolds.size()> golds;
   std::vector<Pending> items;
   std::string program;  ///< for the reports, made with the first verdict
 };
@@ -40,17 +54,19 @@ struct Scheduler::Task {
 namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
-/// policy reads one.
-GoldNeeds golds_for(const Verdict& verdict) {
-  GoldNeeds needs;
+/// policy reads one.  The perturbed one only tells why something differs, so it waits until the
+/// fp64 gold has not made it conform.
+std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp64) {
+  std::array<bool, kGolds.size()> needs{};
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
     const bool fails =
         output.status == Status::value_differs || output.status == Status::nonfinite_differs;
     if (!differs && !fails) continue;
-    needs.fp64 = true;
-    if (const auto policy = parse_policy(output.policy))
-      needs.stepwise = needs.stepwise || gold_needs(*policy).stepwise;
+    needs[kFp64] = true;
+    if (fails && fp64.made && fp64.made->outcome == Outcome::returned) needs[kPerturbed] = true;
+    if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
+      needs[kStepwise] = true;
   }
   return needs;
 }
@@ -151,6 +167,9 @@ void Scheduler::write_inputs_of(Task& task, const Observation* prepared) {
   auto inputs = write_inputs(*task.instance->declared, task.directory, prepared);
   if (!inputs) return give_up(task, Status::harness, inputs.error().message);
   task.inputs = std::move(*inputs);
+  auto before = read_inputs(task.directory, task.inputs);
+  if (!before) return give_up(task, Status::harness, before.error().message);
+  task.before = std::move(*before);
   submit_eager(task);
 }
 
@@ -188,11 +207,13 @@ void Scheduler::judged(Task& task, Pending& pending, Verdict verdict) {
   emit(task, pending, combine(std::move(pending.rounds)));
 }
 
-void Scheduler::submit_gold(Task& task, const std::string& mode) {
+void Scheduler::submit_gold(Task& task, std::size_t gold) {
+  const std::string mode(kGolds[gold]);
+  task.golds[gold].asked = true;
   executor_.submit({task.instance->id + " (" + mode + " gold)", options_.eager,
                     run_message(task, mode, 1, {{"name", "eager"}}), task.index,
-                    [this, &task, mode](Observation observation, double) {
-                      (mode == "fp64" ? task.fp64 : task.stepwise) = std::move(observation);
+                    [this, &task, gold](Observation observation, double) {
+                      task.golds[gold].made = std::move(observation);
                       judge_waiting(task);
                     }});
 }
@@ -203,8 +224,14 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   JudgeRequest request;
   request.compiled = &*pending.observation;
   request.eager = &*task.eager;
-  request.fp64 = task.fp64 ? &*task.fp64 : nullptr;
-  request.stepwise = task.stepwise ? &*task.stepwise : nullptr;
+  const auto gold = [&](std::size_t index) {
+    const auto& made = task.golds[index].made;
+    return made ? &*made : nullptr;
+  };
+  request.fp64 = gold(kFp64);
+  request.perturbed = gold(kPerturbed);
+  request.stepwise = gold(kStepwise);
+  request.inputs = &task.before.calls;
   request.policy_of = [&](std::string_view output) {
     return policy_for(declared, output, path.name);
   };
@@ -216,19 +243,19 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   verdict.peak_memory_bytes = pending.observation->peak_memory_bytes;
   verdict.stderr_tail = pending.observation->stderr_tail;
 
-  const GoldNeeds needs = golds_for(verdict);
-  const auto ask = [&](bool needed, std::optional<Observation>& gold, bool& asked,
-                       const std::string& mode) {
-    if (!needed || gold) return false;
-    if (!asked) {
-      asked = true;
-      submit_gold(task, mode);
-    }
-    return true;
-  };
-  const bool waits_fp64 = ask(needs.fp64, task.fp64, task.fp64_asked, "fp64");
-  const bool waits_stepwise = ask(needs.stepwise, task.stepwise, task.stepwise_asked, "stepwise");
-  if (!waits_fp64 && !waits_stepwise) judged(task, pending, std::move(verdict));
+  const auto needs = golds_for(verdict, task.golds[kFp64]);
+  bool waits = false;
+  for (std::size_t index = 0; index < kGolds.size(); ++index) {
+    if (!needs[index] || task.golds[index].made) continue;
+    waits = true;
+    if (!task.golds[index].asked) submit_gold(task, index);
+  }
+  if (waits) return;
+  if (!options_.keep.empty()) {
+    auto kept = keep_tensors(options_.keep, plan_.items[pending.item].id, request, verdict);
+    if (!kept) on_note("cannot keep tensors: " + kept.error().message);
+  }
+  judged(task, pending, std::move(verdict));
 }
 
 void Scheduler::judge_waiting(Task& task) {

@@ -20,9 +20,10 @@ struct SchedulerOptions {
   WorkerSpec eager;
   /// The worker of a path.
   std::function<WorkerSpec(const Path&)> worker_of;
-  std::string torch;   ///< version of the reference, for `requires`
-  int repeat = 2;      ///< calls within one execution
-  int executions = 1;  ///< of every item on its path; the worst one counts
+  std::string torch;           ///< version of the reference, for `requires`
+  int repeat = 2;              ///< calls within one execution
+  int executions = 1;          ///< of every item on its path; the worst one counts
+  std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
@@ -36,6 +37,9 @@ class Scheduler {
 
   /// Called with each verdict when it is there, in no particular order.
   std::function<void(Verdict)> on_verdict;
+
+  /// Called with what a person should know and no verdict says: tensors that cannot be kept.
+  std::function<void(const std::string&)> on_note;
 
   /// Begins what there is room for.  Call it until `done`, with Executor::step in between.
   void advance();
@@ -51,7 +55,7 @@ class Scheduler {
   void submit_paths(Task& task);
   void submit_path(Task& task, Pending& pending);
   void judged(Task& task, Pending& pending, Verdict verdict);
-  void submit_gold(Task& task, const std::string& mode);
+  void submit_gold(Task& task, std::size_t gold);
   void judge_item(Task& task, Pending& pending);
   void judge_waiting(Task& task);
   void give_up(Task& task, Status status, const std::string& reason);

@@ -27,6 +27,7 @@ FAULTS = {
     "alias_input": ("metadata_differs", ""),
     "return_input": ("metadata_differs", ""),
     "mutate_input": ("mutation_differs", ""),
+    "nudge_input": ("mutation_differs", "input x"),
     "raise_error": ("spurious_error", "the saboteur objects"),
     "ask_to_exit": ("spurious_error", "SystemExit"),
     "compile_error": ("internal_error", "the saboteur cannot compile"),
@@ -104,11 +105,14 @@ def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
     folder = tmp_path_factory.mktemp("sabotage")
     suite = make_suite(folder / "suite")
-    files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, **{"import": ["lockstep_saboteur"]})
+    # The promise `values`: what it would let pass must not, where eager leaves an input alone.
+    files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault,
+                       promise="values" if fault == "nudge_input" else "bits", **{"import": ["lockstep_saboteur"]})
              for fault in FAULTS]
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
     files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, **{"import": ["lockstep_saboteur"]})
-              for fault in ("accept", "second_nothing", *("second_" + fault for fault in SECOND))]
+              for fault in ("accept", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent",
+                            *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
@@ -149,6 +153,21 @@ def test_what_differs_the_second_time_is_unstable(verdicts, fault):
 def test_what_does_not_differ_is_not_unstable(verdicts):
     check(verdicts["bugs/sabotaged", "second-nothing"], "conform")
     assert not [id_ for id_, verdict in verdicts.items() if verdict.get("unstable") and not id_[1].startswith("second-")]
+
+
+@pytest.mark.parametrize("path, status", [("other-tie", "conform"), ("wrong-tie", "value_differs"), ("repeated-tie", "value_differs")])
+def test_indices_are_judged_by_what_they_select(verdicts, path, status):
+    """argmax and topk with ties: index_equivalent reads the input."""
+    assert verdicts["bugs/ties", path]["status"] == status, verdicts["bugs/ties", path]
+
+
+@pytest.mark.parametrize("path, nearer", [("in-double", "ill-conditioned"), ("one-percent", "eager")])
+def test_only_what_the_inputs_cannot_decide_is_ill_conditioned(verdicts, path, nearer):
+    """a² - b² of neighbours, and beside it a + b, which is well-conditioned: one per cent off is wrong there."""
+    verdict = verdicts["bugs/cancels", path]
+    assert verdict["status"] == "value_differs", verdict
+    assert verdict["nearer"] == nearer, verdict["reason"]
+    assert ("ill-conditioned" in verdict["reason"]) == (nearer == "ill-conditioned")
 
 
 def test_a_lost_validation_is_found(verdicts):

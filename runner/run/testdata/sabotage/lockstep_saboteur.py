@@ -79,6 +79,32 @@ def mutate_input(outputs, inputs):
     inputs[0].view(-1)[0] = 77.0
 
 
+def nudge_input(outputs, inputs):
+    """One unit in the last place of an input that the program leaves alone: within every tolerance."""
+    inputs[0].view(torch.int32).view(-1)[0] += 1
+
+
+def other_tie(outputs, inputs):
+    """Other indices of equal values."""
+    outputs[0].copy_(torch.tensor([2, 3]))
+    outputs[1].copy_(torch.tensor([[2, 1], [3, 0]]))
+
+
+def wrong_tie(outputs, inputs):
+    """One index of a smaller value."""
+    outputs[0].copy_(torch.tensor([2, 1]))
+
+
+def repeated_tie(outputs, inputs):
+    """One of two equal elements twice."""
+    outputs[1].copy_(torch.tensor([[1, 1], [0, 2]]))
+
+
+def one_percent(outputs, inputs):
+    for output in outputs:
+        output.mul_(1.01)
+
+
 def raise_error(outputs, inputs):
     raise ValueError("the saboteur objects")
 
@@ -191,7 +217,8 @@ def _backend(fault):
 
 
 for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
-               alias_outputs, alias_input, return_input, mutate_input, raise_error, hang, segfault, abort, leave,
+               alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
+               wrong_tie, repeated_tie, one_percent, raise_error, hang, segfault, abort, leave,
                leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
                kill_the_worker, *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
                                               change_shape, demand_grad, alias_outputs, alias_input, return_input, mutate_input))):
@@ -202,6 +229,12 @@ for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, 
 def accept(graph, examples):
     """Computes something without looking at the program: what eager refuses is accepted."""
     return lambda *inputs: (torch.zeros(3),)
+
+
+@register_backend(name="lockstep_saboteur_in_double")
+def in_double(graph, examples):
+    """No saboteur: more accurate than eager."""
+    return lambda *inputs: tuple(output.float() for output in graph.forward(*(value.double() for value in inputs)))
 
 
 @register_backend(name="lockstep_saboteur_compile_hang")
