@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 std::vector<T> perturbed(std::vector<T> values, std::string_view dtype) {
-  perturb_storage(std::as_writable_bytes(std::span(values)), dtype);
+  perturb_storage(std::as_writable_bytes(std::span(values)), dtype, 0);
   return values;
 }
 
@@ -27,7 +27,7 @@ TEST(Perturb, every_dtype_moves_by_one_place) {
     const auto bytes = static_cast<std::size_t>(number.bytes);
     std::vector<std::byte> storage(64 * bytes);
     for (std::size_t i = 0; i < 64; ++i) std::memcpy(storage.data() + i * bytes, &one, bytes);
-    perturb_storage(storage, dtype.name);
+    perturb_storage(storage, dtype.name, 0);
     for (std::size_t i = 0; i < 64; ++i) {
       std::uint64_t bits = 0;
       std::memcpy(&bits, storage.data() + i * bytes, bytes);
@@ -49,6 +49,17 @@ TEST(Perturb, what_has_no_neighbour_of_its_size_stays) {
   const std::vector<float> greatest(64, std::numeric_limits<float>::max());
   for (const float value : perturbed(greatest, "float32")) EXPECT_TRUE(std::isfinite(value));
   EXPECT_TRUE(std::isnan(perturbed<float>({NAN}, "float32")[0]));
+}
+
+// Inputs that moved together would hide what their difference loses.
+TEST(Perturb, storages_move_apart) {
+  std::vector<float> a(64, 1.0F), b(64, 1.0F);
+  perturb_storage(std::as_writable_bytes(std::span(a)), "float32", 0);
+  perturb_storage(std::as_writable_bytes(std::span(b)), "float32", 1);
+  int apart = 0;
+  for (std::size_t i = 0; i < 64; ++i) apart += a[i] != b[i];
+  EXPECT_GT(apart, 16);
+  EXPECT_LT(apart, 48);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ const TensorSource::Loaded& TensorSource::load(std::size_t index, c10::Device de
   if (perturbed_.contains(index)) {
     perturb_storage({static_cast<std::byte*>(bytes.mutable_data_ptr()),
                      static_cast<std::size_t>(bytes.numel())},
-                    dtype_name(dtype));
+                    dtype_name(dtype), index);
   }
   if (width_ == Width::widest && widest(dtype) != dtype) {
     bytes = as_elements(bytes, dtype).to(widest(dtype));
