@@ -71,11 +71,14 @@ Result<NpyFile> to_npy(const TensorView& view) {
   if (dtype.name == "complex64") return NpyFile{".npy", dump<std::complex<float>>(bytes, shape)};
   if (dtype.name == "complex128") return NpyFile{".npy", dump<std::complex<double>>(bytes, shape)};
   if (dtype.name == "bool") return NpyFile{".npy", dump<bool>(bytes, shape)};
-  if (dtype.is_complex()) return NpyFile{".complex32-bits.npy", dump<std::uint32_t>(bytes, shape)};
-  const std::string numbers = dump_integers(number_dtype(dtype), bytes, shape);
-  if (dtype.is_integer()) return NpyFile{".npy", numbers};
-  const bool quantized = dtype.kind == NumberKind::quantized;
-  return NpyFile{fmt::format(".{}-{}.npy", dtype.name, quantized ? "ints" : "bits"), numbers};
+  if (dtype.is_integer()) return NpyFile{".npy", dump_integers(dtype, bytes, shape)};
+  if (dtype.kind == NumberKind::quantized) {
+    return NpyFile{fmt::format(".{}-ints.npy", dtype.name),
+                   dump_integers(number_dtype(dtype), bytes, shape)};
+  }
+  const std::string extension = fmt::format(".{}-bits.npy", dtype.name);
+  if (dtype.is_complex()) return NpyFile{extension, dump<std::uint32_t>(bytes, shape)};
+  return NpyFile{extension, dump_integers(dtype, bytes, shape)};
 }
 
 }  // namespace lockstep
