@@ -10,7 +10,10 @@
 namespace lockstep {
 namespace {
 
+// Every value is shown with its pointer: these keep pointers short.
 constexpr int kDeepest = 64;
+constexpr std::size_t kLongestKey = 128;
+constexpr int kMostFaults = 200;
 
 Position position_at(std::string_view text, std::size_t offset) {
   Position position;
@@ -37,6 +40,7 @@ class Scanner {
   virtual void found(const std::string& pointer, std::size_t key, std::size_t begin,
                      std::size_t end) = 0;
   virtual void repeated(const std::string& pointer, std::size_t key) = 0;
+  virtual void too_long(const std::string& pointer, std::size_t key) = 0;
   virtual bool enough() const { return false; }
 
  private:
@@ -75,6 +79,7 @@ class Scanner {
       const Json name = Json::parse(text_.substr(key, at_ - key), nullptr, false);
       const std::string token = name.is_string() ? name.get<std::string>() : "";
       const std::string child = child_pointer(pointer, token);
+      if (token.size() > kLongestKey) too_long(pointer, key);
       if (!seen.insert(token).second) repeated(child, key);
       space();
       ++at_;  // ':'
@@ -107,6 +112,7 @@ class Strictness : public Scanner {
 
  private:
   void add(const std::string& pointer, std::size_t offset, std::string message) {
+    ++faults_;
     const Position at = position_at(file_.text, offset);
     diagnostics_.push_back({file_.name, at.line, at.column, pointer, std::move(message), ""});
   }
@@ -115,21 +121,27 @@ class Strictness : public Scanner {
     if (token.find_first_of("-0123456789") != 0) return;
     const Json number = Json::parse(token, nullptr, false);
     const bool integer = token.find_first_of(".eE") == std::string_view::npos;
-    if (integer && (number.is_number_float() || number > std::uint64_t{UINT64_MAX})) {
+    if (token == "-0") {  // before any comparison: the library takes it for more than all integers
+      add(pointer, begin,
+          "found -0, which is the integer 0 in JSON: write -0.0 for the negative zero");
+    } else if (integer && (number.is_number_float() || number > std::uint64_t{UINT64_MAX})) {
       add(pointer, begin,
           fmt::format("found the integer {}, expected one of at most 64 bits",
                       one_line(token, 40)));
-    } else if (token == "-0") {
-      add(pointer, begin,
-          "found -0, which is the integer 0 in JSON: write -0.0 for the negative zero");
     }
   }
   void repeated(const std::string& pointer, std::size_t key) override {
     add(pointer, key, "found the same key for the second time in one object");
   }
+  void too_long(const std::string& pointer, std::size_t key) override {
+    add(pointer, key, fmt::format("found a key of more than {} characters", kLongestKey));
+    faults_ = kMostFaults;
+  }
+  bool enough() const override { return faults_ >= kMostFaults; }
 
   const JsonFile& file_;
   Diagnostics& diagnostics_;
+  int faults_ = 0;
 };
 
 class Finder : public Scanner {
@@ -148,6 +160,7 @@ class Finder : public Scanner {
     offset_ = key_ && key != std::string_view::npos && pointer == pointer_ ? key : begin;
   }
   void repeated(const std::string&, std::size_t) override {}
+  void too_long(const std::string&, std::size_t) override {}
   bool enough() const override { return done_; }
 
   std::string_view pointer_;
@@ -199,7 +212,13 @@ void parse_json(JsonFile& file, Diagnostics& diagnostics) {
         file.text.empty() ? "the file is empty" : "");
     return;
   } catch (const Json::exception& error) {  // a number that overflows a double
-    add(0, "this is not JSON: " + one_line(error.what()), "");
+    const std::string what = error.what();  // "[...] number overflow parsing '1e999'"
+    const std::size_t quote = what.find('\'');
+    const std::string token =
+        quote == std::string::npos ? "" : what.substr(quote + 1, what.rfind('\'') - quote - 1);
+    const std::size_t at = token.empty() ? std::string::npos : file.text.find(token);
+    add(at == std::string::npos ? 0 : at,
+        fmt::format("found the number {}, which no double can hold", one_line(token, 40)), "");
     return;
   }
   Strictness(file, diagnostics).walk();

@@ -82,8 +82,8 @@ bool globs_take(std::span<const std::string> patterns, std::string_view text) {
 
 std::string nearest(std::string_view text, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
   text = text.substr(0, 200);
+  std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t gap = candidate.size() > text.size() ? candidate.size() - text.size()
                                                            : text.size() - candidate.size();

@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kMostCalls = 100;
+
 /// Decodes one case; a method for each key of the file.
 class CaseDecoder {
  public:
@@ -233,8 +235,13 @@ class CaseDecoder {
       return;
     }
     if (!reader_.list(*calls, "a list of calls, each an object of what its inputs have otherwise"))
-      return;
+      return define(decode_inputs(node));  // so that steps find the names
     if ((*calls)->empty()) reader_.mismatch(*calls, "at least one call");
+    if ((*calls)->size() > kMostCalls) {  // each copies the inputs
+      reader_.error(calls->pointer, fmt::format("found {} calls, expected at most {}",
+                                                (*calls)->size(), kMostCalls));
+      return define(decode_inputs(node));
+    }
     const int before = reader_.failures();
     merged_.reserve((*calls)->size());  // nodes point into it
     for (std::size_t i = 0; i < (*calls)->size(); ++i) {
@@ -267,7 +274,7 @@ class CaseDecoder {
       if (i == 0) define(decoded);
       result_.calls.push_back(std::move(decoded));
     }
-    if (result_.calls.empty()) define(decode_inputs(node));  // so that steps find the names
+    if (result_.calls.empty()) define(decode_inputs(node));
   }
 
   Json output_names(const Node& node, Scope& scope) {
@@ -283,7 +290,7 @@ class CaseDecoder {
         reader_.error(
             element.pointer,
             fmt::format("found `{}`, which no input or step defines", one_line(*name, 60)),
-            suggestion(*name, scope.known()));
+            reader_.suggestion(*name, scope.known()));
         continue;
       }
       known->used = true;

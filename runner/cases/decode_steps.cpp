@@ -104,12 +104,8 @@ class StepDecoder {
       return result;
     }
     const bool several = (*let)->is_array();
-    if (several && (*let)->empty())
-      reader_.mismatch(*let, "a name, or a list with a name (or null) for each result");
     const std::size_t count = several ? (*let)->size() : 1;
-    if (several && count == 1 && kinds.size() == 1 && kinds[0] == ValueKind::tensor) {
-      reader_.mismatch(*let, "a name: there is one result");
-    }
+    if (several && count < 2) reader_.mismatch(*let, "a name, or a list of two or more");
     for (std::size_t i = 0; i < count; ++i) {
       const Node node = several ? reader_.element(*let, i) : *let;
       if (several && node->is_null()) {
@@ -148,10 +144,10 @@ class StepDecoder {
       return;
     }
     if (const Scope::Name* before = scope_.find(name)) {
-      const Position at = locate(reader_.file().text, before->pointer);
+      const int line = reader_.full() ? 0 : locate(reader_.file().text, before->pointer).line;
       reader_.error(node.pointer,
                     fmt::format("found the name `{}` for the second time; it is defined in line {}",
-                                name, at.line));
+                                name, line));
       return;
     }
     scope_.names.emplace_back(name, Scope::Name{kind, node.pointer, effect});
@@ -399,7 +395,7 @@ std::optional<std::string> decode_reference(Reader& reader, const Node& node, Sc
     reader.error(
         node.pointer,
         fmt::format("found `%{}`, which no input or earlier step defines", one_line(name, 60)),
-        suggestion(name, scope.known()));
+        reader.suggestion(name, scope.known()));
     return std::nullopt;
   }
   known->used = true;
@@ -437,7 +433,7 @@ Json decode_plain_value(Reader& reader, const Node& node, Scope& scope) {
                                                         : "Scalar";
       if (auto fitted = fit_argument(key == "complex" ? *node : *only, type, scope, &why))
         return *fitted;
-      reader.mismatch(only, why);
+      reader.mismatch(only, key == "complex" ? "[real, imaginary]" : why);
       return nullptr;
     }
   }

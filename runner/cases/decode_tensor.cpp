@@ -20,12 +20,13 @@ std::vector<std::string> dtype_names() {
 }
 
 std::optional<std::vector<std::int64_t>> decode_sizes(Reader& reader, const Node& node,
-                                                      std::string_view expected) {
-  if (!reader.list(node, expected)) return std::nullopt;
+                                                      std::string_view list,
+                                                      std::string_view element) {
+  if (!reader.list(node, list)) return std::nullopt;
   std::vector<std::int64_t> sizes;
   bool good = true;
   for (std::size_t i = 0; i < node->size(); ++i) {
-    const auto size = reader.integer(reader.element(node, i), 0, kMostBytes, "a size of 0 or more");
+    const auto size = reader.integer(reader.element(node, i), 0, kMostBytes, element);
     good = good && size.has_value();
     sizes.push_back(size.value_or(0));
   }
@@ -245,7 +246,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
   const auto values = reader.child(node, "values");
   const auto fill = reader.child(node, "fill");
   if (shape) {
-    const auto sizes = decode_sizes(reader, *shape, "a list of sizes");
+    const auto sizes = decode_sizes(reader, *shape, "a list of sizes", "a size of 0 or more");
     if (!sizes) return std::nullopt;
     spec.shape = *sizes;
   } else if (!values || base != nullptr) {
@@ -266,7 +267,8 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     }
     spec.strides = contiguous_strides(spec.shape);
   } else {
-    const auto steps = decode_sizes(reader, *strides, "a list of strides, in elements");
+    const auto steps =
+        decode_sizes(reader, *strides, "a list of strides, in elements", "a stride of 0 or more");
     if (!steps) return std::nullopt;
     if (!shape || steps->size() != spec.shape.size()) {
       reader.error(strides->pointer,

@@ -1,5 +1,6 @@
 #include "cases/decode.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,6 +70,43 @@ TEST(Decode, KnowsTheStructureWithoutARegistry) {
       EXPECT_NE(faults_of(entry.path(), nullptr), "") << entry.path();
     }
   }
+}
+
+// Faults that no single file of cases/invalid can have.
+
+TEST(Decode, RefusesAFileWhoseNameIsNoId) {
+  Diagnostics diagnostics;
+  const std::string text = *read_file(kSource / "cases/format/matrix.json");
+  parse_case_file({"cases/format/a case.json", text, {}}, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_EQ(to_string(diagnostics[0]),
+            "cases/format/a case.json: the name of a case file is its id: letters, digits, `_`, "
+            "`.` and `-` only\n    rename the file");
+}
+
+TEST(Decode, RefusesAFileOfMoreThanAMebibyte) {
+  Diagnostics diagnostics;
+  parse_case_file({"cases/t.json", std::string((1 << 20) + 1, ' '), {}}, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_EQ(diagnostics[0].message, "found a file of 1048577 bytes, expected at most 1048576");
+}
+
+TEST(Decode, NamesAFileThatCannotBeRead) {
+  Diagnostics diagnostics;
+  read_case_file(kSource / "cases/no-such.json", "cases/no-such.json", diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_THAT(to_string(diagnostics[0]), testing::HasSubstr("no-such.json"));
+}
+
+TEST(Decode, TellsOfTwoHundredFaultsAndThatThereAreMore) {
+  Json links = Json::array();
+  for (int i = 0; i < 1000; ++i) links.push_back("http://insecure");
+  JsonFile file{"t.json", Json{{"format", 1}, {"links", links}}.dump(), {}};
+  Diagnostics diagnostics;
+  parse_json(file, diagnostics);
+  decode_case(file, file.root, "t", {nullptr, "cpu", false}, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 200U);
+  EXPECT_EQ(diagnostics.back().message, "more errors than are shown");
 }
 
 TEST(Decode, AcceptsEveryCaseOfTheSuiteInStructure) {

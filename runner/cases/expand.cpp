@@ -8,7 +8,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostChoices = 100'000;
+constexpr std::size_t kMostChoices = 10'000;
+constexpr std::size_t kMostNames = 16;
 
 /// How a value is shown in an id: plain words as they are, everything else as compact JSON.
 std::string id_text(const Json& value) {
@@ -26,6 +27,10 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
   if (value.is_string()) {
     const std::string text = value.get<std::string>();
     if (!text.starts_with('$') || text.size() < 2) return;
+    if (text[1] == '$') {
+      value = text.substr(1);
+      return;
+    }
     if (text == "$device") {
       value = device;
       return;
@@ -55,6 +60,11 @@ std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root) {
   if (!(*matrix)->is_object()) {
     reader.mismatch(*matrix,
                     "an object of lists, such as {\"dtype\": [\"float16\", \"bfloat16\"]}");
+    return choices;
+  }
+  if ((*matrix)->size() > kMostNames) {  // each choice has them all
+    reader.error(matrix->pointer, fmt::format("found a matrix of {} names, expected at most {}",
+                                              (*matrix)->size(), kMostNames));
     return choices;
   }
   for (const auto& [key, values] : (*matrix)->items()) {

@@ -18,8 +18,8 @@ struct MatrixChoice {
 std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root);
 
 /// The document with every string "$key" replaced by the value chosen and every "$device" by the
-/// device, and without its matrix.  `unknown` gets the pointers of strings "$name" that no key
-/// explains.
+/// device, and without its matrix.  "$$text" is the string "$text"; values of the matrix are taken
+/// as they are.  `unknown` gets the pointers of strings "$name" that no key explains.
 Json substitute(const Json& root, const MatrixChoice& choice, const std::string& device,
                 std::vector<std::string>& unknown);
 

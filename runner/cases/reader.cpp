@@ -36,6 +36,13 @@ void Reader::error(std::string_view pointer, std::string message, std::string hi
   }
 }
 
+bool Reader::full() const { return failures_ >= kMostErrors; }
+
+std::string Reader::suggestion(std::string_view found,
+                               const std::vector<std::string>& known) const {
+  return full() ? "" : lockstep::suggestion(found, known);
+}
+
 void Reader::mismatch(const Node& node, std::string_view expected, std::string hint) {
   error(node.pointer, fmt::format("found {}, expected {}", describe_json(*node), expected),
         std::move(hint));

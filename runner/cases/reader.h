@@ -32,6 +32,10 @@ class Reader {
   /// "found <value>, expected <expected>".
   void mismatch(const Node& node, std::string_view expected, std::string hint = {});
   bool failed() const { return failures_ > 0; }
+  /// Whether no more errors are shown: then nothing needs to be found out about them.
+  bool full() const;
+  /// As the free function, but nothing once the reader is full: it walks through all names.
+  std::string suggestion(std::string_view found, const std::vector<std::string>& known) const;
   int failures() const { return failures_; }
 
   /// Whether it is an object, all of whose keys are among the known ones; every unknown key is an

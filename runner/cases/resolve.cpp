@@ -117,6 +117,9 @@ std::string expected_text(const std::string& type) {
   if (type == "ScalarType") return "the name of a dtype";
   if (type == "Layout") return "a layout: " + enumerate(kLayouts);
   if (type == "MemoryFormat") return "a memory format: " + enumerate(kMemoryFormats);
+  if (type == "Device") return "a device, such as \"cpu\" or \"cuda:0\"";
+  if (type == "float") return "a number, \"inf\", \"-inf\" or \"nan\"";
+  if (type == "Tensor[]") return "a list of tensors, such as [\"%x\"]";
   if (type == "Generator?") return "null: cases are seeded by their `seed`";
   return "a value of type " + type;
 }
@@ -311,8 +314,11 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   if (op == nullptr && context.missing_is_unsupported)
     return Resolution{.lacking = fmt::format("the operator {}", base)};
   if (op == nullptr) {
+    std::string hint = reader.suggestion(base, registry.names());
+    if (hint.empty() && base.find("::") != std::string::npos)
+      hint = "the operators of a library of your own are known with --library FILE";
     reader.error(name.pointer, fmt::format("found the unknown operator `{}`", one_line(base, 80)),
-                 suggestion(base, registry.names()));
+                 std::move(hint));
     return std::nullopt;
   }
   std::vector<const Overload*> candidates;
@@ -330,12 +336,20 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
     reader.error(name.pointer,
                  fmt::format("found the unknown overload `{}` of `{}`",
                              one_line(text.substr(dot + 1), 60), op->name),
-                 suggestion(text.substr(dot + 1), overload_names));
+                 reader.suggestion(text.substr(dot + 1), overload_names));
     return std::nullopt;
   }
   if (candidates.empty()) {
     for (const Overload& overload : op->overloads) candidates.push_back(&overload);
   }
+  const auto refused = [&](const Overload& overload) {
+    const std::string why = refusal(*op, overload);
+    if (!why.empty())
+      reader.error(name.pointer, fmt::format("`{}.{}` is refused in case files: {}", op->name,
+                                             overload.name, why));
+    return !why.empty();
+  };
+  if (candidates.size() == 1 && refused(*candidates.front())) return std::nullopt;
   std::vector<Attempt> attempts;
   std::vector<const Attempt*> fitting;
   for (const Overload* overload : candidates)
@@ -368,11 +382,7 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
     return std::nullopt;
   }
   const Attempt& best = *fitting.front();
-  if (const std::string why = refusal(*op, *best.overload); !why.empty()) {
-    reader.error(name.pointer, fmt::format("`{}.{}` is refused in case files: {}", op->name,
-                                           best.overload->name, why));
-    return std::nullopt;
-  }
+  if (refused(*best.overload)) return std::nullopt;
   return Resolution{op, best.overload, best.args, best.kwargs, ""};
 }
 

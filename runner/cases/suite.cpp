@@ -6,11 +6,15 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "cases/decode.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
+
+/// No case needs more, and what decoding costs is bounded by it.
+constexpr std::size_t kMostBytes = 1 << 20;
 
 std::string id_of(const std::string& shown) {
   std::string id = shown;
@@ -49,6 +53,13 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
          "the name of a case file is its id: letters, digits, `_`, `.` and `-` only",
          "rename the file"});
   }
+  if (result.file.text.size() > kMostBytes) {
+    diagnostics.push_back({shown, 0, 0, "",
+                           fmt::format("found a file of {} bytes, expected at most {}",
+                                       result.file.text.size(), kMostBytes),
+                           "a fill makes large tensors of few characters"});
+    return result;
+  }
   const std::size_t before = diagnostics.size();
   parse_json(result.file, diagnostics);
   if (diagnostics.size() > before) return result;
@@ -66,8 +77,12 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
       const std::string found = result.file.root.at(Json::json_pointer(pointer)).get<std::string>();
       std::vector<std::string> known = {"device"};
       for (const auto& [key, value] : result.choices.front().values) known.push_back(key);
-      reader.error(pointer, fmt::format("found `{}`, which the matrix does not explain", found),
-                   suggestion(found.substr(1), known));
+      std::string hint = suggestion(found.substr(1), known);
+      if (!hint.empty()) hint += "; ";
+      hint += fmt::format("the string `{0}` itself is written \"${0}\"", one_line(found, 60));
+      reader.error(
+          pointer,
+          fmt::format("found `{}`, which the matrix does not explain", one_line(found, 60)), hint);
     }
   }
   return result;
