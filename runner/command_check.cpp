@@ -23,8 +23,9 @@ std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnosti
 
 Exit command_check(const Options& options) {
   Diagnostics diagnostics;
-  std::optional<Registry> registry;
-  if (auto read = Registry::read(beside_binary("schemas.json"))) registry = std::move(*read);
+  auto operators = read_registry(options);
+  if (!operators) return operators.error();
+  const std::optional<Registry>& registry = *operators;
   std::vector<CaseFile> files;
   if (options.select.empty()) {
     auto suite = read_suite(options.home, diagnostics);

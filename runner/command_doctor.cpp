@@ -229,6 +229,12 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
   }
   auto scratch = Scratch::create();
   if (!scratch) return;
+  auto registry = read_registry(options);
+  if (!registry) {
+    chart.say(Health::bad, "library", "an operator library cannot be loaded",
+              "see above; or leave --library out");
+    return;
+  }
   Executor executor(
       {1, {}, scratch->path(), hello_message(options, paths, scratch->path()), false});
   const WorkerSpec eager = eager_worker(options, scratch->path());
@@ -251,13 +257,13 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
                         same ? "" : fmt::format(", Python has {}", python_torch)),
             "both must have the same torch: remove the build folder of the cache and start "
             "`ci/lockstep` again");
-  const auto registry = Registry::read(beside_binary("schemas.json"));
+  const std::optional<Registry>& operators = *registry;
   const std::string fingerprint = environment.value("fingerprint", std::string());
-  const bool fits = registry && registry->fingerprint() == fingerprint;
+  const bool fits = operators && operators->fingerprint() == fingerprint;
   chart.say(fits ? Health::good : Health::poor, "operators",
-            !registry ? "there is no dump of their schemas"
-            : fits    ? "the dump of their schemas is of this torch"
-                      : fmt::format("the dump of their schemas is of torch {}", registry->torch()),
+            !operators ? "there is no dump of their schemas"
+            : fits     ? "the dump of their schemas is of this torch"
+                   : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
             "`ci/lockstep` builds it; until then list, show and check know less");
   std::vector<std::string> devices;
   for (const Json& device : hello->value("devices", Json::array()))

@@ -68,7 +68,10 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
                   {"policies", policies(declared, path)},
+                  {"libraries", Json::array()},
                   {"prepare", nullptr}};
+  for (const fs::path& library : options.libraries)
+    request["libraries"].push_back(library.string());
   if (declared.prepare) {
     fs::create_directory(scratch / "prepare", error);
     auto made = write_prepare_inputs(*declared.prepare, scratch / "prepare");

@@ -63,19 +63,11 @@ std::string lower(std::string text) {
 /// The schemas of the torch that runs, which may not be the one that the build found.  A worker
 /// that states no fingerprint has none: then only the structure of cases is checked.
 Result<std::optional<Registry>> matching_registry(Home& home, const Options& options,
-                                                  const std::string& fingerprint,
-                                                  const fs::path& scratch) {
+                                                  const std::string& fingerprint) {
   if (fingerprint.empty()) return std::nullopt;
   if (home.registry && home.registry->fingerprint() == fingerprint)
     return std::move(*home.registry);
-  const fs::path file = scratch / "schemas.json";
-  const std::string command =
-      fmt::format("{} schemas > {}", shell_quote(eager_executable(options).string()),
-                  shell_quote(file.string()));
-  if (std::system(command.c_str()) != 0)
-    return fail("lockstep-eager cannot dump the operator schemas",
-                "build again: remove .lockstep/build");
-  auto registry = Registry::read(file);
+  auto registry = dump_registry(options);
   if (!registry) return tl::unexpected(registry.error());
   return std::optional(std::move(*registry));
 }
@@ -250,8 +242,8 @@ Exit command_run(const Options& given) {
     return Exit::internal;
   }
   const Json environment = hello->value("environment", Json::object());
-  auto registry = matching_registry(*home, options, environment.value("fingerprint", std::string()),
-                                    scratch->path());
+  auto registry =
+      matching_registry(*home, options, environment.value("fingerprint", std::string()));
   if (!registry) {
     print_error(registry.error());
     return Exit::internal;
@@ -296,6 +288,15 @@ Exit command_run(const Options& given) {
   settings.scope = scope_of(request, plan, level == "all");
   settings.machine = machine_environment();
   settings.machine["threads"] = options.threads;
+  for (std::size_t i = 0; i < options.libraries.size(); ++i) {
+    const fs::path& library = options.libraries[i];
+    settings.machine[fmt::format("library {}", i)] =
+        fmt::format("{} ({})", library.string(), file_digest(library));
+  }
+  for (const fs::path& file : options.path_files)
+    settings.repro_options += " --path-file " + shell_quote(file.string());
+  for (const fs::path& library : options.libraries)
+    settings.repro_options += " --library " + shell_quote(library.string());
   settings.resume = resume;
   settings.eager = eager;
   settings.worker_of = [&](const Path& path) {

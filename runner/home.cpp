@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <tuple>
 
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "run/log.h"
+#include "run/scratch.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -128,6 +130,42 @@ tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, con
   return statuses;
 }
 
+Result<Registry> dump_registry(const Options& options) {
+  auto scratch = Scratch::create();
+  if (!scratch) return tl::unexpected(scratch.error());
+  const fs::path file = scratch->path() / "schemas.json", log = scratch->path() / "stderr";
+  std::string command = shell_quote(eager_executable(options).string()) + " schemas";
+  for (const fs::path& library : options.libraries) command += " " + shell_quote(library.string());
+  command += fmt::format(" > {} 2> {}", shell_quote(file.string()), shell_quote(log.string()));
+  if (std::system(command.c_str()) != 0) {
+    const std::string said = read_file(log).value_or("");
+    return fail(fmt::format("lockstep-eager cannot dump the operator schemas: {}",
+                            one_line(said.substr(said.size() > 1000 ? said.size() - 1000 : 0))),
+                options.libraries.empty() ? "build again: remove .lockstep/build"
+                                          : "`ci/lockstep doctor` says whether it works without "
+                                            "--library");
+  }
+  return Registry::read(file);
+}
+
+tl::expected<std::optional<Registry>, Exit> read_registry(const Options& options) {
+  if (options.libraries.empty()) {
+    auto dumped = Registry::read(beside_binary("schemas.json"));
+    return dumped ? std::optional(std::move(*dumped)) : std::nullopt;
+  }
+  for (const fs::path& library : options.libraries) {
+    std::error_code error;
+    if (fs::is_regular_file(library, error)) continue;
+    print_error({fmt::format("found --library {}, expected a file that exists", library.string()),
+                 "it names the shared object (.so) that a build of your operators makes"});
+    return tl::unexpected(Exit::usage);
+  }
+  auto dumped = dump_registry(options);
+  if (dumped) return std::optional(std::move(*dumped));
+  print_error(dumped.error());
+  return tl::unexpected(Exit::internal);
+}
+
 tl::expected<Home, Exit> read_home(const Options& options) {
   Home home;
   Diagnostics diagnostics;
@@ -143,9 +181,12 @@ tl::expected<Home, Exit> read_home(const Options& options) {
     print_diagnostics(diagnostics);
     return tl::unexpected(Exit::usage);
   }
-  if (auto registry = Registry::read(beside_binary("schemas.json")))
-    home.registry = std::move(*registry);
-  home.digest = digest_of(options.home, options.path_files);
+  auto registry = read_registry(options);
+  if (!registry) return tl::unexpected(registry.error());
+  home.registry = std::move(*registry);
+  std::vector<fs::path> extra = options.path_files;
+  extra.insert(extra.end(), options.libraries.begin(), options.libraries.end());
+  home.digest = digest_of(options.home, extra);
   return home;
 }
 

@@ -18,9 +18,8 @@ struct Home {
   std::vector<CaseFile> suite;
   std::vector<Path> paths;
   std::vector<Expectation> expectations;
-  std::optional<Registry>
-      registry;  ///< of the torch that the build found; absent when nothing was built with torch
-  std::string digest;  ///< of cases, paths and expectations
+  std::optional<Registry> registry;  ///< see read_registry
+  std::string digest;                ///< of cases, paths, expectations and --library
 };
 
 /// Reads all of it.  Every file's errors are printed to standard error; then the result is the exit
@@ -44,6 +43,13 @@ using EarlierStatuses = std::map<std::string, std::vector<std::string>>;
 
 /// Read from --from or the latest log where the filter asks for statuses; else empty.
 tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter);
+
+/// The operators: the dump beside the binary, which is absent when nothing was built with torch;
+/// or, with --library, what lockstep-eager dumps after it has loaded those.  Errors are printed.
+tl::expected<std::optional<Registry>, Exit> read_registry(const Options& options);
+
+/// What lockstep-eager dumps now, with the libraries of the command line.
+Result<Registry> dump_registry(const Options& options);
 
 /// The filter that the command line means: SELECT, --path and --device, of what the level takes,
 /// which is `smoke` where nothing is selected.  `level` gets its name, or stays empty.  A path that

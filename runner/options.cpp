@@ -45,6 +45,15 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Wherever operators are resolved or executed.
+void add_libraries(CLI::App* command, Options& options) {
+  command
+      ->add_option("--library", options.libraries,
+                   "Load a shared object that adds operators or kernels to torch (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 void add_selection(CLI::App* command, Options& options) {
   command->add_option("SELECT", options.select,
                       "What to take (see below); without it the level `smoke`");
@@ -71,6 +80,7 @@ void add_selection(CLI::App* command, Options& options) {
       ->add_option("--from", options.from,
                    "The log that status: terms read (default: that of the latest run)")
       ->type_name("LOG");
+  add_libraries(command, options);
 }
 
 void add_report_files(CLI::App* command, Options& options) {
@@ -167,6 +177,7 @@ void add_others(CLI::App& app, Options& options) {
   CLI::App* check = app.add_subcommand(
       "check", "Validate case files, expectations and paths; needs no torch at run time");
   check->add_option("FILE", options.select, "Case files (default: the whole suite)");
+  add_libraries(check, options);
 
   CLI::App* report = app.add_subcommand("report", "Write the reports of a run again from its log");
   report->add_option("LOG", options.select,
@@ -187,6 +198,7 @@ void add_others(CLI::App& app, Options& options) {
                    "A path file of your own (runner/paths/README.md)")
       ->allow_extra_args(false)
       ->type_name("FILE");
+  add_libraries(doctor, options);
 }
 
 /// A seed that looks like nothing: five digits are enough to type again.
@@ -295,6 +307,8 @@ Options parse_options(int argc, const char* const* argv) {
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
+  for (std::filesystem::path& library : options.libraries)
+    library = std::filesystem::absolute(library);
   if (options.update_known == "default")
     options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
   return options;

@@ -41,6 +41,9 @@ struct Options {
   std::vector<std::string> paths;
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> path_files;
+  /// Shared objects that add operators or kernels to torch; absolute, so that the loader does not
+  /// search for them.
+  std::vector<std::filesystem::path> libraries;
   std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise

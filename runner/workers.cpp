@@ -56,6 +56,7 @@ Json hello_message(const Options& options, const std::vector<Path>& paths,
     for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
   }
   hello["modules"] = modules;
+  for (const fs::path& library : options.libraries) hello["libraries"].push_back(library.string());
   if (!options.no_cache) hello["cache"] = (fs::absolute(options.cache) / "inductor").string();
   return hello;
 }

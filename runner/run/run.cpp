@@ -161,7 +161,10 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
        std::max(1, settings.repeat), settings.keep ? settings.directory : std::filesystem::path()},
       skip);
   scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
-  scheduler.on_verdict = [&](Verdict verdict) { judged(std::move(verdict), true); };
+  scheduler.on_verdict = [&](Verdict verdict) {
+    verdict.repro += settings.repro_options;
+    judged(std::move(verdict), true);
+  };
   bool stopped = false;
   while (!scheduler.done() && written && !stopped) {
     scheduler.advance();

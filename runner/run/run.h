@@ -28,6 +28,7 @@ struct RunSettings {
   bool resume = false;  ///< go on with the log in `directory`
   WorkerSpec eager;
   std::function<WorkerSpec(const Path&)> worker_of;
+  std::string repro_options;  ///< what the command that repeats a verdict needs besides its id
   RunInfo info;
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;

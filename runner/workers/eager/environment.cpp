@@ -17,6 +17,7 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 
 namespace lockstep::eager {
 namespace {
@@ -129,6 +130,18 @@ std::vector<std::string> devices() {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) found.push_back(line);
   return found;
+}
+
+void load_libraries(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) continue;
+    const std::string why = dlerror();
+    throw std::runtime_error(
+        "cannot load a library: " + why +
+        (why.find("undefined symbol") == std::string::npos
+             ? ""
+             : "; it must be built against this torch, without Python's part"));
+  }
 }
 
 void warm_up() {

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iostream>
+#include <exception>
 #include <string>
+#include <vector>
 
+#include "workers/eager/environment.h"
 #include "workers/eager/parent.h"
 #include "workers/eager/schemas.h"
 
@@ -15,16 +17,32 @@ namespace {
 
 constexpr const char* usage =
     "usage: lockstep-eager [worker]   speak the worker protocol on stdin and stdout\n"
-    "       lockstep-eager schemas    print the operator schemas of this torch as JSON\n";
+    "       lockstep-eager schemas [LIBRARY...]\n"
+    "                                 print the operator schemas of this torch, and of shared\n"
+    "                                 objects that add operators to it, as JSON\n";
 
-int serve() {
-  // Whatever a library prints must not get between the lines of the protocol.
-  const int protocol = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (protocol < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    std::perror("lockstep-eager: cannot set standard output aside");
+/// Standard output under another number, or -1: whatever a library prints must not get between what
+/// is said.
+int set_output_aside() {
+  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (output >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return output;
+  std::perror("lockstep-eager: cannot set standard output aside");
+  return -1;
+}
+
+int dump(const std::vector<std::string>& libraries) {
+  const int output = set_output_aside();
+  if (output < 0) return 1;
+  try {
+    lockstep::eager::load_libraries(libraries);
+    const std::string text = lockstep::eager::schemas().dump() + "\n";
+    std::FILE* file = fdopen(output, "w");
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    return std::fclose(file) == 0 && written ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep-eager: %s\n", error.what());
     return 1;
   }
-  return lockstep::eager::Parent(STDIN_FILENO, protocol).serve();
 }
 
 }  // namespace
@@ -33,11 +51,11 @@ int main(int argc, char** argv) {
   // Before anything else: libgomp does not survive a fork after a parallel region.
   at::set_num_threads(1);
   const std::string command = argc > 1 ? argv[1] : "worker";
-  if (argc <= 2 && command == "worker") return serve();
-  if (argc <= 2 && command == "schemas") {
-    std::cout << lockstep::eager::schemas().dump() << '\n';
-    return std::cout.good() ? 0 : 1;
+  if (argc <= 2 && command == "worker") {
+    const int protocol = set_output_aside();
+    return protocol < 0 ? 1 : lockstep::eager::Parent(STDIN_FILENO, protocol).serve();
   }
+  if (command == "schemas") return dump({argv + 2, argv + argc});
   const bool asked = command == "--help" || command == "-h";
   std::fputs(usage, asked ? stdout : stderr);
   return asked ? 0 : 64;

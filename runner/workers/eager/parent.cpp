@@ -1,6 +1,5 @@
 #include "workers/eager/parent.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,13 +33,6 @@ int child_signals() {
   sigaddset(&set, SIGCHLD);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-std::string load(const json& libraries) {
-  for (const json& library : libraries) {
-    if (!dlopen(library.get<std::string>().c_str(), RTLD_NOW | RTLD_GLOBAL)) return dlerror();
-  }
-  return "";
 }
 
 /// What a child that failed said last; it knows no other way to tell.
@@ -119,8 +111,7 @@ void Parent::hello(const json& request) {
     const json limits = request.value("limits", json::object());
     limits_.memory_bytes = limits.value("memory_bytes", std::uint64_t{0});
     limits_.file_bytes = limits.value("file_bytes", std::uint64_t{0});
-    const std::string problem = load(request.value("libraries", json::array()));
-    if (!problem.empty()) throw Malformed("cannot load a library: " + problem);
+    load_libraries(request.value("libraries", std::vector<std::string>()));
     warm_up();
     answer["worker"] = "lockstep-eager";
     answer["concurrent"] = concurrent_executions;

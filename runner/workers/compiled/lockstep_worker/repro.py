@@ -2,7 +2,7 @@
 
 `python -m lockstep_worker repro` reads one JSON request from standard input and prints the script.
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
-`path`), and `title`, `id`, `links`, `threads`, `policies` (output → policy, as the judge names
+`path`), and `title`, `id`, `links`, `threads`, `libraries`, `policies` (output → policy, as the judge names
 both), and `prepare`: null, or an object of `program`, `storages`, `calls`, `seed` and
 `requires_grad`. What comes from a case reaches the script as checked names, as literals or as
 escaped comments.
@@ -10,6 +10,7 @@ escaped comments.
 
 import base64
 import json
+import os
 import sys
 import zlib
 from string import Template
@@ -23,18 +24,26 @@ _SHORT = 64  # numbers of a storage that is written as numbers
 def main() -> int:
     """Standard input to standard output; the exit status. The script is for people: what cannot be
     rendered is said in one line."""
+    output = os.dup(1)  # what libraries print when they are loaded must not get into the script
+    os.dup2(2, 1)
     try:
         request = json.load(sys.stdin)
         text = render(request)
     except (Malformed, Unsupported, ValueError) as problem:
         print(f"lockstep: {problem}", file=sys.stderr)
         return 3
-    sys.stdout.write(text)
+    with open(output, "w", encoding="utf-8") as script:
+        script.write(text)
     return 0
 
 
 def render(request: dict) -> str:
     """The script. Raises `Malformed` or `Unsupported`."""
+    import torch
+
+    libraries = [str(library) for library in request.get("libraries") or []]
+    for library in libraries:
+        torch.ops.load_library(library)
     path = need(request, "path", "request")
     prepare = request.get("prepare")
     parts = [_Part(request, prepared=_made_by(prepare))]
@@ -45,7 +54,7 @@ def render(request: dict) -> str:
         "BACKEND": str(path.get("backend") or "inductor"), "MODE": path.get("mode"),
         "DYNAMIC": path.get("dynamic"), "FULLGRAPH": bool(path.get("fullgraph", True)),
         "CONFIG": dict(path.get("config") or {}), "ENVIRONMENT": dict(path.get("environment") or {}),
-        "IMPORT": list(path.get("import") or []), "SEED": int(request.get("seed", 0)),
+        "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "SEED": int(request.get("seed", 0)),
         "THREADS": int(request.get("threads") or 1), "DEVICE": parts[0].device, "POLICY": rule,
         "CALLS": len(parts[0].calls), "INPUTS": list(parts[0].program["inputs"]),
         "OUTPUTS": parts[0].source.outputs, "BACKWARD": parts[0].program.get("backward"),
@@ -395,6 +404,8 @@ def configure():
     import torch._inductor.config
 
     torch.set_num_threads(THREADS)
+    for library in LIBRARIES:
+        torch.ops.load_library(library)
     for name in IMPORT:
         try:
             importlib.import_module(name)
