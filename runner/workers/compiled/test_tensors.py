@@ -155,3 +155,21 @@ def test_every_byte_of_a_storage_arrives(worker):
     for dtype, size in (("bfloat16", 2), ("uint16", 2), ("float8_e5m2", 1), ("bool", 1), ("complex128", 16)):
         seen = worker.run(program([], ["x"]), [{"x": view(0, [2], dtype=dtype, offset=1)}], [data], path_=path("eager-python"))
         assert seen.output("x")["dtype"] == dtype and seen.raw(seen.output("x")) == data
+
+
+def test_quantized_tensors_keep_their_integers_and_quantizer(worker):
+    one = {"scheme": "per_tensor_affine", "scales": [{"float": "0x1p-3"}], "zero_points": [-1]}
+    each = {"scheme": "per_channel_affine", "scales": [{"float": "0x1p-1"}, {"float": "0x1p+1"}], "zero_points": [3, 0], "axis": 0}
+    calls = [{"x": {**view(0, [3], dtype="qint8"), "quantizer": one}, "c": {**view(1, [2, 2], dtype="quint8"), "quantizer": each}}]
+    seen = worker.run(program([op(["y"], "dequantize.self", X), op(["z"], "dequantize.self", {"ref": "c"})],
+                              ["y", "z", "x", "c"], ["x", "c"]), calls, [pack([-128, 0, 127], "b"), pack([0, 1, 2, 3], "B")],
+                      path_=path("eager-python"))
+    outputs = seen["runs"][0]["calls"][0]["outputs"]
+    assert seen.values(outputs["y"]) == [-127 / 8, 1 / 8, 16]
+    assert seen.values(outputs["z"]) == [-1.5, -1, 4, 6]
+    for name, quantizer in (("x", one), ("c", each)):
+        said = outputs[name]["quantizer"]
+        numbers = [[float.fromhex(scale["float"]) for scale in each["scales"]] for each in (said, quantizer)]
+        assert numbers[0] == numbers[1]
+        assert {key: said[key] for key in said if key != "scales"} == {key: quantizer[key] for key in quantizer if key != "scales"}
+    assert seen.raw(outputs["x"]) == pack([-128, 0, 127], "b")

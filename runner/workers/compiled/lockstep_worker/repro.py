@@ -166,6 +166,8 @@ class _Part:
 
         if not is_view(value):
             return _scalar_text(scalar(value))
+        if "quantizer" in value:
+            raise Unsupported("a script cannot hold quantized tensors yet")
         dtype = names.dtype_text(need(value, "dtype", "view"))
         numbers = [list(map(int, need(value, key, "view"))) for key in ("shape", "strides")]
         flags = "".join(f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key))

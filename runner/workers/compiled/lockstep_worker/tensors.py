@@ -11,7 +11,7 @@ from typing import Any, Iterable
 
 import torch
 
-from . import compat, names
+from . import compat, names, quantized
 from .problems import Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
@@ -130,10 +130,15 @@ class Copies:
         device = names.device(view.get("device") or self._inputs.device)
         storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
         try:
-            tensor = torch.empty(0, dtype=dtype, device=device).set_(storage, offset, shape, strides)
+            stored = quantized.part(dtype) if "quantizer" in view else dtype
+            tensor = torch.empty(0, dtype=stored, device=device).set_(storage, offset, shape, strides)
+            if "quantizer" in view:
+                return quantized.make(tensor, view["quantizer"], where)
             compat.set_conj_neg(tensor, bool(view.get("conj")), bool(view.get("neg")))
             # Last: the bits above must not become part of an autograd graph.
             return tensor.requires_grad_() if view.get("requires_grad") else tensor
+        except (Malformed, Unsupported):
+            raise
         except Exception as error:
             raise Unsupported(f"{where}: {type(error).__name__}: {error}") from None
 
@@ -227,15 +232,14 @@ class Outputs:
     def _view(self, name: str, tensor: torch.Tensor, seen: dict[int, int]) -> dict:
         if tensor.layout != torch.strided:
             raise Unsupported(f"{name}: layout {str(tensor.layout).removeprefix('torch.')}")
-        if tensor.is_quantized:
-            raise Unsupported(f"{name}: a quantised tensor")
+        quantizer = {"quantizer": quantized.describe(tensor)} if tensor.is_quantized else {}
         storage = tensor.untyped_storage()
         if storage._cdata not in seen:
             seen[storage._cdata] = self._write(name, tensor, storage)
         return {"storage": seen[storage._cdata], "dtype": str(tensor.dtype).removeprefix("torch."),
                 "shape": list(tensor.shape), "strides": list(tensor.stride()),
                 "offset": tensor.storage_offset(), "device": str(tensor.device), "layout": "strided",
-                "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg()}
+                "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg(), **quantizer}
 
     def _write(self, name: str, tensor: torch.Tensor, storage: torch.UntypedStorage) -> int:
         size = storage.nbytes()
