@@ -91,6 +91,18 @@ TEST(Decode, RefusesAFileOfMoreThanAMebibyte) {
   EXPECT_EQ(diagnostics[0].message, "found a file of 1048577 bytes, expected at most 1048576");
 }
 
+TEST(Decode, RefusesAMatrixThatDecodesALargeFileTooOften) {
+  Json numbers = Json::array();
+  for (int i = 0; i < 100; ++i) numbers.push_back(i);
+  Diagnostics diagnostics;
+  const Json root = {{"matrix", {{"a", numbers}, {"b", numbers}}},
+                     {"comment", std::string(100'000, 'c')}};
+  const CaseFile file = parse_case_file({"cases/t.json", root.dump(), {}}, diagnostics);
+  EXPECT_TRUE(file.choices.empty());
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_THAT(diagnostics[0].message, testing::HasSubstr("found a matrix of 10000 choices in"));
+}
+
 TEST(Decode, NamesAFileThatCannotBeRead) {
   Diagnostics diagnostics;
   read_case_file(kSource / "cases/no-such.json", "cases/no-such.json", diagnostics);

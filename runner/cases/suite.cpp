@@ -15,6 +15,8 @@ namespace {
 
 /// No case needs more, and what decoding costs is bounded by it.
 constexpr std::size_t kMostBytes = 1 << 20;
+/// The whole file is decoded for every choice of its matrix.
+constexpr std::size_t kMostBytesDecoded = 32 << 20;
 
 std::string id_of(const std::string& shown) {
   std::string id = shown;
@@ -70,6 +72,14 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
   }
   result.choices = matrix_choices(reader, result.file.root);
   if (reader.failed()) return result;
+  if (result.choices.size() > kMostBytesDecoded / result.file.text.size()) {
+    reader.error("/matrix", fmt::format("found a matrix of {} choices in a file of {} bytes, "
+                                        "expected at most {} choices",
+                                        result.choices.size(), result.file.text.size(),
+                                        kMostBytesDecoded / result.file.text.size()));
+    result.choices.clear();
+    return result;
+  }
   if (!result.choices.empty()) {
     std::vector<std::string> unknown;
     substitute(result.file.root, result.choices.front(), "cpu", unknown);
