@@ -50,6 +50,21 @@ bool harmless(std::string_view point) {
   return true;
 }
 
+/// The lines in which a compiler of C++ says what is wrong, at most `limit` bytes: it says a lot
+/// before and after them.
+std::string error_lines(std::string_view text, std::size_t limit) {
+  std::string found;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find(" error: ") == std::string_view::npos || found.size() + line.size() > limit)
+      continue;
+    found += fmt::format("{}\n[...]\n", line);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string clean(std::string_view raw) {
@@ -79,8 +94,10 @@ std::string cut(std::string text, std::size_t limit) {
   std::size_t tail = text.size() - (limit - head);
   while (head > 0 && continues(text[head])) --head;
   while (tail < text.size() && continues(text[tail])) ++tail;
-  return fmt::format("{}\n[... {} bytes left out ...]\n{}", text.substr(0, head),
-                     grouped(tail - head), text.substr(tail));
+  const std::string errors =
+      error_lines(std::string_view(text).substr(head, tail - head), limit / 3);
+  return fmt::format("{}\n[... {} bytes left out ...]\n{}{}", text.substr(0, head),
+                     grouped(tail - head), errors, text.substr(tail));
 }
 
 std::string markdown(std::string_view text, std::size_t limit) {

@@ -12,7 +12,8 @@ namespace lockstep {
 std::string clean(std::string_view text);
 
 /// Valid UTF-8 of at most about `limit` bytes: of a longer text its beginning and its end, where
-/// errors usually tell what happened, and a line between that says how much is left out.
+/// errors usually tell what happened, and between them a line that says how much is left out and
+/// the lines that g++ marks with "error:".
 std::string cut(std::string text, std::size_t limit);
 
 /// One line of `text`, cleaned and cut at `limit` bytes, that Markdown and HTML both leave as it

@@ -38,6 +38,15 @@ TEST(Cut, KeepsBothEndsAndSaysWhatIsMissing) {
   }
 }
 
+TEST(Cut, KeepsTheErrorOfACompilerFromTheMiddle) {
+  const std::string noise = std::string(500, 'x') + "\n";
+  const std::string error = "a.cpp:3:4: error: 'tmp' was not declared";
+  EXPECT_EQ(cut(noise + error + "\n" + noise, 300), std::string(100, 'x') +
+                                                        "\n[... 743 bytes left out ...]\n" + error +
+                                                        "\n[...]\n" + std::string(199, 'x') + "\n");
+  EXPECT_EQ(cut(noise + error + "\n" + noise, 60).find("error"), std::string::npos);
+}
+
 TEST(CutColumns, NeverSplitsACharacter) {
   EXPECT_EQ(cut_columns("äöü", 3), "äöü");
   EXPECT_EQ(cut_columns("äöüß", 3), "äö…");

@@ -3,6 +3,7 @@
 import struct
 
 import pytest
+import torch
 
 from conversation import pack, path, view
 
@@ -155,6 +156,21 @@ def test_every_byte_of_a_storage_arrives(worker):
     for dtype, size in (("bfloat16", 2), ("uint16", 2), ("float8_e5m2", 1), ("bool", 1), ("complex128", 16)):
         seen = worker.run(program([], ["x"]), [{"x": view(0, [2], dtype=dtype, offset=1)}], [data], path_=path("eager-python"))
         assert seen.output("x")["dtype"] == dtype and seen.raw(seen.output("x")) == data
+
+
+def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(worker):
+    """It has a size, and reading it raises: were that taken for the program's error, both sides would raise and conform."""
+    steps = [op(["z"], "_efficientzerotensor.default", [2, 2])]
+    seen = worker.run(program(steps, ["z"], []), [{}], [], path_=path("inductor"))
+    assert seen["outcome"] == "unsupported" and "without data" in seen["reason"]
+
+
+def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
+    from lockstep_worker.problems import Fault
+    from lockstep_worker.tensors import Outputs
+    (tmp_path / "0").write_bytes(b"")  # as if another had written it
+    with pytest.raises(Fault, match="y cannot be written"):
+        Outputs(str(tmp_path)).call([("y", torch.ones(1))], [], [])
 
 
 def test_quantized_tensors_keep_their_integers_and_quantizer(worker):

@@ -12,7 +12,7 @@ import torch
 
 from . import compat, contexts, errors, names
 from .proof import Watch, compile_phases
-from .problems import Malformed, Unsupported, need
+from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, compile_text, generate
 from .tensors import Inputs, Outputs, is_view, literal_text
 
@@ -73,7 +73,7 @@ class Executor:
                 runs.append({"calls": []})
                 for call in self.program.calls:
                     runs[-1]["calls"].append(self._call(function, scope, call))
-        except (Malformed, Unsupported):
+        except (Fault, Malformed, Unsupported):
             raise
         except BrokenPipeError:
             raise  # the runner is gone

@@ -1,4 +1,4 @@
-"""The two ways in which this worker declines a request."""
+"""The ways in which this worker declines a request, or fails at it."""
 
 
 class Malformed(Exception):
@@ -9,6 +9,11 @@ class Malformed(Exception):
 class Unsupported(Exception):
     """This worker, device or torch lacks what the program needs; never a failure. The text
     becomes the `reason` of the observation."""
+
+
+class Fault(Exception):
+    """This worker failed at its own work, such as writing what a program returned: nothing is said
+    of the program. The execution ends with status 70 and the text becomes the `error` of `ended`."""
 
 
 def need(mapping: dict, key: str, where: str):

@@ -12,7 +12,7 @@ from typing import Any, Iterable
 import torch
 
 from . import compat, names, quantized
-from .problems import Malformed, Unsupported, need
+from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
 _SHORT = 64
@@ -248,12 +248,21 @@ class Outputs:
         if tensor.device.type != "cpu":
             flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
             storage = flat.cpu().untyped_storage()
+        try:
+            address = storage.data_ptr()
+        except RuntimeError:  # such as torch._efficientzerotensor's, which has a size alone
+            address = 0
+        if size and not address:
+            raise Unsupported(f"{name} is a result without data")
         index = len(self.storages)
-        with open(os.path.join(self.directory, str(index)), "xb", buffering=0) as file:
-            if size:
-                left = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
-                while left:
-                    left = left[file.write(left):]
+        try:
+            with open(os.path.join(self.directory, str(index)), "xb", buffering=0) as file:
+                if size:
+                    left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+                    while left:
+                        left = left[file.write(left):]
+        except OSError as error:
+            raise Fault(f"{name} cannot be written: {error.strerror}") from None
         self.storages.append({"file": str(index), "bytes": size})
         return index
 
