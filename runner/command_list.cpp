@@ -6,6 +6,25 @@
 #include "home.h"
 
 namespace lockstep {
+namespace {
+
+/// A level that takes these instances on every device, whatever cases the suite gets later.
+std::string level_file(const std::vector<std::string>& ids, const std::string& level) {
+  std::vector<std::string> select;
+  for (const std::string& id : ids) {
+    const std::size_t at = id.find('@');
+    const std::size_t path = id.find('/', at);
+    std::string any_device = id.substr(0, at) + "@*";
+    if (path != std::string::npos) any_device += id.substr(path);
+    if (select.empty() || select.back() != any_device) select.push_back(std::move(any_device));
+  }
+  const Json file = {{"format", 1},
+                     {"title", level.empty() ? "a selection, frozen" : level + ", frozen"},
+                     {"select", select}};
+  return file.dump(1) + "\n";
+}
+
+}  // namespace
 
 Exit command_list(const Options& options) {
   Options quiet = options;
@@ -39,7 +58,9 @@ Exit command_list(const Options& options) {
   }
   if (ids.empty()) return nothing_selected(request);
   std::string text;
-  if (options.json) {
+  if (options.as_level) {
+    text = level_file(ids, level);
+  } else if (options.json) {
     text = Json(ids).dump(1) + "\n";
   } else {
     for (const std::string& id : ids) text += id + "\n";

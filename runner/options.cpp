@@ -158,6 +158,8 @@ void add_others(CLI::App& app, Options& options) {
   CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
   add_selection(list, options);
   list->add_flag("--json", options.json, "As JSON");
+  list->add_flag("--as-level", options.as_level,
+                 "As a file of expected/levels/ that takes what is listed, for ever");
   list->footer(kFooter);
 
   CLI::App* show =

@@ -69,8 +69,9 @@ struct Options {
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
   bool github = false;
-  bool json = false;   ///< of `list`: machine-readable
-  bool quick = false;  ///< of `doctor`: start no worker
+  bool json = false;      ///< of `list`: machine-readable
+  bool as_level = false;  ///< of `list`: as a file for expected/levels/
+  bool quick = false;     ///< of `doctor`: start no worker
 };
 
 /// Reads the command line and the environment.

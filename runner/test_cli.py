@@ -472,6 +472,15 @@ def test_what_is_selected_is_selected_of_the_level(suite):
     assert suite("list", "--level", "two", "bugs/1-first").returncode == 4
 
 
+def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):
+    before = suite("list", "--level", "all").stdout
+    (suite.root / "expected" / "levels" / "1.0").mkdir(parents=True)
+    suite.write("expected/levels/1.0/all.json", json.loads(suite("list", "--level", "all", "--as-level").stdout))
+    suite.write("cases/bugs/9-later.json", (suite.root / "cases/bugs/1-first.json").read_text())
+    assert suite("list", "--level", "all").stdout != before
+    assert suite("list", "--level", "1.0/all").stdout == before
+
+
 # --- doctor ---
 
 def test_doctor_says_what_is_amiss_and_the_remedy(suite):
