@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -253,6 +255,8 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
 
 void Executor::lost(Worker& worker) {
   const std::string why = worker.connection->fault();
+  const std::optional<int> status = worker.connection->process().poll_status();
+  const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
   worker.connection.reset();
   const bool was_ready = std::exchange(worker.ready, false);
   std::vector<std::int64_t> gone;
@@ -266,6 +270,8 @@ void Executor::lost(Worker& worker) {
   // been at fault, which shows when each is run alone.
   if (!timed_out && gone.size() <= 1) ++worker.deaths;
   if (!was_ready && worker.failure.empty()) {
+    // Killed from outside while it warmed up, by the kernel or a person: it need not happen again.
+    if (struck && worker.deaths < kMostDeaths) return start(worker);
     worker.failure = fmt::format("it {} before it said hello; the end of {}:\n{}", why,
                                  worker.spec.command.stderr_file.string(),
                                  tail_of(worker.spec.command.stderr_file));

@@ -121,6 +121,14 @@ TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
   EXPECT_NE(run({"conform"}, absent)[0].reason.find("No such file"), std::string::npos);
 }
 
+TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
+  const auto seen = run({"conform"}, fake("once=" + (scratch_.path() / "struck").string()));
+  EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  const auto never = run({"conform"}, fake("struck"));
+  EXPECT_EQ(never[0].outcome, Outcome::lost);
+  EXPECT_NE(never[0].reason.find("signal 9"), std::string::npos) << never[0].reason;
+}
+
 TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
   const auto seen = run({"die", "die", "die", "die", "die"}, fake());
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;

@@ -1,7 +1,8 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
 
 Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "crowd" (it takes several
-executions at once, and does them one after the other).
+executions at once, and does them one after the other), "struck" (it is killed), "once=FILE" (unless the file is there,
+which it makes).
 """
 
 import json
@@ -80,6 +81,10 @@ def main():
         if message["type"] == "hello":
             if how == "die":
                 sys.exit(5)
+            if how == "struck" or how.startswith("once=") and not os.path.exists(how[5:]):
+                if how != "struck":
+                    open(how[5:], "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
             if how == "garbage":
                 print("this is no JSON", flush=True)
                 continue
