@@ -6,9 +6,8 @@ import pathlib
 import subprocess
 import sys
 
+import numpy
 import pytest
-
-numpy = pytest.importorskip("numpy", reason="the torch of ci/requirements.txt comes without numpy")
 
 BINARY_DIR = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"])
 FAKE = pathlib.Path(__file__).resolve().parent / "testdata" / "fake_worker.py"
