@@ -14,6 +14,20 @@
 namespace lockstep {
 namespace {
 
+/// Text that a table's cell shows as it is, and that is still read easily in the file.
+std::string cell(std::string_view text, std::size_t limit = 500) {
+  std::string result;
+  for (const char c : one_line(clean(text), limit)) {
+    if (c == '<' || c == '>' || c == '&') {
+      result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+    } else {
+      if (std::string_view("\\`*_[]|~#").find(c) != std::string_view::npos) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
 /// Dynamo alone, then AOTAutograd and decompositions, then Inductor's own lowering and code.
 constexpr std::array<std::string_view, 3> kLadder = {"eager", "aot_eager", "inductor"};
 
@@ -72,7 +86,7 @@ std::string findings_text(const CaseRow& row) {
       names += (names.empty() ? "" : ", ") + path;
       if (count < all) names += fmt::format(" {} of {}", count, all);
     }
-    text += (text.empty() ? "" : "; ") + markdown(what + ": " + names, 2000);
+    text += (text.empty() ? "" : "; ") + cell(what + ": " + names, 2000);
   }
   return text.empty() ? "conforms" : text;
 }
@@ -80,14 +94,14 @@ std::string findings_text(const CaseRow& row) {
 std::string joined(const auto& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return markdown(text, 400);
+  return cell(text, 400);
 }
 
 std::string departure(const CaseRow& row) {
   for (const std::string_view path : kLadder) {
-    if (row.departed.contains(std::string(path))) return std::string(path);
+    if (row.departed.contains(std::string(path))) return cell(path);
   }
-  return row.departed.empty() ? "–" : markdown(*row.departed.begin());
+  return row.departed.empty() ? "–" : cell(*row.departed.begin());
 }
 
 }  // namespace
@@ -104,6 +118,8 @@ std::string case_table(const RunRecord& record) {
   std::size_t depart = 0;
   for (const auto& [file, row] : rows) depart += row.departed.empty() ? 0 : 1;
   std::string text = fmt::format(
+      "# What the cases say, and where the compiler departs\n\n"
+      "Written by `ci/lockstep run … --case-table FILE`, not by hand.\n\n"
       "{} cases, of which {} depart from eager somewhere, with torch {} on the paths {}.\n\n"
       "| case | it says | tags | operators | departs at | paths that do not conform |\n"
       "|:--|:--|:--|:--|:--|:--|\n",
@@ -112,12 +128,12 @@ std::string case_table(const RunRecord& record) {
     const Verdict& verdict = *row.first;
     const std::string name = file.substr(file.rfind('/') + 1);
     const std::string report =
-        verdict.links.empty()
+        verdict.links.empty() || !verdict.links.front().starts_with("https://")
             ? ""
-            : fmt::format(" <a href=\"{}\">report</a>", markdown(verdict.links.front(), 500));
+            : fmt::format(" ([report](<{}>))", cell(verdict.links.front()));
     text += fmt::format("| [{}]({}){} | {} | {} | {} | {} | {} |\n",
-                        markdown(name.substr(0, name.rfind('.'))), markdown(name), report,
-                        markdown(verdict.title), joined(verdict.tags), joined(row.operators),
+                        cell(name.substr(0, name.rfind('.'))), cell(name), report,
+                        cell(verdict.title), joined(verdict.tags), joined(row.operators),
                         departure(row), findings_text(row));
   }
   return text;
