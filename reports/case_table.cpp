@@ -54,9 +54,11 @@ std::string finding(const Verdict& verdict) {
 }
 
 /// Digits before letters: reports are read by number, and numbers have five or six digits.
-std::vector<std::pair<std::string, CaseRow>> rows_of(const RunRecord& record) {
+std::vector<std::pair<std::string, CaseRow>> rows_of(const RunRecord& record,
+                                                     const std::set<std::string>& paths) {
   std::map<std::string, CaseRow> rows;
   for (const Verdict& verdict : record.verdicts) {
+    if (!paths.contains(verdict.path)) continue;
     CaseRow& row = rows[verdict.case_file];
     if (row.first == nullptr || verdict.id < row.first->id) row.first = &verdict;
     row.operators.insert(verdict.operators.begin(), verdict.operators.end());
@@ -107,23 +109,29 @@ std::string departure(const CaseRow& row) {
 }  // namespace
 
 std::string case_table(const RunRecord& record) {
-  const auto rows = rows_of(record);
+  // A path that this torch does not have at all says nothing of any case.
+  std::set<std::string> paths, absent;
+  for (const Verdict& verdict : record.verdicts) {
+    absent.insert(verdict.path);
+    if (verdict.status != Status::unsupported) paths.insert(verdict.path);
+  }
+  for (const std::string& path : paths) absent.erase(path);
+  const auto rows = rows_of(record, paths);
   std::set<std::string> torches;
   for (const auto& [worker, values] : record.environment.items()) {
     if (values.is_object() && values.contains("torch") && values["torch"].is_string())
       torches.insert(values["torch"].get<std::string>());
   }
-  std::vector<std::string> paths;
-  for (const PathInfo& path : record.info.paths) paths.push_back(path.name);
   std::size_t depart = 0;
   for (const auto& [file, row] : rows) depart += row.departed.empty() ? 0 : 1;
   std::string text = fmt::format(
       "# What the cases say, and where the compiler departs\n\n"
       "Written by `ci/lockstep run … --case-table FILE`, not by hand.\n\n"
-      "{} cases, of which {} depart from eager somewhere, with torch {} on the paths {}.\n\n"
+      "{} cases, of which {} depart from eager somewhere, with torch {} on the paths {}.{}\n\n"
       "| case | it says | tags | operators | departs at | paths that do not conform |\n"
       "|:--|:--|:--|:--|:--|:--|\n",
-      grouped(rows.size()), grouped(depart), joined(torches), joined(paths));
+      grouped(rows.size()), grouped(depart), joined(torches), joined(paths),
+      absent.empty() ? "" : " It has none of " + joined(absent) + ".");
   for (const auto& [file, row] : rows) {
     const Verdict& verdict = *row.first;
     const std::string name = file.substr(file.rfind('/') + 1);

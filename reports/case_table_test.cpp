@@ -58,6 +58,17 @@ TEST(CaseTable, InstancesThatPartFromTheOthersAreCounted) {
   EXPECT_THAT(case_table(record), HasSubstr("inductor 1 of 2"));
 }
 
+TEST(CaseTable, APathThatIsUnsupportedEverywhereIsNamedOnce) {
+  RunRecord record;
+  record.verdicts = {verdict("1-a", "inductor", Status::conform),
+                     verdict("1-a", "strict", Status::unsupported),
+                     verdict("2-b", "inductor", Status::unsupported)};
+  const std::string text = case_table(record);
+  EXPECT_THAT(text, HasSubstr("on the paths inductor. It has none of strict."));
+  EXPECT_THAT(text, HasSubstr("| – | conforms |"));
+  EXPECT_THAT(text, HasSubstr("| – | unsupported: inductor |"));
+}
+
 TEST(CaseTable, HostileTextStaysText) {
   const std::string text = case_table(hostile_run());
   EXPECT_THAT(text, Not(HasSubstr("<script")));
