@@ -19,6 +19,19 @@ constexpr std::size_t kAnnotations = 10;
 constexpr std::size_t kListLimit = 64 * 1024;  ///< bytes of the sections that are no failures
 constexpr std::size_t kStoryLimit = 8 * 1024;  ///< bytes of one failure
 
+/// Text that Markdown and HTML both leave as it is, on one line.
+std::string markdown(std::string_view text, std::size_t limit = 500) {
+  std::string result;
+  for (const char c : one_line(clean(text), limit)) {
+    if (std::string_view("\\`*_{}[]()<>#+-!|~&\"'@:$").find(c) != std::string_view::npos) {
+      result += fmt::format("&#{};", static_cast<int>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 std::string code(std::string_view text) { return "<code>" + markdown(text, 2000) + "</code>"; }
 
 /// A fenced block that the text cannot end.

@@ -100,18 +100,6 @@ std::string cut(std::string text, std::size_t limit) {
                      grouped(tail - head), errors, text.substr(tail));
 }
 
-std::string markdown(std::string_view text, std::size_t limit) {
-  std::string result;
-  for (const char c : one_line(clean(text), limit)) {
-    if (std::string_view("\\`*_{}[]()<>#+-!|~&\"'@:$").find(c) != std::string_view::npos) {
-      result += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;
   for (const char byte : text) count += continues(byte) ? 0u : 1u;

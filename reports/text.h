@@ -16,10 +16,6 @@ std::string clean(std::string_view text);
 /// the lines that g++ marks with "error:".
 std::string cut(std::string text, std::size_t limit);
 
-/// One line of `text`, cleaned and cut at `limit` bytes, that Markdown and HTML both leave as it
-/// is.
-std::string markdown(std::string_view text, std::size_t limit = 500);
-
 /// How many columns valid UTF-8 takes on a terminal; one for each code point is near enough for ids
 /// and messages.
 std::size_t columns(std::string_view text);

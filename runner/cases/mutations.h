@@ -11,20 +11,16 @@
 #include "base/dtype.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/splitmix.h"
 
 // How the fuzzer makes files: out of the files of the suite, more or less gently.
 namespace lockstep::fuzz {
 
-/// SplitMix64: a failing seed is the same everywhere.
+/// Numbers of which a failing seed is the same everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return splitmix64(state_); }
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
   bool often(std::size_t of_eight) { return below(8) < of_eight; }
   template <class List>

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/digest.h"
+#include "base/splitmix.h"
 #include "base/text.h"
 
 namespace lockstep {
@@ -42,14 +43,6 @@ std::string digest_of(const Plan& plan) {
   Digest digest;
   for (const PlanItem& item : plan.items) digest.add({item.id.c_str(), item.id.size() + 1});
   return digest.hex();
-}
-
-/// SplitMix64: short, and the same everywhere, unlike std::shuffle.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -97,7 +90,7 @@ void shuffle(Plan& plan, std::uint64_t seed) {
   std::vector<std::size_t> order(plan.instances.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[next_random(seed) % i]);
+    std::swap(order[i - 1], order[splitmix64(seed) % i]);
   std::vector<std::vector<PlanItem>> items(plan.instances.size());
   for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
   std::vector<Instance> instances;

@@ -5,17 +5,13 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "base/splitmix.h"
 
 namespace lockstep::eager {
 namespace {
 
-/// One step of SplitMix64: every bit of `x` reaches every bit of the result.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+/// A hash of `x`: one step of the generator from there.
+std::uint64_t mix(std::uint64_t x) { return splitmix64(x); }
 
 }  // namespace
 
