@@ -92,6 +92,13 @@ struct Case {
   std::vector<std::string> only_paths;    ///< globs; empty: all
   std::vector<std::string> only_devices;  ///< globs; empty: all
   std::uint64_t seed = 0;
+  /// Where eager raises there is nothing to ask: the case is unsupported there.
+  bool eager_must_return = false;
+  /// Element k of every output depends on element k of the inputs alone: verdicts then show the
+  /// inputs of what differs, and how far both sides are from the truth (verdict.h, Accuracy).
+  bool pointwise = false;
+  /// May be compiled in one graph with other such cases (plan/share.h).
+  bool share = false;
 
   std::vector<CallSpec> calls;
   /// In the spelling of the worker protocol.  A literal tensor is `{"literal": k}` until inputs.h

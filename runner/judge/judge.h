@@ -39,6 +39,8 @@ struct JudgeRequest {
   Promise promise = Promise::values;
   StrideRule strides = StrideRule::significant;
   std::optional<RaisesRule> raises;
+  /// Element k of every output depends on element k of the inputs alone (case.h).
+  bool pointwise = false;
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
 };

@@ -45,6 +45,40 @@ struct HeatMap {
   bool operator==(const HeatMap&) const = default;
 };
 
+/// How many elements of an output differ in which way; each is counted once, in the first class
+/// that fits.  A complex element counts once, by its worst part.
+struct DifferenceClasses {
+  std::int64_t nan = 0;        ///< one side is NaN
+  std::int64_t infinity = 0;   ///< one side is infinite, or both with other signs
+  std::int64_t zero_sign = 0;  ///< both are zero, with other signs
+  std::int64_t subnormal = 0;  ///< one side is subnormal, the other is subnormal or zero
+  std::int64_t last_bits = 0;  ///< at most 4 ulp apart
+  std::int64_t value = 0;      ///< everything else; integers and booleans
+
+  bool operator==(const DifferenceClasses&) const = default;
+};
+
+/// One element that differs, of a pointwise case.
+struct FirstDifference {
+  std::vector<std::int64_t> index;
+  std::vector<std::string> inputs;  ///< "x = 0.0645 (0x2c21)", for each input of the output's shape
+  std::string eager;
+  std::string compiled;
+
+  bool operator==(const FirstDifference&) const = default;
+};
+
+/// How far both sides of a pointwise case are from the fp64 gold where the inputs are of one kind.
+struct Accuracy {
+  std::string inputs;  ///< "normal", "subnormal" or "special" (zero, infinity, NaN): that of
+                       ///< the inputs' elements which comes last in this list
+  std::int64_t elements = 0;
+  double eager = 0;     ///< greatest error, in ulp of the output's dtype at the truth; infinity
+  double compiled = 0;  ///< where NaN or infinity is wrong
+
+  bool operator==(const Accuracy&) const = default;
+};
+
 /// The numbers of one output (or input after the call, or gradient) compared between two
 /// observations.
 struct OutputComparison {
@@ -64,7 +98,10 @@ struct OutputComparison {
   std::string compiled;
   bool vacuous = false;  ///< all zeros, all NaN or empty on both sides: agreement says little
   std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
-  std::vector<std::string> tensors;  ///< files of `run --keep`, relative to the run's directory
+  DifferenceClasses classes;    ///< of what differs
+  std::vector<FirstDifference> first;  ///< at most four, of a pointwise case
+  std::vector<Accuracy> accuracy;      ///< of a pointwise case with an fp64 gold
+  std::vector<std::string> tensors;    ///< files of `run --keep`, relative to the run's directory
 
   bool operator==(const OutputComparison&) const = default;
 };
@@ -97,6 +134,8 @@ struct Verdict {
   std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
                        ///< to the gold
   std::vector<OutputComparison> outputs;
+  /// It was compiled in one graph with so many others, and conforms; 0: alone.
+  std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself
   bool vacuous = false;   ///< nothing to compile, or every output vacuous
   std::optional<RaisedError> eager_error;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "run/machine.h"
@@ -166,6 +168,15 @@ TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
   for (const auto& entry : fs::directory_iterator(scratch_.path())) {
     EXPECT_FALSE(entry.is_directory()) << entry.path();
   }
+}
+
+TEST_F(Executors, WritingToADeadWorkerIsNoSignal) {
+  signal(SIGPIPE, SIG_DFL);
+  auto process = Process::start({{"true"}, {}, scratch_.path() / "log"});
+  ASSERT_TRUE(process);
+  for (int i = 0; i < 1000 && !process->poll_status(); ++i) ::usleep(1000);
+  EXPECT_LT(::write(process->input(), "x", 1), 0);
+  EXPECT_EQ(errno, EPIPE);
 }
 
 TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {

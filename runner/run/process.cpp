@@ -52,6 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 Result<Process> Process::start(const Command& command) {
+  ::signal(SIGPIPE, SIG_IGN);
   auto to_child = make_pipe();
   if (!to_child) return tl::unexpected(to_child.error());
   auto from_child = make_pipe();

@@ -24,6 +24,7 @@ struct Command {
 /// are started by the main thread.
 class Process {
  public:
+  /// From now on the program ignores SIGPIPE: a worker that is gone is seen as an error of write().
   static Result<Process> start(const Command& command);
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
