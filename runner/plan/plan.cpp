@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/splitmix.h"
 #include "base/text.h"
+#include "plan/share.h"
 
 namespace lockstep {
 namespace {
@@ -29,8 +30,8 @@ using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std
 void each_instance(const PlanRequest& request, const Visit& visit) {
   for (const CaseFile& file : *request.suite) {
     const std::vector<std::string> tags = raw_tags(file);
-    for (const MatrixChoice& choice : file.choices) {
-      for (const std::string& device : request.devices) {
+    for (const std::string& device : request.devices) {
+      for (const MatrixChoice& choice : file.choices) {
         const std::string id = file.id + choice.suffix + "@" + device;
         if (request.filter.selects({file.id, id, "", device, &tags, nullptr, nullptr, nullptr}))
           visit(file, choice, device, id);
@@ -60,7 +61,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     const Json root = substitute(file.file.root, choice, device, unknown);
     auto decoded = decode_case(file.file, root, file.id, context, diagnostics);
     if (!decoded || !globs_take(decoded->only_devices, device)) return;
-    Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0};
+    Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
     const Case& declared = *instance.declared;
     const std::vector<std::string> dtypes = input_dtypes(declared);
     for (std::size_t p = 0; p < plan.paths.size(); ++p) {
@@ -82,25 +83,32 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     }
     if (instance.items > 0) plan.instances.push_back(std::move(instance));
   });
+  share(plan);
   plan.digest = digest_of(plan);
   return plan;
 }
 
 void shuffle(Plan& plan, std::uint64_t seed) {
-  std::vector<std::size_t> order(plan.instances.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[splitmix64(seed) % i]);
+  std::vector<std::vector<std::size_t>> batches;
+  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
+    if (i == 0 || plan.instances[i].batch != plan.instances[i - 1].batch) batches.emplace_back();
+    batches.back().push_back(i);
+  }
+  for (std::size_t i = batches.size(); i > 1; --i)
+    std::swap(batches[i - 1], batches[splitmix64(seed) % i]);
   std::vector<std::vector<PlanItem>> items(plan.instances.size());
   for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
   std::vector<Instance> instances;
   plan.items.clear();
-  for (const std::size_t from : order) {
-    for (PlanItem& item : items[from]) {
-      item.instance = instances.size();
-      plan.items.push_back(std::move(item));
+  for (std::size_t batch = 0; batch < batches.size(); ++batch) {
+    for (const std::size_t from : batches[batch]) {
+      for (PlanItem& item : items[from]) {
+        item.instance = instances.size();
+        plan.items.push_back(std::move(item));
+      }
+      instances.push_back(std::move(plan.instances[from]));
+      instances.back().batch = batch;
     }
-    instances.push_back(std::move(plan.instances[from]));
   }
   plan.instances = std::move(instances);
   plan.digest = digest_of(plan);

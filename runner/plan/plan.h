@@ -20,6 +20,8 @@ struct Instance {
   std::string device;
   std::shared_ptr<const Case> declared;
   std::size_t items = 0;  ///< how many verdicts it gives
+  /// Neighbours with the same number may be compiled in one graph (share.h).
+  std::size_t batch = 0;
 };
 
 /// One verdict to come.
@@ -29,7 +31,8 @@ struct PlanItem {
   std::string id;            ///< instance/path
 };
 
-/// What a run will do, in order: the items of an instance are neighbours.
+/// What a run will do, in order: the items of an instance are neighbours, and so are the instances
+/// of a batch.
 struct Plan {
   std::vector<Path> paths;
   std::vector<Instance> instances;
@@ -53,8 +56,8 @@ struct PlanRequest {
 /// the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 
-/// Puts the instances into an order that the seed decides, the same on every machine.  Items of an
-/// instance stay together.
+/// Puts the batches into an order that the seed decides, the same on every machine.  Instances of a
+/// batch and items of an instance stay together.
 void shuffle(Plan& plan, std::uint64_t seed);
 
 /// The dtypes of a case's inputs, each once, in order.

@@ -1,9 +1,11 @@
 #include "run/run.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "cases/decode.h"
+#include "plan/share.h"
 #include "run/scratch.h"
 
 namespace lockstep {
@@ -68,6 +70,8 @@ class Runs : public testing::Test {
     const std::string script =
         std::string(LOCKSTEP_SOURCE_DIR) + "/runner/run/testdata/fake_worker.py";
     const WorkerSpec worker{"fake", {{"python3", script}, {}, scratch_.path() / "log"}};
+    const WorkerSpec eager{"eager",
+                           {{"python3", script, "as=" + eager_}, {}, scratch_.path() / "log"}};
     const Json hello = {{"type", "hello"},
                         {"protocol", 1},
                         {"threads", 1},
@@ -76,14 +80,14 @@ class Runs : public testing::Test {
                         {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
                         {"libraries", Json::array()}};
     Executor executor({jobs, {2, 2, 20}, scratch_.path(), hello, false});
-    executor.warm_up(worker);
-    while (executor.hello_of(worker) == nullptr) executor.step(0.05);
+    executor.warm_up(eager);
+    while (executor.hello_of(eager) == nullptr) executor.step(0.05);
     RunSettings settings;
     settings.directory = scratch_.path() / directory;
     settings.scratch = scratch_.path();
     settings.jobs = jobs;
     settings.resume = resume;
-    settings.eager = worker;
+    settings.eager = eager;
     settings.worker_of = [&](const Path&) { return worker; };
     settings.info.plan = made.digest;
     settings.info.planned = made.items.size();
@@ -103,6 +107,7 @@ class Runs : public testing::Test {
   Scratch scratch_;
   CaseFile file_;
   std::vector<CaseFile> suite_;
+  std::string eager_ = "eager";  ///< what the eager worker does
   Ear ear_;
 };
 
@@ -177,6 +182,90 @@ TEST_F(Runs, GiveVerdictsTheirStanding) {
   EXPECT_EQ(record->verdicts[1].standing, Standing::known);
   EXPECT_EQ(tally(*record, false).failing, 2U);
   EXPECT_EQ(tally(*record, false).known, 1U);
+}
+
+/// What a plan's cases do when they may be compiled in one graph.
+class SharedRuns : public Runs {
+ protected:
+  Plan shared_plan(const std::vector<std::string>& paths, bool eager_must_return = false) {
+    Plan made = plan(paths);
+    for (Instance& instance : made.instances) {
+      Case declared = *instance.declared;
+      declared.share = true;
+      declared.eager_must_return = eager_must_return;
+      instance.declared = std::make_shared<const Case>(std::move(declared));
+    }
+    share(made);
+    return made;
+  }
+  /// "conform 2" with how many others it was compiled, for each verdict.
+  static std::vector<std::string> outline(const RunRecord& record) {
+    std::vector<std::string> lines;
+    for (const Verdict& verdict : record.verdicts)
+      lines.push_back(fmt::format("{} {}", info(verdict.status).name, verdict.shared));
+    return lines;
+  }
+};
+
+TEST_F(SharedRuns, WhatConformsInOneGraphIsJudgedThere) {
+  const auto record = run(shared_plan({"conform"}), "shared");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(outline(*record), (std::vector<std::string>{"conform 2", "conform 2", "conform 2"}));
+}
+
+TEST_F(SharedRuns, OnlyWhatAProgramDoesAloneCountsAgainstIt) {
+  // The bit that is flipped in the graph of three is the first one's; alone it has one, too.
+  const auto flipped = run(shared_plan({"flip"}), "flip");
+  ASSERT_TRUE(flipped);
+  EXPECT_EQ(outline(*flipped),
+            (std::vector<std::string>{"value_differs 0", "conform 2", "conform 2"}));
+  // This one flips it in a graph of several only.
+  const auto crowded = run(shared_plan({"flip-crowd"}), "crowd");
+  ASSERT_TRUE(crowded);
+  EXPECT_EQ(outline(*crowded), (std::vector<std::string>{"conform 0", "conform 2", "conform 2"}));
+}
+
+TEST_F(SharedRuns, AGraphThatFailsIsHalved) {
+  const auto narrow = run(shared_plan({"narrow"}), "narrow");  // takes two programs, not three
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(outline(*narrow), (std::vector<std::string>{"conform 0", "conform 1", "conform 1"}));
+  for (const char* how : {"raise", "crash", "half"}) {
+    const auto alone = run(shared_plan({how}), how);
+    ASSERT_TRUE(alone);
+    for (const Verdict& verdict : alone->verdicts) {
+      EXPECT_NE(verdict.status, Status::conform) << how;
+      EXPECT_EQ(verdict.shared, 0U) << how;
+    }
+  }
+}
+
+TEST_F(SharedRuns, WhereEagerRaisesThereMayBeNothingToAsk) {
+  eager_ = "raise-2";  // for the instance of two rows
+  const auto asked = run(shared_plan({"conform"}), "asked");
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(outline(*asked),
+            (std::vector<std::string>{"conform 1", "validation_lost 0", "conform 1"}));
+  const auto nothing = run(shared_plan({"conform"}, true), "nothing");
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(outline(*nothing),
+            (std::vector<std::string>{"conform 1", "unsupported 0", "conform 1"}));
+  EXPECT_EQ(nothing->verdicts[1].reason, "eager raises RuntimeError: made up");
+}
+
+TEST_F(SharedRuns, GoOnAfterAnEarlyEnd) {
+  const Plan made = shared_plan({"conform", "flip-crowd"});
+  const auto whole = run(made, "whole");
+  ASSERT_TRUE(whole);
+  const std::string log = *read_file(scratch_.path() / "whole" / "run.jsonl");
+  for (std::size_t cut = log.find('\n') + 1; cut < log.size(); cut += 997) {
+    const std::string name = "cut" + std::to_string(cut);
+    fs::create_directory(scratch_.path() / name);
+    ASSERT_TRUE(
+        write_file(scratch_.path() / name / "run.jsonl", std::string_view(log).substr(0, cut)));
+    const auto resumed = run(made, name, true);
+    ASSERT_TRUE(resumed) << resumed.error().message;
+    EXPECT_EQ(statuses(*resumed), statuses(*whole)) << cut;
+  }
 }
 
 }  // namespace

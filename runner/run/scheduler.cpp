@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "cases/show.h"
+#include "run/joint.h"
 #include "run/keep.h"
 #include "run/repeat.h"
 
@@ -33,6 +34,7 @@ constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwi
 struct Scheduler::Pending {
   std::size_t item = 0;
   std::optional<Observation> observation;
+  std::size_t shared = 0;  ///< with how many others `observation` was made in one graph
   double seconds = 0;
   bool emitted = false;
   std::vector<Verdict> rounds;  ///< with --repeat: those that are judged
@@ -51,20 +53,37 @@ struct Scheduler::Task {
   std::string program;  ///< for the reports, made with the first verdict
 };
 
+/// The instances of a batch under way.
+struct Scheduler::Batch {
+  std::vector<Task*> tasks;    ///< in the order of the plan
+  std::size_t waiting = 0;     ///< of which it is not known what eager does
+  std::size_t unfinished = 0;  ///< that have verdicts to come
+};
+
+/// An instance on one path, to be executed with others.
+struct Scheduler::Member {
+  Task* task = nullptr;
+  Pending* pending = nullptr;
+};
+
 namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
 /// policy reads one.  The perturbed one only tells why something differs, so it waits until the
-/// fp64 gold has not made it conform.
-std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp64) {
+/// fp64 gold has not made it conform.  A pointwise case says how far everything is from the truth,
+/// and each of its inputs is meant to the last bit.
+std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp64,
+                                          bool pointwise) {
   std::array<bool, kGolds.size()> needs{};
+  needs[kFp64] = pointwise && !verdict.outputs.empty();
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
     const bool fails =
         output.status == Status::value_differs || output.status == Status::nonfinite_differs;
     if (!differs && !fails) continue;
     needs[kFp64] = true;
-    if (fails && fp64.made && fp64.made->outcome == Outcome::returned) needs[kPerturbed] = true;
+    if (fails && !pointwise && fp64.made && fp64.made->outcome == Outcome::returned)
+      needs[kPerturbed] = true;
     if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
       needs[kStepwise] = true;
   }
@@ -91,26 +110,44 @@ Scheduler::~Scheduler() = default;
 
 bool Scheduler::done() const { return tasks_.empty() && next_instance_ == plan_.instances.size(); }
 
-void Scheduler::advance() {
+void Scheduler::clear_finished() {
   for (const std::size_t index : finished_) {
     std::error_code error;
     fs::remove_all(tasks_.at(index)->directory, error);
+    const std::size_t batch = tasks_.at(index)->instance->batch;
     tasks_.erase(index);
+    if (--batches_.at(batch)->unfinished == 0) batches_.erase(batch);
   }
   finished_.clear();
+}
+
+void Scheduler::advance() {
+  clear_finished();
   // A few more than there are slots, so that no slot waits for the next eager run.
-  while (tasks_.size() < options_.jobs * 2 + 2 && next_instance_ < plan_.instances.size()) {
+  while (batches_.size() < options_.jobs * 2 + 2 && next_instance_ < plan_.instances.size())
+    begin_batch();
+}
+
+void Scheduler::begin_batch() {
+  const std::size_t number = plan_.instances[next_instance_].batch;
+  auto batch = std::make_unique<Batch>();
+  for (; next_instance_ < plan_.instances.size() && plan_.instances[next_instance_].batch == number;
+       ++next_instance_) {
     auto task = std::make_unique<Task>();
     task->index = next_instance_;
-    task->instance = &plan_.instances[next_instance_++];
+    task->instance = &plan_.instances[next_instance_];
     for (std::size_t i = 0; i < task->instance->items; ++i, ++next_item_) {
       if (!skip_[next_item_]) task->items.emplace_back().item = next_item_;
     }
     if (task->items.empty()) continue;
-    Task& added = *task;
-    tasks_.emplace(added.index, std::move(task));
-    begin(added);
+    batch->tasks.push_back(task.get());
+    tasks_.emplace(task->index, std::move(task));
   }
+  if (batch->tasks.empty()) return;
+  batch->waiting = batch->unfinished = batch->tasks.size();
+  const std::vector<Task*> tasks = batch->tasks;
+  batches_.emplace(number, std::move(batch));
+  for (Task* task : tasks) begin(*task);
 }
 
 Json Scheduler::run_message(const Task& task, const std::string& mode, int repeat,
@@ -174,16 +211,79 @@ void Scheduler::write_inputs_of(Task& task, const Observation* prepared) {
 }
 
 void Scheduler::submit_eager(Task& task) {
-  executor_.submit({task.instance->id + "/eager", options_.eager,
-                    run_message(task, "plain", options_.repeat, {{"name", "eager"}}), task.index,
-                    [this, &task](Observation observation, double) {
-                      task.eager = std::move(observation);
-                      submit_paths(task);
-                    }});
+  executor_.submit(
+      {task.instance->id + "/eager", options_.eager,
+       run_message(task, "plain", options_.repeat, {{"name", "eager"}}), task.index,
+       [this, &task](Observation observation, double) {
+         if (observation.outcome == Outcome::raised && task.instance->declared->eager_must_return) {
+           return give_up(task, Status::unsupported,
+                          fmt::format("eager raises {}: {}", observation.error->class_name,
+                                      one_line(observation.error->message)));
+         }
+         task.eager = std::move(observation);
+         eager_known(task);
+       }});
 }
 
-void Scheduler::submit_paths(Task& task) {
-  for (Pending& pending : task.items) submit_path(task, pending);
+/// What eager does with an instance is known, or that it will not be executed.
+void Scheduler::eager_known(Task& task) {
+  Batch& batch = *batches_.at(task.instance->batch);
+  if (--batch.waiting == 0) submit_paths(batch);
+}
+
+void Scheduler::submit_paths(Batch& batch) {
+  std::map<std::size_t, std::vector<Member>> by_path;
+  for (Task* task : batch.tasks) {
+    for (Pending& pending : task->items) {
+      if (pending.emitted) continue;
+      // An error would end the whole of a graph, and its own verdict hangs on every detail.
+      const bool joins = batch.tasks.size() > 1 && task->eager->outcome == Outcome::returned;
+      if (joins) {
+        by_path[plan_.items[pending.item].path].push_back({task, &pending});
+      } else {
+        submit_path(*task, pending);
+      }
+    }
+  }
+  for (auto& [path, members] : by_path) submit_joint(std::move(members));
+}
+
+/// Several instances as one program; halved where that does not return.
+void Scheduler::submit_joint(std::vector<Member> members) {
+  if (members.size() == 1) return submit_path(*members[0].task, *members[0].pending);
+  std::vector<const InputSet*> inputs;
+  for (const Member& member : members) inputs.push_back(&member.task->inputs);
+  InputSet joint = join(inputs);
+  const Task& first = *members[0].task;
+  const PlanItem& item = plan_.items[members[0].pending->item];
+  const Path& path = plan_.paths[item.path];
+  Json message = run_message(first, "plain", options_.repeat, path.declared);
+  message["program"] = std::move(joint.program);
+  message["storages"] = std::move(joint.storages);
+  message["calls"] = std::move(joint.calls);
+  executor_.submit({fmt::format("{} and {} more", item.id, members.size() - 1),
+                    options_.worker_of(path), std::move(message), first.index,
+                    [this, members](Observation observation, double seconds) mutable {
+                      const std::size_t count = members.size();
+                      for (const Member& member : members)
+                        member.pending->seconds += seconds / static_cast<double>(count);
+                      if (observation.outcome == Outcome::returned) {
+                        for (std::size_t k = 0; k < count; ++k) {
+                          members[k].pending->observation = part_of(observation, k, count);
+                          members[k].pending->shared = count - 1;
+                          judge_item(*members[k].task, *members[k].pending);
+                        }
+                      } else if (observation.outcome == Outcome::unsupported) {
+                        // Mostly it is the path, which says so at once.
+                        for (const Member& member : members)
+                          submit_path(*member.task, *member.pending);
+                      } else {
+                        const auto middle =
+                            members.begin() + static_cast<std::ptrdiff_t>(count / 2);
+                        submit_joint({members.begin(), middle});
+                        submit_joint({middle, members.end()});
+                      }
+                    }});
 }
 
 void Scheduler::submit_path(Task& task, Pending& pending) {
@@ -192,6 +292,7 @@ void Scheduler::submit_path(Task& task, Pending& pending) {
                     run_message(task, "plain", options_.repeat, path.declared), task.index,
                     [this, &task, &pending](Observation observation, double seconds) {
                       pending.observation = std::move(observation);
+                      pending.shared = 0;
                       pending.seconds += seconds;
                       judge_item(task, pending);
                     }});
@@ -238,12 +339,18 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   request.promise = path.promise;
   request.strides = declared.strides;
   request.raises = declared.raises;
+  request.pointwise = declared.pointwise;
   request.compiles = path.compiles;
   Verdict verdict = judge(request);
+  if (pending.shared > 0 && (verdict.status != Status::conform || verdict.unstable)) {
+    pending.observation.reset();  // only what it does alone counts
+    return submit_path(task, pending);
+  }
+  verdict.shared = pending.shared;
   verdict.peak_memory_bytes = pending.observation->peak_memory_bytes;
   verdict.stderr_tail = pending.observation->stderr_tail;
 
-  const auto needs = golds_for(verdict, task.golds[kFp64]);
+  const auto needs = golds_for(verdict, task.golds[kFp64], declared.pointwise);
   bool waits = false;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     if (!needs[index] || task.golds[index].made) continue;
@@ -271,6 +378,7 @@ void Scheduler::give_up(Task& task, Status status, const std::string& reason) {
     verdict.reason = reason;
     emit(task, pending, std::move(verdict));
   }
+  eager_known(task);
 }
 
 void Scheduler::emit(Task& task, Pending& pending, Verdict verdict) {

@@ -27,8 +27,8 @@ struct SchedulerOptions {
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
-/// something differs; and has the judge speak.  Instances are begun in the order of the plan, a few
-/// at a time.
+/// something differs; and has the judge speak.  Batches are begun in the order of the plan, a few
+/// at a time; each path executes a batch as one program first (plan/share.h).
 class Scheduler {
  public:
   /// `skip` holds the ids of items that need no execution (they are in the log that a run resumes).
@@ -48,11 +48,16 @@ class Scheduler {
  private:
   struct Task;
   struct Pending;
+  struct Batch;
+  struct Member;
 
+  void begin_batch();
   void begin(Task& task);
   void write_inputs_of(Task& task, const Observation* prepared);
   void submit_eager(Task& task);
-  void submit_paths(Task& task);
+  void eager_known(Task& task);
+  void submit_paths(Batch& batch);
+  void submit_joint(std::vector<Member> members);
   void submit_path(Task& task, Pending& pending);
   void judged(Task& task, Pending& pending, Verdict verdict);
   void submit_gold(Task& task, std::size_t gold);
@@ -60,6 +65,7 @@ class Scheduler {
   void judge_waiting(Task& task);
   void give_up(Task& task, Status status, const std::string& reason);
   void emit(Task& task, Pending& pending, Verdict verdict);
+  void clear_finished();
   Json run_message(const Task& task, const std::string& mode, int repeat, const Json& path) const;
 
   const Plan& plan_;
@@ -69,6 +75,7 @@ class Scheduler {
   std::size_t next_instance_ = 0;
   std::size_t next_item_ = 0;
   std::map<std::size_t, std::unique_ptr<Task>> tasks_;
+  std::map<std::size_t, std::unique_ptr<Batch>> batches_;
   std::vector<std::size_t> finished_;
 };
 

@@ -1,0 +1,50 @@
+#include "plan/share.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+std::uint64_t input_bytes(const Case& declared) {
+  std::uint64_t bytes = 0;
+  for (const CallSpec& call : declared.calls) {
+    for (const InputSpec& input : call.inputs) {
+      const auto* tensor = std::get_if<TensorSpec>(&input.value);
+      if (tensor == nullptr || tensor->dtype == nullptr || !tensor->view_of.empty()) continue;
+      bytes += static_cast<std::uint64_t>(tensor->storage_elements) *
+               static_cast<std::uint64_t>(tensor->dtype->bytes);
+    }
+  }
+  return bytes;
+}
+
+/// What must be alike in programs that become one: what holds for the whole of a program.
+bool fit_together(const Instance& a, const Instance& b) {
+  const Case& left = *a.declared;
+  const Case& right = *b.declared;
+  const auto seeds = [](const Case& declared) {
+    const Json& backward = declared.program["backward"];
+    return backward.is_null() ? Json() : backward["with"].is_array() ? Json("named") : Json("ones");
+  };
+  return left.share && right.share && a.device == b.device && left.seed == right.seed &&
+         left.program["context"] == right.program["context"] && seeds(left) == seeds(right);
+}
+
+}  // namespace
+
+void share(Plan& plan) {
+  std::size_t members = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
+    Instance& instance = plan.instances[i];
+    const std::uint64_t own = input_bytes(*instance.declared);
+    const bool joins = i > 0 && members < kMostShared && bytes + own <= kMostSharedBytes &&
+                       fit_together(plan.instances[i - 1], instance);
+    if (!joins) members = bytes = 0;
+    ++members;
+    bytes += own;
+    instance.batch = i == 0 ? 0 : plan.instances[i - 1].batch + (joins ? 0 : 1);
+  }
+}
+
+}  // namespace lockstep
