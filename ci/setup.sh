@@ -119,7 +119,7 @@ resolve_theirs() {
 # plan_build PRESET: sets BUILD, its folder, and WANT, which says what it is a build of.
 plan_build() {
   case $1 in
-    core | asan) BUILD=$LOCKSTEP_CACHE/build/$1 WANT=no-torch ;;
+    core | asan | fuzz) BUILD=$LOCKSTEP_CACHE/build/$1 WANT=no-torch ;;
     *) BUILD=$LOCKSTEP_CACHE/build/$1-$KEY WANT="$LOCKSTEP_PYTHON $TORCH" ;;
   esac
   WANT="$LOCKSTEP_HOME $WANT prefix=${LOCKSTEP_PREFIX:-} ${CXX:-} ${CXXFLAGS:-} ${LDFLAGS:-}"

@@ -251,8 +251,9 @@ Exit command_run(const Options& given) {
 
   Diagnostics diagnostics;
   const Registry* schemas = *registry ? &**registry : nullptr;
-  const PlanRequest request{&home->suite,           home->paths, available_devices(*hello), *filter,
-                            {schemas, "cpu", true}, &*earlier};
+  const PlanRequest request{
+      &home->suite, home->paths,  available_devices(*hello), *filter, {schemas, "cpu", true},
+      &*earlier,    options.alone};
   Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);

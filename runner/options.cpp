@@ -147,6 +147,8 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--accept-crashes", options.accept_crashes,
                 "With --update-known: also for crashes, time-outs and want of memory");
   add_report_files(run, options);
+  run->add_flag("--alone", options.alone,
+                "Compile every instance by itself, also those that may share a graph");
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
   run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   run->add_flag("--github", options.github,

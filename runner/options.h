@@ -66,6 +66,7 @@ struct Options {
   bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
   bool no_expectations = false;
+  bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
   bool github = false;

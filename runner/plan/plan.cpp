@@ -83,7 +83,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     }
     if (instance.items > 0) plan.instances.push_back(std::move(instance));
   });
-  share(plan);
+  share(plan, request.alone);
   plan.digest = digest_of(plan);
   return plan;
 }

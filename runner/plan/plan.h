@@ -50,6 +50,7 @@ struct PlanRequest {
   DecodeContext context;
   /// For `status:` terms: what an earlier run says of a verdict's id (FilterSubject::statuses).
   const std::map<std::string, std::vector<std::string>>* earlier = nullptr;
+  bool alone = false;  ///< no case shares a compilation
 };
 
 /// Every selected case × matrix × device × path.  Without a filter that names paths or statuses,

@@ -32,13 +32,14 @@ bool fit_together(const Instance& a, const Instance& b) {
 
 }  // namespace
 
-void share(Plan& plan) {
+void share(Plan& plan, bool alone) {
   std::size_t members = 0;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < plan.instances.size(); ++i) {
     Instance& instance = plan.instances[i];
     const std::uint64_t own = input_bytes(*instance.declared);
-    const bool joins = i > 0 && members < kMostShared && bytes + own <= kMostSharedBytes &&
+    const bool joins = !alone && i > 0 && members < kMostShared &&
+                       bytes + own <= kMostSharedBytes &&
                        fit_together(plan.instances[i - 1], instance);
     if (!joins) members = bytes = 0;
     ++members;

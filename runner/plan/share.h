@@ -16,7 +16,8 @@ constexpr std::uint64_t kMostSharedBytes = 64 << 20;
 /// Plan::instances; every other instance is a batch of its own.
 ///
 /// A path then executes the programs of a batch as one first.  What conforms there is judged; what
-/// does not, runs alone, and only that counts.  A batch that does not return is halved.
-void share(Plan& plan);
+/// does not, runs alone, and only that counts.  A batch that does not return is halved.  With
+/// `alone` every instance is a batch of its own.
+void share(Plan& plan, bool alone = false);
 
 }  // namespace lockstep

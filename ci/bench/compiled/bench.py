@@ -23,6 +23,8 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "ci" / "bench"))
+from compilations import forget  # noqa: E402
 
 PLAIN = """
 import os, sys
@@ -81,14 +83,6 @@ def make(folder, count):
     (folder / "programs.py").write_text("\n\n".join(texts))
     (folder / "plain.py").write_text(PLAIN)
     return suite
-
-
-def forget(cache):
-    """Removes all that was compiled, but not the precompiled headers."""
-    for toolchain in cache.glob("**/precompiled_headers"):
-        for entry in toolchain.parent.iterdir():
-            if entry.name != "precompiled_headers":
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 class Memory(threading.Thread):
