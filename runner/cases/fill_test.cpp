@@ -9,6 +9,9 @@
 
 #include <xxhash.h>
 
+#include "cases/boundary.h"
+#include "cases/stream.h"
+
 namespace lockstep {
 namespace {
 
