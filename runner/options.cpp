@@ -157,9 +157,15 @@ void add_run(CLI::App& app, Options& options) {
 void add_others(CLI::App& app, Options& options) {
   CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
   add_selection(list, options);
-  list->add_flag("--json", options.json, "As JSON");
-  list->add_flag("--as-level", options.as_level,
-                 "As a file of expected/levels/ that takes what is listed, for ever");
+  CLI::Option* json = list->add_flag("--json", options.json, "As JSON");
+  CLI::Option* as_level =
+      list->add_flag("--as-level", options.as_level,
+                     "As a file of expected/levels/ that takes what is listed, for ever");
+  list->add_flag("--unswept", options.unswept,
+                 "Print instead the operators that no selected sweep takes (without SELECT: no "
+                 "sweep at all), each with the reason")
+      ->excludes(json)
+      ->excludes(as_level);
   list->footer(kFooter);
 
   CLI::App* show =
