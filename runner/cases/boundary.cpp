@@ -123,6 +123,7 @@ std::vector<ElementBits> integer_boundaries(const Dtype& dtype) {
     patterns.add((~magnitude + 1) & all);
   };
   for (const std::uint64_t small : {0, 1, 2, 3, 4, 5, 6, 10}) both(small);
+  both((std::uint64_t{1} << (width - 1)) - 2);  // beside the greatest
   // The lowest are shift counts around the width, too.
   for (const int exponent : {3, 4, 5, 6, 7, 8, 15, 16, 24, 31, 32, 53, 62, 63}) {
     if (exponent >= width) break;
