@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
 
+#include "cases/sweep.h"
 #include "commands.h"
 #include "home.h"
 
@@ -24,6 +27,41 @@ std::string level_file(const std::vector<std::string>& ids, const std::string& l
   return file.dump(1) + "\n";
 }
 
+/// Of the sweeps that are selected, every overload that none of them takes, with the reason.
+Exit list_unswept(const PlanRequest& request) {
+  const Registry* registry = request.context.registry;
+  if (registry == nullptr) {
+    print_error({"there is no dump of the operator schemas, over which sweeps go",
+                 "`ci/lockstep` builds it"});
+    return Exit::usage;
+  }
+  std::vector<Sweep> sweeps;
+  std::set<std::string> tags;
+  for (const CaseFile& file : *request.suite) {
+    std::vector<CaseFile> alone = {file};
+    PlanRequest of_file = request;
+    of_file.suite = &alone;
+    if (!is_sweep(file) || instance_ids(of_file).empty()) continue;
+    for (Sweep& sweep : sweeps_of(file)) {
+      tags.insert(sweep.tag);
+      sweeps.push_back(std::move(sweep));
+    }
+  }
+  if (sweeps.empty()) return nothing_selected(request);
+  std::set<std::string> lines;
+  for (const auto& [name, op] : registry->operators()) {
+    for (const Overload& overload : op.overloads) {
+      const bool tagged = std::any_of(
+          tags.begin(), tags.end(), [&](const std::string& tag) { return overload.has_tag(tag); });
+      if (!tagged) continue;
+      if (const std::string why = unswept_reason(sweeps, op, overload); !why.empty())
+        lines.insert(fmt::format("{}: {}\n", short_name(op, overload), why));
+    }
+  }
+  for (const std::string& line : lines) fmt::print("{}", line);
+  return Exit::ok;
+}
+
 }  // namespace
 
 Exit command_list(const Options& options) {
@@ -31,13 +69,15 @@ Exit command_list(const Options& options) {
   quiet.no_expectations = true;  // no matter here
   auto home = read_home(quiet);
   if (!home) return home.error();
+  if (options.unswept && quiet.select.empty() && quiet.level.empty()) quiet.level = "all";
   std::string level;
-  auto filter = selection(options, home->paths, level);
+  auto filter = selection(quiet, home->paths, level);
   if (!filter) return filter.error();
   PlanRequest request = offline_request(*home, options, *filter);
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
+  if (options.unswept) return list_unswept(request);
   std::vector<std::string> ids;
   const bool of_paths = filter->mentions("path") || filter->mentions("status");
   if (filter->mentions("op") || filter->mentions("dtype") ||

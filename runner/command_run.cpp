@@ -251,6 +251,7 @@ Exit command_run(const Options& given) {
 
   Diagnostics diagnostics;
   const Registry* schemas = *registry ? &**registry : nullptr;
+  expand_sweeps(home->suite, schemas);  // the torch that runs may have other operators
   const PlanRequest request{
       &home->suite, home->paths,  available_devices(*hello), *filter, {schemas, "cpu", true},
       &*earlier,    options.alone};

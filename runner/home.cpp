@@ -184,6 +184,7 @@ tl::expected<Home, Exit> read_home(const Options& options) {
   auto registry = read_registry(options);
   if (!registry) return tl::unexpected(registry.error());
   home.registry = std::move(*registry);
+  expand_sweeps(home.suite, home.registry ? &*home.registry : nullptr);
   std::vector<fs::path> extra = options.path_files;
   extra.insert(extra.end(), options.libraries.begin(), options.libraries.end());
   home.digest = digest_of(options.home, extra);

@@ -15,7 +15,7 @@ namespace lockstep {
 
 /// The suite and what belongs to it, read and checked.
 struct Home {
-  std::vector<CaseFile> suite;
+  std::vector<CaseFile> suite;  ///< sweeps expanded over the registry
   std::vector<Path> paths;
   std::vector<Expectation> expectations;
   std::optional<Registry> registry;  ///< see read_registry

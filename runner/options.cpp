@@ -162,6 +162,9 @@ void add_others(CLI::App& app, Options& options) {
   list->add_flag("--json", options.json, "As JSON");
   list->add_flag("--as-level", options.as_level,
                  "As a file of expected/levels/ that takes what is listed, for ever");
+  list->add_flag("--unswept", options.unswept,
+                 "Print instead the operators that no selected sweep takes, with the reason "
+                 "(without SELECT: that no sweep takes)");
   list->footer(kFooter);
 
   CLI::App* show =
@@ -307,6 +310,8 @@ Options parse_options(int argc, const char* const* argv) {
   }
   if (options.accept_crashes && options.update_known.empty())
     return misused("--accept-crashes needs --update-known");
+  if (options.unswept && (options.json || options.as_level))
+    return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
   options.command = app.get_subcommands().front()->get_name();
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";

@@ -72,6 +72,7 @@ struct Options {
   bool github = false;
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/
+  bool unswept = false;   ///< of `list`: operators that no sweep takes
   bool quick = false;     ///< of `doctor`: start no worker
 };
 

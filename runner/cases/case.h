@@ -29,7 +29,7 @@ struct LiteralFill {
 /// generator, so that they are the same bytes on every machine.
 struct RuleFill {
   /// constant, arange, uniform, normal, integers, small_integers, powers_of_two, permutation,
-  /// special, all_bits, kaiming, xavier
+  /// special, grid, stratified, all_bits, kaiming, xavier
   std::string rule;
   std::uint64_t seed = 0;
   /// Parameters by name with defaults filled in; what they mean is in fill.cpp beside each rule.

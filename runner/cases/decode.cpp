@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/pattern.h"
 #include "base/text.h"
+#include "cases/sweep.h"
 
 namespace lockstep {
 namespace {
@@ -23,96 +23,24 @@ class CaseDecoder {
   std::optional<Case> decode(const std::string& id) {
     result_.id = id;
     result_.file = reader_.file().name;
-    if (!reader_.object(root_,
-                        {"$schema",  "format", "title",   "comment", "links",   "tags",   "matrix",
-                         "requires", "only",   "seed",    "context", "prepare", "inputs", "steps",
-                         "backward", "calls",  "outputs", "compare", "strides", "raises"})) {
+    if (!reader_.object(root_, {"$schema", "format",  "title",     "comment",  "links", "tags",
+                                "matrix",  "sweep",   "requires",  "only",     "seed",  "context",
+                                "prepare", "inputs",  "steps",     "backward", "calls", "outputs",
+                                "compare", "strides", "pointwise", "share",    "raises"})) {
       return std::nullopt;
     }
     reader_.format(root_);
-    header();
+    decode_header(reader_, root_, result_);
     prepare();
     inputs();
     program();
     compare();
+    share();
     if (reader_.failed()) return std::nullopt;
     return std::move(result_);
   }
 
  private:
-  void header() {
-    if (const auto title =
-            reader_.required(root_, "title", "one line that says what the case is about")) {
-      const auto text = reader_.text(*title);
-      result_.title = text.value_or("");
-      if (text && (text->empty() || text->size() > 160 || text->find('\n') != std::string::npos)) {
-        reader_.mismatch(*title, "one line of 1 to 160 bytes");
-      }
-    }
-    if (const auto comment = reader_.child(root_, "comment")) reader_.text(*comment);
-    if (const auto links = reader_.child(root_, "links")) {
-      result_.links = reader_.texts(*links, "a list of links");
-      for (std::size_t i = 0; (*links)->is_array() && i < (*links)->size(); ++i) {
-        const Node link = reader_.element(*links, i);
-        if (link->is_string() && !link->get_ref<const std::string&>().starts_with("https://"))
-          reader_.mismatch(link, "a link that begins with https://");
-      }
-    }
-    if (const auto tags = reader_.child(root_, "tags")) {
-      result_.tags = reader_.texts(*tags, "a list of tags");
-      for (std::size_t i = 0; (*tags)->is_array() && i < (*tags)->size(); ++i) {
-        const Node tag = reader_.element(*tags, i);
-        if (!tag->is_string()) continue;
-        const std::string& text = tag->get_ref<const std::string&>();
-        if (text.empty() ||
-            text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) {
-          reader_.mismatch(tag, "a tag of lower-case letters, digits and -");
-        }
-      }
-    }
-    if (const auto needs = reader_.child(root_, "requires");
-        needs && reader_.object(*needs, {"torch"})) {
-      if (const auto range = reader_.required(*needs, "torch", "a range such as \">=2.14\"")) {
-        const auto text = reader_.text(*range);
-        if (text && !valid_range(*text))
-          reader_.mismatch(*range, "a range such as \">=2.12,<2.14\"");
-        result_.requires_torch = text.value_or("");
-      }
-    }
-    if (const auto only = reader_.child(root_, "only");
-        only && reader_.object(*only, {"paths", "devices"})) {
-      if (const auto paths = reader_.child(*only, "paths"))
-        result_.only_paths = reader_.texts(*paths, "a list of globs");
-      if (const auto devices = reader_.child(*only, "devices"))
-        result_.only_devices = reader_.texts(*devices, "a list of globs");
-    }
-    if (const auto seed = reader_.child(root_, "seed")) {
-      result_.seed = static_cast<std::uint64_t>(
-          reader_.integer(*seed, 0, INT64_MAX, "a seed of 0 or more").value_or(0));
-    }
-    if (const auto strides = reader_.child(root_, "strides")) {
-      const auto word = reader_.word(*strides, {"significant", "exact", "ignore"},
-                                     "`significant`, `exact` or `ignore`");
-      if (word == "exact") result_.strides = StrideRule::exact;
-      if (word == "ignore") result_.strides = StrideRule::ignore;
-    }
-    if (const auto raises = reader_.child(root_, "raises");
-        raises && reader_.object(*raises, {"class", "match"})) {
-      RaisesRule rule;
-      if (const auto name = reader_.child(*raises, "class"))
-        rule.class_name = reader_.text(*name, "the name of an exception class").value_or("");
-      if (const auto match = reader_.child(*raises, "match")) {
-        rule.match = reader_.text(*match, "a regular expression").value_or("");
-        if (!is_found(rule.match, "")) {
-          reader_.mismatch(*match,
-                           "a regular expression (ECMAScript, without back-references, lookahead "
-                           "and large counts) of at most 500 characters");
-        }
-      }
-      result_.raises = rule;
-    }
-  }
-
   void prepare() {
     const auto node = reader_.child(root_, "prepare");
     if (!node || !reader_.object(*node, {"seed", "context", "steps", "outputs", "requires_grad"}))
@@ -331,19 +259,54 @@ class CaseDecoder {
     }
   }
 
+  /// What the file writes out; gives its outputs.
+  Json steps(ProgramParts& parts) {
+    if (const auto steps = reader_.required(root_, "steps", "what the program does")) {
+      decode_steps(reader_, *steps, context_, scope_, parts);
+      if ((*steps)->is_array() && (*steps)->empty()) reader_.mismatch(*steps, "at least one step");
+    }
+    const auto names = reader_.required(root_, "outputs", "the names that the program returns");
+    return names ? output_names(*names, scope_) : Json::array();
+  }
+
+  /// The one call that a sweep makes of the operator that was chosen; gives its outputs.  Before an
+  /// operator is chosen, something stands in for it, so that the rest of the file can be checked.
+  Json sweep(ProgramParts& parts) {
+    for (const std::string_view key : {"steps", "outputs", "prepare"}) {
+      if (const auto beside = reader_.child(root_, key)) {
+        reader_.error(beside->pointer,
+                      fmt::format("found `{}` beside `sweep`, which makes the program itself", key),
+                      "remove one of them", true);
+      }
+    }
+    const auto declared = decode_sweep(reader_, root_);
+    if (!declared) {
+      for (auto& [name, known] : scope_.names) known.used = true;  // only its own faults are told
+      return Json::array({"y"});
+    }
+    DecodeContext context = context_;
+    const Overload* overload = nullptr;
+    if (context_.registry != nullptr && !declared->op.empty())
+      overload = context_.registry->find_overload(declared->op);
+    if (overload == nullptr) {
+      if (context_.registry != nullptr && !context_.missing_is_unsupported)
+        check_sweep(reader_, *declared, *context_.registry);
+      context.registry = nullptr;
+      parts.lacking = fmt::format("operators that a sweep of the tag {} takes", declared->tag);
+    }
+    swept_ = swept_program(*declared, overload);
+    // Errors point to the rule, for the steps are nowhere in the file.
+    decode_steps(reader_, {&swept_["steps"], "/sweep/operators"}, context, scope_, parts);
+    return output_names({&swept_["outputs"], "/sweep/operators"}, scope_);
+  }
+
   void program() {
     Json input_names = Json::array();
     for (const auto& [name, known] : scope_.names) input_names.push_back(name);
     std::set<std::string> inputs;
     for (const Json& name : input_names) inputs.insert(name.get<std::string>());
     ProgramParts parts;
-    if (const auto steps = reader_.required(root_, "steps", "what the program does")) {
-      decode_steps(reader_, *steps, context_, scope_, parts);
-      if ((*steps)->is_array() && (*steps)->empty()) reader_.mismatch(*steps, "at least one step");
-    }
-    Json outputs = Json::array();
-    if (const auto names = reader_.required(root_, "outputs", "the names that the program returns"))
-      outputs = output_names(*names, scope_);
+    Json outputs = root_->contains("sweep") ? sweep(parts) : steps(parts);
     for (const Json& name : outputs) outputs_.insert(name.get<std::string>());
     Json backward;
     if (const auto node = reader_.child(root_, "backward"))
@@ -415,9 +378,11 @@ class CaseDecoder {
     if (backward_) {
       for (const std::string& name : with_grad_) known.push_back(name + ".grad");
     }
+    const bool swept = root_->contains("sweep");
     for (const auto& [output, value] : (*node)->items()) {
       const Node rule{&value, child_pointer(node->pointer, output)};
-      if (std::find(known.begin(), known.end(), output) == known.end()) {
+      const bool is_known = std::find(known.begin(), known.end(), output) != known.end();
+      if (!is_known && !(swept && is_swept_result(output))) {
         reader_.error(rule.pointer,
                       fmt::format("found `{}`, expected an output, an input that is changed, or a "
                                   "gradient such as `x.grad`",
@@ -432,6 +397,30 @@ class CaseDecoder {
           add_policy(output, path, {&policy, child_pointer(rule.pointer, path)});
       } else {
         reader_.mismatch(rule, "a policy such as \"close\", or an object of policies by path");
+      }
+    }
+    // Not every operator of a sweep has as many results as another.
+    std::erase_if(result_.compare, [&](const CompareRule& rule) {
+      return std::find(known.begin(), known.end(), rule.output) == known.end();
+    });
+  }
+
+  /// In one graph with other cases these would no longer mean what they say.
+  void share() {
+    if (!result_.share) return;
+    const auto refuse = [&](const std::string& beside) {
+      reader_.error("/share", fmt::format("found `share` {}", beside),
+                    "remove `share`: the case is then compiled alone", true);
+    };
+    if (result_.prepare) refuse("beside `prepare`, whose inputs belong to one program");
+    if (result_.raises) refuse("beside `raises`, which would end the other programs as well");
+    if (root_->contains("calls")) refuse("beside `calls`: one graph is called once for all");
+    for (const std::string& name : result_.operators) {
+      const Overload* overload =
+          context_.registry == nullptr ? nullptr : context_.registry->find_overload(name);
+      if (overload != nullptr && overload->has_tag("nondeterministic_seeded")) {
+        refuse(
+            fmt::format("with {}, whose random numbers depend on what else the graph draws", name));
       }
     }
   }
@@ -456,46 +445,11 @@ class CaseDecoder {
   std::set<std::string> outputs_;
   std::set<std::string> inputs_;
   std::vector<Json> merged_;
+  Json swept_;  ///< the program of a sweep; nodes point into it
   bool backward_ = false;
 };
 
 }  // namespace
-
-Json decode_context(Reader& reader, const Node& node) {
-  Json context = Json::object();
-  if (!reader.object(
-          node, {"grad", "inference", "deterministic_algorithms", "autocast", "default_dtype"}))
-    return context;
-  const auto dtype_name = [&](const Node& value) -> std::optional<std::string> {
-    const auto text = reader.text(value, "the name of a floating dtype");
-    const Dtype* dtype = text ? find_dtype(*text) : nullptr;
-    if (dtype != nullptr && dtype->is_floating()) return text;
-    if (text) reader.mismatch(value, "the name of a floating dtype");
-    return std::nullopt;
-  };
-  for (const std::string_view key : {"grad", "inference", "deterministic_algorithms"}) {
-    if (const auto flag = reader.child(node, key))
-      context[std::string(key)] = reader.boolean(*flag).value_or(false);
-  }
-  if (const auto autocast = reader.child(node, "autocast");
-      autocast && reader.object(*autocast, {"device", "dtype"})) {
-    const auto device = reader.required(*autocast, "device", "the kind of device, such as \"cpu\"");
-    const auto dtype = reader.required(*autocast, "dtype", "the name of a dtype");
-    const auto device_text = device ? reader.text(*device) : std::nullopt;
-    if (device_text &&
-        (device_text->empty() ||
-         device_text->find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos)) {
-      reader.mismatch(*device, "the kind of device, such as \"cpu\"");
-    }
-    const auto dtype_text = dtype ? dtype_name(*dtype) : std::nullopt;
-    if (device_text && dtype_text)
-      context["autocast"] = {{"device", *device_text}, {"dtype", *dtype_text}};
-  }
-  if (const auto dtype = reader.child(node, "default_dtype")) {
-    if (const auto name = dtype_name(*dtype)) context["default_dtype"] = *name;
-  }
-  return context;
-}
 
 std::optional<Case> decode_case(const JsonFile& file, const Json& root, const std::string& id,
                                 const DecodeContext& context, Diagnostics& diagnostics) {

@@ -28,6 +28,9 @@ std::optional<Case> decode_case(const JsonFile& file, const Json& root, const st
 
 // The parts, each in a file of its own.
 
+/// What a file says of the case as a whole: title, links, tags, where and how it is run.
+void decode_header(Reader& reader, const Node& root, Case& result);
+
 /// A tensor of `inputs` or a literal of `steps`; `declared` has the tensors before it (for
 /// `view_of`), by name.
 std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,

@@ -46,6 +46,10 @@ std::string parameter_fault(const RuleFill& fill, const Dtype& dtype) {
   }
   if ((fill.rule == "kaiming" || fill.rule == "xavier") && fill.parameter("fan_in") < 1)
     return "fan_in must be at least 1";
+  if (fill.rule == "grid" &&
+      (!whole("place") || fill.parameter("place") < 0 || fill.parameter("place") > 7)) {
+    return "place must be an integer from 0 to 7";
+  }
   if (fill.rule == "all_bits" && dtype.bytes > 2)
     return fmt::format("{} has more than 16 bits", dtype.name);
   if (dtype.kind == NumberKind::opaque && fill.rule != "all_bits" && fill.rule != "constant") {

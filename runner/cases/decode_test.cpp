@@ -229,6 +229,23 @@ TEST(Decode, PoliciesAreForOutputsAndPaths) {
   EXPECT_FALSE(policy_for(*decoded, "input x", "inductor"));
 }
 
+TEST(Decode, HeaderFlagsAreOffUnlessTheCaseSaysSo) {
+  Diagnostics diagnostics;
+  const std::string rest =
+      R"("inputs": {"x": {"dtype": "float32", "shape": [4], "fill": "normal"}},
+      "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]})";
+  const auto none =
+      decode(R"({"format": 1, "title": "t", )" + rest, {&registry(), "cpu", false}, diagnostics);
+  const auto all = decode(R"({"format": 1, "title": "t", "share": true, "pointwise": true,
+                              "requires": {"eager": "returns"}, )" +
+                              rest,
+                          {&registry(), "cpu", false}, diagnostics);
+  ASSERT_TRUE(none && all);
+  EXPECT_FALSE(none->share || none->pointwise || none->eager_must_return);
+  EXPECT_TRUE(all->share && all->pointwise && all->eager_must_return);
+  EXPECT_EQ(all->requires_torch, "");
+}
+
 TEST(Versions, AreComparedByTheirNumbers) {
   EXPECT_TRUE(version_matches("2.13.0+cpu", ">=2.13"));
   EXPECT_TRUE(version_matches("2.13.0+cpu", "==2.13"));

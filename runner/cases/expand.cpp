@@ -111,6 +111,7 @@ Json substitute(const Json& root, const MatrixChoice& choice, const std::string&
                 std::vector<std::string>& unknown) {
   Json result = root;
   if (result.is_object()) result.erase("matrix");
+  if (!choice.op.empty()) result["sweep"]["operators"] = choice.op;
   replace(result, "", choice, device, unknown);
   return result;
 }

@@ -11,6 +11,7 @@ namespace lockstep {
 struct MatrixChoice {
   std::string suffix;  ///< "[dtype=float16,dim=0]", empty without a matrix
   std::vector<std::pair<std::string, Json>> values;
+  std::string op;  ///< of a sweep: the overload chosen, "add.Scalar"; else empty
 };
 
 /// All choices of `root.matrix`, the last key turning fastest; exactly one, empty, where there is
@@ -18,8 +19,9 @@ struct MatrixChoice {
 std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root);
 
 /// The document with every string "$key" replaced by the value chosen and every "$device" by the
-/// device, and without its matrix.  "$$text" is the string "$text"; values of the matrix are taken
-/// as they are.  `unknown` gets the pointers of strings "$name" that no key explains.
+/// device, and without its matrix.  In the place of a sweep's rule stands the operator chosen.
+/// "$$text" is the string "$text"; values of the matrix are taken as they are.  `unknown` gets the
+/// pointers of strings "$name" that no key explains.
 Json substitute(const Json& root, const MatrixChoice& choice, const std::string& device,
                 std::vector<std::string>& unknown);
 

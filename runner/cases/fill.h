@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,18 +29,12 @@ struct RuleInfo {
 /// Every fill rule.
 const std::vector<RuleInfo>& fill_rules();
 
-/// Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): four random
-/// words for a counter and a key.
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                    std::array<std::uint32_t, 2> key);
-
 /// The element for a real number: integers are truncated and wrap, bool is "not 0", complex gets no
 /// imaginary part.
 ElementBits encode_number(const Dtype& dtype, double value);
 
-/// The boundary values of a dtype: zeros, subnormals, neighbours of one, limits, infinities, NaNs;
-/// for integers 0, +-1, limits.
-std::vector<ElementBits> special_values(const Dtype& dtype);
+/// A complex element of its parts' patterns.
+ElementBits complex_element(const Dtype& part, std::uint64_t real, std::uint64_t imaginary);
 
 /// The bytes of a tensor's whole storage (little-endian), the same on every machine.  `stream`
 /// keeps inputs with the same seed apart: it is the input's name.

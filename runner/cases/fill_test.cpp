@@ -6,8 +6,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <xxhash.h>
+
+#include "cases/boundary.h"
+#include "cases/stream.h"
 
 namespace lockstep {
 namespace {
@@ -127,6 +131,15 @@ TEST(Fill, SpecialValuesHaveTheBoundaries) {
   EXPECT_FALSE(has("float8_e4m3fnuz", 0x80) &&
                !std::isnan(decode_float(*find_dtype("float8_e4m3fnuz"), 0x80)));
   EXPECT_TRUE(has("int8", 0x80) && has("int8", 0x7f) && has("int8", 0xff));
+}
+
+TEST(Fill, TwoGridsHaveEveryPair) {
+  const std::size_t count = boundary_values(*find_dtype("float16")).size();
+  const auto fast = numbers<std::uint16_t>(spec("float16", 16384, {"grid", 0, {{"place", 0}}}));
+  const auto slow = numbers<std::uint16_t>(spec("float16", 16384, {"grid", 0, {{"place", 1}}}));
+  std::set<std::pair<std::uint16_t, std::uint16_t>> pairs;
+  for (std::size_t k = 0; k < fast.size(); ++k) pairs.insert({fast[k], slow[k]});
+  EXPECT_EQ(pairs.size(), count * count);
 }
 
 // The bytes of every rule, frozen: a change here changes what every case computes on.

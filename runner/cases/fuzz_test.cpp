@@ -93,6 +93,8 @@ void digest(const std::string& text, const Registry* registry, const std::vector
   suite.push_back(parse_case_file({"cases/t.json", text, {}}, diagnostics));
   const CaseFile& file = suite.front();
   if (!diagnostics.empty()) return;
+  // Without a registry a sweep has no instances, and its matrix alone is decoded.
+  if (registry != nullptr) expand_sweeps(suite, registry);
   std::size_t decoded = 0;
   for (const MatrixChoice& choice : file.choices) {
     if (++decoded > 4) break;

@@ -61,7 +61,7 @@ inline const Seeds& seeds() {
     Seeds result;
     const fs::path root = fs::path(LOCKSTEP_SOURCE_DIR) / "cases";
     std::vector<fs::path> files;
-    for (const char* folder : {"format", "bugs", "invalid"}) {
+    for (const char* folder : {"format", "bugs", "sweeps", "invalid"}) {
       for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
         if (entry.path().extension() == ".json" && entry.file_size() <= 6000)
           files.push_back(entry.path().lexically_relative(root));
@@ -289,7 +289,7 @@ inline Json generated(Random& random) {
     root["steps"].push_back(step);
   }
   for (const char* key : {"context", "prepare", "backward", "calls", "compare", "raises", "matrix",
-                          "only", "requires", "outputs"}) {
+                          "only", "requires", "outputs", "sweep", "share"}) {
     if (random.often(1)) root[key] = any();
   }
   return root;

@@ -74,6 +74,21 @@ const Operator* Registry::find(std::string_view name) const {
   return found == operators_.end() ? nullptr : &found->second;
 }
 
+const Overload* Registry::find_overload(std::string_view name) const {
+  const std::size_t dot = name.rfind('.');
+  const Operator* op = find(name.substr(0, dot));
+  if (op == nullptr) return nullptr;
+  const std::string_view wanted = dot == std::string_view::npos ? "default" : name.substr(dot + 1);
+  for (const Overload& overload : op->overloads) {
+    if (overload.name == wanted) return &overload;
+  }
+  return nullptr;
+}
+
+bool Overload::has_tag(std::string_view tag) const {
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
 std::string refusal(const Operator& op, const Overload& overload) {
   for (const Argument& argument : overload.arguments) {
     for (const std::string_view type :

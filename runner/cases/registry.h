@@ -31,6 +31,8 @@ struct Overload {
   std::vector<Argument> arguments;
   std::vector<ValueKind> results;
   std::vector<std::string> tags;
+
+  bool has_tag(std::string_view tag) const;
 };
 
 /// An operator with its overloads, the default one first.
@@ -47,6 +49,10 @@ class Registry {
   static Result<Registry> from_json(const Json& json);
 
   const Operator* find(std::string_view name) const;
+  /// "aten::add.Tensor", "add.Tensor"; "add" and "add.default" are the default one.
+  const Overload* find_overload(std::string_view name) const;
+  /// All of them, by name.
+  const std::map<std::string, Operator, std::less<>>& operators() const { return operators_; }
   /// Names without their namespace "aten::", for suggestions.
   const std::vector<std::string>& names() const { return names_; }
   const std::string& torch() const { return torch_; }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 /// The whole file is decoded for every choice of its matrix.
 constexpr std::size_t kMostBytesDecoded = 32 << 20;
+/// Each is expanded over hundreds of operators.
+constexpr std::size_t kMostSweepChoices = 100;
 
 std::string id_of(const std::string& shown) {
   std::string id = shown;
@@ -27,6 +29,36 @@ std::string id_of(const std::string& shown) {
     id = fs::path(id).filename().string();
   }
   return id.substr(0, id.rfind(".json"));
+}
+
+/// What a sweep's matrix may not have.
+void check_sweep_matrix(Reader& reader, const CaseFile& file) {
+  if (const auto matrix = reader.child({&file.file.root, ""}, "matrix");
+      matrix && (*matrix)->contains("op")) {
+    reader.error("/matrix/op", "found `op`, which is the operator that the sweep chooses",
+                 "another name", true);
+  }
+  if (file.choices.size() > kMostSweepChoices) {
+    reader.error("/matrix", fmt::format("found a matrix of {} choices beside `sweep`, expected at "
+                                        "most {}: each is made for every operator",
+                                        file.choices.size(), kMostSweepChoices));
+  }
+}
+
+/// The sweep with one choice of its matrix; nothing where it is wrong, which decoding tells.
+std::optional<Sweep> sweep_of(const CaseFile& file, const MatrixChoice& choice) {
+  std::vector<std::string> unknown;
+  const Json root = substitute(file.file.root, choice, "cpu", unknown);
+  Diagnostics ignored;
+  Reader reader(file.file, ignored);
+  return decode_sweep(reader, {&root, ""});
+}
+
+/// The choices of the matrix alone, which parse_case_file has checked.
+std::vector<MatrixChoice> plain_choices(const CaseFile& file) {
+  Diagnostics none;
+  Reader reader(file.file, none);
+  return matrix_choices(reader, file.file.root);
 }
 
 bool fits_id(const std::string& id) {
@@ -71,6 +103,7 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
     return result;
   }
   result.choices = matrix_choices(reader, result.file.root);
+  if (is_sweep(result)) check_sweep_matrix(reader, result);
   if (reader.failed()) return result;
   if (result.choices.size() > kMostBytesDecoded / result.file.text.size()) {
     reader.error("/matrix", fmt::format("found a matrix of {} choices in a file of {} bytes, "
@@ -96,6 +129,44 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
     }
   }
   return result;
+}
+
+bool is_sweep(const CaseFile& file) { return file.file.root.contains("sweep"); }
+
+std::vector<Sweep> sweeps_of(const CaseFile& file) {
+  std::vector<Sweep> sweeps;
+  for (const MatrixChoice& choice : plain_choices(file)) {
+    if (auto sweep = sweep_of(file, choice)) sweeps.push_back(std::move(*sweep));
+  }
+  return sweeps;
+}
+
+void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
+  for (CaseFile& file : suite) {
+    if (!is_sweep(file)) continue;
+    if (registry == nullptr) {
+      file.choices.clear();
+      continue;
+    }
+    std::map<std::string, std::vector<MatrixChoice>> by_operator;
+    for (const MatrixChoice& choice : plain_choices(file)) {
+      const auto sweep = sweep_of(file, choice);
+      const std::vector<std::string> operators =
+          sweep ? swept_operators(*sweep, *registry) : std::vector<std::string>();
+      if (operators.empty()) by_operator[""].push_back(choice);
+      for (const std::string& op : operators) {
+        MatrixChoice chosen = choice;
+        chosen.op = op;
+        chosen.suffix = choice.suffix.empty()
+                            ? fmt::format("[op={}]", op)
+                            : fmt::format("[op={},{}", op, choice.suffix.substr(1));
+        by_operator[op].push_back(std::move(chosen));
+      }
+    }
+    file.choices.clear();
+    for (auto& [op, choices] : by_operator)
+      file.choices.insert(file.choices.end(), choices.begin(), choices.end());
+  }
 }
 
 Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics) {

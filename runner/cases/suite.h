@@ -7,20 +7,33 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cases/expand.h"
+#include "cases/registry.h"
+#include "cases/sweep.h"
 
 namespace lockstep {
 
 /// A case file, parsed and with its matrix taken apart, not yet decoded.
 struct CaseFile {
   JsonFile file;
-  std::string id;  ///< "bugs/185337-half-round-trip"
-  std::vector<MatrixChoice> choices;
+  std::string id;                     ///< "bugs/185337-half-round-trip"
+  std::vector<MatrixChoice> choices;  ///< of a sweep before expand_sweeps: its matrix alone
 };
 
 /// All case files below `root/cases` in the order of their ids, but for the folders `schema` and
 /// `invalid`.  What is wrong with a file is added to `diagnostics`, and that file is left out.
 Result<std::vector<CaseFile>> read_suite(const std::filesystem::path& root,
                                          Diagnostics& diagnostics);
+
+/// Expands the sweeps over the operators that their rules take of a registry, as the first key of
+/// the matrix, `op`.  A sweep that is wrong or takes none keeps its matrix: decoding says why.
+/// Without a registry sweeps have no choices, and so no instances.
+void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry);
+
+/// What a file sweeps, for each choice of its matrix that is well-formed.
+std::vector<Sweep> sweeps_of(const CaseFile& file);
+
+/// Whether a file declares a sweep.
+bool is_sweep(const CaseFile& file);
 
 /// One case file from anywhere; its id is its path below a folder `cases`, if it has one, else its
 /// name.

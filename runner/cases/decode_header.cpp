@@ -1,0 +1,85 @@
+#include "base/pattern.h"
+#include "cases/decode.h"
+
+namespace lockstep {
+
+void decode_header(Reader& reader, const Node& root, Case& result) {
+  if (const auto title =
+          reader.required(root, "title", "one line that says what the case is about")) {
+    const auto text = reader.text(*title);
+    result.title = text.value_or("");
+    if (text && (text->empty() || text->size() > 160 || text->find('\n') != std::string::npos)) {
+      reader.mismatch(*title, "one line of 1 to 160 bytes");
+    }
+  }
+  if (const auto comment = reader.child(root, "comment")) reader.text(*comment);
+  if (const auto links = reader.child(root, "links")) {
+    result.links = reader.texts(*links, "a list of links");
+    for (std::size_t i = 0; (*links)->is_array() && i < (*links)->size(); ++i) {
+      const Node link = reader.element(*links, i);
+      if (link->is_string() && !link->get_ref<const std::string&>().starts_with("https://"))
+        reader.mismatch(link, "a link that begins with https://");
+    }
+  }
+  if (const auto tags = reader.child(root, "tags")) {
+    result.tags = reader.texts(*tags, "a list of tags");
+    for (std::size_t i = 0; (*tags)->is_array() && i < (*tags)->size(); ++i) {
+      const Node tag = reader.element(*tags, i);
+      if (!tag->is_string()) continue;
+      const std::string& text = tag->get_ref<const std::string&>();
+      if (text.empty() ||
+          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) {
+        reader.mismatch(tag, "a tag of lower-case letters, digits and -");
+      }
+    }
+  }
+  if (const auto needs = reader.child(root, "requires");
+      needs && reader.object(*needs, {"torch", "eager"})) {
+    if ((*needs)->empty()) reader.mismatch(*needs, "at least one of `torch` and `eager`");
+    if (const auto range = reader.child(*needs, "torch")) {
+      const auto text = reader.text(*range, "a range such as \">=2.14\"");
+      if (text && !valid_range(*text)) reader.mismatch(*range, "a range such as \">=2.12,<2.14\"");
+      result.requires_torch = text.value_or("");
+    }
+    if (const auto eager = reader.child(*needs, "eager"))
+      result.eager_must_return = reader.word(*eager, {"returns"}, "`returns`").has_value();
+  }
+  if (const auto only = reader.child(root, "only");
+      only && reader.object(*only, {"paths", "devices"})) {
+    if (const auto paths = reader.child(*only, "paths"))
+      result.only_paths = reader.texts(*paths, "a list of globs");
+    if (const auto devices = reader.child(*only, "devices"))
+      result.only_devices = reader.texts(*devices, "a list of globs");
+  }
+  if (const auto seed = reader.child(root, "seed")) {
+    result.seed = static_cast<std::uint64_t>(
+        reader.integer(*seed, 0, INT64_MAX, "a seed of 0 or more").value_or(0));
+  }
+  if (const auto strides = reader.child(root, "strides")) {
+    const auto word = reader.word(*strides, {"significant", "exact", "ignore"},
+                                  "`significant`, `exact` or `ignore`");
+    if (word == "exact") result.strides = StrideRule::exact;
+    if (word == "ignore") result.strides = StrideRule::ignore;
+  }
+  if (const auto pointwise = reader.child(root, "pointwise"))
+    result.pointwise = reader.boolean(*pointwise).value_or(false);
+  if (const auto share = reader.child(root, "share"))
+    result.share = reader.boolean(*share).value_or(false);
+  if (const auto raises = reader.child(root, "raises");
+      raises && reader.object(*raises, {"class", "match"})) {
+    RaisesRule rule;
+    if (const auto name = reader.child(*raises, "class"))
+      rule.class_name = reader.text(*name, "the name of an exception class").value_or("");
+    if (const auto match = reader.child(*raises, "match")) {
+      rule.match = reader.text(*match, "a regular expression").value_or("");
+      if (!is_found(rule.match, "")) {
+        reader.mismatch(*match,
+                        "a regular expression (ECMAScript, without back-references, lookahead "
+                        "and large counts) of at most 500 characters");
+      }
+    }
+    result.raises = rule;
+  }
+}
+
+}  // namespace lockstep

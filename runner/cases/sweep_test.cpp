@@ -1,0 +1,253 @@
+#include "cases/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cases/decode.h"
+#include "cases/suite.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// An overload with the tag `pointwise`, of arguments such as "Tensor self", "Scalar? min=" (which
+/// has a default), "*int decimals" (by keyword only) and "Tensor! self" (which is written to).
+Json overload(const std::string& name, const std::vector<std::string>& arguments,
+              const std::vector<std::string>& returns = {"Tensor"},
+              const std::vector<std::string>& tags = {"pointwise"}) {
+  Json json = {{"overload", name}, {"tags", tags}, {"arguments", Json::array()}};
+  for (std::string text : arguments) {
+    const bool keyword = text.starts_with('*'), has_default = text.ends_with('=');
+    if (keyword) text.erase(0, 1);
+    if (has_default) text.pop_back();
+    const std::size_t space = text.find(' ');
+    std::string type = text.substr(0, space);
+    const bool mutates = type.ends_with('!');
+    if (mutates) type.pop_back();
+    json["arguments"].push_back({{"name", text.substr(space + 1)},
+                                 {"type", type},
+                                 {"kwarg_only", keyword},
+                                 {"has_default", has_default},
+                                 {"mutates", mutates}});
+  }
+  for (const std::string& type : returns) json["returns"].push_back({{"type", type}});
+  if (returns.empty()) json["returns"] = Json::array();
+  return json;
+}
+
+Registry registry_of(const Json& operators) {
+  return *Registry::from_json({{"torch", "2.0"}, {"fingerprint", "f"}, {"operators", operators}});
+}
+
+/// Each overload that is not taken breaks one rule, and no other.
+const Json kOperators = {
+    {"aten::sin",
+     {overload("", {"Tensor self"}), overload("out", {"Tensor self", "*Tensor! out"})}},
+    {"aten::sin_", {overload("", {"Tensor! self"})}},
+    {"aten::gelu", {overload("", {"Tensor self", "*str approximate="})}},
+    {"aten::frexp", {overload("Tensor", {"Tensor self"}, {"Tensor", "Tensor"})}},
+    {"aten::clamp", {overload("Tensor", {"Tensor self", "Tensor? min=", "Tensor? max="})}},
+    {"aten::add",
+     {overload("Tensor", {"Tensor self", "Tensor other", "*Scalar alpha="}),
+      overload("Scalar", {"Tensor self", "Scalar other", "Scalar alpha="})}},
+    {"aten::rpow", {overload("", {"Scalar self", "Tensor exponent"})}},
+    {"aten::round", {overload("decimals", {"Tensor self", "*int decimals"})}},
+    {"aten::both", {overload("", {"Tensor self", "int n", "Scalar a"})}},
+    {"aten::equal", {overload("", {"Tensor self"}, {"bool"})}},
+    {"aten::mixed", {overload("", {"Tensor self"}, {"Tensor", "int"})}},
+    {"aten::nothing", {overload("", {"Tensor self"}, {})}},
+    {"aten::_inner", {overload("", {"Tensor self"})}},
+    {"aten::rrelu", {overload("", {"Tensor self", "Generator? generator="})}},
+    {"aten::noise",
+     {overload("", {"Tensor self"}, {"Tensor"}, {"pointwise", "nondeterministic_seeded"})}},
+    {"aten::stack", {overload("", {"Tensor self", "Tensor[] tensors"})}},
+    {"aten::maybe", {overload("", {"Tensor self", "Tensor? other"})}},
+    {"aten::named", {overload("", {"Tensor self", "str filename="})}},
+    {"aten::sum", {overload("", {"Tensor self"}, {"Tensor"}, {"reduction"})}},
+    {"mine::sin", {overload("", {"Tensor self"})}},
+};
+
+const Registry& registry() {
+  static const Registry made = registry_of(kOperators);
+  return made;
+}
+
+Sweep sweep_of(std::size_t inputs, Json given = nullptr) {
+  Sweep sweep{"pointwise", {}, std::move(given), ""};
+  for (std::size_t i = 0; i < inputs; ++i) sweep.inputs.push_back(std::string(1, "xzuv"[i]));
+  return sweep;
+}
+
+TEST(Sweep, TakesWhatItsInputsAndValuesFit) {
+  EXPECT_THAT(swept_operators(sweep_of(1), registry()),
+              ElementsAre("clamp.Tensor", "frexp.Tensor", "gelu", "sin"));
+  EXPECT_THAT(swept_operators(sweep_of(2), registry()), ElementsAre("add.Tensor"));
+  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}}), registry()),
+              ElementsAre("add.Scalar", "rpow"));
+  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}, {"int", 2}}), registry()),
+              ElementsAre("add.Scalar", "both", "round.decimals", "rpow"));
+  EXPECT_THAT(swept_operators(sweep_of(3), registry()), IsEmpty());
+}
+
+TEST(Sweep, SaysWhyItDoesNotTakeAnOverload) {
+  const std::vector<Sweep> sweeps = {sweep_of(1), sweep_of(1, {{"Scalar", 2.5}})};
+  const auto why = [&](const std::string& name) {
+    const std::string base = name.substr(0, name.rfind('.'));
+    return unswept_reason(sweeps, *registry().find(base), *registry().find_overload(name));
+  };
+  EXPECT_EQ(why("sin"), "");
+  EXPECT_EQ(why("add.Scalar"), "");
+  EXPECT_EQ(why("sin.out"), "writes to out");
+  EXPECT_EQ(why("sin_"), "writes to its argument");
+  EXPECT_EQ(why("_inner"), "internal: begins with _");
+  EXPECT_EQ(why("rrelu"), "takes a generator");
+  EXPECT_EQ(why("noise"), "draws random numbers");
+  EXPECT_EQ(why("equal"), "returns no tensor, or not only tensors");
+  EXPECT_EQ(why("mixed"), "returns no tensor, or not only tensors");
+  EXPECT_EQ(why("nothing"), "returns no tensor, or not only tensors");
+  EXPECT_EQ(why("stack"), "needs `Tensor[] tensors`, and a sweep passes plain tensors");
+  EXPECT_EQ(why("maybe"), "needs `Tensor? other`, and a sweep passes plain tensors");
+  EXPECT_EQ(why("named"), "its argument `filename` names a file");
+  EXPECT_EQ(why("mine::sin"), "no operator of aten");
+  EXPECT_EQ(why("add.Tensor"), "2 tensors: no sweep has so many inputs");
+  EXPECT_EQ(why("round.decimals"), "needs `int decimals`, which no sweep of 1 tensor gives");
+  EXPECT_EQ(why("both"), "needs `int n`, which no sweep of 1 tensor gives");
+  EXPECT_EQ(why("sum"), "1 tensor: no sweep has so many inputs") << "of another tag";
+}
+
+TEST(Sweep, ValuesOfSeveralSweepsAreNotTakenTogether) {
+  const Operator& both = *registry().find("both");
+  const std::vector<Sweep> apart = {sweep_of(1, {{"Scalar", 2.5}}), sweep_of(1, {{"int", 2}})};
+  EXPECT_EQ(unswept_reason(apart, both, both.overloads[0]),
+            "needs several things given, which no single sweep gives");
+  const Operator& sin = *registry().find("sin");
+  EXPECT_EQ(unswept_reason(apart, sin, sin.overloads[0]),
+            "needs nothing given, and every sweep of as many tensors gives something");
+}
+
+TEST(Sweep, CallsTheOverloadWithItsArgumentsInOrder) {
+  const auto step = [](Sweep sweep, const char* op) {
+    sweep.op = op;
+    return swept_program(sweep, registry().find_overload(op))["steps"][0].dump();
+  };
+  EXPECT_EQ(step(sweep_of(2), "add.Tensor"),
+            R"({"let":"y","op":"add.Tensor","args":["%x","%z"],"kwargs":{}})");
+  EXPECT_EQ(step(sweep_of(1, {{"Scalar", 2.5}}), "rpow"),
+            R"({"let":"y","op":"rpow.default","args":[2.5,"%x"],"kwargs":{}})");
+  EXPECT_EQ(step(sweep_of(1, {{"int", 2}}), "round.decimals"),
+            R"({"let":"y","op":"round.decimals","args":["%x"],"kwargs":{"decimals":2}})");
+  EXPECT_EQ(step(sweep_of(1), "frexp.Tensor"),
+            R"({"let":["y","y1"],"op":"frexp.Tensor","args":["%x"],"kwargs":{}})");
+}
+
+CaseFile file_of(const std::string& keys, Diagnostics& diagnostics) {
+  return parse_case_file(
+      {"cases/s.json",
+       R"({"format": 1, "title": "t", "share": true, "inputs": {"x": {"dtype": "$dtype",
+                          "shape": [4], "fill": "normal", "requires_grad": true}},
+                          "matrix": {"dtype": ["float16", "float32"]}, )" +
+           keys + "}",
+       {}},
+      diagnostics);
+}
+
+constexpr const char* kUnary = R"("sweep": {"operators": {"tag": "pointwise"}},
+    "backward": {"of": ["y"]}, "compare": {"y": "bits", "y1": "exact", "x.grad": "close"})";
+
+/// Decodes every choice.
+std::vector<Case> decoded(const CaseFile& file, const Registry* operators,
+                          Diagnostics& diagnostics) {
+  std::vector<Case> cases;
+  for (const MatrixChoice& choice : file.choices) {
+    std::vector<std::string> unknown;
+    auto one = decode_case(file.file, substitute(file.file.root, choice, "cpu", unknown), file.id,
+                           {operators, "cpu", false}, diagnostics);
+    if (one) cases.push_back(std::move(*one));
+  }
+  return cases;
+}
+
+TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
+  expand_sweeps(suite, &registry());
+  std::vector<std::string> suffixes;
+  for (const MatrixChoice& choice : suite[0].choices) suffixes.push_back(choice.suffix);
+  EXPECT_THAT(suffixes,
+              ElementsAre("[op=clamp.Tensor,dtype=float16]", "[op=clamp.Tensor,dtype=float32]",
+                          "[op=frexp.Tensor,dtype=float16]", "[op=frexp.Tensor,dtype=float32]",
+                          "[op=gelu,dtype=float16]", "[op=gelu,dtype=float32]",
+                          "[op=sin,dtype=float16]", "[op=sin,dtype=float32]"));
+  const std::vector<Case> cases = decoded(suite[0], &registry(), diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty());
+  ASSERT_EQ(cases.size(), 8U);
+  EXPECT_THAT(cases[2].operators, ElementsAre("aten::frexp.Tensor"));
+  EXPECT_EQ(cases[2].program["outputs"], Json({"y", "y1"}));
+  EXPECT_EQ(cases[2].compare.size(), 3U);
+  EXPECT_EQ(cases[6].program["outputs"], Json({"y"}));
+  EXPECT_EQ(cases[6].compare.size(), 2U) << "sin has no y1";
+  EXPECT_EQ(cases[6].lacking, "");
+}
+
+TEST(Sweep, FollowsTheRegistryThatItIsExpandedOverLast) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
+  expand_sweeps(suite, &registry());
+  const Registry newer = registry_of({{"aten::brand_new", {overload("", {"Tensor self"})}}});
+  expand_sweeps(suite, &newer);
+  ASSERT_EQ(suite[0].choices.size(), 2U);
+  EXPECT_EQ(suite[0].choices[0].suffix, "[op=brand_new,dtype=float16]");
+  expand_sweeps(suite, nullptr);
+  EXPECT_THAT(suite[0].choices, IsEmpty());
+}
+
+TEST(Sweep, WithoutARegistryItsStructureIsChecked) {
+  Diagnostics diagnostics;
+  const CaseFile good = file_of(kUnary, diagnostics);
+  for (const Case& declared : decoded(good, nullptr, diagnostics)) EXPECT_NE(declared.lacking, "");
+  EXPECT_THAT(diagnostics, IsEmpty());
+  const CaseFile bad =
+      file_of(R"("sweep": {"operators": {}}, "compare": {"z": "bits"})", diagnostics);
+  decoded(bad, nullptr, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 2U);
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("the key `tag` is missing"));
+  EXPECT_THAT(diagnostics[1].message, HasSubstr("found `z`"));
+}
+
+TEST(Sweep, ThatTakesNothingSaysSo) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {file_of(
+      R"("sweep": {"operators": {"tag": "pointwise"}, "given": {"bool": true}})", diagnostics)};
+  expand_sweeps(suite, &registry());
+  ASSERT_EQ(suite[0].choices.size(), 2U) << "the matrix alone";
+  decoded(suite[0], &registry(), diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("takes no operator of torch 2.0"));
+}
+
+TEST(Sweep, OfATagThatAnotherTorchLacksIsUnsupportedInARun) {
+  Diagnostics diagnostics;
+  const CaseFile file = file_of(R"("sweep": {"operators": {"tag": "of_the_future"}})", diagnostics);
+  std::vector<std::string> unknown;
+  const Json root = substitute(file.file.root, file.choices[0], "cpu", unknown);
+  const auto declared =
+      decode_case(file.file, root, file.id, {&registry(), "cpu", true}, diagnostics);
+  ASSERT_TRUE(declared);
+  EXPECT_EQ(declared->lacking, "operators that a sweep of the tag of_the_future takes");
+}
+
+TEST(Sweep, OfTooManyChoicesIsRefused) {
+  Json numbers = Json::array();
+  for (int i = 0; i < 101; ++i) numbers.push_back(i);
+  Diagnostics diagnostics;
+  const Json root = {{"matrix", {{"n", numbers}}}, {"sweep", Json::object()}};
+  parse_case_file({"cases/t.json", root.dump(), {}}, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("found a matrix of 101 choices beside `sweep`"));
+}
+
+}  // namespace
+}  // namespace lockstep
