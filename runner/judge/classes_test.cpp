@@ -163,7 +163,7 @@ TEST(Classes, AMillionElementsTakeNoTime) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LT(seconds, 1);  // generous: sanitizers and busy machines
+  EXPECT_LT(seconds, 10);  // hundredths, but for sanitizers and busy machines
 }
 
 }  // namespace
