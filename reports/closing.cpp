@@ -153,6 +153,7 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
                                  style.faint(format_seconds(verdict.seconds)));
   if (!why.empty()) text += "  " + why;
   if (!link.empty()) text += "  " + style.faint(link);
+  if (verdict.shared > 0) text += "  " + style.faint(shared_remark(verdict));
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "judge/classes.h"
+#include "judge/finding.h"
 #include "reports/text.h"
 
 namespace lockstep {
@@ -62,6 +64,14 @@ void add_output(Lines& lines, const OutputComparison& output, std::string_view t
     lines.add(Part::numbers, fmt::format("{}: {}", output.name, output.reason));
   }
   lines.add(Part::numbers, numbers_of(output));
+  if (!output.first.empty()) {
+    // Of a pointwise case the first elements tell more than the worst.
+    const std::string classes = describe(output.classes);
+    if (told.find(classes) == std::string_view::npos) lines.add(Part::numbers, "  " + classes);
+    for (const FirstDifference& first : output.first)
+      lines.add(Part::numbers, "  " + describe(first, first.inputs.size()));
+    return;
+  }
   if (output.eager.empty() && output.compiled.empty()) return;
   const std::string place = output.worst.empty() ? std::string() : " at " + at_index(output.worst);
   const std::string values = fmt::format("eager {}, compiled {}", output.eager, output.compiled);
@@ -110,6 +120,12 @@ std::string headline(const Verdict& verdict) {
   return reason.empty() ? std::string(info(verdict.status).meaning) : reason;
 }
 
+std::string shared_remark(const Verdict& verdict) {
+  if (verdict.shared == 0) return {};
+  return fmt::format("compiled with {} other{}", grouped(verdict.shared),
+                     verdict.shared == 1 ? "" : "s");
+}
+
 std::string expectation_line(const Verdict& verdict) {
   if (!verdict.expectation) return {};
   const ExpectationRef& rule = *verdict.expectation;
@@ -131,6 +147,7 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   }
   if (verdict.unstable)
     lines.add(Part::note, "unstable: the compiled program disagrees with itself");
+  if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
   add_error(lines, "eager", verdict.eager_error, options.error_limit);
   add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);

@@ -34,6 +34,9 @@ std::string explain_text(const Verdict& verdict, const ExplainOptions& options =
 /// One line, never empty: the reason, or what the status means.
 std::string headline(const Verdict& verdict);
 
+/// "compiled with 23 others"; empty where it was compiled alone.
+std::string shared_remark(const Verdict& verdict);
+
 /// "expected value_differs (bug): reason"; empty without an expectation.
 std::string expectation_line(const Verdict& verdict);
 

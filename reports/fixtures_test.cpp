@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -61,6 +62,9 @@ RunRecord hostile_run() {
     output.worst = {1};
     output.heat = HeatMap{-1, 1 << 20, {0, 3}, {}};
     output.tensors = {nasty};
+    output.classes = {-1, 1 << 20, 0, 0, 0, 3};
+    output.first = {{{1, 2}, {nasty, nasty}, nasty, nasty}, {}};
+    output.accuracy = {{nasty, -1, 0, 0}, {"special", -5, HUGE_VAL, -1}};
     verdict.nearer = nasty;
     verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
     verdict.compiled_error =

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
+#include "reports/accuracy.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
@@ -49,10 +51,10 @@ std::string escape(std::string_view raw) {
 }
 
 /// Takes out of the verdicts what several of them repeat (the case's program, the proof of a path),
-/// and puts it there once: `shared` of a verdict maps such a key to a place in `shared` of the
+/// and puts it there once: `common` of a verdict maps such a key to a place in `common` of the
 /// document.
 void share(Json& document) {
-  Json shared = Json::array();
+  Json common = Json::array();
   std::unordered_map<std::string, std::size_t> places;
   for (Json& verdict : document["verdicts"]) {
     Json references = Json::object();
@@ -62,14 +64,14 @@ void share(Json& document) {
       if (found == verdict.end()) continue;
       std::string text = found->dump(-1, ' ', false, Json::error_handler_t::replace);
       if (text.size() < 24) continue;
-      const auto [place, is_new] = places.emplace(std::move(text), shared.size());
-      if (is_new) shared.push_back(std::move(*found));
+      const auto [place, is_new] = places.emplace(std::move(text), common.size());
+      if (is_new) common.push_back(std::move(*found));
       references[key] = place->second;
       verdict.erase(key);
     }
-    if (!references.empty()) verdict["shared"] = std::move(references);
+    if (!references.empty()) verdict["common"] = std::move(references);
   }
-  document["shared"] = std::move(shared);
+  document["common"] = std::move(common);
 }
 
 /// JSON that can stand inside <script>: without "<" nothing in it can end the element or begin a
@@ -77,6 +79,8 @@ void share(Json& document) {
 std::string data_of(const RunRecord& record) {
   Json document = run_document(record);
   share(document);
+  if (const AccuracyTable table = accuracy_table(record); !table.rows.empty())
+    document["accuracy"] = accuracy_document(table);
   Json& statuses = document["statuses"] = Json::array();
   for (const StatusInfo& status : all_statuses()) {
     constexpr std::string_view kElements[] = {"pass", "failure", "error", "skipped"};

@@ -37,13 +37,13 @@ TEST(Html, ItsDataIsRunJson) {
   data.erase("statuses");
   // What verdicts share is put back as the page does.
   for (Json& verdict : data["verdicts"]) {
-    if (!verdict.contains("shared")) continue;
-    const Json references = verdict["shared"];
-    verdict.erase("shared");
+    if (!verdict.contains("common")) continue;
+    const Json references = verdict["common"];
+    verdict.erase("common");
     for (const auto& [key, place] : references.items())
-      verdict[key] = data["shared"][place.get<std::size_t>()];
+      verdict[key] = data["common"][place.get<std::size_t>()];
   }
-  data.erase("shared");
+  data.erase("common");
   // The order of a verdict's keys is not told.
   EXPECT_EQ(nlohmann::json(data), nlohmann::json(run_document(record)));
 }

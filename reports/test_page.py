@@ -94,6 +94,70 @@ def test_the_details_show_where_the_differences_lie(page):
     assert verdict["outputs"][0]["tensors"][0] in dom
 
 
+def swept():
+    """The sample with accuracy: 250 operators, the last with a wrong NaN, and inputs of what differs."""
+    records = sample()
+    verdict = next(record for record in records if record.get("outputs"))
+    verdict["shared"] = 24
+    verdict["outputs"][0].update(classes={"nan": 1, "last_bits": 1040}, first=[{"index": [3], "inputs": ["x = 1.5 (0x3e00)"], "eager": "3.0", "compiled": "nan"}])
+    model = next(record for record in records if record["type"] == "verdict")
+    for i in range(250):
+        record = json.loads(json.dumps(model))
+        record.update(id=f"sweeps/{i}@cpu/inductor", instance=f"sweeps/{i}@cpu", path="inductor", operators=[f"aten::op{i:03}"], dtypes=["float16"], index=100 + i)
+        accuracy = [{"inputs": "normal", "elements": 9, "eager": 0.5, "compiled": 0.5 + i / 100}]
+        if i == 249:
+            accuracy.append({"inputs": "special", "elements": 1, "compiled": "inf"})
+        record["outputs"] = [{"name": "y", "status": "conform", "type": "float16[10]", "elements": 10, "differing": i, "accuracy": accuracy}]
+        records.append(record)
+    lost = {**model, "id": "sweeps/lost@cpu/inductor", "instance": "sweeps/lost@cpu", "status": "unsupported", "tags": ["sweep"], "operators": [NASTY], "reason": NASTY, "index": 400}
+    return records + [lost], verdict
+
+
+def accuracy_of(dom):
+    """Whether the table is open, what it counts, and its lines."""
+    section = re.search(r'<details class="part accuracy"( open="")?>.*?</details>', dom, flags=re.S)
+    lines = re.findall(r"<tr>(.*?)</tr>", section.group(0), flags=re.S)[1:]  # above it the kinds of inputs
+    return bool(section.group(1)), re.search(r"<output[^>]*>([^<]*)", section.group(0)).group(1), lines, section.group(0)
+
+
+def test_the_accuracy_table_is_there_where_there_is_accuracy(page, tmp_path):
+    assert 'class="part accuracy"' not in page.dom()
+    records, _ = swept()
+    is_open, count, lines, section = accuracy_of(Page(records, tmp_path / "page").dom())
+    assert not is_open
+    assert count == "the first 200 of 250 rows" and len(lines) == 201
+    assert "aten::op000" in lines[1] and "aten::op001" in lines[2]
+    assert "1 operator: " in section and "<img" not in section and "&lt;/script&gt;" in section
+
+
+def test_the_accuracy_table_sorts_and_filters(tmp_path):
+    page = Page(swept()[0], tmp_path / "page")
+    text = page.file.read_text("utf-8")
+
+    def after(actions):
+        script = f"""<script>setTimeout(() => {{
+          const table = document.querySelector(".accuracy"), filter = table.querySelector("input");
+          const click = (title, which) => [...table.querySelectorAll(".sort")].filter((button) => button.textContent === title)[which].click();
+          {actions} }}, 500)</script></body>"""
+        page.file.write_text(text.replace("</body>", script), "utf-8")
+        return accuracy_of(page.dom())
+
+    _, _, lines, _ = after('click("compiled", 2);')
+    assert 'aria-sort="descending"' in lines[0]
+    assert "aten::op249" in lines[1] and 'class="number ink-failing"' in lines[1] and ">inf<" in lines[1]
+    _, count, lines, _ = after('click("differing", 0); filter.value = "op24 float16"; filter.dispatchEvent(new Event("input"));')
+    assert count == "10 rows" and len(lines) == 11
+    assert "aten::op249" in lines[1] and "aten::op240" in lines[10]
+
+
+def test_the_details_show_the_first_that_differ(tmp_path):
+    records, verdict = swept()
+    dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
+    assert "1 NaN, 1,040 last bits" in dom
+    assert "[3] x = 1.5 (0x3e00)" in dom
+    assert "compiled with 24 others" in dom
+
+
 def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:

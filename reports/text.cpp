@@ -114,10 +114,4 @@ std::string cut_columns(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
-}
-
 }  // namespace lockstep

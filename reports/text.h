@@ -23,7 +23,4 @@ std::size_t columns(std::string_view text);
 /// At most `width` columns of one line; a longer one loses its end to "…".
 std::string cut_columns(std::string_view text, std::size_t width);
 
-/// 10000 as "10,000".
-std::string grouped(std::uint64_t number);
-
 }  // namespace lockstep

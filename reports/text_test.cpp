@@ -54,12 +54,5 @@ TEST(CutColumns, NeverSplitsACharacter) {
   EXPECT_EQ(cut_columns("abc", 0), "");
 }
 
-TEST(Grouped, SetsThousandsApart) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
-}
-
 }  // namespace
 }  // namespace lockstep

@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <functional>
+#include <vector>
 
 #include "base/files.h"
+#include "reports/accuracy.h"
 #include "reports/case_table.h"
 #include "reports/html.h"
 #include "reports/json.h"
@@ -16,10 +18,15 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
                            bool strict) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);  // a failure shows at the first file
-  const std::pair<const char*, std::string> files[] = {{"run.json", run_json(record)},
-                                                       {"junit.xml", junit(record, strict)},
-                                                       {"report.html", html(record)},
-                                                       {"summary.md", summary(record, strict)}};
+  std::vector<std::pair<const char*, std::string>> files = {
+      {"run.json", run_json(record)},
+      {"junit.xml", junit(record, strict)},
+      {"report.html", html(record)},
+      {"summary.md", summary(record, strict)}};
+  if (const AccuracyTable table = accuracy_table(record); !table.rows.empty()) {
+    files.push_back({"accuracy.txt", accuracy_text(table)});
+    files.push_back({"accuracy.json", accuracy_json(table)});
+  }
   for (const auto& [name, text] : files) {
     if (auto written = write_file(directory / name, text); !written) return written;
   }
@@ -29,7 +36,7 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
 bool writes_to_stdout(const Options& options) {
   return options.json_file == "-" || options.junit_file == "-" || options.html_file == "-" ||
          options.summary_file == "-" || options.case_table_file == "-" ||
-         options.update_known == "-";
+         options.accuracy_file == "-" || options.update_known == "-";
 }
 
 Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {
@@ -39,7 +46,12 @@ Result<void> write_single_reports(const RunRecord& record, const Options& option
       {options.junit_file, [&] { return junit(record, options.strict); }},
       {options.html_file, [&] { return html(record); }},
       {options.summary_file, [&] { return summary(record, options.strict); }},
-      {options.case_table_file, [&] { return case_table(record); }}};
+      {options.case_table_file, [&] { return case_table(record); }},
+      {options.accuracy_file, [&] {
+         const AccuracyTable table = accuracy_table(record);
+         return options.accuracy_file.extension() == ".json" ? accuracy_json(table)
+                                                             : accuracy_text(table);
+       }}};
   for (const auto& [file, make] : files) {
     if (file.empty()) continue;
     any = true;

@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// Writes every report of a run into a directory: run.json, junit.xml, report.html, summary.md.
+/// Writes every report of a run into a directory: run.json, junit.xml, report.html, summary.md, and
+/// accuracy.txt and accuracy.json where there is something to say.
 Result<void> write_reports(const RunRecord& record, const std::filesystem::path& directory,
                            bool strict);
 

@@ -92,6 +92,8 @@ void add_report_files(CLI::App* command, Options& options) {
   add("--json", options.json_file, "Write run.json to FILE");
   add("--summary", options.summary_file, "Write the Markdown summary to FILE");
   add("--case-table", options.case_table_file, "Write a Markdown table of the cases to FILE");
+  add("--accuracy", options.accuracy_file,
+      "Write the accuracy table of pointwise cases to FILE (as JSON to NAME.json)");
 }
 
 void add_run(CLI::App& app, Options& options) {

@@ -62,7 +62,8 @@ struct Options {
   bool accept_crashes = false;  ///< propose them for crashes, time-outs and memory, too
   /// Single reports besides those in the run's directory (of `run`) or instead of them (of
   /// `report`); "-" is standard output.
-  std::filesystem::path junit_file, html_file, json_file, summary_file, case_table_file;
+  std::filesystem::path junit_file, html_file, json_file, summary_file, case_table_file,
+      accuracy_file;
   bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
   bool no_expectations = false;

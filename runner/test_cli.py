@@ -398,6 +398,23 @@ def test_single_reports_go_where_they_are_asked(suite):
     assert suite("report", "out").returncode == 0 and (suite.root / "out" / "junit.xml").exists()
 
 
+def test_the_accuracy_table_is_there_where_a_run_has_accuracy(suite):
+    out = suite.root / "out"
+    assert suite("run", "--out", "out").returncode == 0
+    assert not (out / "accuracy.txt").exists() and not (out / "accuracy.json").exists()
+    records = log_of(out)
+    for record in records:
+        for output in record.get("outputs", []):
+            output["accuracy"] = [{"inputs": "special", "elements": 4, "compiled": "inf"}]
+    (out / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert suite("report", "out").returncode == 0
+    text, document = (out / "accuracy.txt").read_text(), json.loads((out / "accuracy.json").read_text())
+    assert document["rows"][0]["special"]["compiled"] == "inf"
+    assert suite("report", "out", "--accuracy", "-").stdout == text
+    assert suite("report", "out", "--accuracy", "table.json").returncode == 0
+    assert json.loads((suite.root / "table.json").read_text()) == document
+
+
 # --- expectations ---
 
 def rule(**more):

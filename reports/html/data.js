@@ -15,8 +15,8 @@ const run = await readData();
 
 // What verdicts of one case have in common is there once (html.cpp).
 for (const verdict of run.verdicts) {
-  for (const [key, place] of Object.entries(verdict.shared ?? {})) verdict[key] = run.shared[place];
-  delete verdict.shared;
+  for (const [key, place] of Object.entries(verdict.common ?? {})) verdict[key] = run.common[place];
+  delete verdict.common;
 }
 
 /** What is shown of strings from the run: no terminal sequences, nothing invisible or reordering. */

@@ -109,6 +109,13 @@ function heat(map) {
   return h("div", {}, h("p", { class: "label" }, `where they lie: the output in ${map.rows} × ${map.columns} parts`), grid);
 }
 
+const classNames = { nan: "NaN", infinity: "infinity", zero_sign: "sign of zero", subnormal: "subnormal", last_bits: "last bits", value: "value" };
+
+/** In which ways elements differ: "12 NaN, 3 last bits". */
+function classes(counts) {
+  return Object.entries(classNames).filter(([key]) => counts?.[key]).map(([key, name]) => `${grouped(counts[key])} ${name}`).join(", ");
+}
+
 function numbers(verdict, shown) {
   const differing = shown.differing ?? 0;
   return h("article", { class: shown.status === "conform" ? "numbers" : `numbers bad kind-${verdict.kind}` },
@@ -116,13 +123,17 @@ function numbers(verdict, shown) {
     shown.reason && !(verdict.reason ?? "").includes(shown.reason) && h("p", {}, shown.reason),
     facts([["status", shown.status === "conform" || shown.status === verdict.status ? "" : statuses.get(shown.status).label], ["policy", shown.policy],
       ["elements that differ", shown.elements === undefined ? "" : `${grouped(differing)} of ${grouped(shown.elements)}`],
+      ["which", shown.first && classes(shown.classes)],
       ["absolute", shown.max_abs === undefined ? "" : short(shown.max_abs)],
       ["relative", shown.max_rel === undefined ? "" : short(shown.max_rel)],
       ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
       ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""],
       ["tensors", shown.tensors?.join(", ")]]),
     shown.heat?.differing?.length > 0 && heat(shown.heat),
-    (shown.eager !== undefined || shown.compiled !== undefined) && h("div", { class: "worst" },
+    shown.first && h("div", {}, h("p", { class: "label" }, "the first that differ"), shown.first.map((first) => h("div", { class: "first" },
+      h("p", { class: "label" }, `[${first.index?.join(", ") ?? ""}] ${first.inputs?.join(", ") ?? ""}`),
+      pair(verdict.path, tidy(first.eager ?? ""), tidy(first.compiled ?? ""))))),
+    !shown.first && (shown.eager !== undefined || shown.compiled !== undefined) && h("div", { class: "worst" },
       h("p", { class: "label" }, shown.worst ? `worst element, [${shown.worst.join(", ")}]` : "worst element"),
       pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? ""))));
 }
@@ -199,6 +210,7 @@ function verdictDetails(verdict, open) {
       h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
     verdict.nearer && h("p", { class: "reason" }, sentences[verdict.nearer] ?? verdict.nearer),
+    verdict.shared && h("p", { class: "label" }, `compiled with ${grouped(verdict.shared)} other${verdict.shared === 1 ? "" : "s"}`),
     expectation(verdict),
     verdict.repro && command(verdict.repro),
     failed.length > 0 && section("What differs", failed.map((item) => numbers(verdict, item))),
@@ -249,6 +261,7 @@ function runDetails(open) {
       ["level", info.level], ["devices", info.devices.join(", ")], ["at a time", info.jobs], ["Lockstep", info.version],
       ["suite", h("code", {}, info.suite)], ["plan", h("code", {}, info.plan)]]),
     section("By path", pathTable()),
+    accuracySection(),
     section("Where the time went", phases(total), h("ol", { class: "slowest" }, slowest.map((verdict) =>
       h("li", {}, h("b", {}, seconds(verdict.seconds)), h("button", { type: "button", class: "text", onclick: () => open(verdict) }, verdict.id))))),
     unmatched.length > 0 && section("Expectations that met nothing",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::string nearest(std::string_view text, std::span<const std::string> candidat
 
 /// "a, b and c".
 std::string enumerate(std::span<const std::string> words);
+
+/// 10000 as "10,000".
+std::string grouped(std::uint64_t number);
 
 /// Seconds for people: "0.42 s", "12.3 s", "3 min 05 s".
 std::string format_seconds(double seconds);

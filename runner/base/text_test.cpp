@@ -58,5 +58,12 @@ TEST(Text, OneLineIsOneLine) {
   EXPECT_EQ(one_line("abcdef", 3), "abc...");
 }
 
+TEST(Text, GroupedSetsThousandsApart) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+}
+
 }  // namespace
 }  // namespace lockstep

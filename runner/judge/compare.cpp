@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "judge/classes.h"
 #include "judge/indices.h"
 #include "judge/numbers.h"
 #include "judge/same.h"
@@ -270,6 +271,11 @@ OutputComparison Comparison::numbers() {
     output.max_abs = numbers.max_abs;
     output.max_rel = numbers.max_rel;
     output.max_ulp = numbers.max_ulp;
+  }
+  if (numbers.differing > 0 && number_dtype(dtype_).is_floating()) {
+    output.classes = difference_classes(walk_, dtype_, options_);
+  } else {
+    output.classes.value = numbers.differing;
   }
   if (const std::int64_t position = worst_position(); position >= 0) {
     output.worst = walk_.index_of(position);

@@ -34,18 +34,6 @@ double error_of(const double* e, const double* c, std::size_t parts) {
   return error;
 }
 
-/// Whether an element has other bits, a NaN apart.
-bool differs(const Dtype& number, const std::byte* e, const std::byte* c, std::size_t parts) {
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::uint64_t x =
-        load_bits(e + part * static_cast<std::size_t>(number.bytes), number.bytes);
-    const std::uint64_t y =
-        load_bits(c + part * static_cast<std::size_t>(number.bytes), number.bytes);
-    if (x != y && !(number.is_floating() && is_nan(number, x) && is_nan(number, y))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<HeatMap> heat_map(const TensorView& eager, const TensorView& compiled) {
@@ -60,7 +48,6 @@ std::optional<HeatMap> heat_map(const TensorView& eager, const TensorView& compi
   xt::xtensor<double, 2> greatest(shape, 0.0);
 
   const Dtype& dtype = *eager.dtype;
-  const Dtype& number = number_dtype(dtype);
   const auto bytes = static_cast<std::size_t>(dtype.bytes);
   const std::size_t parts = dtype.is_complex() ? 2 : 1;
   const std::array views = {&eager, &compiled};
@@ -72,7 +59,7 @@ std::optional<HeatMap> heat_map(const TensorView& eager, const TensorView& compi
     decode_block(dtype, blocks[0], in_block, e.data());
     decode_block(dtype, blocks[1], in_block, c.data());
     for (std::size_t i = 0; i < in_block; ++i) {
-      if (!differs(number, blocks[0] + i * bytes, blocks[1] + i * bytes, parts)) continue;
+      if (same_element(dtype, blocks[0] + i * bytes, blocks[1] + i * bytes)) continue;
       const std::int64_t at = position + static_cast<std::int64_t>(i);
       const std::int64_t row = at / width * rows / height;
       const std::int64_t column = at % width * columns / width;

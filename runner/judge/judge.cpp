@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "judge/classes.h"
 #include "judge/endings.h"
 #include "judge/results.h"
 
@@ -73,8 +74,10 @@ Proof read_proof(const nlohmann::ordered_json& proof) {
   return some && !truthy(proof, "recompile_limit") ? Proof::given : Proof::missing;
 }
 
-/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)".
-std::string reason_of(const std::vector<OutputComparison>& outputs, const OutputComparison& worst) {
+/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)", of a pointwise case
+/// followed by ": 12 NaN, 5 last bits".
+std::string reason_of(const std::vector<OutputComparison>& outputs, const OutputComparison& worst,
+                      bool pointwise) {
   std::string text = fmt::format("{}: {}", worst.name, worst.reason);
   if (worst.status == Status::value_differs || worst.status == Status::nonfinite_differs) {
     text += fmt::format(" (policy {})", worst.policy);
@@ -83,6 +86,7 @@ std::string reason_of(const std::vector<OutputComparison>& outputs, const Output
     return output.status != Status::conform;
   });
   if (wrong > 1) text += fmt::format(" (and {} more)", wrong - 1);
+  if (pointwise && worst.differing > 0) text += ": " + describe(worst.classes);
   return text;
 }
 
@@ -116,7 +120,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       verdict.outputs.begin(), verdict.outputs.end(),
       [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
   if (worst != verdict.outputs.end() && worst->status != Status::conform) {
-    settle(verdict, worst->status, reason_of(verdict.outputs, *worst));
+    settle(verdict, worst->status, reason_of(verdict.outputs, *worst, request.pointwise));
     if (!results.sentence.empty()) {
       const std::string& of = verdict.outputs[results.nearer_of].name;
       verdict.reason += "; " + (of == worst->name ? "" : of + ": ") + results.sentence;

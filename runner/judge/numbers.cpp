@@ -92,11 +92,33 @@ std::uint64_t ulp_distance(const Dtype& dtype, std::uint64_t a, std::uint64_t b)
   return static_cast<std::uint64_t>(std::max(x, y)) - from;
 }
 
+bool same_element(const Dtype& dtype, const std::byte* a, const std::byte* b) {
+  const Dtype& number = number_dtype(dtype);
+  for (int at = 0; at < dtype.bytes; at += number.bytes) {
+    const std::uint64_t x = load_bits(a + at, number.bytes);
+    const std::uint64_t y = load_bits(b + at, number.bytes);
+    if (x != y && !(number.is_floating() && is_nan(number, x) && is_nan(number, y))) return false;
+  }
+  return true;
+}
+
+int smallest_exponent(const Dtype& dtype) {
+  // The least code of the exponent is for subnormals, which an exponent-only format has not.
+  return (dtype.mantissa_bits == 0 ? 0 : 1) - dtype.bias;
+}
+
+int greatest_exponent(const Dtype& dtype) {
+  // The greatest code is for infinity, or for the NaN of an exponent-only format.
+  const bool taken = dtype.has_infinity || dtype.mantissa_bits == 0;
+  return (1 << dtype.exponent_bits) - (taken ? 2 : 1) - dtype.bias;
+}
+
 double ulp_at(const Dtype& dtype, double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
-  if (!(std::fabs(value) > 0) || !std::isfinite(value)) exponent = 1 - dtype.bias + 1;
-  return std::ldexp(1.0, std::max(exponent - 1, 1 - dtype.bias) - dtype.mantissa_bits);
+  const int smallest = smallest_exponent(dtype);
+  if (!(std::fabs(value) > 0) || !std::isfinite(value)) exponent = smallest + 1;
+  return std::ldexp(1.0, std::max(exponent - 1, smallest) - dtype.mantissa_bits);
 }
 
 double unit_roundoff(const Dtype& dtype) { return std::ldexp(1.0, -dtype.mantissa_bits - 1); }

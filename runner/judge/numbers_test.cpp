@@ -46,16 +46,39 @@ TEST(Numbers, MinusZeroIsNoDistanceAway) {
 }
 
 TEST(Numbers, UlpIsTheDistanceToTheNextNumber) {
-  for (const std::string_view name : {"float16", "bfloat16", "float8_e5m2", "float8_e4m3fn"}) {
-    const Dtype& dtype = *find_dtype(name);
-    for (std::uint64_t bits = 0; bits + 1 < std::uint64_t{1} << (8 * dtype.bytes - 1); ++bits) {
+  for (const Dtype& dtype : all_dtypes()) {
+    if (!dtype.is_floating() || dtype.bytes > 2) continue;
+    const int width = dtype.exponent_bits + dtype.mantissa_bits;
+    double greatest = 0;
+    for (std::uint64_t bits = 0; bits + 1 < std::uint64_t{1} << width; ++bits) {
       const double here = decode_float(dtype, bits), next = decode_float(dtype, bits + 1);
+      greatest = here;
       if (!std::isfinite(next)) break;
-      EXPECT_EQ(ulp_at(dtype, here), next - here) << name << " " << bits;
+      EXPECT_EQ(ulp_at(dtype, here), next - here) << dtype.name << " " << bits;
       EXPECT_EQ(ulp_at(dtype, -here), next - here);
+      greatest = next;
     }
+    EXPECT_EQ(greatest_exponent(dtype), std::ilogb(greatest)) << dtype.name;
+    const std::uint64_t normal = dtype.mantissa_bits == 0 ? 0 : 1u << dtype.mantissa_bits;
+    EXPECT_EQ(smallest_exponent(dtype), std::ilogb(decode_float(dtype, normal))) << dtype.name;
   }
+  EXPECT_EQ(greatest_exponent(*find_dtype("float32")), 127);
+  EXPECT_EQ(smallest_exponent(*find_dtype("float32")), -126);
   EXPECT_EQ(unit_roundoff(*find_dtype("float32")), 0x1p-24);
+}
+
+TEST(Numbers, SameElementsHaveTheSameBitsButForNanPayloads) {
+  const auto same = [](std::string_view dtype, std::uint64_t a, std::uint64_t b) {
+    const fixtures::Tensor x = fixtures::zeros(dtype, {1}), y = fixtures::zeros(dtype, {1});
+    fixtures::set_bits(x, x.view.dtype->is_complex() ? 1 : 0, a);
+    fixtures::set_bits(y, y.view.dtype->is_complex() ? 1 : 0, b);
+    return same_element(*x.view.dtype, x.bytes->data(), y.bytes->data());
+  };
+  EXPECT_TRUE(same("float16", 0x7e00, 0xfc01));
+  EXPECT_TRUE(same("complex64", 0x7fc00000, 0xffc00001));
+  EXPECT_FALSE(same("complex64", 0, 0x80000000));
+  EXPECT_FALSE(same("float16", 0, 0x8000));
+  EXPECT_FALSE(same("int16", 0x7e00, 0xfc01));
 }
 
 TEST(Numbers, EveryNarrowElementIsShownExactly) {

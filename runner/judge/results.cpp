@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 
+#include "judge/accuracy.h"
 #include "judge/compare.h"
 #include "judge/heat_map.h"
 #include "judge/metadata.h"
@@ -175,6 +176,7 @@ class CallComparison {
         output.status = Status::value_differs;
         output.grade = Grade::none;
         output.differing = 1;
+        output.classes.value = 1;
         output.reason =
             fmt::format("{}, compiled {}", lockstep::describe(eager), lockstep::describe(compiled));
       }
@@ -201,7 +203,24 @@ class CallComparison {
     if (output.status != Status::conform && judges_positions(policy)) {
       output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
     }
+    if (request_.pointwise) look_closer(comparison.subject(), output);
     note_nearer(comparison, output.status);
+  }
+
+  /// What can be told of an output whose elements depend on those of the inputs one by one.
+  void look_closer(const Subject& subject, OutputComparison& output) const {
+    const TensorView& eager = *subject.eager;
+    PointwiseInputs inputs;
+    if (request_.inputs != nullptr && call_ < request_.inputs->size()) {
+      for (const auto& [name, value] : (*request_.inputs)[call_]) {
+        const auto* view = std::get_if<TensorView>(&value);
+        if (view != nullptr && view->shape == eager.shape) inputs.push_back({name, view});
+      }
+    }
+    if (output.differing > 0) output.first = first_differences(eager, *subject.compiled, inputs);
+    if (subject.fp64 != nullptr && has_accuracy(*eager.dtype)) {
+      output.accuracy = accuracy(eager, *subject.compiled, *subject.fp64, inputs);
+    }
   }
 
   /// The sentence about the worst output so far is the verdict's.

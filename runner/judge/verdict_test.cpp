@@ -40,8 +40,13 @@ Verdict full() {
   output.compiled = "-0.0";
   output.vacuous = true;
   output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
+  output.classes = {1, 2, 3, 4, 5, 6};
+  output.first = {{{0, 7}, {"x = nan (0x7fc00000)", "k = 3 (0x03)"}, "nan", "1.5"}, {}};
+  output.accuracy = {{"normal", 60, 0.5, 1.25},
+                     {"special", 3, 0, std::numeric_limits<double>::infinity()}};
   output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
   verdict.outputs = {output, OutputComparison{}};
+  verdict.shared = 24;
   verdict.unstable = verdict.vacuous = true;
   verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
   verdict.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
@@ -79,7 +84,20 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 27u);
+  EXPECT_EQ(json.size(), 28u);
+}
+
+TEST(Verdict, EveryFieldOfAnOutputIsWritten) {
+  const auto json = to_json(full());
+  for (const auto& [key, value] : json["outputs"][0].items()) {
+    auto less = json;
+    less["outputs"][0].erase(key);
+    const auto read = verdict_from_json(less);
+    EXPECT_TRUE(!read || !(*read == full())) << key;
+  }
+  EXPECT_EQ(json["outputs"][0]["accuracy"][1].dump(),
+            R"({"inputs":"special","elements":3,"compiled":"inf"})");
+  EXPECT_FALSE(json["outputs"][1].contains("classes"));
 }
 
 TEST(Verdict, WrongTypesAreErrorsWithAPointer) {

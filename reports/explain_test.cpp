@@ -1,0 +1,69 @@
+#include "reports/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/closing.h"
+#include "reports/style.h"
+
+namespace lockstep {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+Verdict pointwise() {
+  Verdict verdict;
+  verdict.id = "sweeps/sin@cpu/inductor";
+  verdict.status = Status::value_differs;
+  verdict.reason = "y: why (policy bits): 1 NaN, 4 value";
+  for (const char* name : {"y", "z"}) {
+    OutputComparison& output = verdict.outputs.emplace_back();
+    output.name = name;
+    output.status = Status::value_differs;
+    output.type = "float16[9]";
+    output.policy = "bits";
+    output.elements = 9;
+    output.differing = 5;
+    output.eager = "7.0";
+    output.compiled = "8.0";
+    output.worst = {8};
+    output.classes = {.nan = 1, .value = 4};
+    output.first = {{{3}, {"x = 1.5 (0x3e00)", "k = 2 (0x02)"}, "3.0", "nan"},
+                    {{4}, {}, "3.0", "4.0"}};
+  }
+  verdict.outputs[1].classes = {.nan = 2, .value = 3};
+  return verdict;
+}
+
+TEST(Explain, PointwiseCasesShowClassesAndTheFirst) {
+  EXPECT_EQ(explain_text(pointwise()),
+            "y: why (policy bits): 1 NaN, 4 value\n"
+            "y: float16[9] under bits: 5 of 9 elements differ\n"
+            "  x = 1.5 (0x3e00), k = 2 (0x02): eager 3.0, compiled nan\n"
+            "  at [4]: eager 3.0, compiled 4.0\n"
+            "z: float16[9] under bits: 5 of 9 elements differ\n"
+            "  2 NaN, 3 value\n"
+            "  x = 1.5 (0x3e00), k = 2 (0x02): eager 3.0, compiled nan\n"
+            "  at [4]: eager 3.0, compiled 4.0");
+}
+
+TEST(Explain, OthersShowTheWorst) {
+  Verdict verdict = pointwise();
+  for (OutputComparison& output : verdict.outputs) output.first.clear();
+  EXPECT_THAT(explain_text(verdict), HasSubstr("  worst at [8]: eager 7.0, compiled 8.0"));
+  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("2 NaN")));
+}
+
+TEST(Explain, SharedGraphsAreARemark) {
+  Verdict verdict;
+  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("compiled with")));
+  verdict.shared = 1;
+  EXPECT_THAT(explain_text(verdict), EndsWith("\ncompiled with 1 other"));
+  verdict.shared = 1023;
+  EXPECT_THAT(one_line_of(Style(false), verdict, false), EndsWith("  compiled with 1,023 others"));
+}
+
+}  // namespace
+}  // namespace lockstep
