@@ -112,11 +112,16 @@ bool Scheduler::done() const { return tasks_.empty() && next_instance_ == plan_.
 
 void Scheduler::clear_finished() {
   for (const std::size_t index : finished_) {
+    Task& task = *tasks_.at(index);
     std::error_code error;
-    fs::remove_all(tasks_.at(index)->directory, error);
-    const std::size_t batch = tasks_.at(index)->instance->batch;
-    tasks_.erase(index);
-    if (--batches_.at(batch)->unfinished == 0) batches_.erase(batch);
+    fs::remove_all(task.directory, error);
+    task.before = {};  // what is mapped; the others of its batch may take long
+    task.eager.reset();
+    task.golds = {};
+    const auto batch = batches_.find(task.instance->batch);
+    if (--batch->second->unfinished > 0) continue;
+    for (const Task* each : batch->second->tasks) tasks_.erase(each->index);
+    batches_.erase(batch);
   }
   finished_.clear();
 }
