@@ -121,7 +121,7 @@ std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compil
   const UlpError error(dtype);
   const std::array views = {&eager, &compiled, &gold};
   const JointWalk walk(views, JointWalk::Order::index);
-  std::array<Accuracy, kInputKinds.size()> rows;
+  std::array<Accuracy, kInputKinds.size() + 1> rows;  // the last one of what differs
   Block e, c, g;
   walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
     const auto elements = static_cast<std::size_t>(count);
@@ -132,20 +132,40 @@ std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compil
     const bool equal = std::memcmp(of[0], of[1], bytes) == 0;
     if (!equal) decode_block(dtype, of[1], elements, c.data());
     for (std::size_t i = 0; i < elements; ++i) {
-      Accuracy& row = rows[kind[i]];
       const double of_eager = error(e[i], g[i]);
-      ++row.elements;
-      row.eager = std::max(row.eager, of_eager);
-      row.compiled = std::max(row.compiled, equal ? of_eager : error(c[i], g[i]));
+      const double of_compiled = equal ? of_eager : error(c[i], g[i]);
+      const auto count_in = [&](Accuracy& row) {
+        ++row.elements;
+        row.eager = std::max(row.eager, of_eager);
+        row.compiled = std::max(row.compiled, of_compiled);
+      };
+      count_in(rows[kind[i]]);
+      const bool differs = !equal && e[i] != c[i] && !(std::isnan(e[i]) && std::isnan(c[i]));
+      if (differs) count_in(rows.back());
     }
   });
   std::vector<Accuracy> found;
   for (std::size_t kind = 0; kind < rows.size(); ++kind) {
     if (rows[kind].elements == 0) continue;
-    rows[kind].inputs = kInputKinds[kind];
+    rows[kind].inputs = kind < kInputKinds.size() ? kInputKinds[kind] : kDiffering;
     found.push_back(std::move(rows[kind]));
   }
   return found;
+}
+
+Nearer nearer_side(const Accuracy& differing) {
+  const double eager = differing.eager;
+  const double compiled = differing.compiled;
+  const auto ulps = [](double error) {
+    return std::isinf(error) ? "wrong about NaN or infinity"
+                             : fmt::format("at most {:.3g} ulp from the fp64 gold", error);
+  };
+  const std::string text =
+      fmt::format("where they differ, eager is {} and compiled {}", ulps(eager), ulps(compiled));
+  // Less than a tenth is no difference that a sentence in a report should rest on.
+  if (compiled > 1.1 * eager) return {"eager", text};
+  if (eager > 1.1 * compiled) return {"compiled", text};
+  return {"both", text};
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "judge/compare.h"
 #include "judge/verdict.h"
 #include "paths/tensor.h"
 
@@ -13,6 +14,9 @@ namespace lockstep {
 
 /// The kinds of inputs that Accuracy tells apart, in its order.
 inline constexpr std::array<std::string_view, 3> kInputKinds = {"normal", "subnormal", "special"};
+
+/// In Accuracy::inputs: a row of its own for the elements that differ, whatever their inputs.
+inline constexpr std::string_view kDiffering = "differing";
 
 /// The inputs of a pointwise case, by name, that have the shape of the output in question; their
 /// elements at an index are what the output's element there was computed from.
@@ -26,7 +30,8 @@ std::vector<FirstDifference> first_differences(const TensorView& eager, const Te
 /// Whether the errors of that dtype can be told in ulp of a truth in double.
 bool has_accuracy(const Dtype& dtype);
 
-/// The greatest errors of both sides, for each kind of inputs that occurs.  All have one shape;
+/// The greatest errors of both sides, for each kind of inputs that occurs, and of what differs (but
+/// in the sign of zero).  All have one shape;
 /// `eager` and `compiled` are of a dtype that has_accuracy.  The error of a result r where the gold
 /// is g, in ulp of the dtype:
 ///
@@ -37,5 +42,9 @@ bool has_accuracy(const Dtype& dtype);
 ///                                           that of the greatest finite number; +0 is -0
 std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compiled,
                                const TensorView& gold, const PointwiseInputs& inputs);
+
+/// Who is nearer by the row kDiffering; a side is further with more than 1.1 times the other's
+/// ulps.
+Nearer nearer_side(const Accuracy& differing);
 
 }  // namespace lockstep

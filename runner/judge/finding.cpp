@@ -5,17 +5,24 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "judge/accuracy.h"
 #include "judge/classes.h"
 #include "judge/results.h"
 
 namespace lockstep {
 namespace {
 
-std::string_view nearer_phrase(std::string_view nearer) {
+/// Who is nearer to the truth, in ulp where these are known.
+std::string nearer_phrase(std::string_view nearer, const std::vector<Accuracy>& accuracy) {
+  for (const Accuracy& row : accuracy) {
+    if (row.inputs != kDiffering) continue;
+    return fmt::format("there eager is at most {:.3g} ulp from the truth, compiled {:.3g}",
+                       row.eager, row.compiled);
+  }
   if (nearer == "eager") return "eager nearer to fp64";
   if (nearer == "compiled") return "compiled nearer to fp64";
   if (nearer == "both") return "equally near to fp64";
-  return nearer;
+  return std::string(nearer);
 }
 
 }  // namespace
@@ -46,7 +53,8 @@ std::string finding(const Verdict& verdict) {
       output.first.empty() ? FirstDifference{output.worst, {}, output.eager, output.compiled}
                            : output.first.front();
   text += fmt::format("; {}{}", output.first.empty() ? "worst " : "first ", describe(shown, 2));
-  if (!verdict.nearer.empty()) text += fmt::format("; {}", nearer_phrase(verdict.nearer));
+  if (!verdict.nearer.empty())
+    text += fmt::format("; {}", nearer_phrase(verdict.nearer, output.accuracy));
   return text;
 }
 

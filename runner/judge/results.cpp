@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 
@@ -204,7 +205,17 @@ class CallComparison {
       output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
     }
     if (request_.pointwise) look_closer(comparison.subject(), output);
-    note_nearer(comparison, output.status);
+    note_nearer(output.status, nearer_of(comparison, output));
+  }
+
+  /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
+  /// both are wrong about NaN or infinity.
+  static Nearer nearer_of(Comparison& comparison, const OutputComparison& output) {
+    const auto row = std::find_if(output.accuracy.begin(), output.accuracy.end(),
+                                  [](const Accuracy& each) { return each.inputs == kDiffering; });
+    if (row == output.accuracy.end() || (std::isinf(row->eager) && std::isinf(row->compiled)))
+      return nearer_side(comparison);
+    return nearer_side(*row);
   }
 
   /// What can be told of an output whose elements depend on those of the inputs one by one.
@@ -224,10 +235,9 @@ class CallComparison {
   }
 
   /// The sentence about the worst output so far is the verdict's.
-  void note_nearer(Comparison& comparison, Status status) {
+  void note_nearer(Status status, Nearer nearer) {
     const bool excuse = out_.nearer == "ill-conditioned";
     if (!out_.nearer.empty() && rank(status) >= nearer_rank_ + (excuse ? 1 : 0)) return;
-    Nearer nearer = nearer_side(comparison);
     if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
     nearer_rank_ = rank(status);
     out_.nearer = std::move(nearer.side);

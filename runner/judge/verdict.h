@@ -68,7 +68,8 @@ struct FirstDifference {
   bool operator==(const FirstDifference&) const = default;
 };
 
-/// How far both sides of a pointwise case are from the fp64 gold where the inputs are of one kind.
+/// How far both sides of a pointwise case are from the fp64 gold where the inputs are of one kind;
+/// or where the sides differ.
 struct Accuracy {
   std::string inputs;  ///< "normal", "subnormal" or "special" (zero, infinity, NaN): that of
                        ///< the inputs' elements which comes last in this list
