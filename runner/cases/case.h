@@ -92,7 +92,7 @@ struct Case {
   std::vector<std::string> only_paths;    ///< globs; empty: all
   std::vector<std::string> only_devices;  ///< globs; empty: all
   std::uint64_t seed = 0;
-  /// Where eager raises there is nothing to ask: the case is unsupported there.
+  /// Where eager does not return there is nothing to ask: the case is unsupported there.
   bool eager_must_return = false;
   /// Element k of every output depends on element k of the inputs alone: verdicts then show the
   /// inputs of what differs, and how far both sides are from the truth (verdict.h, Accuracy).

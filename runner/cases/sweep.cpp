@@ -81,9 +81,11 @@ std::optional<Sweep> decode_sweep(Reader& reader, const Node& root) {
     const auto written = reader.child(reader.child(file, "sweep").value_or(file), "operators");
     if ((*operators)->is_string() && written && (*written)->is_object()) {
       sweep.op = (*operators)->get<std::string>();
-    } else if (reader.object(*operators, {"tag"})) {
+    } else if (reader.object(*operators, {"tag", "names"})) {
       if (const auto tag = reader.required(*operators, "tag", "a tag of torch's operators"))
         sweep.tag = reader.text(*tag, "a tag of torch's operators").value_or("");
+      if (const auto names = reader.child(*operators, "names"))
+        sweep.names = reader.texts(*names, "a list of globs such as [\"*\", \"!lcm\"]");
     }
   }
   if (const auto given = reader.child(*node, "given")) {
@@ -154,6 +156,10 @@ std::string unswept_reason(std::span<const Sweep> sweeps, const Operator& op,
   if (fitting.empty()) {
     return fmt::format("{} tensor{}: no sweep has so many inputs", count, count == 1 ? "" : "s");
   }
+  std::erase_if(fitting, [&](const Sweep* sweep) {
+    return !globs_take(sweep->names, short_name(op, overload));
+  });
+  if (fitting.empty()) return "left out by the `names` of every sweep that could take it";
   for (const Argument* argument : needed) {
     if (std::none_of(fitting.begin(), fitting.end(),
                      [&](const Sweep* sweep) { return sweep->given.contains(argument->type); })) {

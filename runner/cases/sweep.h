@@ -13,6 +13,7 @@ namespace lockstep {
 /// A case over many operators: each that has the tag and takes as many tensors as there are inputs.
 struct Sweep {
   std::string tag;
+  std::vector<std::string> names;   ///< globs of overloads as ids name them; empty: all
   std::vector<std::string> inputs;  ///< the tensors, in the order of the schema
   /// What required arguments that are no tensors get, by their type.  Null: the sweep takes the
   /// overloads that need nothing given; an object: those that need something, and no more than

@@ -76,7 +76,7 @@ const Registry& registry() {
 }
 
 Sweep sweep_of(std::size_t inputs, Json given = nullptr) {
-  Sweep sweep{"pointwise", {}, std::move(given), ""};
+  Sweep sweep{"pointwise", {}, {}, std::move(given), ""};
   for (std::size_t i = 0; i < inputs; ++i) sweep.inputs.push_back(std::string(1, "xzuv"[i]));
   return sweep;
 }
@@ -226,6 +226,21 @@ TEST(Sweep, ThatTakesNothingSaysSo) {
   decoded(suite[0], &registry(), diagnostics);
   ASSERT_EQ(diagnostics.size(), 1U);
   EXPECT_THAT(diagnostics[0].message, HasSubstr("takes no operator of torch 2.0"));
+}
+
+TEST(Sweep, TakesWhatItsNamesTake) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {
+      file_of(R"("sweep": {"operators": {"tag": "pointwise", "names": ["!s*", "!*.Tensor"]}})",
+              diagnostics)};
+  expand_sweeps(suite, &registry());
+  ASSERT_EQ(suite[0].choices.size(), 2U);
+  EXPECT_EQ(suite[0].choices[0].suffix, "[op=gelu,dtype=float16]");
+  Sweep sweep = sweep_of(1);
+  sweep.names = {"!sin"};
+  const Operator& sin = *registry().find("aten::sin");
+  EXPECT_EQ(unswept_reason({&sweep, 1}, sin, sin.overloads[0]),
+            "left out by the `names` of every sweep that could take it");
 }
 
 TEST(Sweep, OfATagThatAnotherTorchLacksIsUnsupportedInARun) {

@@ -158,10 +158,10 @@ Nearer nearer_side(const Accuracy& differing) {
   const double compiled = differing.compiled;
   const auto ulps = [](double error) {
     return std::isinf(error) ? "wrong about NaN or infinity"
-                             : fmt::format("at most {:.3g} ulp from the fp64 gold", error);
+                             : fmt::format("within {:.3g} ulp of the fp64 gold", error);
   };
   const std::string text =
-      fmt::format("where they differ, eager is {} and compiled {}", ulps(eager), ulps(compiled));
+      fmt::format("where they differ, eager is {}, compiled {}", ulps(eager), ulps(compiled));
   // Less than a tenth is no difference that a sentence in a report should rest on.
   if (compiled > 1.1 * eager) return {"eager", text};
   if (eager > 1.1 * compiled) return {"compiled", text};

@@ -16,8 +16,8 @@ namespace {
 std::string nearer_phrase(std::string_view nearer, const std::vector<Accuracy>& accuracy) {
   for (const Accuracy& row : accuracy) {
     if (row.inputs != kDiffering) continue;
-    return fmt::format("there eager is at most {:.3g} ulp from the truth, compiled {:.3g}",
-                       row.eager, row.compiled);
+    return fmt::format("there eager is within {:.3g} ulp of the truth, compiled {:.3g}", row.eager,
+                       row.compiled);
   }
   if (nearer == "eager") return "eager nearer to fp64";
   if (nearer == "compiled") return "compiled nearer to fp64";

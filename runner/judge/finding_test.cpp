@@ -46,8 +46,9 @@ TEST(Finding, SaysWhatDiffersWhereAndWhoIsNearer) {
   EXPECT_EQ(verdict.status, Status::value_differs);
   EXPECT_EQ(finding(verdict),
             "y: 1 of 4 differ: 1 last bits; at most 1 ulp; first x = -0.9995 (0xbbff): eager -4.5, "
-            "compiled -4.496; eager nearer to fp64");
-  EXPECT_THAT(verdict.reason, HasSubstr("(policy bits): 1 last bits; compiled is "));
+            "compiled -4.496; there eager is within 0 ulp of the truth, compiled 1");
+  EXPECT_THAT(verdict.reason,
+              HasSubstr("(policy bits): 1 last bits; where they differ, eager is "));
 }
 
 TEST(Finding, EachSabotageIsInTheReason) {
@@ -112,7 +113,8 @@ TEST(Finding, GradientsAreOutputs) {
   request.inputs = &inputs;
   request.pointwise = true;
   const Verdict verdict = judge(request);
-  EXPECT_EQ(verdict.outputs[0].accuracy, (std::vector{Accuracy{"normal", 2, 0, HUGE_VAL}}));
+  EXPECT_EQ(verdict.outputs[0].accuracy, (std::vector{Accuracy{"normal", 2, 0, HUGE_VAL},
+                                                      Accuracy{"differing", 1, 0, HUGE_VAL}}));
   EXPECT_THAT(finding(verdict), testing::StartsWith("grad x: 1 of 2 differ: 1 NaN; first x = 2.0 "
                                                     "(0x40000000): eager 4.0, compiled nan"));
 }

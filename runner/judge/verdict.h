@@ -72,7 +72,7 @@ struct FirstDifference {
 /// or where the sides differ.
 struct Accuracy {
   std::string inputs;  ///< "normal", "subnormal" or "special" (zero, infinity, NaN): that of
-                       ///< the inputs' elements which comes last in this list
+                       ///< the inputs' elements which comes last in this list; or "differing"
   std::int64_t elements = 0;
   double eager = 0;     ///< greatest error, in ulp of the output's dtype at the truth; infinity
   double compiled = 0;  ///< where NaN or infinity is wrong

@@ -90,6 +90,15 @@ std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp
   return needs;
 }
 
+/// Why there is nothing to ask where eager has to return.
+std::string eager_failure(const Observation& eager) {
+  if (eager.error)
+    return fmt::format("eager raises {}: {}", eager.error->class_name,
+                       one_line(eager.error->message));
+  return fmt::format("eager does not return ({}): {}", name_of(eager.outcome),
+                     one_line(eager.reason));
+}
+
 /// The case for the reports, cut where it is long: `lockstep show` has all of it.
 std::string program_text(const Case& declared, const std::string& instance) {
   constexpr std::size_t kMost = 6 * 1024;
@@ -216,18 +225,15 @@ void Scheduler::write_inputs_of(Task& task, const Observation* prepared) {
 }
 
 void Scheduler::submit_eager(Task& task) {
-  executor_.submit(
-      {task.instance->id + "/eager", options_.eager,
-       run_message(task, "plain", options_.repeat, {{"name", "eager"}}), task.index,
-       [this, &task](Observation observation, double) {
-         if (observation.outcome == Outcome::raised && task.instance->declared->eager_must_return) {
-           return give_up(task, Status::unsupported,
-                          fmt::format("eager raises {}: {}", observation.error->class_name,
-                                      one_line(observation.error->message)));
-         }
-         task.eager = std::move(observation);
-         eager_known(task);
-       }});
+  executor_.submit({task.instance->id + "/eager", options_.eager,
+                    run_message(task, "plain", options_.repeat, {{"name", "eager"}}), task.index,
+                    [this, &task](Observation observation, double) {
+                      if (observation.outcome != Outcome::returned &&
+                          task.instance->declared->eager_must_return)
+                        return give_up(task, Status::unsupported, eager_failure(observation));
+                      task.eager = std::move(observation);
+                      eager_known(task);
+                    }});
 }
 
 /// What eager does with an instance is known, or that it will not be executed.
