@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "judge/finding.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -48,32 +49,45 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
       torch = values["torch"].get<std::string>();
     if (name == "eager" && !torch.empty()) break;
   }
-  // One rule for what diverges alike: same case, path, device and status.
+  // One rule for what diverges alike: same case, path, device and status.  Each instance of a
+  // pointwise case is a finding of its own, on all paths where the numbers are the same.
   struct Group {
     std::vector<std::string> instances;
+    std::vector<std::string> paths;
     std::vector<std::string> links;
     std::optional<Grade> grade;
   };
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, Group> groups;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+  std::map<Key, Group> groups;
   for (const Verdict& verdict : record.verdicts) {
     if (!verdict.fails(false) || verdict.standing != Standing::plain) continue;
     if (verdict.status == Status::harness || (is_crash(verdict.status) && !crashes)) continue;
-    Group& group = groups[{case_of(verdict.instance), verdict.path, verdict.device,
-                           std::string(info(verdict.status).name)}];
-    group.instances.push_back(verdict.instance);
+    const bool pointwise =
+        std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
+                    [](const OutputComparison& output) { return !output.first.empty(); });
+    const std::string status(info(verdict.status).name);
+    Group& group =
+        groups[pointwise
+                   ? Key{verdict.instance, "", verdict.device, status, finding(verdict)}
+                   : Key{case_of(verdict.instance), verdict.path, verdict.device, status, ""}];
+    if (group.instances.empty() || group.instances.back() != verdict.instance)
+      group.instances.push_back(verdict.instance);
+    if (group.paths.empty() || group.paths.back() != verdict.path)
+      group.paths.push_back(verdict.path);
     group.links = verdict.links;
     if (verdict.grade && (!group.grade || *verdict.grade > *group.grade))
       group.grade = verdict.grade;
   }
   for (auto& [key, group] : groups) {
-    const auto& [case_id, path, device, status] = key;
+    const auto& [subject, path, device, status, found] = key;
     std::sort(group.instances.begin(), group.instances.end());
-    Json rule = {{"instances", group.instances}, {"paths", {path}}, {"devices", {device}}};
+    Json rule = {{"instances", group.instances}, {"paths", group.paths}, {"devices", {device}}};
     if (const std::string range = minor_range(torch); !range.empty()) rule["torch"] = range;
     rule["status"] = status;
     if (group.grade) rule["grade"] = name_of(*group.grade);
     rule["because"] = "unreported";
     rule["reason"] = "";
+    if (!found.empty()) rule["finding"] = found;
     if (!group.links.empty() && group.links.front().starts_with("https://"))
       rule["link"] = group.links.front();
     rule["date"] = record.info.started.substr(0, 10);

@@ -25,8 +25,9 @@ bool valid_date(const std::string& text) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
   const int before = reader.failures();
-  if (!reader.object(node, {"instances", "paths", "devices", "torch", "cpu_levels", "status",
-                            "grade", "waived", "because", "reason", "link", "date", "expires"})) {
+  if (!reader.object(node,
+                     {"instances", "paths", "devices", "torch", "cpu_levels", "status", "grade",
+                      "waived", "because", "reason", "finding", "link", "date", "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -78,6 +79,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
       reason && (*reason)->is_string() && rule.reason.empty()) {
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
+  text("finding", false, "");  // for people: what a run measured
   // What nobody has reported yet has no link.
   rule.link = text("link", rule.because != "unreported", "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
