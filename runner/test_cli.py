@@ -473,6 +473,21 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     assert len(json.loads(suite("run", "bugs/1-first", "path:flip", "--update-known=-").stdout)["known"]) == 1
 
 
+def test_update_known_proposes_each_instance_of_a_pointwise_case_with_its_finding(suite):
+    fake = suite.root / "fake.py"
+    fake.write_text(FAKE.read_text().replace('"flip": flip_bit', '"flip": flip_bit, "flop": flip_bit'))  # one finding on two paths
+    for name in ("flip", "flop"):
+        suite.path(name, worker=[sys.executable, str(fake)])
+    suite.write("cases/bugs/3-third.json", case("element by element", pointwise=True, matrix={"start": [1, 5]}, inputs={
+        "x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": "$start"}}}}))
+    known = json.loads(suite("run", "bugs/3-third", "path:fl?p", "--update-known=-").stdout)["known"]
+    assert [(rule["instances"], rule["paths"]) for rule in known] == [
+        (["bugs/3-third[start=1]@cpu"], ["flip", "flop"]), (["bugs/3-third[start=5]@cpu"], ["flip", "flop"])]
+    assert known[0]["finding"].startswith("x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = 5.0 (0x40a00000): eager 5.0, "), known
+    suite.write("expected/known/a.json", {"format": 1, "known": [{**rule, "reason": "written"} for rule in known]})
+    assert suite("run", "bugs/3-third", "path:fl?p").returncode == 0
+
+
 def test_options_take_one_word_and_selects_the_rest(suite):
     """An option that took several words would swallow what is selected after it."""
     result = suite("list", "--path", "conform", "bugs/1-first")
