@@ -89,17 +89,18 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
   if (std::memcmp(eager, compiled, count * sizeof(Raw)) == 0) return;
   const Scan<Raw> found = scan<Raw>(eager, compiled, count);
   numbers.payload_differing += found.payload;
-  if (numbers.first_payload < 0) {
-    numbers.first_payload = find(
-        count, position, [&](auto i) { return load<Raw>(eager, i) != load<Raw>(compiled, i); });
-  }
+  const auto first_here = [&] {
+    return find(count, position,
+                [&](auto i) { return load<Raw>(eager, i) != load<Raw>(compiled, i); });
+  };
+  if (numbers.first_payload < 0) numbers.first_payload = first_here();
   const auto rtol = static_cast<Float>(tolerance.rtol);
   const auto atol = static_cast<Float>(tolerance.atol);
   const bool finite = found.largest < Format::kInfinity;
   if (finite) {
     numbers.differing += found.payload;
     numbers.unequal += found.unequal;
-    if (numbers.first_differing < 0) numbers.first_differing = numbers.first_payload;
+    if (numbers.first_differing < 0) numbers.first_differing = first_here();
     if (found.unequal == 0) return;
     // k steps are at most k units in the last place of the largest number; relative to e see
     // free_ulps.

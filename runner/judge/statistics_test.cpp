@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "judge/oracle.h"
 
@@ -103,6 +105,25 @@ TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
       }
       if (HasFailure()) return;
     }
+  }
+}
+
+TEST(Statistics, FindTheFirstDifferenceBehindPayloadsOfNan) {
+  for (const std::string_view name : {"float16", "bfloat16", "float32", "float64", "float8_e5m2"}) {
+    const Dtype& dtype = *find_dtype(name);
+    const std::int64_t last = 3 * JointWalk::kBlock;
+    const Tensor e = zeros(name, {last + 1}), c = zeros(name, {last + 1});
+    const std::uint64_t nan = encode_float(dtype, NAN);
+    const auto bytes = static_cast<std::size_t>(dtype.bytes);
+    std::memcpy(e.bytes->data() + bytes, &nan, bytes);
+    const std::uint64_t payload = nan ^ 1;
+    std::memcpy(c.bytes->data() + bytes, &payload, bytes);
+    const std::uint64_t minus_zero = std::uint64_t{1} << (dtype.bytes * 8 - 1);
+    std::memcpy(c.bytes->data() + static_cast<std::size_t>(last) * bytes, &minus_zero, bytes);
+    const PairNumbers numbers = fast(e, c, {}, {});
+    EXPECT_EQ(numbers.first_payload, 1) << name;
+    EXPECT_EQ(numbers.first_differing, last) << name;
+    EXPECT_EQ(numbers.differing, 1) << name;
   }
 }
 
