@@ -4,11 +4,12 @@ const inputKinds = ["normal", "subnormal", "special"];
 const accuracyShown = 200;  // rows in the page at once; the filter narrows them down
 
 /** Ulps for people, and as numbers to sort by; -1 where such inputs did not occur. */
-const ulpText = (value) => (value === undefined ? "–" : short(value));
+const ulpText = (value) => (value === undefined ? "–" : value >= 1e5 ? value.toExponential(1) : short(value));
 const ulpNumber = (value) => (value === undefined ? -1 : value === "inf" ? Infinity : value);
 
 const accuracyColumns = [
-  ...["name", "dtype", "path"].map((key) => ({ title: key === "name" ? "operator" : key, of: (row) => row[key], text: (row) => row[key] })),
+  { title: "operator", of: (row) => `${row.name} ${row.dtype} ${row.path}`, hint: (row) => row.name,
+    text: (row) => [h("div", {}, tidy(row.name).replace(/^aten::/, "").replace(/\.default(?= |$)/, "")), h("div", { class: "label" }, tidy(`${row.dtype} · ${row.path}`))] },
   { title: "differing", number: true, of: (row) => row.differing, text: (row) => grouped(row.differing), hint: (row) => `of ${grouped(row.elements)}` },
   ...inputKinds.flatMap((kind) => ["eager", "compiled"].map((side) => ({
     title: side, number: true,
