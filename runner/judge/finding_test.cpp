@@ -46,7 +46,8 @@ TEST(Finding, SaysWhatDiffersWhereAndWhoIsNearer) {
   EXPECT_EQ(verdict.status, Status::value_differs);
   EXPECT_EQ(finding(verdict),
             "y: 1 of 4 differ: 1 last bits; at most 1 ulp; first x = -0.9995 (0xbbff): eager -4.5, "
-            "compiled -4.496; there eager is within 0 ulp of the truth, compiled 1");
+            "compiled -4.496; there eager is within 0 ulp of the truth, compiled "
+            "within 1 ulp of the truth");
   EXPECT_THAT(verdict.reason,
               HasSubstr("(policy bits): 1 last bits; where they differ, eager is "));
 }

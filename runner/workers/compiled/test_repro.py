@@ -176,3 +176,15 @@ def test_every_bit_of_every_width_survives(tmp_path, script_environment):
                           env=script_environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [each.hex() for each in data]
+
+
+@pytest.mark.parametrize("width, count, text", [
+    (2, 65536, "bits(2, range(65536))"), (2, 1000, "bits(2, range(1000))"), (1, 256, "bits(1, range(256))"),
+    (1, 1024, "bits(1, [*range(256)] * 4)"), (1, 300, ""), (2, 64, ""), (4, 1000, "")])
+def test_a_storage_of_every_pattern_is_written_as_a_range(width, count, text):
+    data = b"".join((k % 256 ** width).to_bytes(width, "little") for k in range(count))
+    assert _counting_text(data, width) == text
+    assert _counting_text(data[:-1] + bytes([data[-1] ^ 1]), width) == "", "one bit flipped"
+    if text:
+        bits = {"bits": lambda wide, numbers: b"".join(number.to_bytes(wide, "little") for number in numbers)}
+        assert eval(text, bits) == data

@@ -198,6 +198,8 @@ def _storage_text(storage, view: dict) -> str:
 
     data = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist()) if storage.nbytes() <= 4096 else _raw(storage)
     width = getattr(torch, view["dtype"]).itemsize
+    if counting := _counting_text(data, width):
+        return counting
     if len(data) % width == 0 and len(data) // width <= _SHORT and width <= 16:
         numbers = [f"0x{int.from_bytes(data[at:at + width], 'little'):0{2 * width}x}" for at in range(0, len(data), width)]
         rows = [", ".join(numbers[at:at + _LINE]) for at in range(0, len(numbers), _LINE)]
@@ -205,6 +207,17 @@ def _storage_text(storage, view: dict) -> str:
     text = base64.b64encode(zlib.compress(data, 9)).decode()
     rows = [text[at:at + 120] for at in range(0, len(text), 120)] or [""]
     return "packed(" + "\n            ".join(f'"{row}"' for row in rows) + ")"
+
+
+def _counting_text(data: bytes, width: int) -> str:
+    """The call of `bits` where the storage is every pattern of so many bytes in order, over and over; else nothing."""
+    if width > 2 or len(data) <= _SHORT * width or len(data) % width:
+        return ""
+    count, patterns = len(data) // width, 256 ** width
+    times, rest = divmod(count, patterns)
+    if data != b"".join((k % patterns).to_bytes(width, "little") for k in range(count)) or times > 1 and rest:
+        return ""
+    return f"bits({width}, range({count}))" if times < 1 or count == patterns else f"bits({width}, [*range({patterns})] * {times})"
 
 
 def _raw(storage) -> bytes:
