@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conversation import HERE, pack, path, view
+from lockstep_worker.repro import _counting_text
 
 ROUND_TRIP = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
     {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]},

@@ -215,7 +215,7 @@ def _counting_text(data: bytes, width: int) -> str:
         return ""
     count, patterns = len(data) // width, 256 ** width
     times, rest = divmod(count, patterns)
-    if data != b"".join((k % patterns).to_bytes(width, "little") for k in range(count)) or times > 1 and rest:
+    if data != b"".join((k % patterns).to_bytes(width, "little") for k in range(count)) or times and rest:
         return ""
     return f"bits({width}, range({count}))" if times < 1 or count == patterns else f"bits({width}, [*range({patterns})] * {times})"
 
