@@ -305,6 +305,9 @@ Nearer nearer_side(Comparison& comparison) {
   }
   const std::int64_t e = gold->eager_special;
   const std::int64_t c = gold->compiled_special;
+  // What eager computes in double is the gold itself, which then knows nothing better.
+  const Dtype& number = number_dtype(*comparison.subject().eager->dtype);
+  if (number.is_floating() && number.bytes == 8 && e == 0 && gold->eager_max == 0) return {};
   if (e != c) {
     const auto sentence = [](std::string_view far, std::string_view near, auto more, auto less) {
       return fmt::format(

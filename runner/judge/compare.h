@@ -114,8 +114,8 @@ class Comparison {
 Tolerance close_tolerance(const Dtype& dtype);
 
 /// Which side is nearer to the fp64 gold, for one output: "compiled", "eager", "both" or
-/// "ill-conditioned", and the sentence that says so.  Empty without a gold, and where nothing
-/// differs.
+/// "ill-conditioned", and the sentence that says so.  Empty without a gold, where nothing differs,
+/// and where eager computed in double what the gold computes.
 struct Nearer {
   std::string side;
   std::string sentence;

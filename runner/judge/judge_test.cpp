@@ -335,6 +335,9 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
   EXPECT_EQ(judged("float32", {INFINITY, 1}, {3e38, 1}, {1e39, 1}).nearer, "eager");
   EXPECT_EQ(judged("float16", {INFINITY, 1}, {65504, 1}, {1e5, 1}).nearer, "eager");
   EXPECT_EQ(judged("float8_e4m3fn", {NAN, 1}, {448, 1}, {1e5, 1}).nearer, "eager");
+  // In double eager is the gold, and that says nothing of either; unless it had narrower steps.
+  EXPECT_EQ(judged("float64", {1}, {1 + 0x1p-52}, {1}).nearer, "");
+  EXPECT_EQ(judged("float64", {1.5}, {1 + 0x1p-52}, {1}).nearer, "compiled");
   EXPECT_EQ(judged("complex64", {1, NAN}, {1, 2}, {1, 2}).nearer, "compiled");
 }
 
