@@ -28,6 +28,8 @@ std::string dtype_of(const Verdict& verdict, const OutputComparison& output) {
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), dtype);
 }
 
+bool is_gradient(const OutputComparison& output) { return output.name.starts_with("grad "); }
+
 void merge(AccuracyRow& row, const OutputComparison& output) {
   row.elements += output.elements;
   row.differing += output.differing;
@@ -93,10 +95,11 @@ Json ulp_json(double ulp) { return std::isinf(ulp) ? Json("inf") : Json(ulp); }
 AccuracyTable accuracy_table(const RunRecord& record) {
   std::map<std::tuple<std::string, std::string, std::string>, AccuracyRow> rows;
   for (const Verdict& verdict : record.verdicts) {
+    // The forward pass beside a gradient has a case of its own.
+    const bool gradients = std::any_of(verdict.outputs.begin(), verdict.outputs.end(), is_gradient);
     for (const OutputComparison& output : verdict.outputs) {
-      if (output.accuracy.empty()) continue;
-      std::string name = operators_of(verdict);
-      if (output.name.starts_with("grad ")) name += " (gradient)";
+      if (output.accuracy.empty() || is_gradient(output) != gradients) continue;
+      const std::string name = operators_of(verdict) + (gradients ? " (gradient)" : "");
       AccuracyRow& row = rows[{name, dtype_of(verdict, output), verdict.path}];
       std::tie(row.name, row.dtype, row.path) =
           std::tuple(name, dtype_of(verdict, output), verdict.path);

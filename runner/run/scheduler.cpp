@@ -272,7 +272,7 @@ void Scheduler::submit_joint(std::vector<Member> members) {
   message["program"] = std::move(joint.program);
   message["storages"] = std::move(joint.storages);
   message["calls"] = std::move(joint.calls);
-  executor_.submit({fmt::format("{} and {} more", item.id, members.size() - 1),
+  executor_.submit({fmt::format("{} (in a graph with {} others)", item.id, members.size() - 1),
                     options_.worker_of(path), std::move(message), first.index,
                     [this, members](Observation observation, double seconds) mutable {
                       const std::size_t count = members.size();
