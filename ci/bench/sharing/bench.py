@@ -60,7 +60,7 @@ def main():
             screened = [v for v in judged if v.get("shared")]
             print(f"round {number + 1}: {len(judged)} instances judged, {len(screened)} of them in a graph with others")
             print(f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} times faster")
-            sums = [sum(verdict["seconds"] for verdict in verdicts.values()) for verdicts in (shared, alone)]
+            sums = [sum(verdict.get("seconds", 0) for verdict in verdicts.values()) for verdicts in (shared, alone)]
             print(f"  executions alone {sums[0]:.1f} s against {sums[1]:.1f} s: {sums[1] / sums[0]:.1f} times faster")
             conform = {v["id"] for v in screened}
             cost = sum(shared[i]["seconds"] for i in conform), sum(alone[i]["seconds"] for i in conform)
