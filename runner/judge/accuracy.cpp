@@ -153,19 +153,22 @@ std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compil
   return found;
 }
 
+const Accuracy* differing_row(const std::vector<Accuracy>& rows) {
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [](const Accuracy& each) { return each.inputs == kDiffering; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+std::string error_text(double ulps, std::string_view truth) {
+  return std::isinf(ulps) ? "wrong about NaN or infinity"
+                          : fmt::format("within {:.3g} ulp of {}", ulps, truth);
+}
+
 Nearer nearer_side(const Accuracy& differing) {
-  const double eager = differing.eager;
-  const double compiled = differing.compiled;
-  const auto ulps = [](double error) {
-    return std::isinf(error) ? "wrong about NaN or infinity"
-                             : fmt::format("within {:.3g} ulp of the fp64 gold", error);
-  };
-  const std::string text =
-      fmt::format("where they differ, eager is {}, compiled {}", ulps(eager), ulps(compiled));
-  // Less than a tenth is no difference that a sentence in a report should rest on.
-  if (compiled > 1.1 * eager) return {"eager", text};
-  if (eager > 1.1 * compiled) return {"compiled", text};
-  return {"both", text};
+  const auto text = [](double ulps) { return error_text(ulps, "the fp64 gold"); };
+  return {std::string(side_by_errors(differing.eager, differing.compiled)),
+          fmt::format("where they differ, eager is {}, compiled {}", text(differing.eager),
+                      text(differing.compiled))};
 }
 
 }  // namespace lockstep

@@ -43,8 +43,13 @@ bool has_accuracy(const Dtype& dtype);
 std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compiled,
                                const TensorView& gold, const PointwiseInputs& inputs);
 
-/// Who is nearer by the row kDiffering; a side is further with more than 1.1 times the other's
-/// ulps.
+/// The row kDiffering, or nullptr where nothing differs.
+const Accuracy* differing_row(const std::vector<Accuracy>& rows);
+
+/// "within 0.5 ulp of the fp64 gold", or "wrong about NaN or infinity".
+std::string error_text(double ulps, std::string_view truth);
+
+/// Who is nearer by the row kDiffering.
 Nearer nearer_side(const Accuracy& differing);
 
 }  // namespace lockstep

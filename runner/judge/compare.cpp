@@ -289,6 +289,12 @@ OutputComparison Comparison::numbers() {
   return output;
 }
 
+std::string_view side_by_errors(double eager, double compiled) {
+  if (compiled > 1.1 * eager) return "eager";
+  if (eager > 1.1 * compiled) return "compiled";
+  return "both";
+}
+
 Nearer nearer_side(Comparison& comparison) {
   const GoldNumbers* gold = comparison.gold_fp64();
   const PairNumbers& pair = comparison.pair();
@@ -327,12 +333,12 @@ Nearer nearer_side(Comparison& comparison) {
         "{:.3g})",
         far, times, near, more, less);
   };
-  // Less than a tenth is no difference that a sentence in a report should rest on.
-  if (compiled > 1.1 * eager) return {"eager", sentence("compiled", "eager", compiled, eager)};
-  if (eager > 1.1 * compiled) return {"compiled", sentence("eager", "compiled", eager, compiled)};
-  return {"both", fmt::format("eager and compiled are equally far from the fp64 gold (greatest "
-                              "error {:.3g} and {:.3g})",
-                              eager, compiled)};
+  const std::string side(side_by_errors(eager, compiled));
+  if (side == "eager") return {side, sentence("compiled", "eager", compiled, eager)};
+  if (side == "compiled") return {side, sentence("eager", "compiled", eager, compiled)};
+  return {side, fmt::format("eager and compiled are equally far from the fp64 gold (greatest "
+                            "error {:.3g} and {:.3g})",
+                            eager, compiled)};
 }
 
 }  // namespace lockstep

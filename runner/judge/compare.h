@@ -113,6 +113,10 @@ class Comparison {
 /// for what is not in it.
 Tolerance close_tolerance(const Dtype& dtype);
 
+/// "eager", "compiled" or "both": who is nearer to the truth by the errors of both.  Less than a
+/// tenth is no difference that a sentence in a report should rest on.
+std::string_view side_by_errors(double eager, double compiled);
+
 /// Which side is nearer to the fp64 gold, for one output: "compiled", "eager", "both" or
 /// "ill-conditioned", and the sentence that says so.  Empty without a gold, where nothing differs,
 /// and where eager computed in double what the gold computes.

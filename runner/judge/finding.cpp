@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "judge/accuracy.h"
@@ -15,13 +14,9 @@ namespace {
 
 /// Who is nearer to the truth, in ulp where these are known.
 std::string nearer_phrase(std::string_view nearer, const std::vector<Accuracy>& accuracy) {
-  const auto far = [](double ulps) {
-    return std::isinf(ulps) ? "wrong about NaN or infinity"
-                            : fmt::format("within {:.3g} ulp of the truth", ulps);
-  };
-  for (const Accuracy& row : accuracy) {
-    if (row.inputs == kDiffering)
-      return fmt::format("there eager is {}, compiled {}", far(row.eager), far(row.compiled));
+  if (const Accuracy* row = differing_row(accuracy)) {
+    return fmt::format("there eager is {}, compiled {}", error_text(row->eager, "the truth"),
+                       error_text(row->compiled, "the truth"));
   }
   if (nearer == "eager") return "eager nearer to fp64";
   if (nearer == "compiled") return "compiled nearer to fp64";

@@ -211,9 +211,8 @@ class CallComparison {
   /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
   /// both are wrong about NaN or infinity.
   static Nearer nearer_of(Comparison& comparison, const OutputComparison& output) {
-    const auto row = std::find_if(output.accuracy.begin(), output.accuracy.end(),
-                                  [](const Accuracy& each) { return each.inputs == kDiffering; });
-    if (row == output.accuracy.end() || (std::isinf(row->eager) && std::isinf(row->compiled)))
+    const Accuracy* row = differing_row(output.accuracy);
+    if (row == nullptr || (std::isinf(row->eager) && std::isinf(row->compiled)))
       return nearer_side(comparison);
     return nearer_side(*row);
   }
