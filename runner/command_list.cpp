@@ -38,10 +38,11 @@ Exit list_unswept(const PlanRequest& request) {
   std::vector<Sweep> sweeps;
   std::set<std::string> tags;
   for (const CaseFile& file : *request.suite) {
-    std::vector<CaseFile> alone = {file};
+    if (!is_sweep(file)) continue;
+    const std::vector<CaseFile> alone = {file};
     PlanRequest of_file = request;
     of_file.suite = &alone;
-    if (!is_sweep(file) || instance_ids(of_file).empty()) continue;
+    if (instance_ids(of_file).empty()) continue;
     for (Sweep& sweep : sweeps_of(file)) {
       tags.insert(sweep.tag);
       sweeps.push_back(std::move(sweep));

@@ -60,16 +60,21 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The schemas of the torch that runs, which may not be the one that the build found.  A worker
-/// that states no fingerprint has none: then only the structure of cases is checked.
+/// The schemas of the torch that runs, which may not be the one that the build found: then sweeps
+/// are expanded anew.  A worker that states no fingerprint has none, and only the structure of
+/// cases is checked.
 Result<std::optional<Registry>> matching_registry(Home& home, const Options& options,
                                                   const std::string& fingerprint) {
-  if (fingerprint.empty()) return std::nullopt;
-  if (home.registry && home.registry->fingerprint() == fingerprint)
-    return std::move(*home.registry);
-  auto registry = dump_registry(options);
-  if (!registry) return tl::unexpected(registry.error());
-  return std::optional(std::move(*registry));
+  std::optional<Registry> registry;
+  if (!fingerprint.empty()) {
+    if (home.registry && home.registry->fingerprint() == fingerprint)
+      return std::move(*home.registry);
+    auto dumped = dump_registry(options);
+    if (!dumped) return tl::unexpected(dumped.error());
+    registry = std::move(*dumped);
+  }
+  expand_sweeps(home.suite, registry ? &*registry : nullptr);
+  return registry;
 }
 
 std::vector<std::string> available_devices(const Json& hello) {
@@ -251,7 +256,6 @@ Exit command_run(const Options& given) {
 
   Diagnostics diagnostics;
   const Registry* schemas = *registry ? &**registry : nullptr;
-  expand_sweeps(home->suite, schemas);  // the torch that runs may have other operators
   const PlanRequest request{
       &home->suite, home->paths,  available_devices(*hello), *filter, {schemas, "cpu", true},
       &*earlier,    options.alone};
