@@ -97,6 +97,13 @@ class Runs : public testing::Test {
     return execute(made, executor, settings, ear_);
   }
 
+  /// Goes on with a run of which this much of the log is left.
+  Result<RunRecord> resume(const Plan& made, const std::string& directory, std::string_view log) {
+    fs::create_directory(scratch_.path() / directory);
+    EXPECT_TRUE(write_file(scratch_.path() / directory / "run.jsonl", log));
+    return run(made, directory, true);
+  }
+
   static std::string statuses(const RunRecord& record) {
     std::string text;
     for (const Verdict& verdict : record.verdicts)
@@ -156,10 +163,7 @@ TEST_F(Runs, GoOnAfterAnEarlyEnd) {
   // Cut at every 97th byte: what kill -9 can leave behind.
   for (std::size_t cut = log.find('\n') + 1; cut < log.size(); cut += 97 * 11) {
     const std::string name = "cut" + std::to_string(cut);
-    fs::create_directory(scratch_.path() / name);
-    ASSERT_TRUE(
-        write_file(scratch_.path() / name / "run.jsonl", std::string_view(log).substr(0, cut)));
-    const auto resumed = run(made, name, true);
+    const auto resumed = resume(made, name, std::string_view(log).substr(0, cut));
     ASSERT_TRUE(resumed) << resumed.error().message;
     EXPECT_EQ(statuses(*resumed), statuses(*whole)) << cut;
     EXPECT_EQ(ear_.ids.size(), made.items.size());
@@ -259,10 +263,7 @@ TEST_F(SharedRuns, GoOnAfterAnEarlyEnd) {
   const std::string log = *read_file(scratch_.path() / "whole" / "run.jsonl");
   for (std::size_t cut = log.find('\n') + 1; cut < log.size(); cut += 997) {
     const std::string name = "cut" + std::to_string(cut);
-    fs::create_directory(scratch_.path() / name);
-    ASSERT_TRUE(
-        write_file(scratch_.path() / name / "run.jsonl", std::string_view(log).substr(0, cut)));
-    const auto resumed = run(made, name, true);
+    const auto resumed = resume(made, name, std::string_view(log).substr(0, cut));
     ASSERT_TRUE(resumed) << resumed.error().message;
     EXPECT_EQ(statuses(*resumed), statuses(*whole)) << cut;
   }

@@ -159,9 +159,8 @@ void Scheduler::begin_batch() {
   }
   if (batch->tasks.empty()) return;
   batch->waiting = batch->unfinished = batch->tasks.size();
-  const std::vector<Task*> tasks = batch->tasks;
-  batches_.emplace(number, std::move(batch));
-  for (Task* task : tasks) begin(*task);
+  const Batch& begun = *batches_.emplace(number, std::move(batch)).first->second;
+  for (Task* task : begun.tasks) begin(*task);
 }
 
 Json Scheduler::run_message(const Task& task, const std::string& mode, int repeat,
@@ -274,7 +273,7 @@ void Scheduler::submit_joint(std::vector<Member> members) {
   message["calls"] = std::move(joint.calls);
   executor_.submit({fmt::format("{} (in a graph with {} others)", item.id, members.size() - 1),
                     options_.worker_of(path), std::move(message), first.index,
-                    [this, members](Observation observation, double seconds) mutable {
+                    [this, members](Observation observation, double seconds) {
                       const std::size_t count = members.size();
                       for (const Member& member : members)
                         member.pending->seconds += seconds / static_cast<double>(count);
