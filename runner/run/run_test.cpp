@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/files.h"
 #include "cases/decode.h"
 #include "plan/share.h"
@@ -17,10 +19,13 @@ class Ear : public Reporter {
  public:
   void run_started(const RunInfo&) override {}
   void note(const std::string&) override {}
-  void running(const std::vector<std::string>&) override {}
+  void running(const std::vector<std::string>& under_way) override {
+    started.insert(under_way.begin(), under_way.end());
+  }
   void verdict(const Verdict& verdict) override { ids.push_back(verdict.id); }
   void run_ended(const RunRecord&) override { ended = true; }
   std::vector<std::string> ids;
+  std::set<std::string> started;  ///< executions, by name
   bool ended = false;
 };
 
@@ -153,6 +158,23 @@ TEST_F(Runs, AreTheSameWhateverTheNumberOfJobs) {
   const auto many = run(made, "many", false, 4);
   ASSERT_TRUE(one && many);
   EXPECT_EQ(statuses(*one), statuses(*many));
+}
+
+TEST_F(Runs, JudgeWithTheGoldsThatWereAskedForAndNoOthers) {
+  eager_ = "negate-stepwise";  // so that a path that negates keeps the promise `casts`
+  Plan made = plan({"negate", "copy"});
+  for (Path& path : made.paths) path.promise = Promise::casts;
+  const auto record = run(made, "golds", false, 1);
+  ASSERT_TRUE(record);
+  for (const Verdict& verdict : record->verdicts)
+    EXPECT_EQ(verdict.status, Status::conform) << verdict.id << ": " << verdict.reason;
+  std::set<std::string> golds;
+  for (const std::string& id : ear_.started) {
+    if (id.starts_with("bugs/1[rows=2]@cpu (")) golds.insert(id.substr(id.find('(')));
+  }
+  // The perturbed one would tell why it differs; asked for before the stepwise one has spoken, it
+  // would be under way still when its instance has all its verdicts.
+  EXPECT_EQ(golds, (std::set<std::string>{"(fp64 gold)", "(stepwise gold)"}));
 }
 
 TEST_F(Runs, GoOnAfterAnEarlyEnd) {

@@ -28,6 +28,8 @@ struct Gold {
 enum : std::size_t { kFp64, kPerturbed, kStepwise };
 constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwise"};
 
+using GoldSet = std::array<bool, kGolds.size()>;
+
 }  // namespace
 
 /// A verdict of an instance on its way.
@@ -35,6 +37,7 @@ struct Scheduler::Pending {
   std::size_t item = 0;
   std::optional<Observation> observation;
   std::size_t shared = 0;  ///< with how many others `observation` was made in one graph
+  GoldSet golds{};        ///< that `observation` is judged with; it waits until they are made
   double seconds = 0;
   bool emitted = false;
   std::vector<Verdict> rounds;  ///< with --repeat: those that are judged
@@ -72,9 +75,8 @@ namespace {
 /// policy reads one.  The perturbed one only tells why something differs, so it waits until the
 /// fp64 gold has not made it conform.  A pointwise case says how far everything is from the truth,
 /// and each of its inputs is meant to the last bit.
-std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp64,
-                                          bool pointwise) {
-  std::array<bool, kGolds.size()> needs{};
+GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwise) {
+  GoldSet needs{};
   needs[kFp64] = pointwise && !verdict.outputs.empty();
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
@@ -82,7 +84,7 @@ std::array<bool, kGolds.size()> golds_for(const Verdict& verdict, const Gold& fp
         output.status == Status::value_differs || output.status == Status::nonfinite_differs;
     if (!differs && !fails) continue;
     needs[kFp64] = true;
-    if (fails && !pointwise && fp64.made && fp64.made->outcome == Outcome::returned)
+    if (fails && !pointwise && fp64 != nullptr && fp64->outcome == Outcome::returned)
       needs[kPerturbed] = true;
     if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
       needs[kStepwise] = true;
@@ -303,6 +305,7 @@ void Scheduler::submit_path(Task& task, Pending& pending) {
                     [this, &task, &pending](Observation observation, double seconds) {
                       pending.observation = std::move(observation);
                       pending.shared = 0;
+                      pending.golds = {};
                       pending.seconds += seconds;
                       judge_item(task, pending);
                     }});
@@ -329,15 +332,20 @@ void Scheduler::submit_gold(Task& task, std::size_t gold) {
                     }});
 }
 
+/// Judges what is there with the golds that it asked for, as soon as all of them are made, and with
+/// no other: a verdict must not hang on which of them is made first, nor on what another path asked
+/// for.  So no gold is under way, either, once all verdicts of its instance are there.
 void Scheduler::judge_item(Task& task, Pending& pending) {
+  for (std::size_t index = 0; index < kGolds.size(); ++index) {
+    if (pending.golds[index] && !task.golds[index].made) return;
+  }
   const Path& path = plan_.paths[plan_.items[pending.item].path];
   const Case& declared = *task.instance->declared;
   JudgeRequest request;
   request.compiled = &*pending.observation;
   request.eager = &*task.eager;
   const auto gold = [&](std::size_t index) {
-    const auto& made = task.golds[index].made;
-    return made ? &*made : nullptr;
+    return pending.golds[index] ? &*task.golds[index].made : nullptr;
   };
   request.fp64 = gold(kFp64);
   request.perturbed = gold(kPerturbed);
@@ -360,14 +368,14 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   verdict.peak_memory_bytes = pending.observation->peak_memory_bytes;
   verdict.stderr_tail = pending.observation->stderr_tail;
 
-  const auto needs = golds_for(verdict, task.golds[kFp64], declared.pointwise);
-  bool waits = false;
+  const GoldSet needs = golds_for(verdict, request.fp64, declared.pointwise);
+  bool more = false;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
-    if (!needs[index] || task.golds[index].made) continue;
-    waits = true;
+    if (!needs[index] || pending.golds[index]) continue;
+    pending.golds[index] = more = true;
     if (!task.golds[index].asked) submit_gold(task, index);
   }
-  if (waits) return;
+  if (more) return judge_item(task, pending);
   if (!options_.keep.empty()) {
     auto kept = keep_tensors(options_.keep, plan_.items[pending.item].id, request, verdict);
     if (!kept) on_note("cannot keep tensors: " + kept.error().message);

@@ -66,6 +66,21 @@ def transpose(result, bytes_of):
     each_view(result, lambda view: view.update(strides=list(reversed(view["strides"])), shape=list(reversed(view["shape"]))))
 
 
+def copy(result, bytes_of, sign=0):
+    """Gives `y` bytes of its own: those of the first storage, where `sign` turns the sign of the float32 in the middle."""
+    content = bytearray(bytes_of[0])
+    content[len(content) // 8 * 4 + 3] ^= sign
+    for repetition in result["runs"]:
+        for call in repetition["calls"]:
+            call["outputs"]["y"]["storage"] = len(bytes_of)
+    result["storages"].append({"file": str(len(bytes_of)), "bytes": len(content)})
+    bytes_of.append(content)
+
+
+def negate(result, bytes_of):
+    copy(result, bytes_of, 0x80)
+
+
 def escape(result, bytes_of):
     each_view(result, lambda view: view.update(offset=1 << 40))
 
@@ -121,7 +136,10 @@ def main():
             if name == "leave":
                 say({"type": "ended", "run": run, "exit": 3})
                 continue
-            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error}
+            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error,
+                       "copy": copy, "negate": negate}
+            if name == "negate-stepwise":
+                changes[name] = negate if message["mode"] == "stepwise" else copy
             if name == "flip-crowd" and programs > 1:
                 changes[name] = flip_bit
             rows = next(iter(message["calls"][0]["inputs"].values()))["shape"][0]
