@@ -9,18 +9,13 @@
 
 #include "base/files.h"
 #include "cases/suite.h"
+#include "cases/testdata/registry.h"
 
 namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
 
 const fs::path kSource = LOCKSTEP_SOURCE_DIR;
-
-/// A few dozen operators of torch 2.13.0, as lockstep-eager dumps them.
-const Registry& registry() {
-  static const Registry registry = *Registry::read(kSource / "runner/cases/testdata/schemas.json");
-  return registry;
-}
 
 std::string faults_of(const fs::path& path, const Registry* operators) {
   Diagnostics diagnostics;
@@ -51,7 +46,7 @@ TEST(Decode, RefusesEveryInvalidFileWithItsMessage) {
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "cases/invalid")) {
     if (entry.path().extension() != ".json") continue;
     ++files;
-    const std::string said = faults_of(entry.path(), &registry());
+    const std::string said = faults_of(entry.path(), &dumped_operators());
     EXPECT_NE(said, "") << entry.path() << " is not refused";
     fs::path beside = entry.path();
     beside.replace_extension(".txt");
@@ -146,7 +141,8 @@ std::string with_step(const std::string& step, const std::string& outputs = "\"y
 
 Json step_of(const std::string& step, const std::string& outputs = "\"y\"") {
   Diagnostics diagnostics;
-  const auto decoded = decode(with_step(step, outputs), {&registry(), "cpu", false}, diagnostics);
+  const auto decoded =
+      decode(with_step(step, outputs), {&dumped_operators(), "cpu", false}, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
   return decoded ? decoded->program["steps"][0] : Json();
 }
@@ -192,7 +188,7 @@ TEST(Decode, IndexTextIsTakenApart) {
 TEST(Decode, WhatATorchLacksMakesACaseUnsupportedInARun) {
   Diagnostics diagnostics;
   const auto decoded = decode(with_step(R"({"let": "y", "op": "brand_new_op", "args": ["%x"]})"),
-                              {&registry(), "cpu", true}, diagnostics);
+                              {&dumped_operators(), "cpu", true}, diagnostics);
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->lacking, "the operator brand_new_op");
   EXPECT_TRUE(diagnostics.empty());
@@ -211,7 +207,7 @@ TEST(Decode, EveryOperatorThatReachesOutsideIsRefused) {
     const Operator* op = made_up->find("made_up");
     EXPECT_NE(refusal(*op, op->overloads[0]), "") << argument;
   }
-  const Operator* relu = registry().find("relu");
+  const Operator* relu = dumped_operators().find("relu");
   EXPECT_EQ(refusal(*relu, relu->overloads[0]), "");
 }
 
@@ -221,7 +217,7 @@ TEST(Decode, PoliciesAreForOutputsAndPaths) {
       R"case({"format": 1, "title": "t", "inputs": {"x": {"dtype": "float32", "shape": [4], "fill": "normal", "requires_grad": true}},
       "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"], "backward": {"of": ["y"]},
       "compare": {"y": {"*": "bits", "inductor": "close"}, "x.grad": "ulp(2)"}})case",
-      {&registry(), "cpu", false}, diagnostics);
+      {&dumped_operators(), "cpu", false}, diagnostics);
   ASSERT_TRUE(decoded) << to_string(diagnostics.at(0));
   EXPECT_EQ(to_string(*policy_for(*decoded, "y", "inductor")), "close");
   EXPECT_EQ(to_string(*policy_for(*decoded, "y", "aot_eager")), "bits");
@@ -234,12 +230,12 @@ TEST(Decode, HeaderFlagsAreOffUnlessTheCaseSaysSo) {
   const std::string rest =
       R"("inputs": {"x": {"dtype": "float32", "shape": [4], "fill": "normal"}},
       "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]})";
-  const auto none =
-      decode(R"({"format": 1, "title": "t", )" + rest, {&registry(), "cpu", false}, diagnostics);
+  const auto none = decode(R"({"format": 1, "title": "t", )" + rest,
+                           {&dumped_operators(), "cpu", false}, diagnostics);
   const auto all = decode(R"({"format": 1, "title": "t", "share": true, "pointwise": true,
                               "requires": {"eager": "returns"}, )" +
                               rest,
-                          {&registry(), "cpu", false}, diagnostics);
+                          {&dumped_operators(), "cpu", false}, diagnostics);
   ASSERT_TRUE(none && all);
   EXPECT_FALSE(none->share || none->pointwise || none->eager_must_return);
   EXPECT_TRUE(all->share && all->pointwise && all->eager_must_return);

@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "cases/suite.h"
+#include "cases/testdata/registry.h"
 
 namespace lockstep {
 namespace {
-
-const Registry& registry() {
-  static const Registry registry = *Registry::read(std::filesystem::path(LOCKSTEP_SOURCE_DIR) /
-                                                   "runner/cases/testdata/schemas.json");
-  return registry;
-}
 
 /// The overload that a call without one means, or the message.
 std::string overload_of(const std::string& op, const std::string& args,
@@ -29,7 +24,7 @@ std::string overload_of(const std::string& op, const std::string& args,
   scope.names.emplace_back("list", Scope::Name{ValueKind::tensor_list, "", true});
   const auto resolved =
       resolve(reader, {&root["op"], "/op"}, Node{&root["args"], "/args"},
-              Node{&root["kwargs"], "/kwargs"}, {&registry(), "cpu", false}, scope);
+              Node{&root["kwargs"], "/kwargs"}, {&dumped_operators(), "cpu", false}, scope);
   if (resolved) return resolved->overload->name;
   std::string text;
   for (const Diagnostic& diagnostic : diagnostics)

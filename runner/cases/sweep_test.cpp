@@ -70,7 +70,7 @@ const Json kOperators = {
     {"mine::sin", {overload("", {"Tensor self"})}},
 };
 
-const Registry& registry() {
+const Registry& declared_operators() {
   static const Registry made = registry_of(kOperators);
   return made;
 }
@@ -82,21 +82,22 @@ Sweep sweep_of(std::size_t inputs, Json given = nullptr) {
 }
 
 TEST(Sweep, TakesWhatItsInputsAndValuesFit) {
-  EXPECT_THAT(swept_operators(sweep_of(1), registry()),
+  EXPECT_THAT(swept_operators(sweep_of(1), declared_operators()),
               ElementsAre("clamp.Tensor", "frexp.Tensor", "gelu", "sin"));
-  EXPECT_THAT(swept_operators(sweep_of(2), registry()), ElementsAre("add.Tensor"));
-  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}}), registry()),
+  EXPECT_THAT(swept_operators(sweep_of(2), declared_operators()), ElementsAre("add.Tensor"));
+  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}}), declared_operators()),
               ElementsAre("add.Scalar", "rpow"));
-  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}, {"int", 2}}), registry()),
+  EXPECT_THAT(swept_operators(sweep_of(1, {{"Scalar", 2.5}, {"int", 2}}), declared_operators()),
               ElementsAre("add.Scalar", "both", "round.decimals", "rpow"));
-  EXPECT_THAT(swept_operators(sweep_of(3), registry()), IsEmpty());
+  EXPECT_THAT(swept_operators(sweep_of(3), declared_operators()), IsEmpty());
 }
 
 TEST(Sweep, SaysWhyItDoesNotTakeAnOverload) {
   const std::vector<Sweep> sweeps = {sweep_of(1), sweep_of(1, {{"Scalar", 2.5}})};
   const auto why = [&](const std::string& name) {
     const std::string base = name.substr(0, name.rfind('.'));
-    return unswept_reason(sweeps, *registry().find(base), *registry().find_overload(name));
+    return unswept_reason(sweeps, *declared_operators().find(base),
+                          *declared_operators().find_overload(name));
   };
   EXPECT_EQ(why("sin"), "");
   EXPECT_EQ(why("add.Scalar"), "");
@@ -119,11 +120,11 @@ TEST(Sweep, SaysWhyItDoesNotTakeAnOverload) {
 }
 
 TEST(Sweep, ValuesOfSeveralSweepsAreNotTakenTogether) {
-  const Operator& both = *registry().find("both");
+  const Operator& both = *declared_operators().find("both");
   const std::vector<Sweep> apart = {sweep_of(1, {{"Scalar", 2.5}}), sweep_of(1, {{"int", 2}})};
   EXPECT_EQ(unswept_reason(apart, both, both.overloads[0]),
             "needs several things given, which no single sweep gives");
-  const Operator& sin = *registry().find("sin");
+  const Operator& sin = *declared_operators().find("sin");
   EXPECT_EQ(unswept_reason(apart, sin, sin.overloads[0]),
             "needs nothing given, and every sweep of as many tensors gives something");
 }
@@ -131,7 +132,7 @@ TEST(Sweep, ValuesOfSeveralSweepsAreNotTakenTogether) {
 TEST(Sweep, CallsTheOverloadWithItsArgumentsInOrder) {
   const auto step = [](Sweep sweep, const char* op) {
     sweep.op = op;
-    return swept_program(sweep, registry().find_overload(op))["steps"][0].dump();
+    return swept_program(sweep, declared_operators().find_overload(op))["steps"][0].dump();
   };
   EXPECT_EQ(step(sweep_of(2), "add.Tensor"),
             R"({"let":"y","op":"add.Tensor","args":["%x","%z"],"kwargs":{}})");
@@ -173,7 +174,7 @@ std::vector<Case> decoded(const CaseFile& file, const Registry* operators,
 TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
   Diagnostics diagnostics;
   std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
-  expand_sweeps(suite, &registry());
+  expand_sweeps(suite, &declared_operators());
   std::vector<std::string> suffixes;
   for (const MatrixChoice& choice : suite[0].choices) suffixes.push_back(choice.suffix);
   EXPECT_THAT(suffixes,
@@ -181,7 +182,7 @@ TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
                           "[op=frexp.Tensor,dtype=float16]", "[op=frexp.Tensor,dtype=float32]",
                           "[op=gelu,dtype=float16]", "[op=gelu,dtype=float32]",
                           "[op=sin,dtype=float16]", "[op=sin,dtype=float32]"));
-  const std::vector<Case> cases = decoded(suite[0], &registry(), diagnostics);
+  const std::vector<Case> cases = decoded(suite[0], &declared_operators(), diagnostics);
   ASSERT_THAT(diagnostics, IsEmpty());
   ASSERT_EQ(cases.size(), 8U);
   EXPECT_THAT(cases[2].operators, ElementsAre("aten::frexp.Tensor"));
@@ -195,7 +196,7 @@ TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
 TEST(Sweep, FollowsTheRegistryThatItIsExpandedOverLast) {
   Diagnostics diagnostics;
   std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
-  expand_sweeps(suite, &registry());
+  expand_sweeps(suite, &declared_operators());
   const Registry newer = registry_of({{"aten::brand_new", {overload("", {"Tensor self"})}}});
   expand_sweeps(suite, &newer);
   ASSERT_EQ(suite[0].choices.size(), 2U);
@@ -221,9 +222,9 @@ TEST(Sweep, ThatTakesNothingSaysSo) {
   Diagnostics diagnostics;
   std::vector<CaseFile> suite = {file_of(
       R"("sweep": {"operators": {"tag": "pointwise"}, "given": {"bool": true}})", diagnostics)};
-  expand_sweeps(suite, &registry());
+  expand_sweeps(suite, &declared_operators());
   ASSERT_EQ(suite[0].choices.size(), 2U) << "the matrix alone";
-  decoded(suite[0], &registry(), diagnostics);
+  decoded(suite[0], &declared_operators(), diagnostics);
   ASSERT_EQ(diagnostics.size(), 1U);
   EXPECT_THAT(diagnostics[0].message, HasSubstr("takes no operator of torch 2.0"));
 }
@@ -233,12 +234,12 @@ TEST(Sweep, TakesWhatItsNamesTake) {
   std::vector<CaseFile> suite = {
       file_of(R"("sweep": {"operators": {"tag": "pointwise", "names": ["!s*", "!*.Tensor"]}})",
               diagnostics)};
-  expand_sweeps(suite, &registry());
+  expand_sweeps(suite, &declared_operators());
   ASSERT_EQ(suite[0].choices.size(), 2U);
   EXPECT_EQ(suite[0].choices[0].suffix, "[op=gelu,dtype=float16]");
   Sweep sweep = sweep_of(1);
   sweep.names = {"!sin"};
-  const Operator& sin = *registry().find("aten::sin");
+  const Operator& sin = *declared_operators().find("aten::sin");
   EXPECT_EQ(unswept_reason({&sweep, 1}, sin, sin.overloads[0]),
             "left out by the `names` of every sweep that could take it");
 }
@@ -249,7 +250,7 @@ TEST(Sweep, OfATagThatAnotherTorchLacksIsUnsupportedInARun) {
   std::vector<std::string> unknown;
   const Json root = substitute(file.file.root, file.choices[0], "cpu", unknown);
   const auto declared =
-      decode_case(file.file, root, file.id, {&registry(), "cpu", true}, diagnostics);
+      decode_case(file.file, root, file.id, {&declared_operators(), "cpu", true}, diagnostics);
   ASSERT_TRUE(declared);
   EXPECT_EQ(declared->lacking, "operators that a sweep of the tag of_the_future takes");
 }

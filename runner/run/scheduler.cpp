@@ -18,13 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Observations in higher precision, made where they can decide something.
-struct Gold {
-  bool asked = false;
-  std::optional<Observation> made;
-};
-
-/// Their modes, by index into Task::golds.
+/// The modes of golds, by index into Task::golds.
 enum : std::size_t { kFp64, kPerturbed, kStepwise };
 constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwise"};
 
@@ -32,12 +26,18 @@ using GoldSet = std::array<bool, kGolds.size()>;
 
 }  // namespace
 
+/// An observation in higher precision, made where it can decide something.
+struct Scheduler::Gold {
+  bool asked = false;
+  std::optional<Observation> made;
+};
+
 /// A verdict of an instance on its way.
 struct Scheduler::Pending {
   std::size_t item = 0;
   std::optional<Observation> observation;
   std::size_t shared = 0;  ///< with how many others `observation` was made in one graph
-  GoldSet golds{};        ///< that `observation` is judged with; it waits until they are made
+  GoldSet golds{};         ///< that `observation` is judged with; it waits until they are made
   double seconds = 0;
   bool emitted = false;
   std::vector<Verdict> rounds;  ///< with --repeat: those that are judged

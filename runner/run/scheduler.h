@@ -48,6 +48,7 @@ class Scheduler {
  private:
   struct Task;
   struct Pending;
+  struct Gold;
   struct Batch;
   struct Member;
 
