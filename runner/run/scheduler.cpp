@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "cases/inputs.h"
@@ -73,11 +74,9 @@ namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
 /// policy reads one.  The perturbed one only tells why something differs, so it waits until the
-/// fp64 gold has not made it conform.  A pointwise case says how far everything is from the truth,
-/// and each of its inputs is meant to the last bit.
+/// fp64 gold has not made it conform; of a pointwise case, each input is meant to the last bit.
 GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwise) {
   GoldSet needs{};
-  needs[kFp64] = pointwise && !verdict.outputs.empty();
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
     const bool fails =
@@ -321,13 +320,15 @@ void Scheduler::judged(Task& task, Pending& pending, Verdict verdict) {
   emit(task, pending, combine(std::move(pending.rounds)));
 }
 
-void Scheduler::submit_gold(Task& task, std::size_t gold) {
-  const std::string mode(kGolds[gold]);
-  task.golds[gold].asked = true;
+void Scheduler::need_gold(Task& task, Pending& pending, std::size_t index) {
+  pending.golds[index] = true;
+  Gold& gold = task.golds[index];
+  if (std::exchange(gold.asked, true)) return;
+  const std::string mode(kGolds[index]);
   executor_.submit({task.instance->id + " (" + mode + " gold)", options_.eager,
                     run_message(task, mode, 1, {{"name", "eager"}}), task.index,
-                    [this, &task, gold](Observation observation, double) {
-                      task.golds[gold].made = std::move(observation);
+                    [this, &task, &gold](Observation observation, double) {
+                      gold.made = std::move(observation);
                       judge_waiting(task);
                     }});
 }
@@ -336,6 +337,10 @@ void Scheduler::submit_gold(Task& task, std::size_t gold) {
 /// no other: a verdict must not hang on which of them is made first, nor on what another path asked
 /// for.  So no gold is under way, either, once all verdicts of its instance are there.
 void Scheduler::judge_item(Task& task, Pending& pending) {
+  // A pointwise case tells of whatever returns how far it is from the truth.
+  if (task.instance->declared->pointwise && task.eager->outcome == Outcome::returned &&
+      pending.observation->outcome == Outcome::returned)
+    need_gold(task, pending, kFp64);
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     if (pending.golds[index] && !task.golds[index].made) return;
   }
@@ -372,8 +377,8 @@ void Scheduler::judge_item(Task& task, Pending& pending) {
   bool more = false;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     if (!needs[index] || pending.golds[index]) continue;
-    pending.golds[index] = more = true;
-    if (!task.golds[index].asked) submit_gold(task, index);
+    need_gold(task, pending, index);
+    more = true;
   }
   if (more) return judge_item(task, pending);
   if (!options_.keep.empty()) {

@@ -61,7 +61,7 @@ class Scheduler {
   void submit_joint(std::vector<Member> members);
   void submit_path(Task& task, Pending& pending);
   void judged(Task& task, Pending& pending, Verdict verdict);
-  void submit_gold(Task& task, std::size_t gold);
+  void need_gold(Task& task, Pending& pending, std::size_t index);
   void judge_item(Task& task, Pending& pending);
   void judge_waiting(Task& task);
   void give_up(Task& task, Status status, const std::string& reason);

@@ -189,3 +189,22 @@ def test_a_storage_of_every_pattern_is_written_as_a_range(width, count, text):
     if text:
         bits = {"bits": lambda wide, numbers: b"".join(number.to_bytes(wide, "little") for number in numbers)}
         assert eval(text, bits) == data
+
+
+def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_environment):
+    program = {"inputs": ["a", "b"], "outputs": ["x", "b", "y"], "context": {}, "backward": None, "steps": [
+        {"let": ["x"], "op": "aten::dequantize.self", "args": [{"ref": "a"}]},
+        {"let": ["y"], "op": "aten::dequantize.self", "args": [{"ref": "b"}]}]}
+    scales = [{"float": (0.5).hex()}, {"float": (2.0).hex()}]
+    call = {"a": {**view(0, [4], [1], dtype="qint8"),
+                  "quantizer": {"scheme": "per_tensor_affine", "scales": scales[:1], "zero_points": [-1]}},
+            "b": {**view(1, [2, 2], [2, 1], dtype="quint8"),
+                  "quantizer": {"scheme": "per_channel_affine", "scales": scales, "zero_points": [3, 0], "axis": 0}}}
+    text = render(request(tmp_path, program, [call], [bytes([0x80, 0xFF, 0, 0x7F]), bytes([0, 1, 2, 3])], path("aot_eager")))
+    text += "\n\ndef numbers():\n    (seen,) = run(program)\n    return [seen[name].tolist() for name in 'xy']\n"
+    (tmp_path / "repro.py").write_text(text)
+    done = execute(text, tmp_path, script_environment, ["-c", "import repro; print(repro.numbers())"])
+    assert done.stdout.splitlines()[-1] == "[[-63.5, 0.0, 0.5, 64.0], [[-1.5, -1.0], [4.0, 6.0]]]", done.stdout + done.stderr
+    other = execute(text, tmp_path, script_environment, ["-c", "import repro, torch; print(repro.difference('b', *("
+                    "torch._make_per_tensor_quantized_tensor(torch.ones(2, dtype=torch.int8), 0.5, k) for k in (0, 1))))"])
+    assert other.stdout == "quantizer: eager (0.5, 0), compiled (0.5, 1)\n", other.stdout + other.stderr

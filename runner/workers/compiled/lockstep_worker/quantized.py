@@ -16,23 +16,31 @@ def part(dtype: torch.dtype) -> torch.dtype:
     return _PARTS[dtype]
 
 
-def make(integers: torch.Tensor, quantizer: object, where: str) -> torch.Tensor:
-    """The tensor of these integers, on a storage of its own. Raises `Malformed` or `Unsupported`."""
+def parts(quantizer: object, where: str) -> tuple[list[float], list[int], int | None]:
+    """The scales, the zero points and the axis of a quantizer; without an axis there is one of each.
+    Raises `Malformed` or `Unsupported`."""
     scheme = need(quantizer, "scheme", f"{where}.quantizer")
     scales = [float.fromhex(need(scale, "float", f"{where}.quantizer.scales")) for scale in need(quantizer, "scales", where)]
     points = [int(point) for point in need(quantizer, "zero_points", where)]
     if not scales or len(scales) != len(points):
         raise Malformed(f"{where}.quantizer: as many scales as zero points are expected")
+    if scheme == "per_tensor_affine":
+        return scales, points, None
+    if scheme != "per_channel_affine":
+        raise Unsupported(f"quantizer {scheme!r:.40}")
+    return scales, points, int(quantizer.get("axis", 0))
+
+
+def make(integers: torch.Tensor, quantizer: object, where: str) -> torch.Tensor:
+    """The tensor of these integers, on a storage of its own. Raises `Malformed` or `Unsupported`."""
+    scales, points, axis = parts(quantizer, where)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they are deprecated
-        if scheme == "per_tensor_affine":
+        if axis is None:
             return torch._make_per_tensor_quantized_tensor(integers, scales[0], points[0])
-        if scheme != "per_channel_affine":
-            raise Unsupported(f"quantizer {scheme!r:.40}")
         device = integers.device
         return torch._make_per_channel_quantized_tensor(
-            integers, torch.tensor(scales, dtype=torch.float64, device=device), torch.tensor(points, device=device),
-            int(quantizer.get("axis", 0)))
+            integers, torch.tensor(scales, dtype=torch.float64, device=device), torch.tensor(points, device=device), axis)
 
 
 def describe(tensor: torch.Tensor) -> dict:

@@ -130,6 +130,9 @@ class _Part:
         for _, helper in contexts.lines(self.program.get("context") or {}):
             if helper and contexts.HELPERS[helper] not in self.source.text:
                 self.helpers.append(contexts.HELPERS[helper])
+        given = [value for call in (*self.calls, self.source.captured) for value in call.values()]
+        if any(isinstance(value, dict) and "quantizer" in value for value in given):
+            self.helpers.append(_QUANTIZED)
 
     def text(self) -> str:
         source = self.source.text.replace("def program(", f"def program{self.suffix}(", 1)
@@ -161,19 +164,23 @@ class _Part:
         return used, lines
 
     def _value(self, value: object, used: dict[int, str]) -> str:
-        from . import names
+        from . import names, quantized
         from .tensors import is_view, scalar
 
         if not is_view(value):
             return _scalar_text(scalar(value))
-        if "quantizer" in value:
-            raise Unsupported("a script cannot hold quantized tensors yet")
-        dtype = names.dtype_text(need(value, "dtype", "view"))
+        quantizer = value.get("quantizer")
+        dtype = names.dtype_text(need(value, "dtype", "view")) if quantizer is None else str(
+            quantized.part(names.dtype(need(value, "dtype", "view"))))
         numbers = [list(map(int, need(value, key, "view"))) for key in ("shape", "strides")]
         flags = "".join(f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key))
         device = names.device(value.get("device") or self.device)
         device = "" if device == self.device else f", device={device!r}"
-        return f"view({used[value['storage']]}, {dtype}, {numbers[0]}, {numbers[1]}, {int(value.get('offset', 0))}{flags}{device})"
+        text = f"view({used[value['storage']]}, {dtype}, {numbers[0]}, {numbers[1]}, {int(value.get('offset', 0))}{flags}{device})"
+        if quantizer is None:
+            return text
+        scales, points, axis = quantized.parts(quantizer, "view")
+        return f"quantized({text}, {scales!r}, {points!r}{'' if axis is None else f', {axis}'})"
 
 
 def _scalar_text(value: object) -> str:
@@ -226,6 +233,15 @@ def _raw(storage) -> bytes:
     return bytes((ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr()))
 
 
+_QUANTIZED = '''\
+def quantized(integers, scales, points, axis=None):
+    """A quantized tensor of these integers; with an axis, each of its indices has a scale and a zero point."""
+    if axis is None:
+        return torch._make_per_tensor_quantized_tensor(integers, scales[0], points[0])
+    scales, points = torch.tensor(scales, dtype=torch.float64, device=DEVICE), torch.tensor(points, device=DEVICE)
+    return torch._make_per_channel_quantized_tensor(integers, scales, points, axis)
+'''
+
 _SCRIPT = Template('''\
 #!/usr/bin/env python3
 $about
@@ -252,7 +268,6 @@ os.environ.update(ENVIRONMENT)
 # A reproducer compiles anew, or a bisection would look at what was compiled before.
 for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):
     os.environ.setdefault(name, "0")
-
 
 
 def cannot_run(why):
@@ -334,6 +349,13 @@ def significant(tensor):
     return [stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1] if tensor.numel() else []
 
 
+def quantizer(tensor):
+    """What the integers of a quantized tensor stand for."""
+    if tensor.qscheme() == torch.per_tensor_affine:
+        return tensor.q_scale(), tensor.q_zero_point()
+    return tensor.q_per_channel_scales().tolist(), tensor.q_per_channel_zero_points().tolist(), tensor.q_per_channel_axis()
+
+
 def raw(tensor):
     flat = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
     return flat.reshape(-1).view(torch.uint8).reshape(-1, flat.element_size()) if flat.numel() else flat
@@ -351,6 +373,11 @@ def difference(name, eager, compiled):
             return f"{what}: eager {getattr(eager, what)}, compiled {getattr(compiled, what)}"
     if significant(eager) != significant(compiled):
         return f"strides: eager {eager.stride()}, compiled {compiled.stride()}"
+    if eager.is_quantized:
+        scales = [quantizer(eager), quantizer(compiled)]
+        if scales[0] != scales[1]:
+            return f"quantizer: eager {scales[0]}, compiled {scales[1]}"
+        eager, compiled = eager.int_repr(), compiled.int_repr()
     if eager.numel() == 0:
         return None
     policy = POLICY.get(name, "bits")
