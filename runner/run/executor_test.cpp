@@ -1,7 +1,10 @@
 #include "run/executor.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -215,15 +218,25 @@ TEST_F(Executors, AnAbandonedHangIsKilledWithItsWorker) {
 }
 
 TEST(ScratchTest, RemovesWhatKilledRunsLeftAndItself) {
-  fs::path left, own;
+  fs::path left, used, own;
   {
     const auto scratch = Scratch::create();
     own = scratch->path();
-    left = own.parent_path() / "lockstep-999999999-abcdef";  // no such process: numbers end at 2^22
+    // Its process is there, but it is another one, which was given the same number.
+    left = own.parent_path() / fmt::format("lockstep-{}-abcdef", ::getpid());
     fs::create_directory(left);
+    // No such process, since numbers end at 2^22: that of a container that shares the directory.
+    used = own.parent_path() / "lockstep-999999999-abcdef";
+    fs::create_directory(used);
+    const int lock = ::open(used.c_str(), O_RDONLY | O_DIRECTORY);
+    ASSERT_EQ(::flock(lock, LOCK_EX), 0);
     const auto next = Scratch::create();
     EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::exists(used));
     EXPECT_TRUE(fs::exists(own));
+    ::close(lock);
+    const auto last = Scratch::create();
+    EXPECT_FALSE(fs::exists(used));
   }
   EXPECT_FALSE(fs::exists(own));
 }

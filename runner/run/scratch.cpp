@@ -1,7 +1,8 @@
 #include "run/scratch.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,8 +27,16 @@ fs::path base() {
   return fs::temp_directory_path(error);
 }
 
-/// Removes the directories of processes that are no more: their names begin with the process's
-/// number.
+/// A descriptor that holds the lock of a directory until it is closed; -1 where it cannot be had.
+int lock(const fs::path& directory, int wait) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 || ::flock(fd, LOCK_EX | wait) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+/// Removes the directories of runs that are no more.  Their lock tells, not the number of a process
+/// in their name: containers may share the directory without sharing processes.
 void remove_left_over(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -37,7 +46,10 @@ void remove_left_over(const fs::path& folder) {
     const auto [end, fault] =
         std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), pid);
     if (fault != std::errc{} || *end != '-' || pid <= 0) continue;
-    if (::kill(pid, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), error);
+    const int held = lock(entry.path(), LOCK_NB);
+    if (held < 0) continue;  // it is used, or another user's
+    fs::remove_all(entry.path(), error);
+    ::close(held);
   }
 }
 
@@ -46,18 +58,23 @@ void remove_left_over(const fs::path& folder) {
 Result<Scratch> Scratch::create() {
   const fs::path folder = base();
   remove_left_over(folder);
-  std::string name = (folder / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    return fail(fmt::format("cannot make a directory for tensors in {}: {}", folder.string(),
-                            std::strerror(errno)),
-                "set TMPDIR to a directory that can be written");
+  for (;;) {
+    std::string name = (folder / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      return fail(fmt::format("cannot make a directory for tensors in {}: {}", folder.string(),
+                              std::strerror(errno)),
+                  "set TMPDIR to a directory that can be written");
+    }
+    Scratch scratch(name, lock(name, 0));
+    // Unless another run has taken it for left over, before it was locked.
+    if (::access(name.c_str(), F_OK) == 0) return scratch;
   }
-  return Scratch(name);
 }
 
 Scratch::~Scratch() {
   std::error_code error;
   if (!path_.empty()) fs::remove_all(path_, error);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace lockstep
