@@ -80,7 +80,7 @@ TEST(Endings, AWrongCaseIsWrongOnEveryPath) {
     EXPECT_EQ(status(fine(), compiled, rule), Status::harness) << name_of(compiled.outcome);
     EXPECT_EQ(status(other, compiled, RaisesRule{"", "("}), Status::harness);
   }
-  EXPECT_EQ(status(right, fine(), rule), Status::extension);
+  EXPECT_EQ(status(right, fine(), rule), Status::validation_lost);
   EXPECT_EQ(status(right, other, rule), Status::spurious_error);
   EXPECT_EQ(status(right, ended(Outcome::crashed, 11), rule), Status::crash);
   EXPECT_EQ(status(right, raised("Unsupported", "graph break", "refused"), rule), Status::refused);
