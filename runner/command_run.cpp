@@ -126,12 +126,12 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
     std::ofstream(page, std::ios::app) << summary(record, options.strict);
   }
   fmt::print(stderr, "log and reports: {}\n", directory.string());
-  if (record.end->interrupted && interrupted()) {
-    fmt::print(stderr,
-               "interrupted after {} of {} verdicts; `ci/lockstep run --resume {}` goes on\n",
-               record.verdicts.size(), record.info.planned, shell_quote(directory.string()));
-    return Exit::interrupted;
+  if (record.verdicts.size() < record.info.planned) {
+    fmt::print(stderr, "{} after {} of {} verdicts; `ci/lockstep run --resume {}` goes on\n",
+               record.end->interrupted ? "interrupted" : "stopped", record.verdicts.size(),
+               record.info.planned, shell_quote(directory.string()));
   }
+  if (record.end->interrupted) return Exit::interrupted;
   const Tally counts = tally(record, options.strict);
   // A worker that can never be used says nothing of any case.
   const bool all_lost =
@@ -172,17 +172,39 @@ ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool who
 
 /// The options of the run that is to be gone on with: those of its log, and where they do not
 /// matter to its verdicts, the ones given now.
-Result<Options> resumed(const Options& given) {
-  auto record = read_log(given.resume);
-  if (!record) return tl::unexpected(record.error());
-  Options options = parse_options(record->info.arguments);
+Result<Options> resumed_options(const Options& given, const RunRecord& record) {
+  Options options = parse_options(record.info.arguments, record.info.directory);
   if (options.command != "run")
     return fail("the log does not say with which arguments its run was begun", "begin a new run");
+  const std::set<std::string> free = {
+      "--resume",  "--jobs",       "--strict",   "--max-fail",     "--fail-fast",
+      "--verbose", "--github",     "--junit",    "--html",         "--json",
+      "--summary", "--case-table", "--accuracy", "--update-known", "--accept-crashes"};
+  for (const auto& [name, values] : given.given) {
+    const auto before = options.given.find(name);
+    if (free.contains(name) || (before != options.given.end() && before->second == values))
+      continue;
+    return fail(
+        fmt::format("found {} {} beside --resume, but the run in {} goes on with what it was "
+                    "begun with: {}",
+                    name, fmt::join(values, " "), given.resume.string(),
+                    fmt::join(record.info.arguments, " ")),
+        fmt::format("leave {} out, or begin a new run", name));
+  }
   options.resume = given.resume;
   options.out.clear();
   if (given.jobs > 0) options.jobs = given.jobs;
+  if (given.max_fail > 0) options.max_fail = given.max_fail;
+  options.strict |= given.strict;
+  options.accept_crashes |= given.accept_crashes;
+  if (!given.update_known.empty()) options.update_known = given.update_known;
+  for (const auto file :
+       {&Options::junit_file, &Options::html_file, &Options::json_file, &Options::summary_file,
+        &Options::case_table_file, &Options::accuracy_file}) {
+    if (!(given.*file).empty()) options.*file = given.*file;
+  }
   options.color = given.color;
-  options.verbose = options.verbose || given.verbose;
+  options.verbose |= given.verbose;
   options.github = given.github;
   options.eager = given.eager;
   options.python = given.python;
@@ -194,13 +216,17 @@ Result<Options> resumed(const Options& given) {
 Exit command_run(const Options& given) {
   Options options = given;
   watch_for_interrupts();
+  std::optional<RunRecord> resumed;
   if (!given.resume.empty()) {
-    auto earlier = resumed(given);
-    if (!earlier) {
-      print_error(earlier.error());
+    auto record = read_log(given.resume);
+    auto first = record ? resumed_options(given, *record) : tl::unexpected(record.error());
+    if (!first) {
+      print_error(first.error());
       return Exit::usage;
     }
-    options = std::move(*earlier);
+    options = std::move(*first);
+    resumed = std::move(*record);
+    if (!fs::is_directory(options.resume)) options.resume = options.resume.parent_path();
   }
   auto home = read_home(options);
   if (!home) return home.error();
@@ -217,8 +243,7 @@ Exit command_run(const Options& given) {
   const std::size_t jobs =
       options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
   const std::string now = utc_now();
-  const bool resume = !options.resume.empty();
-  Result<fs::path> directory = resume ? options.resume : options.out;
+  Result<fs::path> directory = resumed ? options.resume : options.out;
   if (directory->empty()) {
     directory = new_run_directory(options.cache / "runs", now);
   } else {
@@ -266,21 +291,12 @@ Exit command_run(const Options& given) {
   }
   if (plan.items.empty()) {
     fs::remove(*directory / "worker-eager.log", directory_error);
-    if (options.out.empty() && !resume) fs::remove(*directory, directory_error);
+    if (options.out.empty() && !resumed) fs::remove(*directory, directory_error);
     return nothing_selected(request);
   }
   if (!options.shuffle.empty()) {
     shuffle(plan, std::stoull(options.shuffle));
     fmt::print(stderr, "in random order; --shuffle={} repeats it\n", options.shuffle);
-  }
-
-  if (resume) {
-    const auto before = read_log(*directory);
-    if (before && (before->info.plan != plan.digest || before->info.suite != home->digest)) {
-      print_error({fmt::format("the log in {} is of another plan or suite", directory->string()),
-                   "the suite, the torch or the devices have changed: begin a new run"});
-      return Exit::usage;
-    }
   }
 
   RunSettings settings;
@@ -303,14 +319,21 @@ Exit command_run(const Options& given) {
     settings.repro_options += " --path-file " + shell_quote(file.string());
   for (const fs::path& library : options.libraries)
     settings.repro_options += " --library " + shell_quote(library.string());
-  settings.resume = resume;
   settings.eager = eager;
   settings.worker_of = [&](const Path& path) {
     return worker_for(path, options, *directory, eager);
   };
-  settings.info = {LOCKSTEP_VERSION,  now,  {}, level,       home->digest, plan.digest,
-                   plan.items.size(), jobs, {}, plan.devices};
-  settings.info.arguments = options.arguments;
+  settings.info = {LOCKSTEP_VERSION,
+                   now,
+                   options.arguments,
+                   fs::current_path(directory_error).string(),
+                   level,
+                   home->digest,
+                   plan.digest,
+                   plan.items.size(),
+                   jobs,
+                   {},
+                   plan.devices};
   std::vector<bool> used(plan.paths.size(), false);
   for (const PlanItem& item : plan.items) used[item.path] = true;
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
@@ -318,6 +341,16 @@ Exit command_run(const Options& given) {
     if (used[i])
       settings.info.paths.push_back({path.name, path.title, std::string(name_of(path.promise))});
   }
+  if (resumed) {
+    if (auto can = can_resume(*resumed, settings.info, environment); !can) {
+      print_error(
+          {fmt::format("cannot go on with {}: {}", directory->string(), can.error().message),
+           can.error().hint});
+      return Exit::usage;
+    }
+    settings.resumed = std::move(resumed);
+  }
+  const bool begun = !settings.resumed;
   settings.expectations = home->expectations;
   settings.scene = {environment.value("torch", std::string()),
                     lower(environment.value("cpu_capability", std::string())), now.substr(0, 10)};
@@ -330,7 +363,7 @@ Exit command_run(const Options& given) {
     print_error(record.error());
     return Exit::internal;
   }
-  if (options.out.empty() && !resume) point_latest_at(*directory);
+  if (options.out.empty() && begun) point_latest_at(*directory);
   const Exit exit = finish(*record, options, *directory);
   if (exit == Exit::ok && level == "smoke")
     fmt::print(stderr,

@@ -242,13 +242,9 @@ bool is_seed(const std::string& text) {
 
 }  // namespace
 
-Options parse_options(const std::vector<std::string>& arguments) {
-  std::vector<const char*> argv = {"lockstep"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return parse_options(static_cast<int>(argv.size()), argv.data());
-}
+namespace {
 
-Options parse_options(int argc, const char* const* argv) {
+Options parse(int argc, const char* const* argv, const std::filesystem::path& directory) {
   Options options;
   options.home = environment("LOCKSTEP_HOME");
   options.python = environment("LOCKSTEP_PYTHON");
@@ -314,14 +310,36 @@ Options parse_options(int argc, const char* const* argv) {
     return misused("--accept-crashes needs --update-known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
-  options.command = app.get_subcommands().front()->get_name();
+  const CLI::App* command = app.get_subcommands().front();
+  options.command = command->get_name();
+  for (const CLI::Option* option : command->get_options()) {
+    if (option->count() > 0) options.given[option->get_name()] = option->results();
+  }
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
-  for (std::filesystem::path& library : options.libraries)
-    library = std::filesystem::absolute(library);
+  for (std::filesystem::path& library : options.libraries) library = directory / library;
   if (options.update_known == "default")
     options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
+  return options;
+}
+
+}  // namespace
+
+Options parse_options(int argc, const char* const* argv) {
+  std::error_code error;  // where it is gone, paths stay as they are
+  return parse(argc, argv, std::filesystem::current_path(error));
+}
+
+Options parse_options(const std::vector<std::string>& arguments,
+                      const std::filesystem::path& directory) {
+  std::vector<const char*> argv = {"lockstep"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  Options options = parse(static_cast<int>(argv.size()), argv.data(), directory);
+  for (std::filesystem::path& file : options.path_files) file = directory / file;
+  for (std::filesystem::path* file : {&options.home, &options.cache, &options.from}) {
+    if (!file->empty()) *file = directory / *file;
+  }
   return options;
 }
 

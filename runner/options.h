@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Options {
   /// run, list, show, repro, check, report or doctor; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
+  /// The command's options that were given, with their values, by name ("--level", "SELECT").
+  std::map<std::string, std::vector<std::string>> given;
   /// What to print instead of running a command (help, version, a usage error), and how to end
   /// then.
   std::string text;
@@ -80,7 +83,9 @@ struct Options {
 /// Reads the command line and the environment.
 Options parse_options(int argc, const char* const* argv);
 
-/// The options that a run was begun with, from the arguments in its log.
-Options parse_options(const std::vector<std::string>& arguments);
+/// The options that a run was begun with, from the arguments in its log and the directory where they
+/// were given: relative paths of files to read begin there.
+Options parse_options(const std::vector<std::string>& arguments,
+                      const std::filesystem::path& directory);
 
 }  // namespace lockstep

@@ -64,9 +64,9 @@ class Suite:
         return {**kept, "LOCKSTEP_HOME": str(self.root), "LOCKSTEP_CACHE": str(self.root / ".lockstep"),
                 "LOCKSTEP_EAGER": str(self.eager), "LOCKSTEP_PYTHON": sys.executable, "LC_ALL": "C", **more}
 
-    def __call__(self, *arguments, env=None, **more):
+    def __call__(self, *arguments, env=None, cwd=None, **more):
         return subprocess.run([self.binary, *arguments], env=self.environment(**(env or {})), capture_output=True, text=True,
-                              timeout=120, cwd=self.root, **more)
+                              timeout=120, cwd=cwd or self.root, **more)
 
     def start(self, *arguments):
         return subprocess.Popen([self.binary, *arguments], env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -237,6 +237,36 @@ def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):
     assert len(verdicts(suite.root / "out")) == 12
     suite.path("hang", environment={"A": "B"})
     assert suite("run", "--resume", "out").returncode == 2
+
+
+def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suite):
+    suite.path("own")
+    (suite.root / "runner/paths/own.json").rename(suite.root / "own.json")
+    first = suite("run", "--level", "all", "path:own", "path:flip", "--path-file", "own.json", "--fail-fast", "--out", "out", "-j", "1")
+    assert first.returncode == 1 and "; `ci/lockstep run --resume" in first.stderr
+    assert "stopped after" in first.stdout and "interrupted" not in first.stdout + first.stderr
+    before = len(log_of(suite.root / "out"))
+    # From elsewhere, with the log itself: paths of the first run begin where it was begun. Only new failures stop it.
+    elsewhere = suite.root / "elsewhere"
+    elsewhere.mkdir()
+    again = suite("run", "--resume", "../out/run.jsonl", "--junit", "again.xml", cwd=elsewhere)
+    assert again.returncode == 1 and len(log_of(suite.root / "out")) > before, again.stderr
+    assert (elsewhere / "again.xml").is_file()
+    for wrong in (["bugs/1-first"], ["--level", "smoke"], ["--timeout", "5"]):
+        refused = suite("run", "--resume", "out", *wrong)
+        assert refused.returncode == 2 and "beside --resume" in refused.stderr, refused.stderr
+    whole = suite("run", "--resume", "out", "--max-fail", "100", "--level", "all", "-j", "2")
+    assert whole.returncode == 1 and "stopped" not in whole.stdout, whole.stderr
+    assert log_of(suite.root / "out")[-1]["type"] == "end"
+
+
+def test_resume_fails_with_strict_as_a_whole_run_does(suite):
+    suite.write("expected/known/old.json", {"format": 1, "known": [
+        {"instances": ["bugs/1-first@cpu"], "paths": ["conform"], "status": "value_differs", "because": "unreported",
+         "reason": "long gone", "date": "2026-11-01"}]})
+    assert suite("run", "bugs/1-first", "path:conform", "--out", "out").returncode == 0
+    assert suite("run", "--resume", "out").returncode == 0
+    assert suite("run", "--resume", "out", "--strict").returncode == 1
 
 
 def test_ctrl_c_twice_leaves(suite):

@@ -16,6 +16,7 @@ Json to_json(const RunInfo& info) {
           {"version", info.version},
           {"started", info.started},
           {"arguments", info.arguments},
+          {"directory", info.directory},
           {"level", info.level},
           {"suite", info.suite},
           {"plan", info.plan},
@@ -46,6 +47,7 @@ Result<RunInfo> run_info_from_json(const Json& json) {
     json.at("version").get_to(info.version);
     json.at("started").get_to(info.started);
     json.at("arguments").get_to(info.arguments);
+    info.directory = json.value("directory", std::string());
     json.at("level").get_to(info.level);
     json.at("suite").get_to(info.suite);
     json.at("plan").get_to(info.plan);

@@ -23,6 +23,7 @@ struct RunInfo {
   std::string version;                 ///< of Lockstep
   std::string started;                 ///< UTC, "2026-11-21T10:00:00Z"
   std::vector<std::string> arguments;  ///< of the command line, without the program's name
+  std::string directory;               ///< where it was given: relative paths begin there
   std::string level;                   ///< "smoke", or empty where the selection was explicit
   std::string suite;                   ///< digest of the cases, paths and expectations, hexadecimal
   std::string plan;  ///< digest of the ids in order: two runs with the same one did the same work

@@ -57,32 +57,6 @@ class InOrder {
   std::size_t next_ = 0;
 };
 
-/// The log to write to, and the verdicts that it already has.
-struct OpenLog {
-  RunLog log;
-  RunRecord before;
-};
-
-Result<OpenLog> open_log(const Plan& plan, const RunSettings& settings) {
-  if (!settings.resume) {
-    auto log = RunLog::create(settings.directory, settings.info);
-    if (!log) return tl::unexpected(log.error());
-    OpenLog opened{std::move(*log), {}};
-    opened.before.info = settings.info;
-    return opened;
-  }
-  auto before = read_log(settings.directory);
-  if (!before) return tl::unexpected(before.error());
-  if (before->info.plan != plan.digest || before->info.suite != settings.info.suite) {
-    return fail(
-        fmt::format("the log in {} is of another plan or suite", settings.directory.string()),
-        "resume with the arguments of the first run and an unchanged suite, or begin a new run");
-  }
-  auto log = RunLog::append_to(settings.directory);
-  if (!log) return tl::unexpected(log.error());
-  return OpenLog{std::move(*log), std::move(*before)};
-}
-
 }  // namespace
 
 void watch_for_interrupts() {
@@ -98,16 +72,33 @@ void watch_for_interrupts() {
 
 bool interrupted() { return g_interrupts > 0; }
 
+Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment) {
+  if (before.info.plan != now.plan || before.info.suite != now.suite) {
+    return fail("the log is of another plan or suite",
+                "the suite, the torch or the devices have changed: begin a new run");
+  }
+  const Json eager = before.environment.value("eager", Json::object());
+  for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
+    const Json then = eager.value(key, Json()), found = environment.value(key, Json());
+    if (then.is_null() || found.is_null() || then == found) continue;
+    return fail(
+        fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(), found.dump()),
+        "resume with the torch and the machine that it was begun with, or begin a new run");
+  }
+  return {};
+}
+
 Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSettings& settings,
                           Reporter& reporter) {
   const auto began = std::chrono::steady_clock::now();
-  auto opened = open_log(plan, settings);
+  auto opened = settings.resumed ? RunLog::append_to(settings.directory)
+                                 : RunLog::create(settings.directory, settings.info);
   if (!opened) return tl::unexpected(opened.error());
-  RunLog& log = opened->log;
+  RunLog& log = *opened;
   RunRecord record;
-  record.info = opened->before.info;
+  record.info = settings.resumed ? settings.resumed->info : settings.info;
   // What the log says of workers, too: a worker that has nothing left to do is not asked again.
-  record.environment = std::move(opened->before.environment);
+  if (settings.resumed) record.environment = settings.resumed->environment;
   Result<void> written;  // the first failure to write ends the run
   const auto note_environment = [&](const std::string& name, const Json& values) {
     record.environment[name] = values;
@@ -132,12 +123,12 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   const auto judged = [&](Verdict verdict, bool is_new) {
     expectations.apply(verdict, plan.instances[plan.items[verdict.index].instance].declared->id);
     if (is_new && written) written = log.verdict(verdict);
-    if (verdict.fails(settings.strict)) ++failures;
+    if (is_new && verdict.fails(settings.strict)) ++failures;
     in_order.put(std::move(verdict));
   };
 
   std::vector<bool> skip(plan.items.size(), false);
-  for (Verdict& verdict : opened->before.verdicts) {
+  for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
     if (verdict.index >= skip.size() || plan.items[verdict.index].id != verdict.id) continue;
     skip[verdict.index] = true;
     verdict.standing = Standing::plain;  // expectations may have been written meanwhile
@@ -180,7 +171,7 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
 
   RunEnd end;
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  end.interrupted = stopped;
+  end.interrupted = interrupted();
   end.unmatched =
       stopped ? std::vector<UnmatchedExpectation>{} : expectations.unmatched(settings.scope);
   if (written) written = log.end(end);

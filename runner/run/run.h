@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct RunSettings {
   /// instances (ids and case ids) and paths of which the run takes all.  Expectations about these
   /// that match nothing are reported.
   ExpectationScope scope;
-  bool resume = false;  ///< go on with the log in `directory`
+  /// What the log in `directory` says, of a run that is to be gone on with.
+  std::optional<RunRecord> resumed;
   WorkerSpec eager;
   std::function<WorkerSpec(const Path&)> worker_of;
   std::string repro_options;  ///< what the command that repeats a verdict needs besides its id
@@ -34,6 +36,11 @@ struct RunSettings {
   std::vector<Expectation> expectations;
   ExpectationScene scene;
 };
+
+/// Whether a run that ended early can be gone on with: the plan, the suite, and what eager runs on
+/// (`environment`, of its hello), must be those of its log.  Verdicts of two torches or of two
+/// levels of the CPU in one log would pass for those of one.
+Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment);
 
 /// Executes a plan: begins (or resumes) the log, runs every item, gives verdicts their standing,
 /// tells the reporter, and ends the log.  `executor` has the eager worker ready. After

@@ -91,13 +91,22 @@ class Runs : public testing::Test {
     settings.directory = scratch_.path() / directory;
     settings.scratch = scratch_.path();
     settings.jobs = jobs;
-    settings.resume = resume;
+    if (resume) {
+      auto before = read_log(settings.directory);
+      if (!before) return tl::unexpected(before.error());
+      settings.resumed = std::move(*before);
+    }
     settings.eager = eager;
     settings.worker_of = [&](const Path&) { return worker; };
     settings.info.plan = made.digest;
     settings.info.planned = made.items.size();
     settings.expectations = std::move(expectations);
     settings.scene = {"2.13.0", "avx512", "2026-11-21"};
+    if (resume) {
+      const Json now = {{"torch", torch_}, {"cpu_capability", "AVX2"}};
+      if (auto can = can_resume(*settings.resumed, settings.info, now); !can)
+        return tl::unexpected(can.error());
+    }
     ear_ = {};
     return execute(made, executor, settings, ear_);
   }
@@ -119,7 +128,8 @@ class Runs : public testing::Test {
   Scratch scratch_;
   CaseFile file_;
   std::vector<CaseFile> suite_;
-  std::string eager_ = "eager";  ///< what the eager worker does
+  std::string eager_ = "eager";   ///< what the eager worker does
+  std::string torch_ = "2.13.0";  ///< what a run that is resumed finds
   Ear ear_;
 };
 
@@ -194,6 +204,11 @@ TEST_F(Runs, GoOnAfterAnEarlyEnd) {
     EXPECT_EQ(statuses(*reread), statuses(*whole)) << cut;
   }
   EXPECT_FALSE(run(plan({"conform"}), "whole", true)) << "another plan must not be resumed";
+  torch_ = "2.14.0";
+  const auto other = run(made, "whole", true);
+  ASSERT_FALSE(other) << "verdicts of two torches would pass for those of one";
+  EXPECT_EQ(other.error().message,
+            R"(the log is of a run with torch "2.13.0"; now it is "2.14.0")");
 }
 
 TEST_F(Runs, GiveVerdictsTheirStanding) {
