@@ -105,7 +105,34 @@ ConsoleOptions console_options(const Options& options) {
   return console;
 }
 
-Exit finish(const RunRecord& record, const Options& options, const fs::path& directory) {
+/// Says which of the paths that were asked for by name judged nothing, because their settings
+/// cannot be put in force here: a vendor whose package is missing must not get a green run.  Paths
+/// that are there by default may be of another torch.
+bool tell_unusable_paths(const RunRecord& record, const Options& options,
+                         const std::vector<Path>& paths) {
+  bool unusable = false;
+  for (const Path& path : paths) {
+    if (!path.added &&
+        std::find(options.paths.begin(), options.paths.end(), path.name) == options.paths.end())
+      continue;
+    const Verdict* refused = nullptr;
+    bool judged = false;
+    for (const Verdict& verdict : record.verdicts) {
+      if (verdict.path != path.name) continue;
+      judged |= verdict.status != Status::unsupported;
+      if (verdict.stage == "configure") refused = &verdict;
+    }
+    if (judged || refused == nullptr) continue;
+    print_error({fmt::format("the path {} cannot be used here and judged nothing: {}", path.name,
+                             refused->reason),
+                 "bring what its file asks for, or leave the path out"});
+    unusable = true;
+  }
+  return unusable;
+}
+
+Exit finish(const RunRecord& record, const Options& options, const fs::path& directory,
+            const std::vector<Path>& paths) {
   if (auto written = write_reports(record, directory, options.strict); !written) {
     print_error(written.error());
     return Exit::internal;
@@ -139,6 +166,7 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
       std::all_of(record.verdicts.begin(), record.verdicts.end(),
                   [](const Verdict& verdict) { return verdict.status == Status::worker_lost; });
   if (all_lost) return Exit::internal;
+  if (tell_unusable_paths(record, options, paths) && counts.failing == 0) return Exit::internal;
   return counts.failing > 0 ? Exit::failures : Exit::ok;
 }
 
@@ -364,7 +392,7 @@ Exit command_run(const Options& given) {
     return Exit::internal;
   }
   if (options.out.empty() && begun) point_latest_at(*directory);
-  const Exit exit = finish(*record, options, *directory);
+  const Exit exit = finish(*record, options, *directory, plan.paths);
   if (exit == Exit::ok && level == "smoke")
     fmt::print(stderr,
                "this was the level `smoke`; `ci/lockstep run --level all` runs every case\n");

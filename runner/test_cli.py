@@ -205,6 +205,18 @@ def test_failures_are_1_and_no_usable_worker_is_3(suite):
     assert result.returncode == 3 and "before it said hello" in result.stdout
 
 
+def test_a_path_that_was_asked_for_and_cannot_be_used_is_no_success(suite):
+    suite.path("absent", default=True)
+    suite.path("absent-here")  # it is the instance that lacks something
+    said = suite("run", "bugs/1-first", "--path", "absent")
+    assert said.returncode == 3 and "the path absent cannot be used here and judged nothing: cannot import" in said.stderr
+    assert suite("run", "bugs/1-first", "--path", "absent", "--path", "flip").returncode == 1
+    assert suite("run", "bugs/1-first", "--path", "absent-here").returncode == 0
+    assert suite("run", "bugs/1-first").returncode == 0  # nobody asked for it by name
+    (suite.root / "runner/paths/absent.json").rename(suite.root / "absent.json")
+    assert suite("run", "bugs/1-first", "--path-file", "absent.json").returncode == 3
+
+
 def test_nothing_selected_leaves_no_directory(suite):
     assert suite("run", "bugs/9*").returncode == 4
     assert list((suite.root / ".lockstep" / "runs").iterdir()) == []

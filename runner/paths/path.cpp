@@ -117,6 +117,7 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
                              "give it another name"});
       continue;
     }
+    path->added = std::find(extra.begin(), extra.end(), name) != extra.end();
     paths.push_back(std::move(*path));
   }
   std::sort(paths.begin(), paths.end(),

@@ -26,7 +26,8 @@ struct Path {
   std::vector<std::string> devices;  ///< globs
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
   bool compiles = false;
-  Json declared;  ///< the whole file, which the worker gets
+  bool added = false;  ///< by the command line, from a file of the user's
+  Json declared;       ///< the whole file, which the worker gets
 };
 
 /// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to

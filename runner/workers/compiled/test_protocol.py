@@ -109,7 +109,7 @@ def test_eager_python_is_its_own_reference(worker):
 
 def test_order_of_lines(worker):
     stages = stages_of(worker, path("inductor"))
-    assert [s for s in stages if s != "compile"] == ["prepare", "eager", "trace", "lower", "run", "write"]
+    assert [s for s in stages if s != "compile"] == ["configure", "prepare", "eager", "configure", "trace", "lower", "run", "write"]
 
 
 def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):

@@ -177,11 +177,12 @@ def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict
 def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], observation: dict) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
-    stage("prepare")
+    stage("configure")
     if path.get("backend") is not None or path.get("import"):
         # Before the program is read: a path can bring operators, devices and backends.
         import_modules(path.get("import"))
     apply_config(path.get("config") if path.get("backend") is None else None)
+    stage("prepare")
     program = Program(request)
     with open(f"{outputs.directory}/program.py", "w", encoding="utf-8") as file:
         file.write(program.source.text)
@@ -197,6 +198,7 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     observation["reference"] = reference
     gc.collect()
 
+    stage("configure")
     if not any(name.endswith("inductor.config.fallback_random") for name in path.get("config") or {}):
         apply_config({"torch._inductor.config.fallback_random": True})
     if "torch.autograd.grad(" in program.source.text:
@@ -205,6 +207,7 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
     if settings := {name: value for name, value in (path.get("config") or {}).items() if "._inductor." in name}:
         compat.warm_headers(settings, stage)
+    stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)
     compat.on_stages(stage)
