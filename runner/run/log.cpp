@@ -70,17 +70,9 @@ RunLog::~RunLog() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<RunLog> RunLog::open(const fs::path& directory, int flags) {
-  fs::path path = directory / kFileName;
+Result<RunLog> RunLog::open(fs::path path, int flags) {
   const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | flags, 0644);
-  if (fd < 0) {
-    const int error = errno;
-    if (error == EEXIST) {
-      return fail(fmt::format("{} exists already", path.string()),
-                  "resume that run, or give another place");
-    }
-    return refuse("open", path, error);
-  }
+  if (fd < 0) return refuse("open", path, errno);
   RunLog log(fd, std::move(path), 0);
   // Two writers would interleave two runs.  A file system without locks is no reason to refuse.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -94,17 +86,28 @@ Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return refuse("make", directory, error.value());
-  Result<RunLog> log = open(directory, O_CREAT | O_EXCL);
+  // It gets its name with its first record: without that, nobody could resume it.
+  const fs::path unnamed = directory / fmt::format(".{}-{}", kFileName, ::getpid());
+  Result<RunLog> log = open(unnamed, O_CREAT | O_TRUNC);
   if (!log) return log;
-  if (Result<void> written = log->append(to_json(info)); !written) {
-    ::unlink(log->path_.c_str());  // without its first record it is no log
-    return tl::unexpected(written.error());
+  Result<void> done = log->append(to_json(info));
+  log->path_ = directory / kFileName;
+  if (done && ::link(unnamed.c_str(), log->path_.c_str()) != 0) {
+    const int why = errno;
+    if (why == EEXIST || fs::exists(log->path_, error)) {
+      done = fail(fmt::format("{} exists already", log->path_.string()),
+                  "resume that run, or give another place");
+    } else if (::rename(unnamed.c_str(), log->path_.c_str()) != 0) {  // no hard links here
+      done = refuse("open", log->path_, errno);
+    }
   }
+  ::unlink(unnamed.c_str());
+  if (!done) return tl::unexpected(done.error());
   return log;
 }
 
 Result<RunLog> RunLog::append_to(const fs::path& directory) {
-  Result<RunLog> log = open(directory, 0);
+  Result<RunLog> log = open(directory / kFileName, 0);
   if (!log) return log;
   Result<std::string> text = read_file(log->path_);
   if (!text) return tl::unexpected(text.error());

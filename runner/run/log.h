@@ -42,7 +42,7 @@ class RunLog {
  private:
   RunLog(int fd, std::filesystem::path path, std::uint64_t size)
       : fd_(fd), path_(std::move(path)), size_(size) {}
-  static Result<RunLog> open(const std::filesystem::path& directory, int flags);
+  static Result<RunLog> open(std::filesystem::path path, int flags);
   Result<void> append(const nlohmann::ordered_json& record);
   Result<void> cut();
 

@@ -138,6 +138,8 @@ TEST_F(RunLogTest, AnExistingLogIsNotOverwritten) {
   const Result<RunLog> again = RunLog::create(directory_, some_info());
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().message, HasSubstr("exists already"));
+  const auto files = std::filesystem::directory_iterator(directory_);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only the log";
 }
 
 TEST_F(RunLogTest, TwoWritersAreRefused) {
