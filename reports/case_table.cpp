@@ -28,8 +28,9 @@ std::string cell(std::string_view text, std::size_t limit = 500) {
   return result;
 }
 
-/// Dynamo alone, then AOTAutograd and decompositions, then Inductor's own lowering and code.
-constexpr std::array<std::string_view, 3> kLadder = {"eager", "aot_eager", "inductor"};
+/// Dynamo alone, then AOTAutograd, then decompositions, then Inductor's own lowering and code.
+constexpr std::array<std::string_view, 4> kLadder = {"eager", "aot_eager", "aot_eager_decomp",
+                                                     "inductor"};
 
 /// The verdicts of one case: its instances differ by matrix and device alone.
 struct CaseRow {
