@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -202,7 +203,7 @@ def test_failures_are_1_and_no_usable_worker_is_3(suite):
     assert suite("run", "bugs/1-first", env={"LOCKSTEP_EAGER": "/nonexistent"}).returncode == 3
     suite.path("dead", worker=[sys.executable, str(FAKE), "die"])
     result = suite("run", "bugs/1-first", "path:dead")
-    assert result.returncode == 3 and "before it said hello" in result.stdout
+    assert result.returncode == 3 and "before it said hello" in result.stdout, result.stdout + result.stderr
 
 
 def test_nothing_selected_leaves_no_directory(suite):
@@ -502,6 +503,39 @@ def test_what_is_selected_is_selected_of_the_level(suite):
     assert of_level == ["bugs/2-second[rows=1]@cpu", "bugs/2-second[rows=2]@cpu"]
     assert suite("list", "--level", "two", "bugs/*[rows=2]@*").stdout.split() == of_level[1:]
     assert suite("list", "--level", "two", "bugs/1-first").returncode == 4
+
+
+def test_a_list_that_decodes_keeps_no_case(suite):
+    """100,000 instances in under 300 MB, and not a decoding for each."""
+    if b"__asan_init" in BINARY.read_bytes():
+        pytest.skip("AddressSanitizer takes memory of its own")
+    for i in range(10):
+        suite.write(f"cases/ops/many-{i}.json", case("many", matrix={"start": list(range(100)), "divide": list(range(1, 101))}, inputs={
+            "x": {"dtype": "float64", "shape": [2, 4], "fill": {"arange": {"start": "$start", "divide": "$divide"}}}}))
+    for term in ("op:clone", "dtype:float64", "path:conform"):
+        with open(suite.root / "listed", "w+b") as output:
+            process = subprocess.Popen([suite.binary, "list", "ops/many*", term], env=suite.environment(), stdout=output, cwd=suite.root)
+            alarm = threading.Timer(20, process.kill)
+            alarm.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            alarm.cancel()
+            output.seek(0)
+            assert process.returncode == 0 and sum(1 for _ in output) == 100_000
+        assert usage.ru_maxrss < 300 * 1024, term
+
+
+def test_choices_that_differ_in_more_than_numbers_are_decoded_apart(suite):
+    suite.write("cases/ops/kinds.json", case("kinds", matrix={
+        "dtype": ["float32", "float64"], "start": [1, 2], "op": ["clone.default", "neg.default"], "tag": ["a", "b"],
+        "path": ["conform", "flip"]},
+        tags=["$tag"], only={"paths": ["$path"]}, steps=[{"let": "y", "op": "$op", "args": ["%x"]}],
+        inputs={"x": {"dtype": "$dtype", "shape": [2, 4], "fill": {"arange": {"start": "$start"}}}}))
+    listed = suite("list", "ops/kinds", "dtype:float64", "op:neg", "path:*").stdout.split()
+    assert len(listed) == 8
+    for id in listed:
+        path = id.rsplit("/", 1)[1]
+        assert "dtype=float64" in id and "op=neg" in id and f"path={path}" in id
 
 
 def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):

@@ -67,6 +67,11 @@ std::vector<std::string> input_dtypes(const Case& declared);
 /// Ids of all instances that the filter selects, without decoding a case.
 std::vector<std::string> instance_ids(const PlanRequest& request);
 
+/// Ids of all that the filter selects: of verdicts where it names paths or statuses, else of
+/// instances on whatever path.  Decodes cases where the filter asks what only that tells, each once
+/// for choices of its matrix that differ in numbers alone, and keeps none.
+std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
+
 /// The id that someone who asked for `wanted` may have meant, or empty.
 std::string nearest_id(const PlanRequest& request, const std::string& wanted);
 
