@@ -465,13 +465,29 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     assert file.read_text() == text
     file.write_text(text.replace('"reason": ""', '"reason": "written"'))
     assert suite("run", "--level", "all", "path:flip").returncode == 0
-    # What is there stays, what is new is added.
+    # What is there stays, what is new is added where it belongs.
     result = suite(*arguments, "--accept-crashes", "--out", "third")
     known = json.loads(file.read_text())["known"]
-    assert [each["reason"] for each in known] == ["written"] * 3 + [""] * 3
-    assert {each["status"] for each in known[3:]} == {"crash"}
+    assert [(each["status"], each["reason"]) for each in known] == [("crash", ""), ("value_differs", "written")] * 3
     file.unlink()
     assert len(json.loads(suite("run", "bugs/1-first", "path:flip", "--update-known=-").stdout)["known"]) == 1
+
+
+def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
+    arguments = ("run", "--level", "all", "path:flip", "--update-known=proposed.json")
+    first, file = suite(*arguments), suite.root / "proposed.json"
+    assert "3 proposed in proposed.json" in first.stderr
+    text = file.read_text()
+    again = suite(*arguments)
+    assert "no expectation to propose" in again.stderr and file.read_text() == text
+    # What people write makes it no other rule, nor does the day; the order of the file does not matter.
+    known = [{**rule, "reason": "written", "because": "bug", "date": "2020-01-01"} for rule in json.loads(text)["known"]]
+    file.write_text(json.dumps({"$schema": "here", "format": 1, "known": known[:0:-1]}))
+    assert "1 proposed" in suite(*arguments).stderr
+    document = json.loads(file.read_text())
+    assert document["$schema"] == "here"
+    assert [rule["instances"] for rule in document["known"]] == [rule["instances"] for rule in known]
+    assert [rule["reason"] for rule in document["known"]] == ["", "written", "written"]
 
 
 def test_update_known_proposes_each_instance_of_a_pointwise_case_with_its_finding(suite):
