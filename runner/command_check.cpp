@@ -32,14 +32,12 @@ Exit command_check(const Options& options) {
   const std::optional<Registry>& registry = *operators;
   std::vector<CaseFile> files;
   if (options.select.empty()) {
-    auto suite = read_suite(options.home, diagnostics);
-    if (!suite) {
-      print_error(suite.error());
+    auto home = read_files(options, diagnostics);
+    if (!home) {
+      print_error(home.error());
       return Exit::usage;
     }
-    files = std::move(*suite);
-    read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
-    read_expectations(options.home, diagnostics);
+    files = std::move(home->suite);
   } else {
     for (const std::string& name : options.select) {
       const std::size_t before = diagnostics.size();

@@ -166,29 +166,40 @@ tl::expected<std::optional<Registry>, Exit> read_registry(const Options& options
   return tl::unexpected(Exit::internal);
 }
 
-tl::expected<Home, Exit> read_home(const Options& options) {
+Result<Home> read_files(const Options& options, Diagnostics& diagnostics) {
   Home home;
-  Diagnostics diagnostics;
   auto suite = read_suite(options.home, diagnostics);
-  if (!suite) {
-    print_error(suite.error());
+  if (!suite) return tl::unexpected(suite.error());
+  home.suite = std::move(*suite);
+  const std::size_t before = diagnostics.size();
+  home.paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
+  // Of a path whose file is wrong nobody has misspelt the name.
+  if (diagnostics.size() == before) home.names = known_names(home.paths);
+  for (const CaseFile& file : home.suite) check_names(file, home.names, diagnostics);
+  if (!options.no_expectations)
+    home.expectations = read_expectations(options.home, home.names, diagnostics);
+  return home;
+}
+
+tl::expected<Home, Exit> read_home(const Options& options) {
+  Diagnostics diagnostics;
+  auto home = read_files(options, diagnostics);
+  if (!home) {
+    print_error(home.error());
     return tl::unexpected(Exit::usage);
   }
-  home.suite = std::move(*suite);
-  home.paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
-  if (!options.no_expectations) home.expectations = read_expectations(options.home, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return tl::unexpected(Exit::usage);
   }
   auto registry = read_registry(options);
   if (!registry) return tl::unexpected(registry.error());
-  home.registry = std::move(*registry);
-  expand_sweeps(home.suite, home.registry ? &*home.registry : nullptr);
+  home->registry = std::move(*registry);
+  expand_sweeps(home->suite, home->registry ? &*home->registry : nullptr);
   std::vector<fs::path> extra = options.path_files;
   extra.insert(extra.end(), options.libraries.begin(), options.libraries.end());
-  home.digest = digest_of(options.home, extra);
-  return home;
+  home->digest = digest_of(options.home, extra);
+  return std::move(*home);
 }
 
 tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,

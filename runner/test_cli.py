@@ -433,7 +433,10 @@ def test_expectations_give_standings(suite):
     found = verdicts(suite.root / "out")
     assert [found[id]["standing"] for id in ("bugs/1-first@cpu/flip", "bugs/1-first@cpu/conform", "bugs/2-second[rows=1]@cpu/flip",
             "ops/clone@cpu/flip")] == ["known", "fixed", "waived", "new"]
-    assert "expired on 2020-01-01" in result.stdout
+    assert re.search(r"ops/clone on flip: value_differs: expired on 2020-01-01$", result.stdout, re.M)
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(paths=["conform"], expires="2020-01-01")]})
+    assert "expired on 2020-01-01, and gone" in suite("run", "bugs/1-first", "path:conform").stdout
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule(paths=["conform"])]})
     assert suite("run", "bugs/1-first", "path:conform").returncode == 0
     assert suite("run", "bugs/1-first", "path:conform", "--strict").returncode == 1
 
@@ -552,6 +555,22 @@ def test_choices_that_differ_in_more_than_numbers_are_decoded_apart(suite):
     for id in listed:
         path = id.rsplit("/", 1)[1]
         assert "dtype=float64" in id and "op=neg" in id and f"path={path}" in id
+
+
+# --- check ---
+
+def test_a_misspelt_name_is_an_error_wherever_the_suite_is_read(suite):
+    suite.write("cases/ops/clone.json", case("clone", only={"paths": ["conforn"], "devices": ["cppu"]}, compare={"y": {"filp": "bits"}}))
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(paths=["conform", "!flp"], devices=["cpuu"], cpu_levels=["AVX512"])]})
+    for command in ("check", "show", "run", "list"):
+        result = suite(command)
+        assert result.returncode == 2
+        for near in ("conform", "cpu", "flip"):
+            assert f"did you mean `{near}`?" in result.stderr
+        told = "6 errors in 2 files" if command != "list" else "3 errors in 1 file"  # list reads no expectations
+        assert told in result.stderr, result.stderr
+    assert "found the string \"AVX512\"" in suite("check").stderr
+    assert re.search(r"FAIL +suite .*6 errors", suite("doctor", "--quick").stdout)
 
 
 def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):
