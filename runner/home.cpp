@@ -253,7 +253,9 @@ Exit nothing_selected(const PlanRequest& request) {
         fmt::print(stderr, "    `{}:{}`: did you mean `{}:{}`?\n", kind, word, kind, near);
     }
   }
-  fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
+  const std::vector<std::string> missed = missed_cases(request);
+  for (const std::string& line : missed) fmt::print(stderr, "    {}\n", line);
+  if (missed.empty()) fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;
 }
 

@@ -524,6 +524,22 @@ def test_what_is_selected_is_selected_of_the_level(suite):
     assert suite("list", "--level", "two", "bugs/1-first").returncode == 4
 
 
+def test_a_case_of_no_default_path_is_shown_and_says_which_it_has(suite):
+    suite.write("cases/ops/only.json", case("for two", only={"paths": ["fl*"]}))
+    suite.write("cases/ops/mine.json", case("for a path that is elsewhere", only={"paths": ["mine*"]}))
+    suite.write("cases/ops/gpu.json", case("for a device", only={"devices": ["cuda"]}))
+    assert suite("list", "ops/only").stdout == suite("list", "ops/only", "op:clone").stdout == "ops/only@cpu\n"
+    shown = suite("show", "ops/only")
+    assert shown.returncode == 0 and "aten::clone" in shown.stdout
+    for command in (["run", "ops/only"], ["list", "ops/only", "path:conform"]):
+        missed = suite(*command)
+        assert missed.returncode == 4
+        assert "`ops/only` runs only on the path flaky and flip: --path flaky,flip" in missed.stderr, missed.stderr
+    assert "`ops/mine` runs only on the path mine*: --path-file FILE adds it" in suite("run", "ops/mine").stderr
+    assert "`ops/gpu` runs only on the device cuda" in suite("run", "ops/gpu").stderr
+    assert suite("list", "ops/only", "--path", "flaky,flip").returncode == 0
+
+
 def test_a_list_that_decodes_keeps_no_case(suite):
     """100,000 instances in under 300 MB, and not a decoding for each."""
     if b"__asan_init" in BINARY.read_bytes():

@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -133,7 +134,11 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
       plan.items.push_back({plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
     });
-    if (instance.items > 0) plan.instances.push_back(std::move(instance));
+    const bool taken = instance.items > 0 ||
+                       (request.pathless && !of_verdicts(request.filter) &&
+                        request.filter.selects({file.id, id, "", device, &traits.tags,
+                                                &traits.operators, &traits.dtypes, nullptr}));
+    if (taken) plan.instances.push_back(std::move(instance));
   });
   share(plan, request.alone);
   plan.digest = digest_of(plan);
@@ -215,6 +220,41 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
     }
   });
   return ids;
+}
+
+std::vector<std::string> missed_cases(const PlanRequest& request) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> lines;
+  const CaseFile* last = nullptr;
+  each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
+                             const std::string& device, const std::string& id) {
+    if (last == &file || lines.size() == kMost) return;  // the first instance speaks for all
+    last = &file;
+    Diagnostics ignored;
+    const auto decoded = decode(request, file, choice, device, ignored);
+    if (!decoded) return;
+    const Traits traits = traits_of(*decoded);
+    if (!request.filter.selects(
+            {file.id, id, "", device, &traits.tags, &traits.operators, &traits.dtypes, nullptr}))
+      return;
+    if (!globs_take(traits.only_devices, device)) {
+      lines.push_back(
+          fmt::format("`{}` runs only on the device {}", file.id, enumerate(traits.only_devices)));
+      return;
+    }
+    if (traits.only_paths.empty()) return;
+    std::vector<std::string> names;
+    for (const Path& path : request.paths) {
+      if (globs_take(path.devices, device) && globs_take(traits.only_paths, path.name))
+        names.push_back(path.name);
+    }
+    lines.push_back(names.empty()
+                        ? fmt::format("`{}` runs only on the path {}: --path-file FILE adds it",
+                                      file.id, enumerate(traits.only_paths))
+                        : fmt::format("`{}` runs only on the path {}: --path {}", file.id,
+                                      enumerate(names), fmt::join(names, ",")));
+  });
+  return lines;
 }
 
 std::string nearest_id(const PlanRequest& request, const std::string& wanted) {
