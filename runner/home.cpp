@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "plan/level.h"
 #include "run/log.h"
 #include "run/scratch.h"
 
@@ -54,15 +55,7 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   Diagnostics diagnostics;
   parse_json(json, diagnostics);
   std::vector<std::string> terms;
-  if (diagnostics.empty()) {
-    Reader reader(json, diagnostics);
-    const Node root{&json.root, ""};
-    if (reader.object(root, {"$schema", "format", "name", "title", "select"})) {
-      reader.format(root);
-      if (const auto select = reader.required(root, "select", "filter terms"))
-        terms = reader.texts(*select, "a list of filter terms");
-    }
-  }
+  if (diagnostics.empty()) terms = decode_level(json, diagnostics);
   if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
   return terms;
 }

@@ -589,6 +589,43 @@ def test_a_misspelt_name_is_an_error_wherever_the_suite_is_read(suite):
     assert re.search(r"FAIL +suite .*6 errors", suite("doctor", "--quick").stdout)
 
 
+def test_a_path_file_makes_its_name_known(suite):
+    suite.path("mine", devices=["abacus"])
+    (suite.root / "runner/paths/mine.json").rename(suite.root / "mine.json")
+    suite.write("cases/ops/mine.json", case("mine", only={"paths": ["mine"], "devices": ["abacus"]}))
+    for arguments in (["check"], ["check", "cases/ops/mine.json"], ["list"]):
+        unknown = suite(*arguments)
+        assert unknown.returncode == 2 and "--path-file FILE adds a path of your own" in unknown.stderr, arguments
+        assert "found `abacus`, expected a kind of device" in unknown.stderr
+        assert suite(*arguments, "--path-file", "mine.json").returncode == 0
+    assert suite("check", "cases/ops/mine.json", "mine.json").returncode == 0
+
+
+def test_check_tells_files_apart_by_their_keys(suite):
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule()]})
+    result = suite("check", "expected/known/a.json", "runner/paths/flip.json", "expected/levels/smoke.json")
+    assert (result.returncode, result.stdout) == (0, "1 path, 2 expectations and 1 level: valid\n"), result.stderr
+    assert "1 case with 1 instance: valid" in suite("check", "cases/ops/clone.json", "runner/paths/flip.json").stdout
+    for name, content, fault in [
+            ("known", {"format": 1, "known": [rule(status="crahs", paths=["flp"])]}, "did you mean `crash`?"),
+            ("path", {"format": 1, "name": "x", "worker": "compild", "promise": "bits"}, "did you mean `compiled`?"),
+            ("level", {"format": 1, "select": ["status:typo", "bugs/3-first", 3], "x": 2}, "did you mean `bugs/1-first`?")]:
+        suite.write(f"{name}.json", content)
+        result = suite("check", f"{name}.json")
+        assert result.returncode == 2 and fault in result.stderr and "`steps` is missing" not in result.stderr, result.stderr
+        assert re.search(rf"{name}\.json:\d+:\d+: /", result.stderr)
+
+
+def test_check_reads_levels_that_nobody_used_yet(suite):
+    (suite.root / "expected/levels/1.0").mkdir()
+    suite.write("expected/levels/1.0/core.json", {"format": 1, "select": ["bugs/*", "!bugs/2-secnd", "bugs/2-second[rows=3]@*"]})
+    result = suite("check")
+    assert result.returncode == 2
+    assert "expected/levels/1.0/core.json:5:5: /select/1: found `bugs/2-secnd`" in result.stderr, result.stderr
+    assert "did you mean `bugs/2-second`?" in result.stderr and "2 errors" in result.stderr
+    assert suite("list").returncode == 0, "no other level's affair"
+
+
 def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):
     before = suite("list", "--level", "all").stdout
     (suite.root / "expected" / "levels" / "1.0").mkdir(parents=True)
@@ -650,7 +687,7 @@ def test_a_sweep_has_an_instance_for_each_operator_that_its_rule_takes(sweeping)
 def test_without_a_dump_a_sweep_is_checked_in_structure_and_has_no_instances(sweeping):
     done = sweeping("check")
     assert done.returncode == 0 and done.stdout.startswith("4 cases with 4 instances: valid in structure"), done.stderr
-    assert done.stdout.endswith("without which 1 sweep has no instances\n")
+    assert "without which 1 sweep has no instances\n" in done.stdout
     assert "sweep" not in sweeping("list", "--level", "all").stdout
     assert sweeping("list", "--unswept").returncode == 2
     sweeping.write("cases/ops/sweep.json", {**case("both"), "sweep": {"operators": {"tag": 1}}})
