@@ -1,12 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/text.h"
 #include "commands.h"
 #include "home.h"
+#include "plan/level.h"
 
 namespace lockstep {
+namespace fs = std::filesystem;
 namespace {
+
+/// What was found of each kind of file.
+struct Counts {
+  std::size_t paths = 0, expectations = 0, levels = 0;
+};
 
 /// Decodes every instance of a case file; its errors are the file's.  A sweep without a registry
 /// has no instances, but its structure is checked.
@@ -23,6 +32,102 @@ std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnosti
   return registry == nullptr && is_sweep(file) ? 0 : instances;
 }
 
+/// Reads the levels of the suite, those that a release froze too.
+void check_levels(const Options& options, const Home& home, Counts& counts,
+                  Diagnostics& diagnostics) {
+  // Of a case whose file is wrong nobody has misspelt the id.
+  const bool whole = diagnostics.empty();
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(options.home / "expected" / "levels", error), end;
+       !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json") files.push_back(it->path());
+  }
+  for (const fs::path& path : files) {
+    const auto file =
+        read_json(path, path.lexically_relative(options.home).generic_string(), diagnostics);
+    if (!file) continue;
+    decode_level(*file, diagnostics);
+    if (whole) check_level(*file, home.suite, home.names, diagnostics);
+    ++counts.levels;
+  }
+}
+
+/// A whole suite.
+Result<std::vector<CaseFile>> check_suite(const Options& options, Counts& counts,
+                                          Diagnostics& diagnostics) {
+  auto home = read_files(options, diagnostics);
+  if (!home) return tl::unexpected(home.error());
+  counts.paths = home->paths.size();
+  counts.expectations = home->expectations.size();
+  check_levels(options, *home, counts, diagnostics);
+  return std::move(home->suite);
+}
+
+/// Files of any kind, told apart by their top-level keys; the cases among them are given back.
+/// Names are those of the suite's paths, of --path-file and of the path files among these.
+std::vector<CaseFile> check_files(const Options& options, Counts& counts,
+                                  Diagnostics& diagnostics) {
+  const fs::path folder = options.home / "runner" / "paths";
+  std::vector<Path> paths;
+  std::error_code error;
+  if (fs::is_directory(folder, error) || !options.path_files.empty())
+    paths = read_paths(folder, options.path_files, diagnostics);
+  bool paths_are_good = diagnostics.empty();
+  std::vector<CaseFile> cases;
+  std::vector<JsonFile> expectations, levels;
+  for (const std::string& name : options.select) {
+    Diagnostics ignored;  // what is no JSON is told of as a case
+    auto file = read_json(name, name, ignored);
+    const auto has = [&](const char* key) { return file && file->root.contains(key); };
+    if (has("known")) {
+      expectations.push_back(std::move(*file));
+    } else if (has("select")) {
+      levels.push_back(std::move(*file));
+    } else if (has("promise") || has("worker")) {
+      auto path = decode_path(*file, diagnostics);
+      paths_are_good = paths_are_good && path;
+      if (path) paths.push_back(std::move(*path));
+      ++counts.paths;
+    } else {
+      const std::size_t before = diagnostics.size();
+      CaseFile read = read_case_file(name, name, diagnostics);
+      if (diagnostics.size() == before) cases.push_back(std::move(read));
+    }
+  }
+  const KnownNames names = paths_are_good ? known_names(paths) : KnownNames();
+  for (const CaseFile& file : cases) check_names(file, names, diagnostics);
+  for (const JsonFile& file : expectations)
+    counts.expectations += decode_expectations(file, names, diagnostics).size();
+  if (levels.empty()) return cases;
+  Diagnostics ignored;  // the faults of the suite are not asked for
+  const auto suite = read_suite(options.home, ignored);
+  for (const JsonFile& file : levels) {
+    decode_level(file, diagnostics);
+    if (suite && ignored.empty()) check_level(file, *suite, names, diagnostics);
+    ++counts.levels;
+  }
+  return cases;
+}
+
+/// What valid cases are valid as.
+std::string operators_as(const std::vector<CaseFile>& files,
+                         const std::optional<Registry>& registry) {
+  if (registry) return fmt::format(", operators as of torch {}", registry->torch());
+  std::string text =
+      " in structure; operators are not checked, for there is no dump of their schemas";
+  const auto sweeps = std::count_if(files.begin(), files.end(), is_sweep);
+  if (sweeps > 0) {
+    text += fmt::format(", without which {} sweep{} no instances", sweeps,
+                        sweeps == 1 ? " has" : "s have");
+  }
+  return text;
+}
+
+std::string counted(std::size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 }  // namespace
 
 Exit command_check(const Options& options) {
@@ -30,42 +135,31 @@ Exit command_check(const Options& options) {
   auto operators = read_registry(options);
   if (!operators) return operators.error();
   const std::optional<Registry>& registry = *operators;
-  std::vector<CaseFile> files;
-  if (options.select.empty()) {
-    auto suite = read_suite(options.home, diagnostics);
-    if (!suite) {
-      print_error(suite.error());
-      return Exit::usage;
-    }
-    files = std::move(*suite);
-    read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
-    read_expectations(options.home, diagnostics);
-  } else {
-    for (const std::string& name : options.select) {
-      const std::size_t before = diagnostics.size();
-      CaseFile file = read_case_file(name, name, diagnostics);
-      if (diagnostics.size() == before) files.push_back(std::move(file));
-    }
+  Counts counts;
+  auto files = options.select.empty()
+                   ? check_suite(options, counts, diagnostics)
+                   : Result<std::vector<CaseFile>>(check_files(options, counts, diagnostics));
+  if (!files) {
+    print_error(files.error());
+    return Exit::usage;
   }
-  if (registry) expand_sweeps(files, &*registry);
+  if (registry) expand_sweeps(*files, &*registry);
   std::size_t instances = 0;
-  for (const CaseFile& file : files)
+  for (const CaseFile& file : *files)
     instances += check_case(file, registry ? &*registry : nullptr, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return Exit::usage;
   }
-  const auto sweeps = std::count_if(files.begin(), files.end(), is_sweep);
-  std::string operators_as =
-      " in structure; operators are not checked, for there is no dump of their schemas";
-  if (registry) {
-    operators_as = fmt::format(", operators as of torch {}", registry->torch());
-  } else if (sweeps > 0) {
-    operators_as += fmt::format(", without which {} sweep{} no instances", sweeps,
-                                sweeps == 1 ? " has" : "s have");
+  if (!files->empty() || options.select.empty()) {
+    fmt::print("{} with {}: valid{}\n", counted(files->size(), "case"),
+               counted(instances, "instance"), operators_as(*files, registry));
   }
-  fmt::print("{} case{} with {} instance{}: valid{}\n", files.size(), files.size() == 1 ? "" : "s",
-             instances, instances == 1 ? "" : "s", operators_as);
+  std::vector<std::string> others;
+  if (counts.paths > 0) others.push_back(counted(counts.paths, "path"));
+  if (counts.expectations > 0) others.push_back(counted(counts.expectations, "expectation"));
+  if (counts.levels > 0) others.push_back(counted(counts.levels, "level"));
+  if (!others.empty()) fmt::print("{}: valid\n", enumerate(others));
   return Exit::ok;
 }
 

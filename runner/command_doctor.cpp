@@ -144,14 +144,13 @@ std::string examine_python(const Options& options, Chart& chart) {
 
 void examine_suite(const Options& options, std::vector<Path>& paths, Chart& chart) {
   Diagnostics diagnostics;
-  auto suite = read_suite(options.home, diagnostics);
-  if (!suite) {
-    chart.say(Health::bad, "suite", suite.error().message,
+  auto home = read_files(options, diagnostics);
+  if (!home) {
+    chart.say(Health::bad, "suite", home.error().message,
               "--suite or LOCKSTEP_HOME names the folder that holds cases/ and expected/");
     return;
   }
-  paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
-  read_expectations(options.home, diagnostics);
+  paths = home->paths;
   if (!diagnostics.empty()) {
     chart.say(
         Health::bad, "suite",
@@ -159,7 +158,7 @@ void examine_suite(const Options& options, std::vector<Path>& paths, Chart& char
         "`ci/lockstep check` prints them all");
   } else {
     chart.say(Health::good, "suite",
-              fmt::format("{} cases, {} paths in {}", suite->size(), paths.size(),
+              fmt::format("{} cases, {} paths in {}", home->suite.size(), paths.size(),
                           fs::absolute(options.home).string()));
   }
 }

@@ -79,23 +79,11 @@ Exit command_list(const Options& options) {
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
   if (options.unswept) return list_unswept(request);
-  std::vector<std::string> ids;
-  const bool of_paths = filter->mentions("path") || filter->mentions("status");
-  if (filter->mentions("op") || filter->mentions("dtype") ||
-      of_paths) {  // these need the cases decoded
-    Diagnostics diagnostics;
-    const Plan plan = make_plan(request, diagnostics);
-    if (!diagnostics.empty()) {
-      print_diagnostics(diagnostics);
-      return Exit::usage;
-    }
-    if (of_paths) {
-      for (const PlanItem& item : plan.items) ids.push_back(item.id);
-    } else {
-      for (const Instance& instance : plan.instances) ids.push_back(instance.id);
-    }
-  } else {
-    ids = instance_ids(request);
+  Diagnostics diagnostics;
+  const std::vector<std::string> ids = selected_ids(request, diagnostics);
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return Exit::usage;
   }
   if (ids.empty()) return nothing_selected(request);
   std::string text;

@@ -17,6 +17,7 @@ Exit command_show(const Options& options) {
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
+  request.pathless = true;
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "plan/level.h"
 #include "run/log.h"
 #include "run/scratch.h"
 
@@ -54,15 +55,7 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   Diagnostics diagnostics;
   parse_json(json, diagnostics);
   std::vector<std::string> terms;
-  if (diagnostics.empty()) {
-    Reader reader(json, diagnostics);
-    const Node root{&json.root, ""};
-    if (reader.object(root, {"$schema", "format", "name", "title", "select"})) {
-      reader.format(root);
-      if (const auto select = reader.required(root, "select", "filter terms"))
-        terms = reader.texts(*select, "a list of filter terms");
-    }
-  }
+  if (diagnostics.empty()) terms = decode_level(json, diagnostics);
   if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
   return terms;
 }
@@ -166,29 +159,40 @@ tl::expected<std::optional<Registry>, Exit> read_registry(const Options& options
   return tl::unexpected(Exit::internal);
 }
 
-tl::expected<Home, Exit> read_home(const Options& options) {
+Result<Home> read_files(const Options& options, Diagnostics& diagnostics) {
   Home home;
-  Diagnostics diagnostics;
   auto suite = read_suite(options.home, diagnostics);
-  if (!suite) {
-    print_error(suite.error());
+  if (!suite) return tl::unexpected(suite.error());
+  home.suite = std::move(*suite);
+  const std::size_t before = diagnostics.size();
+  home.paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
+  // Of a path whose file is wrong nobody has misspelt the name.
+  if (diagnostics.size() == before) home.names = known_names(home.paths);
+  for (const CaseFile& file : home.suite) check_names(file, home.names, diagnostics);
+  if (!options.no_expectations)
+    home.expectations = read_expectations(options.home, home.names, diagnostics);
+  return home;
+}
+
+tl::expected<Home, Exit> read_home(const Options& options) {
+  Diagnostics diagnostics;
+  auto home = read_files(options, diagnostics);
+  if (!home) {
+    print_error(home.error());
     return tl::unexpected(Exit::usage);
   }
-  home.suite = std::move(*suite);
-  home.paths = read_paths(options.home / "runner" / "paths", options.path_files, diagnostics);
-  if (!options.no_expectations) home.expectations = read_expectations(options.home, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return tl::unexpected(Exit::usage);
   }
   auto registry = read_registry(options);
   if (!registry) return tl::unexpected(registry.error());
-  home.registry = std::move(*registry);
-  expand_sweeps(home.suite, home.registry ? &*home.registry : nullptr);
+  home->registry = std::move(*registry);
+  expand_sweeps(home->suite, home->registry ? &*home->registry : nullptr);
   std::vector<fs::path> extra = options.path_files;
   extra.insert(extra.end(), options.libraries.begin(), options.libraries.end());
-  home.digest = digest_of(options.home, extra);
-  return home;
+  home->digest = digest_of(options.home, extra);
+  return std::move(*home);
 }
 
 tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,
@@ -242,7 +246,9 @@ Exit nothing_selected(const PlanRequest& request) {
         fmt::print(stderr, "    `{}:{}`: did you mean `{}:{}`?\n", kind, word, kind, near);
     }
   }
-  fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
+  const std::vector<std::string> missed = missed_cases(request);
+  for (const std::string& line : missed) fmt::print(stderr, "    {}\n", line);
+  if (missed.empty()) fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;
 }
 

@@ -8,6 +8,7 @@
 #include "cases/suite.h"
 #include "options.h"
 #include "paths/path.h"
+#include "plan/names.h"
 #include "plan/plan.h"
 #include "run/expectations.h"
 
@@ -17,10 +18,16 @@ namespace lockstep {
 struct Home {
   std::vector<CaseFile> suite;  ///< sweeps expanded over the registry
   std::vector<Path> paths;
+  KnownNames names;  ///< of paths and devices
   std::vector<Expectation> expectations;
   std::optional<Registry> registry;  ///< see read_registry
   std::string digest;                ///< of cases, paths, expectations and --library
 };
+
+/// Reads the files alone: cases, sweeps not expanded, paths and expectations, each checked by
+/// itself and for names of paths and devices that there are.  What is wrong is added to
+/// `diagnostics`; an error where there is no suite.
+Result<Home> read_files(const Options& options, Diagnostics& diagnostics);
 
 /// Reads all of it.  Every file's errors are printed to standard error; then the result is the exit
 /// status to end with.

@@ -54,6 +54,14 @@ void add_libraries(CLI::App* command, Options& options) {
       ->allow_extra_args(false);
 }
 
+void add_path_files(CLI::App* command, Options& options) {
+  command
+      ->add_option("--path-file", options.path_files,
+                   "A path file of your own (runner/paths/README.md)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
 void add_selection(CLI::App* command, Options& options) {
   command->add_option("SELECT", options.select,
                       "What to take (see below); without it the level `smoke`");
@@ -71,11 +79,7 @@ void add_selection(CLI::App* command, Options& options) {
       ->type_name("DEVICE")
       ->allow_extra_args(false)
       ->delimiter(',');
-  command
-      ->add_option("--path-file", options.path_files,
-                   "A path file of your own (runner/paths/README.md)")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+  add_path_files(command, options);
   command
       ->add_option("--from", options.from,
                    "The log that status: terms read (default: that of the latest run)")
@@ -184,8 +188,10 @@ void add_others(CLI::App& app, Options& options) {
   repro->footer(kFooter);
 
   CLI::App* check = app.add_subcommand(
-      "check", "Validate case files, expectations and paths; needs no torch at run time");
-  check->add_option("FILE", options.select, "Case files (default: the whole suite)");
+      "check", "Validate cases, expectations, paths and levels; needs no torch at run time");
+  check->add_option("FILE", options.select,
+                    "Files of any of these kinds (default: the whole suite)");
+  add_path_files(check, options);
   add_libraries(check, options);
 
   CLI::App* report = app.add_subcommand("report", "Write the reports of a run again from its log");
@@ -202,11 +208,7 @@ void add_others(CLI::App& app, Options& options) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
   doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
-  doctor
-      ->add_option("--path-file", options.path_files,
-                   "A path file of your own (runner/paths/README.md)")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+  add_path_files(doctor, options);
   add_libraries(doctor, options);
 }
 

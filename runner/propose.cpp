@@ -31,18 +31,27 @@ std::string case_of(const std::string& instance) {
   return instance.substr(0, instance.find_first_of("[@"));
 }
 
+/// Of what a rule speaks, which orders a file and tells whether it has a rule.  The rest is what
+/// people write, or what depends on the day.
+Json subject_of(const Json& rule) {
+  Json subject = Json::array();
+  for (const char* key : {"instances", "paths", "devices", "torch", "status", "grade"})
+    subject.push_back(rule.is_object() ? rule.value(key, Json()) : Json());
+  return subject;
+}
+
 }  // namespace
 
 Result<std::string> proposal(const RunRecord& record, const std::string& existing, bool crashes,
                              std::size_t& proposed) {
   proposed = 0;
-  Json known = Json::array();
+  Json document = {{"format", 1}, {"known", Json::array()}};
   if (!existing.empty()) {
-    const Json document = Json::parse(existing, nullptr, false);
+    document = Json::parse(existing, nullptr, false);
     if (!document.is_object() || !document.value("known", Json()).is_array())
       return fail("the file of proposals is no file of expectations");
-    known = document["known"];
   }
+  Json& known = document["known"];
   std::string torch;
   for (const auto& [name, values] : record.environment.items()) {
     if (values.is_object() && values.contains("torch") && values["torch"].is_string())
@@ -91,12 +100,17 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
     if (!group.links.empty() && group.links.front().starts_with("https://"))
       rule["link"] = group.links.front();
     rule["date"] = record.info.started.substr(0, 10);
+    const Json spoken_of = subject_of(rule);
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const Json& there) { return subject_of(there) == spoken_of; }))
+      continue;
     known.push_back(std::move(rule));
     ++proposed;
   }
   if (proposed == 0) return std::string();
-  return Json{{"format", 1}, {"known", known}}.dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  std::stable_sort(known.begin(), known.end(),
+                   [](const Json& a, const Json& b) { return subject_of(a) < subject_of(b); });
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<void> propose(const RunRecord& record, const Options& options) {

@@ -18,6 +18,8 @@ bool valid_path_name(std::string_view name) {
          name.front() != '-' && name.front() != '_';
 }
 
+}  // namespace
+
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
@@ -87,8 +89,6 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
       path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
   return reader.failed() ? std::nullopt : std::optional(std::move(path));
 }
-
-}  // namespace
 
 std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,
                              Diagnostics& diagnostics) {

@@ -30,6 +30,9 @@ struct Path {
   Json declared;       ///< the whole file, which the worker gets
 };
 
+/// The path that one file declares; what is wrong is added to `diagnostics`.
+std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics);
+
 /// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to
 /// `diagnostics`; two paths of the same name are wrong.
 std::vector<Path> read_paths(const std::filesystem::path& folder,

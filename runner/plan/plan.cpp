@@ -1,9 +1,11 @@
 #include "plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "base/digest.h"
 #include "base/splitmix.h"
@@ -40,6 +42,76 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
   }
 }
 
+/// Whether a filter speaks of verdicts, not only of instances.
+bool of_verdicts(const Filter& filter) {
+  return filter.mentions("path") || filter.mentions("status");
+}
+
+/// What selecting asks of a decoded case.
+struct Traits {
+  std::vector<std::string> tags, operators, dtypes, only_paths, only_devices;
+};
+
+Traits traits_of(const Case& declared) {
+  return {declared.tags, declared.operators, input_dtypes(declared), declared.only_paths,
+          declared.only_devices};
+}
+
+std::optional<Case> decode(const PlanRequest& request, const CaseFile& file,
+                           const MatrixChoice& choice, const std::string& device,
+                           Diagnostics& diagnostics) {
+  std::vector<std::string> unknown;
+  DecodeContext context = request.context;
+  context.device = device;
+  return decode_case(file.file, substitute(file.file.root, choice, device, unknown), file.id,
+                     context, diagnostics);
+}
+
+/// Visits the paths, as indices into PlanRequest::paths, on which an instance is selected.
+template <typename Take>
+void each_path(const PlanRequest& request, const std::string& case_id, const Traits& traits,
+               const std::string& device, const std::string& id, Take&& take) {
+  const bool named = request.filter.mentions("path") || request.filter.asks_for("status");
+  for (std::size_t p = 0; p < request.paths.size(); ++p) {
+    const Path& path = request.paths[p];
+    if (!named && !path.is_default) continue;
+    if (!globs_take(path.devices, device) || !globs_take(traits.only_paths, path.name)) continue;
+    std::string verdict_id = id + "/" + path.name;
+    const std::vector<std::string>* statuses = nullptr;
+    if (request.earlier != nullptr) {
+      const auto found = request.earlier->find(verdict_id);
+      if (found != request.earlier->end()) statuses = &found->second;
+    }
+    if (request.filter.selects({case_id, id, path.name, device, &traits.tags, &traits.operators,
+                                &traits.dtypes, statuses}))
+      take(p, std::move(verdict_id));
+  }
+}
+
+/// A value of a matrix as far as it can decide a trait: which number it is decides none.
+void add_kind(std::string& kinds, const Json& value) {
+  if (value.is_number()) {
+    kinds += value.is_number_float() ? "f" : "i";
+  } else if (value.is_structured()) {
+    kinds += value.is_array() ? "[" : "{";
+    for (const auto& [key, element] : value.items()) {
+      if (value.is_object()) kinds += Json(key).dump();
+      add_kind(kinds, element);
+    }
+    kinds += "]";
+  } else {
+    kinds += value.dump();
+  }
+  kinds += ",";
+}
+
+/// The same text for choices of a file that have the same traits.
+std::string kinds_of(const MatrixChoice& choice, const std::string& device) {
+  std::string kinds = device + " " + choice.op + " ";
+  for (const auto& [name, value] : choice.values) add_kind(kinds, value);
+  return kinds;
+}
+
 std::string digest_of(const Plan& plan) {
   Digest digest;
   for (const PlanItem& item : plan.items) digest.add({item.id.c_str(), item.id.size() + 1});
@@ -52,36 +124,21 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   Plan plan;
   plan.paths = request.paths;
   plan.devices = request.devices;
-  const bool named_paths = request.filter.mentions("path") || request.filter.asks_for("status");
   each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
                              const std::string& device, const std::string& id) {
-    std::vector<std::string> unknown;
-    DecodeContext context = request.context;
-    context.device = device;
-    const Json root = substitute(file.file.root, choice, device, unknown);
-    auto decoded = decode_case(file.file, root, file.id, context, diagnostics);
+    auto decoded = decode(request, file, choice, device, diagnostics);
     if (!decoded || !globs_take(decoded->only_devices, device)) return;
+    const Traits traits = traits_of(*decoded);
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
-    const Case& declared = *instance.declared;
-    const std::vector<std::string> dtypes = input_dtypes(declared);
-    for (std::size_t p = 0; p < plan.paths.size(); ++p) {
-      const Path& path = plan.paths[p];
-      if (!named_paths && !path.is_default) continue;
-      if (!globs_take(path.devices, device) || !globs_take(declared.only_paths, path.name))
-        continue;
-      const std::string verdict_id = id + "/" + path.name;
-      const std::vector<std::string>* statuses = nullptr;
-      if (request.earlier != nullptr) {
-        const auto found = request.earlier->find(verdict_id);
-        if (found != request.earlier->end()) statuses = &found->second;
-      }
-      if (!request.filter.selects({declared.id, id, path.name, device, &declared.tags,
-                                   &declared.operators, &dtypes, statuses}))
-        continue;
-      plan.items.push_back({plan.instances.size(), p, verdict_id});
+    each_path(request, file.id, traits, device, id, [&](std::size_t path, std::string verdict_id) {
+      plan.items.push_back({plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
-    }
-    if (instance.items > 0) plan.instances.push_back(std::move(instance));
+    });
+    const bool taken = instance.items > 0 ||
+                       (request.pathless && !of_verdicts(request.filter) &&
+                        request.filter.selects({file.id, id, "", device, &traits.tags,
+                                                &traits.operators, &traits.dtypes, nullptr}));
+    if (taken) plan.instances.push_back(std::move(instance));
   });
   share(plan, request.alone);
   plan.digest = digest_of(plan);
@@ -133,6 +190,71 @@ std::vector<std::string> instance_ids(const PlanRequest& request) {
   each_instance(request, [&](const CaseFile&, const MatrixChoice&, const std::string&,
                              const std::string& id) { ids.push_back(id); });
   return ids;
+}
+
+std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics) {
+  const Filter& filter = request.filter;
+  const bool of_paths = of_verdicts(filter);
+  if (!of_paths && !filter.mentions("op") && !filter.mentions("dtype"))
+    return instance_ids(request);
+  std::vector<std::string> ids;
+  std::map<std::string, std::optional<Traits>> known;  // of one file; nothing: cannot be decoded
+  const CaseFile* known_file = nullptr;
+  each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
+                             const std::string& device, const std::string& id) {
+    if (known_file != &file) known.clear();
+    known_file = &file;
+    const auto [found, is_new] = known.try_emplace(kinds_of(choice, device));
+    if (is_new) {
+      if (const auto decoded = decode(request, file, choice, device, diagnostics))
+        found->second = traits_of(*decoded);
+    }
+    if (!found->second || !globs_take(found->second->only_devices, device)) return;
+    const Traits& traits = *found->second;
+    if (of_paths) {
+      each_path(request, file.id, traits, device, id,
+                [&](std::size_t, std::string verdict_id) { ids.push_back(std::move(verdict_id)); });
+    } else if (filter.selects({file.id, id, "", device, &traits.tags, &traits.operators,
+                               &traits.dtypes, nullptr})) {
+      ids.push_back(id);
+    }
+  });
+  return ids;
+}
+
+std::vector<std::string> missed_cases(const PlanRequest& request) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> lines;
+  const CaseFile* last = nullptr;
+  each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
+                             const std::string& device, const std::string& id) {
+    if (last == &file || lines.size() == kMost) return;  // the first instance speaks for all
+    last = &file;
+    Diagnostics ignored;
+    const auto decoded = decode(request, file, choice, device, ignored);
+    if (!decoded) return;
+    const Traits traits = traits_of(*decoded);
+    if (!request.filter.selects(
+            {file.id, id, "", device, &traits.tags, &traits.operators, &traits.dtypes, nullptr}))
+      return;
+    if (!globs_take(traits.only_devices, device)) {
+      lines.push_back(
+          fmt::format("`{}` runs only on the device {}", file.id, enumerate(traits.only_devices)));
+      return;
+    }
+    if (traits.only_paths.empty()) return;
+    std::vector<std::string> names;
+    for (const Path& path : request.paths) {
+      if (globs_take(path.devices, device) && globs_take(traits.only_paths, path.name))
+        names.push_back(path.name);
+    }
+    lines.push_back(names.empty()
+                        ? fmt::format("`{}` runs only on the path {}: --path-file FILE adds it",
+                                      file.id, enumerate(traits.only_paths))
+                        : fmt::format("`{}` runs only on the path {}: --path {}", file.id,
+                                      enumerate(names), fmt::join(names, ",")));
+  });
+  return lines;
 }
 
 std::string nearest_id(const PlanRequest& request, const std::string& wanted) {

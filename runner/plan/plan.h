@@ -51,6 +51,8 @@ struct PlanRequest {
   /// For `status:` terms: what an earlier run says of a verdict's id (FilterSubject::statuses).
   const std::map<std::string, std::vector<std::string>>* earlier = nullptr;
   bool alone = false;  ///< no case shares a compilation
+  /// Take instances also where no path does, unless the filter names paths or statuses.
+  bool pathless = false;
 };
 
 /// Every selected case × matrix × device × path.  Without a filter that names paths or statuses,
@@ -66,6 +68,15 @@ std::vector<std::string> input_dtypes(const Case& declared);
 
 /// Ids of all instances that the filter selects, without decoding a case.
 std::vector<std::string> instance_ids(const PlanRequest& request);
+
+/// Ids of all that the filter selects: of verdicts where it names paths or statuses, else of
+/// instances on whatever path.  Decodes cases where the filter asks what only that tells, each once
+/// for choices of its matrix that differ in numbers alone, and keeps none.
+std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
+
+/// For each case that is selected but on no path or device that the request takes, what it needs:
+/// "`bugs/1` runs only on the path a: --path a".  A few of them, for people.
+std::vector<std::string> missed_cases(const PlanRequest& request);
 
 /// The id that someone who asked for `wanted` may have meant, or empty.
 std::string nearest_id(const PlanRequest& request, const std::string& wanted);

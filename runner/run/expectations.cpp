@@ -3,27 +3,50 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "cases/case.h"
 #include "cases/reader.h"
+#include "plan/names.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
+std::string trimmed(const std::string& text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+/// What torch calls the levels of its kernels, in lower case.
+const std::vector<std::string> kCpuLevels = {"default", "no avx",   "avx2",   "avx512",
+                                             "vsx",     "z vector", "sve128", "sve256"};
+
+/// A day of the calendar, written "2026-11-21".
 bool valid_date(const std::string& text) {
   if (text.size() != 10) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if ((i == 4 || i == 7) ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
   }
-  return text.substr(5, 2) >= "01" && text.substr(5, 2) <= "12" && text.substr(8) >= "01" &&
-         text.substr(8) <= "31";
+  return std::chrono::year_month_day(
+             std::chrono::year(std::stoi(text.substr(0, 4))),
+             std::chrono::month(static_cast<unsigned>(std::stoi(text.substr(5, 2)))),
+             std::chrono::day(static_cast<unsigned>(std::stoi(text.substr(8)))))
+      .ok();
+}
+
+/// What an expectation can be about.  Of a verdict that conforms there is nothing to explain, and
+/// what is unsupported was not judged.
+bool can_be_expected(Status status) {
+  return status != Status::conform && status != Status::unsupported;
 }
 
 /// Decodes one rule; everything that a reader of the report needs is demanded.
-std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
   if (!reader.object(node,
                      {"instances", "paths", "devices", "torch", "cpu_levels", "status", "grade",
@@ -45,6 +68,22 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
   rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = globs("devices", false, "");
   rule.cpu_levels = globs("cpu_levels", false, "");
+  const auto each_text = [&](std::string_view key, const auto& check) {
+    const auto list = reader.child(node, key);
+    for (std::size_t i = 0; list && (*list)->is_array() && i < (*list)->size(); ++i) {
+      if (const Node element = reader.element(*list, i); element->is_string())
+        check(element, element->get<std::string>());
+    }
+  };
+  each_text("paths", [&](const Node& element, const std::string& name) {
+    check_path(reader, names, element.pointer, name);
+  });
+  each_text("devices", [&](const Node& element, const std::string& name) {
+    check_device(reader, names, element.pointer, name);
+  });
+  each_text("cpu_levels", [&](const Node& element, const std::string&) {
+    reader.word(element, kCpuLevels, "a CPU level as torch names it, in lower case");
+  });
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
     return value ? reader.text(*value).value_or("") : std::string();
@@ -53,9 +92,11 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
   if (!rule.torch.empty() && !valid_range(rule.torch))
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
   if (const auto status = reader.required(node, "status", "what is expected to happen")) {
-    std::vector<std::string> names;
-    for (const StatusInfo& each : all_statuses()) names.emplace_back(each.name);
-    if (const auto word = reader.word(*status, names, "a status"))
+    std::vector<std::string> words;
+    for (const StatusInfo& each : all_statuses()) {
+      if (can_be_expected(each.status)) words.emplace_back(each.name);
+    }
+    if (const auto word = reader.word(*status, words, "a status that says what is wrong"))
       rule.status = find_status(*word)->status;
   }
   if (const auto grade = reader.child(node, "grade")) {
@@ -74,7 +115,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node) {
                              "`bug`, `intended`, `undefined` or `unreported`")
                        .value_or("");
   }
-  rule.reason = text("reason", true, "why it is known, in a sentence");
+  rule.reason = trimmed(text("reason", true, "why it is known, in a sentence"));
   if (const auto reason = reader.child(node, "reason");
       reason && (*reason)->is_string() && rule.reason.empty()) {
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
@@ -101,7 +142,24 @@ std::string describe(const Expectation& rule) {
 
 }  // namespace
 
-std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& diagnostics) {
+std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+                                             Diagnostics& diagnostics) {
+  std::vector<Expectation> rules;
+  Reader reader(file, diagnostics);
+  const Node document{&file.root, ""};
+  if (!reader.object(document, {"$schema", "format", "known"})) return rules;
+  reader.format(document);
+  const auto known = reader.required(document, "known", "a list of expectations");
+  if (!known || !reader.list(*known, "a list of expectations")) return rules;
+  for (std::size_t i = 0; i < (*known)->size(); ++i) {
+    if (auto rule = decode_rule(reader, reader.element(*known, i), names))
+      rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+std::vector<Expectation> read_expectations(const fs::path& root, const KnownNames& names,
+                                           Diagnostics& diagnostics) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root / "expected" / "known", error)) {
@@ -112,16 +170,8 @@ std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& di
   for (const fs::path& path : files) {
     const auto file = read_json(path, path.lexically_relative(root).generic_string(), diagnostics);
     if (!file) continue;
-    Reader reader(*file, diagnostics);
-    const Node document{&file->root, ""};
-    if (!reader.object(document, {"$schema", "format", "known"})) continue;
-    reader.format(document);
-    const auto known = reader.required(document, "known", "a list of expectations");
-    if (!known || !reader.list(*known, "a list of expectations")) continue;
-    for (std::size_t i = 0; i < (*known)->size(); ++i) {
-      if (auto rule = decode_rule(reader, reader.element(*known, i)))
-        rules.push_back(std::move(*rule));
-    }
+    for (Expectation& rule : decode_expectations(*file, names, diagnostics))
+      rules.push_back(std::move(rule));
   }
   return rules;
 }
@@ -129,7 +179,7 @@ std::vector<Expectation> read_expectations(const fs::path& root, Diagnostics& di
 Expectations::Expectations(std::vector<Expectation> rules, ExpectationScene scene)
     : rules_(std::move(rules)),
       seen_(rules_.size(), false),
-      expired_(rules_.size(), false),
+      happened_(rules_.size(), false),
       scene_(std::move(scene)) {}
 
 bool Expectations::holds_here(const Expectation& rule) const {
@@ -156,12 +206,11 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
     if (!here) continue;
     seen_[i] = true;
     const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
-    if (is_over(rule)) {
-      expired_[i] = expired_[i] || (rule.status == verdict.status && grade);
-      continue;
-    }
+    const bool happens = rule.status == verdict.status && grade;
+    happened_[i] = happened_[i] || happens;
+    if (is_over(rule)) continue;
     if (applies == nullptr) applies = &rule;
-    if (met == nullptr && rule.status == verdict.status && grade) met = &rule;
+    if (met == nullptr && happens) met = &rule;
   }
   if (applies == nullptr) return;
   const Expectation& shown = met != nullptr ? *met : *applies;
@@ -202,9 +251,12 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
   std::vector<UnmatchedExpectation> result;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    if (expired_[i]) {
-      result.push_back({rule.where, describe(rule) + fmt::format(": expired on {}", rule.expires)});
-    } else if (!seen_[i] && holds_here(rule) && !is_over(rule) && covered(rule)) {
+    if (!seen_[i] && !(holds_here(rule) && covered(rule))) continue;
+    if (is_over(rule)) {
+      result.push_back(
+          {rule.where, describe(rule) + fmt::format(": expired on {}{}", rule.expires,
+                                                    happened_[i] ? "" : ", and gone")});
+    } else if (!seen_[i]) {
       result.push_back({rule.where, describe(rule)});
     }
   }

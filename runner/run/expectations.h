@@ -7,6 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "judge/verdict.h"
+#include "plan/names.h"
 #include "run/record.h"
 
 namespace lockstep {
@@ -50,9 +51,14 @@ struct ExpectationScope {
   std::vector<std::string> devices;
 };
 
-/// Reads `root/expected/known/*.json`; what is wrong is added to `diagnostics`.
+/// The expectations of one file; what is wrong is added to `diagnostics`, also a path, a device or
+/// a CPU level that does not exist: the rule would match nothing.
+std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+                                             Diagnostics& diagnostics);
+
+/// Those of `root/expected/known/*.json`.
 std::vector<Expectation> read_expectations(const std::filesystem::path& root,
-                                           Diagnostics& diagnostics);
+                                           const KnownNames& names, Diagnostics& diagnostics);
 
 /// Gives verdicts their standing and remembers which expectations met one.
 class Expectations {
@@ -64,7 +70,8 @@ class Expectations {
   void apply(Verdict& verdict, const std::string& case_id);
 
   /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
-  /// took all that they could speak of; and rules that expired, where they would have met one.
+  /// took all that they could speak of; and of the rules that expired all that would have met a
+  /// verdict or of which the run took all, with whether what they expected still happens.
   std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
 
  private:
@@ -72,7 +79,7 @@ class Expectations {
   bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;
   std::vector<bool> seen_;
-  std::vector<bool> expired_;  ///< would have met a verdict, were it not for its last day
+  std::vector<bool> happened_;  ///< what the rule expects happened, also after its last day
   ExpectationScene scene_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 
@@ -95,17 +96,24 @@ TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
   EXPECT_TRUE(expectations.unmatched(scope).empty());
 }
 
-TEST(Expectations, ThatExpiredAreReportedWhereTheyWouldHaveMetSomething) {
+TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
   Expectation over = rule(Status::value_differs);
   over.expires = "2026-11-20";
-  Expectations expectations({over}, {"2.13.0", "avx512", "2026-11-21"});
-  EXPECT_TRUE(expectations.unmatched({true, {}, {"inductor"}, {"cpu"}}).empty());
-  Verdict judged = verdict(Status::value_differs);
-  expectations.apply(judged, "bugs/1");
-  EXPECT_EQ(judged.standing, Standing::plain);
-  const auto unmatched = expectations.unmatched({});
-  ASSERT_EQ(unmatched.size(), 1U);
-  EXPECT_NE(unmatched[0].text.find("expired on 2026-11-20"), std::string::npos);
+  const auto reported = [&](std::optional<Status> happened, const ExpectationScope& scope) {
+    Expectations expectations({over}, {"2.13.0", "avx512", "2026-11-21"});
+    if (happened) {
+      Verdict judged = verdict(*happened);
+      expectations.apply(judged, "bugs/1");
+      EXPECT_EQ(judged.standing, Standing::plain);
+    }
+    const auto unmatched = expectations.unmatched(scope);
+    return unmatched.empty() ? "" : unmatched[0].text;
+  };
+  const std::string expired = "bugs/1* on inductor: value_differs: expired on 2026-11-20";
+  EXPECT_EQ(reported(Status::value_differs, {}), expired);
+  EXPECT_EQ(reported(Status::conform, {}), expired + ", and gone");
+  EXPECT_EQ(reported({}, {true, {}, {"inductor"}, {"cpu"}}), expired + ", and gone");
+  EXPECT_EQ(reported({}, {true, {}, {"eager"}, {"cpu"}}), "");  // the run cannot tell
 }
 
 class ExpectationFiles : public testing::Test {
@@ -119,7 +127,7 @@ class ExpectationFiles : public testing::Test {
     EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
                            "{\"format\": 1, \"known\": [" + rule_text + "]}"));
     Diagnostics diagnostics;
-    read_expectations(root_, diagnostics);
+    read_expectations(root_, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
     std::string text;
     for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
     return text;
@@ -151,6 +159,50 @@ TEST_F(ExpectationFiles, DemandWhatAReaderNeeds) {
                            "https://", "a day such as"}) {
     EXPECT_NE(misspelled.find(part), std::string::npos) << part << "\n" << misspelled;
   }
+}
+
+TEST_F(ExpectationFiles, RefuseWhatSaysNothing) {
+  const auto with = [&](const char* key, const Json& value) {
+    Json good = {{"instances", {"a"}},  {"paths", {"inductor"}}, {"status", "crash"},
+                 {"because", "bug"},    {"reason", "r"},         {"link", "https://x"},
+                 {"date", "2026-11-21"}};
+    good[key] = value;
+    return faults(good.dump());
+  };
+  for (const char* blank : {" ", "\t\n"})
+    EXPECT_NE(with("reason", blank).find("without a reason"), std::string::npos);
+  EXPECT_EQ(with("reason", " r "), "");
+  for (const char* status : {"conform", "unsupported"}) {
+    EXPECT_NE(with("status", status).find("expected a status that says what is wrong"),
+              std::string::npos);
+  }
+  for (const char* status : {"refused", "inconclusive", "extension", "harness"})
+    EXPECT_EQ(with("status", status), "");
+  for (const char* key : {"date", "expires"}) {
+    for (const char* no_day :
+         {"2026-02-31", "2027-02-29", "2026-00-10", "2026-13-01", "2026-04-31"})
+      EXPECT_NE(with(key, no_day).find("a day such as"), std::string::npos) << no_day;
+    EXPECT_EQ(with(key, "2028-02-29"), "");
+  }
+}
+
+TEST_F(ExpectationFiles, RefuseNamesThatNothingHas) {
+  const auto with = [&](const std::string& more) {
+    return faults(R"({"instances": ["a"], "status": "crash", "because": "bug", "reason": "r", )"
+                  R"("link": "https://x", "date": "2026-11-21", )" +
+                  more + "}");
+  };
+  EXPECT_NE(with(R"("paths": ["inductor", "!inductr"])").find("did you mean `inductor`?"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["mine"])").find("--path-file"), std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "devices": ["cppu"])").find("did you mean `cpu`?"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["AVX512"])").find("known are default"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["avx_512"])").find("did you mean `avx512`?"),
+            std::string::npos);
+  EXPECT_EQ(with(R"("paths": ["openvino*"], "devices": ["cuda:1", "!x*"], "cpu_levels": ["avx2"])"),
+            "");
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+#include "plan/level.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+CaseFile case_file(const std::string& id, const std::string& text) {
+  Diagnostics diagnostics;
+  CaseFile file = parse_case_file({"cases/" + id + ".json", text, {}}, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  return file;
+}
+
+std::string faults(const std::string& text) {
+  const std::vector<CaseFile> suite = {
+      case_file("bugs/1", R"({"tags": ["silent"], "matrix": {"dim": [0, 1]}})"),
+      case_file("bugs/2", "{}"),
+      case_file("sweeps/unary", R"({"sweep": {}, "matrix": {"dtype": ["float16"]}})")};
+  JsonFile file{"level.json", text, {}};
+  Diagnostics diagnostics;
+  parse_json(file, diagnostics);
+  decode_level(file, diagnostics);
+  check_level(file, suite, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
+  std::string said;
+  for (const Diagnostic& diagnostic : diagnostics) said += to_string(diagnostic) + "\n";
+  return said;
+}
+
+std::string of_terms(const std::string& terms) {
+  return faults(R"({"format": 1, "select": [)" + terms + "]}");
+}
+
+TEST(Level, TellsAllThatIsWrongAtOnce) {
+  const std::string said =
+      faults(R"({"format": 1, "title": 1, "select": ["status:typo", 3, "tga:x"], "x": 2})");
+  for (const char* part : {"unknown key `x`", "/title: found the number 1",
+                           "/select/0: found `status:typo`", "/select/1: found the number 3",
+                           "/select/2: found the unknown filter `tga:`", "did you mean `tag`?"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
+  }
+  EXPECT_NE(of_terms("").find("at least one filter term"), std::string::npos);
+}
+
+TEST(Level, NamesWhatThereIs) {
+  EXPECT_EQ(of_terms(R"("*", "bugs/*", "!bugs/2", "bugs/1[dim=1]@*", "bugs/1[dim=*", "bugs/*cpu",
+                        "bugs/2@cpu/inductor", "tag:si*", "path:eager", "device:cuda*", "op:whatever",
+                        "sweeps/unary[op=of-another-torch]@*", "sweeps/unary")"),
+            "");
+}
+
+TEST(Level, ThatNamesNothingIsToldTheNearest) {
+  const auto nearest = [](const std::string& term, const char* near) {
+    const std::string said = of_terms('"' + term + '"');
+    EXPECT_NE(said.find(near), std::string::npos) << term << "\n" << said;
+  };
+  nearest("bugs/11", "did you mean `bugs/1`?");
+  nearest("!bugs/11", "did you mean `bugs/1`?");
+  nearest("bugs/1[dim=2]@*", "which is no case and no instance of one");
+  nearest("bug/*", "which is no case and no instance of one");
+  nearest("bugs/2@cpu/inductr", "did you mean `inductor`?");
+  nearest("bugs/2@cppu", "did you mean `cpu`?");
+  nearest("!tag:silnt", "did you mean `silent`?");
+  nearest("path:egaer", "did you mean `eager`?");
+  nearest("device:cppu", "did you mean `cpu`?");
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+#include "plan/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+/// Those of torch on which a program can run, and the name that most call their own device by.
+const std::vector<std::string> kTorchDevices = {
+    "cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "vulkan",
+    "xla", "ipu",  "ve",  "npu", "hip", "lazy", "meta", "privateuseone"};
+
+bool has_wildcard(std::string_view glob) {
+  return glob.find_first_of("*?") != std::string_view::npos;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_name(Reader& reader, const std::vector<std::string>& known, std::string_view what,
+                std::string_view more, const std::string& pointer, std::string_view name,
+                bool key) {
+  if (known.empty() || contains(known, name)) return;
+  // What is near may still be another thing of the same kind.
+  const std::string near = nearest(name, known);
+  std::string hint = near.empty() ? fmt::format("known are {}; {}", enumerate(known), more)
+                                  : fmt::format("did you mean `{}`? If not, {}", near, more);
+  reader.error(pointer, fmt::format("found `{}`, expected {} or a glob", one_line(name, 60), what),
+               std::move(hint), key);
+}
+
+/// Visits the strings of a list, and in the place of "$key" every string that the matrix has for
+/// it.
+template <typename Visit>
+void each_text(const Reader& reader, const Node& root, const Node& list, Visit&& visit) {
+  for (std::size_t i = 0; list->is_array() && i < list->size(); ++i) {
+    const Node element = reader.element(list, i);
+    if (!element->is_string()) continue;
+    const auto text = element->get<std::string>();
+    if (!text.starts_with('$')) {
+      visit(element.pointer, text);
+      continue;
+    }
+    const auto matrix = reader.child(root, "matrix");
+    const auto values = matrix ? reader.child(*matrix, text.substr(1)) : std::nullopt;
+    for (std::size_t k = 0; values && (*values)->is_array() && k < (*values)->size(); ++k) {
+      const Node value = reader.element(*values, k);
+      if (value->is_string()) visit(value.pointer, value->get<std::string>());
+    }
+  }
+}
+
+}  // namespace
+
+KnownNames known_names(const std::vector<Path>& paths) {
+  KnownNames names{{}, kTorchDevices};
+  for (const Path& path : paths) {
+    names.paths.push_back(path.name);
+    for (const std::string& device : path.devices) {
+      const std::string kind = device.substr(0, device.find(':'));
+      if (!kind.starts_with('!') && !has_wildcard(kind) && !contains(names.devices, kind))
+        names.devices.push_back(kind);
+    }
+  }
+  return names;
+}
+
+void check_path(Reader& reader, const KnownNames& names, const std::string& pointer,
+                std::string_view glob, bool key) {
+  if (glob.starts_with('!')) glob.remove_prefix(1);
+  if (has_wildcard(glob)) return;
+  check_name(reader, names.paths, "the name of a path", "--path-file FILE adds a path of your own",
+             pointer, glob, key);
+}
+
+void check_device(Reader& reader, const KnownNames& names, const std::string& pointer,
+                  std::string_view glob) {
+  if (glob.starts_with('!')) glob.remove_prefix(1);
+  if (has_wildcard(glob)) return;
+  check_name(reader, names.devices, "a kind of device",
+             "a path file whose `devices` names one makes it known", pointer,
+             glob.substr(0, glob.find(':')), false);
+}
+
+void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& diagnostics) {
+  Reader reader(file.file, diagnostics);
+  const Node root{&file.file.root, ""};
+  if (const auto only = reader.child(root, "only")) {
+    if (const auto paths = reader.child(*only, "paths")) {
+      each_text(reader, root, *paths, [&](const std::string& pointer, const std::string& text) {
+        check_path(reader, names, pointer, text);
+      });
+    }
+    if (const auto devices = reader.child(*only, "devices")) {
+      each_text(reader, root, *devices, [&](const std::string& pointer, const std::string& text) {
+        check_device(reader, names, pointer, text);
+      });
+    }
+  }
+  const auto compare = reader.child(root, "compare");
+  if (!compare || !(*compare)->is_object()) return;
+  for (const auto& [output, policies] : (*compare)->items()) {
+    if (!policies.is_object()) continue;
+    const std::string pointer = child_pointer(compare->pointer, output);
+    for (const auto& [path, policy] : policies.items())
+      check_path(reader, names, child_pointer(pointer, path), path, true);
+  }
+}
+
+}  // namespace lockstep

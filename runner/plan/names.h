@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cases/reader.h"
+#include "cases/suite.h"
+#include "paths/path.h"
+
+namespace lockstep {
+
+/// The names that cases, expectations and levels may speak of.  A misspelt one would match nothing
+/// and say nothing: a case never runs, an expectation never holds.
+struct KnownNames {
+  std::vector<std::string> paths;    ///< empty: not known, so nothing is said of them
+  std::vector<std::string> devices;  ///< kinds: "cuda", not "cuda:1"; empty: likewise
+};
+
+/// The paths, torch's kinds of devices, and those that a path file names in its `devices`.
+KnownNames known_names(const std::vector<Path>& paths);
+
+/// Adds an error, at a value or (with `key`) at its key, where a glob of paths has no wildcard and
+/// names none.  A glob with one may speak of paths to come; what follows a `!` is looked at alike.
+void check_path(Reader& reader, const KnownNames& names, const std::string& pointer,
+                std::string_view glob, bool key = false);
+
+/// The same for a glob of devices.
+void check_device(Reader& reader, const KnownNames& names, const std::string& pointer,
+                  std::string_view glob);
+
+/// The same for all that a case says in `only` and `compare`, with every value of its matrix.
+void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& diagnostics);
+
+}  // namespace lockstep

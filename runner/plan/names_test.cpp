@@ -1,0 +1,72 @@
+#include "plan/names.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+std::string faults(const std::string& more, const KnownNames& names) {
+  Diagnostics diagnostics;
+  const CaseFile file = parse_case_file({"cases/a.json", "{" + more + "}", {}}, diagnostics);
+  check_names(file, names, diagnostics);
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
+  return text;
+}
+
+Path path(const std::string& name, std::vector<std::string> devices) {
+  Path result;
+  result.name = name;
+  result.devices = std::move(devices);
+  return result;
+}
+
+const KnownNames& names() {
+  static const KnownNames known =
+      known_names({path("eager", {"*"}), path("inductor", {"cpu", "cuda*", "!abacus"}),
+                   path("mine", {"slide-rule:0"})});
+  return known;
+}
+
+TEST(Names, AreThoseOfPathsAndOfWhatPathsRunOn) {
+  EXPECT_EQ(
+      faults(R"("only": {"paths": ["mine", "!eager"], "devices": ["cpu", "cuda:1"]})", names()),
+      "");
+  EXPECT_EQ(faults(R"("only": {"paths": ["openvino*"], "devices": ["slide-rule", "nothing-?"]})",
+                   names()),
+            "");
+  EXPECT_NE(faults(R"("only": {"devices": ["abacus"]})", names()), "");
+}
+
+TEST(Names, ThatAreMisspeltAreToldWithPlaceAndNearest) {
+  const std::string text = faults(
+      R"("only": {"paths": ["inductr", "!egaer"], "devices": ["cppu"]}, "compare": {"y": {"*": "bits", "inductro": "bits"}})",
+      names());
+  for (const char* part :
+       {"/only/paths/0: found `inductr`, expected the name of a path", "did you mean `inductor`?",
+        "/only/paths/1: found `egaer`", "/only/devices/0: found `cppu`, expected a kind of device",
+        "did you mean `cpu`?", "/compare/y/inductro: found `inductro`"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Names, MayBeValuesOfAMatrix) {
+  const std::string text = faults(
+      R"("matrix": {"path": ["eager", "inductr"], "n": [1]}, "only": {"paths": ["$path"], "devices": ["$device"]})",
+      names());
+  EXPECT_NE(text.find("/matrix/path/1: found `inductr`"), std::string::npos) << text;
+  EXPECT_EQ(text.find("$"), std::string::npos) << text;
+}
+
+TEST(Names, AreNotLookedAtWhereNoneAreKnown) {
+  EXPECT_EQ(faults(R"("only": {"paths": ["inductr"], "devices": ["cppu"]})", {}), "");
+}
+
+TEST(Names, LeaveWhatIsIllTypedToDecoding) {
+  EXPECT_EQ(faults(R"("only": {"paths": "inductr", "devices": [1]}, "compare": {"y": 1})", names()),
+            "");
+  EXPECT_EQ(faults(R"("only": [], "compare": [])", names()), "");
+}
+
+}  // namespace
+}  // namespace lockstep
