@@ -149,7 +149,7 @@ std::string Executor::failure_of(const WorkerSpec& spec) const {
 void Executor::abandon() {
   queue_.clear();
   for (auto& [run, running] : running_) {
-    if (running->pid > 0) ::kill(-running->pid, SIGKILL);
+    kill_group(running->pid);
   }
   running_.clear();
   for (auto& [key, worker] : workers_) worker->busy = 0;
@@ -237,7 +237,8 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
     return;  // a late word of something abandoned
   Running& running = *found->second;
   if (message.kind == WorkerMessage::Kind::started) {
-    running.pid = message.pid;
+    // A worker that names itself has no group for the execution alone.
+    running.pid = message.pid == worker.connection->process().pid() ? 0 : message.pid;
     running.began = running.stage_began = Clock::now();
   } else if (message.kind == WorkerMessage::Kind::stage) {
     const auto now = Clock::now();
@@ -245,7 +246,7 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
     running.stage = message.stage;
     running.stage_began = now;
   } else {
-    if (running.pid > 0) ::kill(-running.pid, SIGKILL);  // no grandchild outlives it
+    kill_group(running.pid);  // no grandchild outlives it
     worker.deaths = 0;
     finish(message.run,
            observe_end({running.out, running.stage, running.killed,
@@ -283,7 +284,7 @@ void Executor::lost(Worker& worker) {
   std::vector<Job> again;
   for (const std::int64_t run : gone) {
     Running& running = *running_.at(run);
-    if (running.pid > 0) ::kill(-running.pid, SIGKILL);
+    kill_group(running.pid);
     if (!running.killed && gone.size() > 1) {
       again.push_back(std::move(running.job));
       std::error_code error;
@@ -322,11 +323,7 @@ void Executor::check_clocks() {
         seconds_since(running->stage_began) > options_.limits.of(running->stage)) {
       running->killed = true;
       running->killed_at = now;
-      if (running->pid > 0) {
-        ::kill(-running->pid, SIGKILL);
-      } else {
-        running->worker->connection->process().kill();
-      }
+      if (!kill_group(running->pid)) running->worker->connection->process().kill();
     } else if (running->killed && seconds_since(running->killed_at) > kGrace) {
       running->worker->connection->process().kill();
     }

@@ -103,6 +103,22 @@ TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
   EXPECT_EQ(seen[1].signal, 11);
 }
 
+TEST_F(Executors, NoPidOfAWorkerKillsAnythingElse) {
+  // Two checks stand before `kill(-1)`, so that a test of either costs nobody his processes.
+  const auto seen = run({"first", "first-of-64"}, fake());
+  for (const Observation& each : seen) {
+    EXPECT_EQ(each.outcome, Outcome::lost);
+    EXPECT_NE(each.reason.find("`pid` is no number of a process group"), std::string::npos)
+        << each.reason;
+  }
+  EXPECT_EQ(run({"word"}, fake())[0].outcome, Outcome::lost);
+  for (const auto& each : run({"runner", "self", "self"}, fake())) {
+    EXPECT_EQ(each.outcome, Outcome::returned) << each.reason;
+  }
+  EXPECT_FALSE(kill_group(::getpgrp()));
+  EXPECT_FALSE(kill_group(0));
+}
+
 TEST_F(Executors, AJobThatHangsIsKilledAndTheNextOneRuns) {
   const auto seen = run({"hang", "conform"}, fake(), 1);
   EXPECT_EQ(seen[0].outcome, Outcome::timed_out) << seen[0].reason;

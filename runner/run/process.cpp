@@ -160,6 +160,14 @@ std::optional<int> Process::poll_status() {
   return status_;
 }
 
+bool kill_group(pid_t leader) {
+  const pid_t group = ::getpgid(leader);
+  const bool gone = group < 0 && errno == ESRCH;
+  if (leader <= 1 || leader == ::getpgrp() || (group != leader && !gone)) return false;
+  ::kill(-leader, SIGKILL);
+  return true;
+}
+
 std::string describe_wait_status(int status) {
   if (WIFSIGNALED(status))
     return fmt::format("was killed by signal {} ({})", WTERMSIG(status),

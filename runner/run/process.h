@@ -50,6 +50,10 @@ class Process {
   std::optional<int> status_;
 };
 
+/// Kills the process group `leader` if that is one, and not the runner's own; false if it is not.
+/// A leader that is gone may have left others in its group.
+bool kill_group(pid_t leader);
+
 /// "exited with 3", "was killed by signal 11 (Segmentation fault)".
 std::string describe_wait_status(int status);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 
 #include "base/text.h"
 
@@ -59,7 +60,12 @@ std::optional<WorkerMessage> WorkerConnection::decode(std::string_view line) {
   message.run = *run;
   if (type == "started") {
     message.kind = WorkerMessage::Kind::started;
-    message.pid = static_cast<pid_t>(integer("pid").value_or(0));
+    if (const Json pid = json.value("pid", Json()); !pid.is_null()) {
+      // Number 1 is the worker of a container, as it sees itself, and `kill(-1)` is everybody.
+      if (!pid.is_number_integer() || pid <= 1 || pid > std::numeric_limits<pid_t>::max())
+        return breach("`pid` is no number of a process group");
+      message.pid = pid.get<pid_t>();
+    }
     return message;
   }
   if (type == "stage") {
