@@ -197,7 +197,7 @@ void Executor::dispatch() {
   }
 }
 
-void Executor::finish(std::int64_t run, Observation observation) {
+void Executor::finish(std::int64_t run, Observation observation, Clock::time_point now) {
   const auto found = running_.find(run);
   const std::unique_ptr<Running> running = std::move(found->second);
   running_.erase(found);
@@ -205,11 +205,11 @@ void Executor::finish(std::int64_t run, Observation observation) {
   observation.stderr_tail = tail_of(running->out / "stderr");
   std::error_code error;
   if (!options_.keep_outputs) fs::remove_all(running->out, error);  // what is mapped stays readable
-  const std::chrono::duration<double> seconds = Clock::now() - running->began;
+  const std::chrono::duration<double> seconds = now - running->began;
   running->job.done(std::move(observation), seconds.count());
 }
 
-void Executor::handle(Worker& worker, const WorkerMessage& message) {
+void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
     if (message.hello.contains("error")) {
       worker.failure = message.hello["error"].is_string()
@@ -239,9 +239,8 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
   if (message.kind == WorkerMessage::Kind::started) {
     // A worker that names itself has no group for the execution alone.
     running.pid = message.pid == worker.connection->process().pid() ? 0 : message.pid;
-    running.began = running.stage_began = Clock::now();
+    running.began = running.stage_began = now;
   } else if (message.kind == WorkerMessage::Kind::stage) {
-    const auto now = Clock::now();
     if (running.stage == "warm") running.began += now - running.stage_began;  // nobody's seconds
     running.stage = message.stage;
     running.stage_began = now;
@@ -250,11 +249,12 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
     worker.deaths = 0;
     finish(message.run,
            observe_end({running.out, running.stage, running.killed,
-                        options_.limits.of(running.stage), running.oom_kills_before, message}));
+                        options_.limits.of(running.stage), running.oom_kills_before, message}),
+           now);
   }
 }
 
-void Executor::lost(Worker& worker) {
+void Executor::lost(Worker& worker, Clock::time_point now) {
   const std::string why = worker.connection->fault();
   const std::optional<int> status = worker.connection->process().poll_status();
   const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
@@ -298,7 +298,7 @@ void Executor::lost(Worker& worker) {
     observation.reason = running.killed
                              ? fmt::format("not done in time in the stage `{}`", running.stage)
                              : fmt::format("the {} worker {}", worker.spec.name, why);
-    finish(run, std::move(observation));
+    finish(run, std::move(observation), now);
   }
   if (again.empty()) return;
   if (on_note) {
@@ -313,8 +313,7 @@ void Executor::lost(Worker& worker) {
   }
 }
 
-void Executor::check_clocks() {
-  const auto now = Clock::now();
+void Executor::check_clocks(Clock::time_point now) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
@@ -322,7 +321,7 @@ void Executor::check_clocks() {
     if (!running->killed &&
         seconds_since(running->stage_began) > options_.limits.of(running->stage)) {
       running->killed = true;
-      running->killed_at = now;
+      running->killed_at = Clock::now();
       if (!kill_group(running->pid)) running->worker->connection->process().kill();
     } else if (running->killed && seconds_since(running->killed_at) > kGrace) {
       running->worker->connection->process().kill();
@@ -341,30 +340,29 @@ void Executor::check_clocks() {
 void Executor::step(double seconds) {
   dispatch();
   std::vector<pollfd> polled;
-  std::vector<Worker*> owners;
   for (auto& [key, worker] : workers_) {
     if (!worker->connection) continue;
     polled.push_back({worker->connection->process().output(), POLLIN, 0});
-    owners.push_back(worker.get());
-    if (worker->connection->wants_to_write()) {
+    if (worker->connection->wants_to_write())
       polled.push_back({worker->connection->process().input(), POLLOUT, 0});
-      owners.push_back(worker.get());
-    }
   }
   // Clocks are looked at four times a second.
   const double wait = std::min(seconds, 0.25);
   ::poll(polled.data(), polled.size(), static_cast<int>(wait * 1000));
-  for (std::size_t i = 0; i < polled.size(); ++i) {
-    Worker& worker = *owners[i];
-    if (polled[i].revents == 0 || !worker.connection) continue;
-    if (polled[i].events == POLLOUT) {
-      worker.connection->flush();
-      continue;
-    }
-    for (const WorkerMessage& message : worker.connection->receive()) handle(worker, message);
-    if (!worker.connection->fault().empty()) lost(worker);
+  // All that was said until now is read before any of it is acted upon: an execution whose `ended`
+  // waits in a pipe while a callback judges another one is not late.
+  const auto now = Clock::now();
+  std::vector<std::pair<Worker*, std::vector<WorkerMessage>>> said;
+  for (auto& [key, worker] : workers_) {
+    if (!worker->connection) continue;
+    worker->connection->flush();
+    said.emplace_back(worker.get(), worker->connection->receive());
   }
-  check_clocks();
+  for (auto& [worker, messages] : said) {
+    for (const WorkerMessage& message : messages) handle(*worker, message, now);
+    if (!worker->connection->fault().empty()) lost(*worker, now);
+  }
+  check_clocks(now);
   dispatch();
 }
 

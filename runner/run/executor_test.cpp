@@ -78,6 +78,12 @@ class Executors : public testing::Test {
     while (!executor.idle()) executor.step(0.05);
     return observations;
   }
+  /// Waits until the third execution of a crowd has written: the second one's `ended` is said.
+  bool third_has_begun() const {
+    const fs::path file = scratch_.path() / "out3" / "observation.json";
+    for (int i = 0; i < 6000 && !fs::exists(file); ++i) ::usleep(10000);
+    return fs::exists(file);
+  }
   Scratch scratch_;
   std::vector<std::string> notes_;
 };
@@ -166,6 +172,44 @@ TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
   while (!executor.idle()) executor.step(0.05);
   EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
   EXPECT_LT(seconds, 2);
+}
+
+TEST_F(Executors, ACallbackTakesNobodyElsesTime) {
+  ExecutorOptions three = options(5);
+  three.jobs = 3;
+  Executor executor(three);
+  Observation second;
+  executor.submit({"first", fake("crowd"), message("conform"), 0, [&](Observation, double) {
+                     // Longer than a stage may take, and the second one ends meanwhile.
+                     EXPECT_TRUE(third_has_begun());
+                     ::usleep(5500000);
+                   }});
+  executor.submit({"second", fake("crowd"), message("slow"), 1,
+                   [&](Observation seen, double) { second = std::move(seen); }});
+  executor.submit({"third", fake("crowd"), message("conform"), 2, [](Observation, double) {}});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(second.outcome, Outcome::returned) << second.reason;
+}
+
+TEST_F(Executors, TheSecondsOfAnExecutionEndWhenItSaysSo) {
+  ExecutorOptions three = options(60);
+  three.jobs = 3;
+  Executor executor(three);
+  std::vector<double> seconds;
+  const auto done = [&](Observation, double took) {
+    if (seconds.empty()) ::usleep(3000000);
+    seconds.push_back(took);
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    executor.submit({fmt::format("{}", i), fake("crowd"), message("conform"), i, done});
+  }
+  while (executor.running_ids().size() < 3) executor.step(0.05);
+  const auto began = std::chrono::steady_clock::now();
+  // Two ends that are read at once: what the callback of the first takes is not the second's.
+  EXPECT_TRUE(third_has_begun());
+  while (seconds.size() < 2) executor.step(0.05);
+  const std::chrono::duration<double> read = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(seconds[1], read.count() - 2);
 }
 
 TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
