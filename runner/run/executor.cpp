@@ -16,7 +16,9 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-// A worker that dies this often in a row without finishing a job is not started again.
+// A worker that dies this often in a row without a word about a job is not started again.  What it
+// dies of after that is the job's: in a plain loop every crash is a death, and the next job may be
+// fine.
 constexpr int kMostDeaths = 3;
 // How long a killed execution may take to be reported as ended before its worker is taken for dead,
 // too.
@@ -236,6 +238,7 @@ void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_
   if (found == running_.end() || found->second->worker != &worker)
     return;  // a late word of something abandoned
   Running& running = *found->second;
+  worker.deaths = 0;
   if (message.kind == WorkerMessage::Kind::started) {
     // A worker that names itself has no group for the execution alone.
     running.pid = message.pid == worker.connection->process().pid() ? 0 : message.pid;
@@ -246,7 +249,6 @@ void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_
     running.stage_began = now;
   } else {
     kill_group(running.pid);  // no grandchild outlives it
-    worker.deaths = 0;
     finish(message.run,
            observe_end({running.out, running.stage, running.killed,
                         options_.limits.of(running.stage), running.oom_kills_before, message}),
@@ -278,7 +280,7 @@ void Executor::lost(Worker& worker, Clock::time_point now) {
                                  tail_of(worker.spec.command.stderr_file));
   } else if (worker.deaths >= kMostDeaths && worker.failure.empty()) {
     worker.failure =
-        fmt::format("it died {} times in a row without finishing anything; the last time it {}",
+        fmt::format("it died {} times in a row before anything started; the last time it {}",
                     worker.deaths, why);
   }
   std::vector<Job> again;

@@ -157,8 +157,15 @@ TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
 }
 
 TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
-  const auto seen = run({"die", "die", "die", "die", "die"}, fake());
+  const std::string once = "die-at-once";
+  const auto seen = run({once, once, once, once, once}, fake());
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
+}
+
+TEST_F(Executors, NeighboursThatCrashDoNotCostTheRest) {
+  const auto seen = run({"die", "die", "babble", "die", "conform"}, fake());
+  EXPECT_EQ(seen[3].outcome, Outcome::lost);
+  EXPECT_EQ(seen[4].outcome, Outcome::returned) << seen[4].reason;
 }
 
 TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
