@@ -162,6 +162,13 @@ TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
 }
 
+TEST_F(Executors, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
+  const auto seen = run({"die-held", "conform"}, fake());
+  EXPECT_EQ(seen[0].outcome, Outcome::lost);
+  EXPECT_NE(seen[0].reason.find("signal 9"), std::string::npos) << seen[0].reason;
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
 TEST_F(Executors, NeighboursThatCrashDoNotCostTheRest) {
   const auto seen = run({"die", "die", "babble", "die", "conform"}, fake());
   EXPECT_EQ(seen[3].outcome, Outcome::lost);

@@ -90,6 +90,9 @@ std::optional<WorkerMessage> WorkerConnection::decode(std::string_view line) {
 
 std::vector<WorkerMessage> WorkerConnection::receive() {
   std::vector<WorkerMessage> messages;
+  // Asked first, so that a dead worker's last words are read below.  What it left behind may hold
+  // its output open for ever.
+  const std::optional<int> death = process_.poll_status();
   char buffer[1 << 16];
   bool end = false;
   while (fault_.empty() && !end) {
@@ -113,6 +116,8 @@ std::vector<WorkerMessage> WorkerConnection::receive() {
     std::optional<int> status;
     for (int i = 0; i < 200 && !(status = process_.poll_status()); ++i) ::usleep(5000);
     fault_ = status ? describe_wait_status(*status) : "closed its output";
+  } else if (death && fault_.empty()) {
+    fault_ = describe_wait_status(*death);
   }
   return messages;
 }
