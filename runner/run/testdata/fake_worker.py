@@ -133,6 +133,10 @@ def main():
             if name == "die-held":  # what it leaves behind holds its output, in a session of its own
                 subprocess.Popen(["sleep", "60"], start_new_session=True)
                 os.kill(os.getpid(), signal.SIGKILL)
+            if name == "nest":  # two compilers, one of them in a process group of its own
+                subprocess.Popen(["sleep", "600"])
+                subprocess.Popen(["sleep", "600"], preexec_fn=os.setpgrp)
+                time.sleep(600)
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "babble":
