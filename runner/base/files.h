@@ -14,11 +14,21 @@ namespace lockstep {
 /// The bytes of a whole file.
 Result<std::string> read_file(const std::filesystem::path& path);
 
+/// The last `most` bytes of a regular file, as it is now, and whether there are more before them.
+/// For what a stranger wrote: a named pipe in its place does not hang, nor a huge one cost memory.
+struct FileEnd {
+  std::string bytes;
+  bool cut = false;
+};
+Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t most);
+
 /// Writes a file so that a reader (or a crash) sees either the old or the new one: another name
 /// first, then rename.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// A file mapped for reading; unmapped at the end of its life.  Empty files map to an empty span.
+/// One below 1 MiB is a copy: whoever shortens it later changes nothing.  To read what a larger one
+/// has lost since it was mapped is SIGBUS.
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);

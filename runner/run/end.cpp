@@ -43,10 +43,9 @@ std::int64_t oom_kills() {
 
 std::string tail_of(const fs::path& file) {
   constexpr std::size_t kTail = 8192;
-  auto text = read_file(file);
-  if (!text) return "";
-  if (text->size() <= kTail) return valid_utf8(*text);
-  return "[...]\n" + valid_utf8(std::string_view(*text).substr(text->size() - kTail));
+  const auto end = read_end_of_file(file, kTail);
+  if (!end) return "";
+  return (end->cut ? "[...]\n" : "") + valid_utf8(end->bytes);
 }
 
 Observation observe_end(const End& end) {

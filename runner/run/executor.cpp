@@ -16,7 +16,9 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-// A worker that dies this often in a row without finishing a job is not started again.
+// A worker that dies this often in a row without a word about a job is not started again.  What it
+// dies of after that is the job's: in a plain loop every crash is a death, and the next job may be
+// fine.
 constexpr int kMostDeaths = 3;
 // How long a killed execution may take to be reported as ended before its worker is taken for dead,
 // too.
@@ -149,7 +151,7 @@ std::string Executor::failure_of(const WorkerSpec& spec) const {
 void Executor::abandon() {
   queue_.clear();
   for (auto& [run, running] : running_) {
-    if (running->pid > 0) ::kill(-running->pid, SIGKILL);
+    kill_group(running->pid);
   }
   running_.clear();
   for (auto& [key, worker] : workers_) worker->busy = 0;
@@ -197,7 +199,7 @@ void Executor::dispatch() {
   }
 }
 
-void Executor::finish(std::int64_t run, Observation observation) {
+void Executor::finish(std::int64_t run, Observation observation, Clock::time_point now) {
   const auto found = running_.find(run);
   const std::unique_ptr<Running> running = std::move(found->second);
   running_.erase(found);
@@ -205,11 +207,11 @@ void Executor::finish(std::int64_t run, Observation observation) {
   observation.stderr_tail = tail_of(running->out / "stderr");
   std::error_code error;
   if (!options_.keep_outputs) fs::remove_all(running->out, error);  // what is mapped stays readable
-  const std::chrono::duration<double> seconds = Clock::now() - running->began;
+  const std::chrono::duration<double> seconds = now - running->began;
   running->job.done(std::move(observation), seconds.count());
 }
 
-void Executor::handle(Worker& worker, const WorkerMessage& message) {
+void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
     if (message.hello.contains("error")) {
       worker.failure = message.hello["error"].is_string()
@@ -236,24 +238,25 @@ void Executor::handle(Worker& worker, const WorkerMessage& message) {
   if (found == running_.end() || found->second->worker != &worker)
     return;  // a late word of something abandoned
   Running& running = *found->second;
+  worker.deaths = 0;
   if (message.kind == WorkerMessage::Kind::started) {
-    running.pid = message.pid;
-    running.began = running.stage_began = Clock::now();
+    // A worker that names itself has no group for the execution alone.
+    running.pid = message.pid == worker.connection->process().pid() ? 0 : message.pid;
+    running.began = running.stage_began = now;
   } else if (message.kind == WorkerMessage::Kind::stage) {
-    const auto now = Clock::now();
     if (running.stage == "warm") running.began += now - running.stage_began;  // nobody's seconds
     running.stage = message.stage;
     running.stage_began = now;
   } else {
-    if (running.pid > 0) ::kill(-running.pid, SIGKILL);  // no grandchild outlives it
-    worker.deaths = 0;
+    kill_group(running.pid);  // no grandchild outlives it
     finish(message.run,
            observe_end({running.out, running.stage, running.killed,
-                        options_.limits.of(running.stage), running.oom_kills_before, message}));
+                        options_.limits.of(running.stage), running.oom_kills_before, message}),
+           now);
   }
 }
 
-void Executor::lost(Worker& worker) {
+void Executor::lost(Worker& worker, Clock::time_point now) {
   const std::string why = worker.connection->fault();
   const std::optional<int> status = worker.connection->process().poll_status();
   const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
@@ -277,13 +280,13 @@ void Executor::lost(Worker& worker) {
                                  tail_of(worker.spec.command.stderr_file));
   } else if (worker.deaths >= kMostDeaths && worker.failure.empty()) {
     worker.failure =
-        fmt::format("it died {} times in a row without finishing anything; the last time it {}",
+        fmt::format("it died {} times in a row before anything started; the last time it {}",
                     worker.deaths, why);
   }
   std::vector<Job> again;
   for (const std::int64_t run : gone) {
     Running& running = *running_.at(run);
-    if (running.pid > 0) ::kill(-running.pid, SIGKILL);
+    kill_group(running.pid);
     if (!running.killed && gone.size() > 1) {
       again.push_back(std::move(running.job));
       std::error_code error;
@@ -297,7 +300,7 @@ void Executor::lost(Worker& worker) {
     observation.reason = running.killed
                              ? fmt::format("not done in time in the stage `{}`", running.stage)
                              : fmt::format("the {} worker {}", worker.spec.name, why);
-    finish(run, std::move(observation));
+    finish(run, std::move(observation), now);
   }
   if (again.empty()) return;
   if (on_note) {
@@ -312,8 +315,7 @@ void Executor::lost(Worker& worker) {
   }
 }
 
-void Executor::check_clocks() {
-  const auto now = Clock::now();
+void Executor::check_clocks(Clock::time_point now) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
@@ -321,12 +323,8 @@ void Executor::check_clocks() {
     if (!running->killed &&
         seconds_since(running->stage_began) > options_.limits.of(running->stage)) {
       running->killed = true;
-      running->killed_at = now;
-      if (running->pid > 0) {
-        ::kill(-running->pid, SIGKILL);
-      } else {
-        running->worker->connection->process().kill();
-      }
+      running->killed_at = Clock::now();
+      if (!kill_group(running->pid)) running->worker->connection->process().kill();
     } else if (running->killed && seconds_since(running->killed_at) > kGrace) {
       running->worker->connection->process().kill();
     }
@@ -344,30 +342,29 @@ void Executor::check_clocks() {
 void Executor::step(double seconds) {
   dispatch();
   std::vector<pollfd> polled;
-  std::vector<Worker*> owners;
   for (auto& [key, worker] : workers_) {
     if (!worker->connection) continue;
     polled.push_back({worker->connection->process().output(), POLLIN, 0});
-    owners.push_back(worker.get());
-    if (worker->connection->wants_to_write()) {
+    if (worker->connection->wants_to_write())
       polled.push_back({worker->connection->process().input(), POLLOUT, 0});
-      owners.push_back(worker.get());
-    }
   }
   // Clocks are looked at four times a second.
   const double wait = std::min(seconds, 0.25);
   ::poll(polled.data(), polled.size(), static_cast<int>(wait * 1000));
-  for (std::size_t i = 0; i < polled.size(); ++i) {
-    Worker& worker = *owners[i];
-    if (polled[i].revents == 0 || !worker.connection) continue;
-    if (polled[i].events == POLLOUT) {
-      worker.connection->flush();
-      continue;
-    }
-    for (const WorkerMessage& message : worker.connection->receive()) handle(worker, message);
-    if (!worker.connection->fault().empty()) lost(worker);
+  // All that was said until now is read before any of it is acted upon: an execution whose `ended`
+  // waits in a pipe while a callback judges another one is not late.
+  const auto now = Clock::now();
+  std::vector<std::pair<Worker*, std::vector<WorkerMessage>>> said;
+  for (auto& [key, worker] : workers_) {
+    if (!worker->connection) continue;
+    worker->connection->flush();
+    said.emplace_back(worker.get(), worker->connection->receive());
   }
-  check_clocks();
+  for (auto& [worker, messages] : said) {
+    for (const WorkerMessage& message : messages) handle(*worker, message, now);
+    if (!worker->connection->fault().empty()) lost(*worker, now);
+  }
+  check_clocks(now);
   dispatch();
 }
 

@@ -96,10 +96,11 @@ class Executor {
   Worker& worker_for(const WorkerSpec& spec);
   void start(Worker& worker);
   void dispatch();
-  void handle(Worker& worker, const WorkerMessage& message);
-  void lost(Worker& worker);
-  void finish(std::int64_t run, Observation observation);
-  void check_clocks();
+  // `now` is when what workers had said was read: the time that callbacks take is nobody's.
+  void handle(Worker& worker, const WorkerMessage& message, Clock::time_point now);
+  void lost(Worker& worker, Clock::time_point now);
+  void finish(std::int64_t run, Observation observation, Clock::time_point now);
+  void check_clocks(Clock::time_point now);
 
   ExecutorOptions options_;
   std::map<std::string, std::unique_ptr<Worker>> workers_;

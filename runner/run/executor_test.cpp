@@ -78,6 +78,12 @@ class Executors : public testing::Test {
     while (!executor.idle()) executor.step(0.05);
     return observations;
   }
+  /// Waits until the third execution of a crowd has written: the second one's `ended` is said.
+  bool third_has_begun() const {
+    const fs::path file = scratch_.path() / "out3" / "observation.json";
+    for (int i = 0; i < 6000 && !fs::exists(file); ++i) ::usleep(10000);
+    return fs::exists(file);
+  }
   Scratch scratch_;
   std::vector<std::string> notes_;
 };
@@ -101,6 +107,22 @@ TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
     EXPECT_EQ(seen[i].reason.empty(), seen[i].outcome == Outcome::returned) << paths[i];
   }
   EXPECT_EQ(seen[1].signal, 11);
+}
+
+TEST_F(Executors, NoPidOfAWorkerKillsAnythingElse) {
+  // Two checks stand before `kill(-1)`, so that a test of either costs nobody his processes.
+  const auto seen = run({"first", "first-of-64"}, fake());
+  for (const Observation& each : seen) {
+    EXPECT_EQ(each.outcome, Outcome::lost);
+    EXPECT_NE(each.reason.find("`pid` is no number of a process group"), std::string::npos)
+        << each.reason;
+  }
+  EXPECT_EQ(run({"word"}, fake())[0].outcome, Outcome::lost);
+  for (const auto& each : run({"runner", "self", "self"}, fake())) {
+    EXPECT_EQ(each.outcome, Outcome::returned) << each.reason;
+  }
+  EXPECT_FALSE(kill_group(::getpgrp()));
+  EXPECT_FALSE(kill_group(0));
 }
 
 TEST_F(Executors, AJobThatHangsIsKilledAndTheNextOneRuns) {
@@ -135,8 +157,22 @@ TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
 }
 
 TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
-  const auto seen = run({"die", "die", "die", "die", "die"}, fake());
+  const std::string once = "die-at-once";
+  const auto seen = run({once, once, once, once, once}, fake());
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
+}
+
+TEST_F(Executors, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
+  const auto seen = run({"die-held", "conform"}, fake());
+  EXPECT_EQ(seen[0].outcome, Outcome::lost);
+  EXPECT_NE(seen[0].reason.find("signal 9"), std::string::npos) << seen[0].reason;
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
+TEST_F(Executors, NeighboursThatCrashDoNotCostTheRest) {
+  const auto seen = run({"die", "die", "babble", "die", "conform"}, fake());
+  EXPECT_EQ(seen[3].outcome, Outcome::lost);
+  EXPECT_EQ(seen[4].outcome, Outcome::returned) << seen[4].reason;
 }
 
 TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
@@ -150,6 +186,44 @@ TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
   while (!executor.idle()) executor.step(0.05);
   EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
   EXPECT_LT(seconds, 2);
+}
+
+TEST_F(Executors, ACallbackTakesNobodyElsesTime) {
+  ExecutorOptions three = options(5);
+  three.jobs = 3;
+  Executor executor(three);
+  Observation second;
+  executor.submit({"first", fake("crowd"), message("conform"), 0, [&](Observation, double) {
+                     // Longer than a stage may take, and the second one ends meanwhile.
+                     EXPECT_TRUE(third_has_begun());
+                     ::usleep(5500000);
+                   }});
+  executor.submit({"second", fake("crowd"), message("slow"), 1,
+                   [&](Observation seen, double) { second = std::move(seen); }});
+  executor.submit({"third", fake("crowd"), message("conform"), 2, [](Observation, double) {}});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(second.outcome, Outcome::returned) << second.reason;
+}
+
+TEST_F(Executors, TheSecondsOfAnExecutionEndWhenItSaysSo) {
+  ExecutorOptions three = options(60);
+  three.jobs = 3;
+  Executor executor(three);
+  std::vector<double> seconds;
+  const auto done = [&](Observation, double took) {
+    if (seconds.empty()) ::usleep(3000000);
+    seconds.push_back(took);
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    executor.submit({fmt::format("{}", i), fake("crowd"), message("conform"), i, done});
+  }
+  while (executor.running_ids().size() < 3) executor.step(0.05);
+  const auto began = std::chrono::steady_clock::now();
+  // Two ends that are read at once: what the callback of the first takes is not the second's.
+  EXPECT_TRUE(third_has_begun());
+  while (seconds.size() < 2) executor.step(0.05);
+  const std::chrono::duration<double> read = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(seconds[1], read.count() - 2);
 }
 
 TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {

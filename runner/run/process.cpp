@@ -1,5 +1,6 @@
 #include "run/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -9,7 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 
 extern char** environ;
 
@@ -49,6 +53,76 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+/// Whether a process is of a session and alive; a zombie only waits for its parent.
+bool lives_in(pid_t pid, pid_t session) {
+  if (::getsid(pid) != session) return false;
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name = line.rfind(") ");
+  return name != std::string::npos && line[name + 2] != 'Z' && line[name + 2] != 'X';
+}
+
+/// Kills every process of a session, again until there is none: one may fork meanwhile.
+void kill_session(pid_t session) {
+  for (int round = 0; round < 200; ++round) {
+    bool found = false;
+    DIR* all = ::opendir("/proc");
+    if (all == nullptr) return;
+    while (const dirent* entry = ::readdir(all)) {
+      const pid_t pid = std::atoi(entry->d_name);
+      if (pid > 1 && lives_in(pid, session)) found |= ::kill(pid, SIGKILL) == 0;
+    }
+    ::closedir(all);
+    if (!found) return;
+    ::usleep(10000);
+  }
+}
+
+/// A process that outlives the runner by moments.  When the runner ends, however it ends, the
+/// kernel kills its workers, but not what these have started; the guard does.
+class Guard {
+ public:
+  static void add(pid_t session) { tell(session); }
+  static void remove(pid_t session) { tell(-session); }
+
+ private:
+  static void tell(pid_t word) {
+    static const int guard = start();
+    // One that was killed is missed only where the runner is killed, too.
+    if (guard >= 0 && ::write(guard, &word, sizeof word) < 0) return;
+  }
+
+  static int start() {
+    const auto ends = make_pipe();
+    if (!ends) return -1;
+    const pid_t pid = ::fork();
+    if (pid == 0) watch(ends->read);
+    ::close(ends->read);
+    ::fcntl(ends->write, F_SETFL, O_NONBLOCK);
+    return ends->write;
+  }
+
+  [[noreturn]] static void watch(int runner) {
+    ::setsid();  // nothing that is sent to the runner's group or terminal is for the guard
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
+    ::prctl(PR_SET_NAME, "guard");  // `killall lockstep` is not for it either
+    ::dup2(runner, 0);
+    ::closefrom(1);  // the end to write to above all, and locks and pipes of the runner
+    std::set<pid_t> sessions;
+    pid_t word = 0;
+    while (::read(0, &word, sizeof word) == sizeof word) {
+      if (word > 0) {
+        sessions.insert(word);
+      } else {
+        sessions.erase(-word);
+      }
+    }
+    for (const pid_t session : sessions) kill_session(session);
+    ::_exit(0);
+  }
+};
+
 }  // namespace
 
 Result<Process> Process::start(const Command& command) {
@@ -79,7 +153,7 @@ Result<Process> Process::start(const Command& command) {
 
   const pid_t pid = ::fork();
   if (pid == 0) {  // only async-signal-safe calls from here to exec
-    ::setpgid(0, 0);
+    ::setsid();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
     ::dup2(to_child->read, STDIN_FILENO);
@@ -103,7 +177,7 @@ Result<Process> Process::start(const Command& command) {
     for (const int fd : {to_child->write, from_child->read, trouble->read}) ::close(fd);
     return fail(fmt::format("cannot start {}: {}", command.argv[0], std::strerror(fork_error)));
   }
-  ::setpgid(pid, pid);  // by both sides, so that neither has to wait for the other
+  Guard::add(pid);
   Process process(pid, to_child->write, from_child->read);
   ::fcntl(process.input_, F_SETFL, O_NONBLOCK);
   ::fcntl(process.output_, F_SETFL, O_NONBLOCK);
@@ -135,9 +209,10 @@ Process::~Process() { release(); }
 void Process::release() {
   if (pid_ > 0) {
     kill();
-    int status = 0;
-    while (!status_ && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    kill_session(pid_);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    Guard::remove(pid_);
   }
   close_input();
   if (output_ >= 0) ::close(output_);
@@ -155,9 +230,21 @@ void Process::kill() {
 
 std::optional<int> Process::poll_status() {
   if (status_ || pid_ <= 0) return status_;
-  int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      info.si_pid == pid_) {
+    const bool exited = info.si_code == CLD_EXITED;
+    status_ = W_EXITCODE(exited ? info.si_status : 0, exited ? 0 : info.si_status);
+  }
   return status_;
+}
+
+bool kill_group(pid_t leader) {
+  const pid_t group = ::getpgid(leader);
+  const bool gone = group < 0 && errno == ESRCH;
+  if (leader <= 1 || leader == ::getpgrp() || (group != leader && !gone)) return false;
+  ::kill(-leader, SIGKILL);
+  return true;
 }
 
 std::string describe_wait_status(int status) {

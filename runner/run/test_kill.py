@@ -48,8 +48,8 @@ def scene(tmp_path_factory):
     environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
                    "LOCKSTEP_TEST_MARK": str(folder)}
 
-    def start(directory, resume=False):
-        return subprocess.Popen(command(directory, resume), env=environment, stdout=subprocess.PIPE,
+    def start(directory, resume=False, **more):
+        return subprocess.Popen(command(directory, resume), env={**environment, **more}, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
     begin = time.monotonic()
@@ -158,3 +158,17 @@ def test_kill(scene, kind, round_):
         assert len(other) <= (1 if kind == "python worker" else 2), other
     wait_for_none(scene["mark"])
     assert left_over(runners) == []
+
+
+def test_a_compiler_of_the_warm_up_dies_with_the_runner(scene):
+    compiler = scene["folder"] / "sleeping-compiler"
+    compiler.write_text("#!/bin/sh\nexec sleep 600\n")
+    compiler.chmod(0o755)
+    process = scene["start"](scene["folder"] / "asleep", CXX=str(compiler))
+    end = time.monotonic() + 300
+    while not any("sleep 600" in line for _, line in processes(scene["mark"]).values()):
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for_none(scene["mark"], 60)

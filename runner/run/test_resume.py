@@ -16,7 +16,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
 from test_cli import BINARY, Suite, case  # noqa: E402
+from test_kill import processes, wait_for_none  # noqa: E402
 
 ROUNDS = 150 if os.environ.get("LOCKSTEP_LONG") else 6
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
@@ -95,3 +98,18 @@ def test_the_comparison_sees_a_verdict_that_changed(scene):
     log.write_text(text.replace('"status":"value_differs"', '"status":"conform"', 1))
     assert scene.start("--resume", "changed").wait(120) == 1
     assert timeless(directory) != scene.whole
+
+
+def test_what_a_worker_has_started_dies_with_the_runner(tmp_path):
+    suite = Suite(tmp_path / "suite", BINARY)
+    suite.path("nest")
+    mark = str(tmp_path)
+    runner = subprocess.Popen([BINARY, "run", "bugs/1-first", "path:nest"], env=suite.environment(LOCKSTEP_TEST_MARK=mark),
+                              cwd=suite.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120
+    while sum("sleep 600" in line for _, line in processes(mark).values()) < 2:
+        assert time.monotonic() < end and runner.poll() is None
+        time.sleep(0.05)
+    runner.kill()
+    runner.wait(30)
+    wait_for_none(mark, 60)

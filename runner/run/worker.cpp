@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 
 #include "base/text.h"
 
@@ -59,7 +60,12 @@ std::optional<WorkerMessage> WorkerConnection::decode(std::string_view line) {
   message.run = *run;
   if (type == "started") {
     message.kind = WorkerMessage::Kind::started;
-    message.pid = static_cast<pid_t>(integer("pid").value_or(0));
+    if (const Json pid = json.value("pid", Json()); !pid.is_null()) {
+      // Number 1 is the worker of a container, as it sees itself, and `kill(-1)` is everybody.
+      if (!pid.is_number_integer() || pid <= 1 || pid > std::numeric_limits<pid_t>::max())
+        return breach("`pid` is no number of a process group");
+      message.pid = pid.get<pid_t>();
+    }
     return message;
   }
   if (type == "stage") {
@@ -84,6 +90,9 @@ std::optional<WorkerMessage> WorkerConnection::decode(std::string_view line) {
 
 std::vector<WorkerMessage> WorkerConnection::receive() {
   std::vector<WorkerMessage> messages;
+  // Asked first, so that a dead worker's last words are read below.  What it left behind may hold
+  // its output open for ever.
+  const std::optional<int> death = process_.poll_status();
   char buffer[1 << 16];
   bool end = false;
   while (fault_.empty() && !end) {
@@ -107,6 +116,8 @@ std::vector<WorkerMessage> WorkerConnection::receive() {
     std::optional<int> status;
     for (int i = 0; i < 200 && !(status = process_.poll_status()); ++i) ::usleep(5000);
     fault_ = status ? describe_wait_status(*status) : "closed its output";
+  } else if (death && fault_.empty()) {
+    fault_ = describe_wait_status(*death);
   }
   return messages;
 }

@@ -8,6 +8,7 @@ which it makes), "as=NAME" (it takes NAME for the name of every path).
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -116,7 +117,10 @@ def main():
         elif message["type"] == "run":
             run, name = message["run"], how[3:] if how.startswith("as=") else message["path"]["name"]
             programs = len(message["program"]["inputs"])  # of the cases that are used here, each has one
-            say({"type": "started", "run": run})
+            if name == "die-at-once":
+                os.kill(os.getpid(), signal.SIGKILL)
+            pids = {"first": 1, "first-of-64": 2**32 + 1, "word": "1", "runner": os.getppid(), "self": os.getpid()}
+            say({"type": "started", "run": run, **({"pid": pids[name]} if name in pids else {})})
             say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
             if name == "hang":
                 time.sleep(600)
@@ -126,6 +130,13 @@ def main():
                 say({"type": "stage", "run": run, "stage": "warm"})
                 time.sleep(2)
                 say({"type": "stage", "run": run, "stage": "run"})
+            if name == "die-held":  # what it leaves behind holds its output, in a session of its own
+                subprocess.Popen(["sleep", "60"], start_new_session=True)
+                os.kill(os.getpid(), signal.SIGKILL)
+            if name == "nest":  # two compilers, one of them in a process group of its own
+                subprocess.Popen(["sleep", "600"])
+                subprocess.Popen(["sleep", "600"], preexec_fn=os.setpgrp)
+                time.sleep(600)
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "babble":

@@ -133,8 +133,8 @@ void Parent::hello(const json& request) {
 
 void Parent::start(const json& request) {
   const json run = request.value("run", json());
-  const auto refuse = [&](const std::string& why) {
-    say({{"type", "ended"}, {"run", run}, {"exit", exit_malformed}, {"error", why}});
+  const auto refuse = [&](const std::string& why, int status = exit_malformed) {
+    say({{"type", "ended"}, {"run", run}, {"exit", status}, {"error", why}});
   };
   if (!greeted_) return refuse("a run before hello");
   for (const char* key : {"run", "out", "program", "storages", "calls"}) {
@@ -144,7 +144,9 @@ void Parent::start(const json& request) {
 
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return refuse(std::string("cannot fork: ") + std::strerror(errno));
+  if (child < 0) {
+    return refuse(std::string("cannot fork: ") + std::strerror(errno), exit_not_written);
+  }
   if (child == 0) {
     close(signals_);
     run_child(request, limits_, output_, parent);

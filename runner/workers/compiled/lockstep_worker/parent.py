@@ -1,5 +1,6 @@
 """The parent: warms up once, forks a child for each instance, reaps it, and answers the runner."""
 
+import contextlib
 import json
 import os
 import selectors
@@ -142,16 +143,27 @@ class Parent:
         warmup.check_single_threaded()
         parent = os.getpid()
         go, started = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes: this execution's misfortune, not the worker's end
+            os.close(go)
+            os.close(started)
+            self.wire.say({"type": "ended", "run": run, "exit": child.INTERNAL, "error": shorten(f"cannot fork: {error}")})
+            return
         if pid == 0:
-            self._become_child(go, started)
-            child.main(message, self.wire, int(self.hello.get("threads") or 1), self.hello.get("limits") or {}, parent)
+            try:
+                self._become_child(go, started)
+                child.main(message, self.wire, int(self.hello.get("threads") or 1), self.hello.get("limits") or {}, parent)
+            except BaseException:
+                traceback.print_exc()
+            os._exit(child.INTERNAL)  # never back into the loop: that is the parent's
         os.close(go)
         self._group(pid)
         self.children[pid], self.outs[pid] = run, out
         # The child waits, so that its first stage cannot overtake this line.
         self.wire.say({"type": "started", "run": run, "pid": pid})
-        os.write(started, b"!")
+        with contextlib.suppress(BrokenPipeError):  # killed already, which is not the end of the runner
+            os.write(started, b"!")
         os.close(started)
 
     def _become_child(self, go: int, started: int) -> None:

@@ -1,0 +1,69 @@
+#include "run/end.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "base/files.h"
+#include "run/scratch.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+/// What an execution may leave in place of the files that it should write.
+class Ends : public testing::Test {
+ protected:
+  Ends() : scratch_(std::move(*Scratch::create())), file_(scratch_.path() / "file") {}
+  Scratch scratch_;
+  fs::path file_;
+};
+
+TEST_F(Ends, OnlyTheEndOfAHugeFileIsRead) {
+  std::ofstream(file_) << "short";
+  EXPECT_EQ(tail_of(file_), "short");
+  fs::resize_file(file_, std::uintmax_t{1} << 40);  // sparse; more than any machine's memory
+  std::ofstream(file_, std::ios::app) << "last words";
+  const std::string tail = tail_of(file_);
+  EXPECT_TRUE(tail.starts_with("[...]\n"));
+  EXPECT_TRUE(tail.ends_with("last words"));
+  EXPECT_LT(tail.size(), 1U << 16);
+}
+
+TEST_F(Ends, NothingButAFileIsRead) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);  // to open it would wait for a writer, for ever
+  EXPECT_EQ(tail_of(file_), "");
+  EXPECT_FALSE(MappedFile::open(file_));
+  std::ofstream(scratch_.path() / "secret") << "secret";
+  fs::create_symlink(scratch_.path() / "secret", scratch_.path() / "link");
+  EXPECT_EQ(tail_of(scratch_.path() / "link"), "");
+  EXPECT_FALSE(MappedFile::open(scratch_.path() / "link"));
+  EXPECT_EQ(tail_of(scratch_.path() / "none"), "");
+}
+
+TEST_F(Ends, ASmallFileThatIsShortenedIsStillWhole) {
+  const std::string text(10000, 'x');
+  std::ofstream(file_) << text;
+  const auto mapped = MappedFile::open(file_);
+  ASSERT_TRUE(mapped);
+  fs::resize_file(file_, 0);
+  const std::span<const std::byte> bytes = (*mapped)->bytes();
+  // Were it mapped, this would end the process by SIGBUS.
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), text);
+}
+
+TEST_F(Ends, LargeFilesAndEmptyOnesAreMapped) {
+  EXPECT_FALSE(MappedFile::open(file_));
+  std::ofstream(file_) << "";
+  EXPECT_TRUE((*MappedFile::open(file_))->bytes().empty());
+  const std::string text(3 << 20, 'x');
+  std::ofstream(file_) << text;
+  const auto mapped = MappedFile::open(file_);
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ((*mapped)->bytes().size(), text.size());
+  EXPECT_EQ((*mapped)->bytes().back(), std::byte{'x'});
+}
+
+}  // namespace
+}  // namespace lockstep
