@@ -180,7 +180,8 @@ Verdict judge(const JudgeRequest& request) {
   }
   verdict.eager_error = eager->error;
 
-  const std::optional<Ending> ending = judge_endings(*eager, compiled, request.raises);
+  const std::optional<Ending> ending =
+      judge_endings(*eager, compiled, request.raises, request.compiles);
   if (ending && !ended_by_itself(ending->status)) {
     settle(verdict, ending->status, ending->reason);
     return verdict;

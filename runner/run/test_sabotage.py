@@ -60,6 +60,16 @@ SECOND = {
     "return_input": "itself: aliases (",
     "mutate_input": "itself: input x",
 }
+#: Path → the status it must get on `bugs/called`, whose `call` C++ eager has no spelling for, and words of its reason.
+CALLED = {
+    "nothing": ("conform", ""),
+    "flip-bit": ("value_differs", "1 of 4"),
+    "hang": ("timeout", "`run`"),
+    "segfault": ("crash", "signal 11"),
+    "compile-crash": ("crash", "`lower`"),
+    "be-killed": ("crash", "signal 9"),
+    "eager-dies": ("harness", "eager in python died of signal 6"),
+}
 #: Torch's own, and settings: name → (changes of the path file, status).
 OTHERS = {
     "relu-compile-error": ({"backend": "relu_compile_error_TESTING_ONLY"}, "internal_error"),
@@ -74,6 +84,7 @@ OTHERS = {
     "not-compiled": ({"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}}, "not_compiled"),
     "nothing-found": ({"backend": "eager", "config": {"torch._dynamo.config.disable": True}}, "refused"),
     "eager-differs": ({"backend": "eager", "import": ["lockstep_saboteur_of_eager"]}, "harness"),
+    "eager-dies": ({"backend": "eager", "import": ["lockstep_saboteur_kills_eager"]}, "harness"),
     "no-such-backend": ({"backend": "no_such_backend"}, "unsupported"),
     "no-such-config": ({"backend": "eager", "config": {"torch._inductor.config.nonsense": 1}}, "unsupported"),
     "no-such-worker": ({"worker": ["/nonexistent/worker"]}, "worker_lost"),
@@ -135,6 +146,12 @@ def check(verdict, status, words=""):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_gets_its_verdict(verdicts, fault):
     check(verdicts["bugs/sabotaged", fault.replace("_", "-")], *FAULTS[fault])
+
+
+@pytest.mark.parametrize("path", CALLED)
+def test_a_fault_is_found_where_only_python_has_the_program(verdicts, path):
+    """Nothing that kills the process may be taken for a program that eager lacks."""
+    check(verdicts["bugs/called", path], *CALLED[path])
 
 
 @pytest.mark.parametrize("name", OTHERS)
