@@ -21,12 +21,6 @@ Observation with(const Observation& observation, nlohmann::ordered_json proof) {
   return changed;
 }
 
-Observation two_runs(const DataValue& first, const DataValue& second) {
-  Observation observation = returned(first);
-  observation.repetitions[1][0].outputs[0].second = second;
-  return observation;
-}
-
 TEST(Judge, SaysConformOfEqualResults) {
   const Tensor y = tensor("float32", {1, 2, 3});
   const Verdict verdict = judge_under(returned(y), returned(y), "bits");
@@ -225,25 +219,6 @@ TEST(Judge, ValuesComeBeforeProof) {
   const Observation compiled = with(returned(tensor("float32", {1, 3})), nullptr);
   EXPECT_EQ(judge_under(returned(tensor("float32", {1, 2})), compiled, "bits").status,
             Status::value_differs);
-}
-
-TEST(Judge, EagerThatDisagreesWithItselfIsInconclusive) {
-  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(two_runs(a, b), returned(a), "bits");
-  EXPECT_EQ(verdict.status, Status::inconclusive);
-  EXPECT_EQ(verdict.reason, "eager disagrees with itself: y");
-  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status,
-            Status::inconclusive);
-  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
-            Status::metadata_differs);
-}
-
-TEST(Judge, CompiledThatDisagreesWithItselfIsUnstable) {
-  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(returned(a), two_runs(a, b), "close");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_TRUE(verdict.unstable);
-  EXPECT_THAT(verdict.reason, HasSubstr("disagrees with itself"));
 }
 
 TEST(Judge, TwoEagersThatDifferAreTheHarness) {
