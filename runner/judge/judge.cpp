@@ -61,17 +61,28 @@ bool truthy(const nlohmann::ordered_json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
+std::optional<std::int64_t> count_of(const nlohmann::ordered_json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
 /// What the evidence of compilation says: nothing to compile, compiled, or not.
 enum class Proof { vacuous, given, missing };
 
 Proof read_proof(const nlohmann::ordered_json& proof) {
   if (!proof.is_object()) return Proof::missing;
-  const auto calls = proof.find("calls");
-  if (truthy(proof, "vacuous") || (calls != proof.end() && *calls == 0)) return Proof::vacuous;
-  const auto graphs = proof.find("graphs");
-  const bool some = graphs != proof.end() && graphs->is_number_integer() && *graphs > 0;
   // Past the limit of recompiles the calls ran eagerly: eager would be compared with eager.
-  return some && !truthy(proof, "recompile_limit") ? Proof::given : Proof::missing;
+  if (truthy(proof, "recompile_limit")) return Proof::missing;
+  // The compiler read the program to its end, and there was nothing to hand over.  No graphs and no
+  // operators alone may as well mean that it never looked.
+  const auto breaks = proof.find("breaks");
+  const bool whole = breaks == proof.end() || breaks->empty();
+  if (count_of(proof, "operators") == 0 && count_of(proof, "frames").value_or(0) > 0 &&
+      count_of(proof, "frames_skipped").value_or(0) == 0 && whole) {
+    return Proof::vacuous;
+  }
+  return count_of(proof, "graphs").value_or(0) > 0 ? Proof::given : Proof::missing;
 }
 
 /// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)", of a pointwise case

@@ -206,13 +206,36 @@ TEST(Judge, ProofOfCompilation) {
   EXPECT_EQ(status(nullptr), Status::not_compiled);
   EXPECT_EQ(status({{"graphs", "many"}}), Status::not_compiled);
   EXPECT_EQ(status({{"graphs", 3}, {"recompile_limit", true}}), Status::not_compiled);
-  EXPECT_EQ(status({{"graphs", 0}, {"calls", 0}}), Status::conform);
-  EXPECT_TRUE(judge_under(ran, with(ran, {{"graphs", 0}, {"vacuous", true}}), "bits").vacuous);
+  EXPECT_EQ(status({{"graphs", 0}, {"operators", 0}}), Status::not_compiled);
   JudgeRequest request;
   const Observation plain = with(ran, nullptr);
   request.eager = request.compiled = &plain;
   request.compiles = false;
   EXPECT_EQ(judge(request).status, Status::conform);
+}
+
+// Nothing to compile is no failure; but who did not look found nothing either.
+TEST(Judge, NothingToCompileIsVacuous) {
+  const Observation ran = returned(tensor("float32", {1, 2}));
+  const nlohmann::ordered_json nothing = {
+      {"graphs", 0}, {"operators", 0}, {"frames", 1}, {"frames_skipped", 0}, {"breaks", {}}};
+  const auto verdict = [&](const char* key, nlohmann::ordered_json value) {
+    nlohmann::ordered_json proof = nothing;
+    proof[key] = std::move(value);
+    return judge_under(ran, with(ran, std::move(proof)), "bits");
+  };
+  EXPECT_EQ(verdict("frames", 1).status, Status::conform);
+  EXPECT_TRUE(verdict("frames", 1).vacuous);
+  EXPECT_TRUE(verdict("graphs", 1).vacuous);  // handed over without a call
+  EXPECT_EQ(verdict("graphs", 1).status, Status::conform);
+  EXPECT_EQ(verdict("frames", 0).status, Status::not_compiled);
+  EXPECT_EQ(verdict("frames", nullptr).status, Status::not_compiled);
+  EXPECT_EQ(verdict("frames_skipped", 1).status, Status::not_compiled);
+  EXPECT_EQ(verdict("breaks", {"print"}).status, Status::not_compiled);
+  EXPECT_EQ(verdict("recompile_limit", true).status, Status::not_compiled);
+  EXPECT_EQ(verdict("operators", 2).status, Status::not_compiled);
+  EXPECT_FALSE(judge_under(ran, with(ran, {{"graphs", 1}, {"operators", 2}, {"frames", 1}}), "bits")
+                   .vacuous);
 }
 
 TEST(Judge, ValuesComeBeforeProof) {

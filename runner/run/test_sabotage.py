@@ -148,6 +148,12 @@ def test_each_fault_gets_its_verdict(verdicts, fault):
     check(verdicts["bugs/sabotaged", fault.replace("_", "-")], *FAULTS[fault])
 
 
+@pytest.mark.parametrize("path, status", [("nothing", "conform"), ("not-compiled", "not_compiled")])
+def test_nothing_to_compile_is_not_a_compiler_that_did_not_look(verdicts, path, status):
+    check(verdicts["bugs/size", path], status)
+    assert verdicts["bugs/size", path].get("vacuous", False) == (status == "conform")
+
+
 @pytest.mark.parametrize("path", CALLED)
 def test_a_fault_is_found_where_only_python_has_the_program(verdicts, path):
     """Nothing that kills the process may be taken for a program that eager lacks."""
