@@ -192,9 +192,13 @@ CheckResult Comparison::no_worse(double factor) {
   }
   const Dtype& number = number_dtype(dtype_);
   const double floor = number.is_floating() ? 2 * unit_roundoff(number) * gold->gold_max : 0;
-  if (gold->compiled_max <= factor * gold->eager_max + floor) return {};
-  return differ(fmt::format("error against fp64 {:.3g}, eager's {:.3g}", gold->compiled_max,
-                            gold->eager_max));
+  if (!(gold->compiled_max <= factor * gold->eager_max + floor)) {
+    return differ(fmt::format("error against fp64 {:.3g}, eager's {:.3g}", gold->compiled_max,
+                              gold->eager_max));
+  }
+  if (gold->compiled_gross <= gold->gross_allowed(factor)) return {};
+  return differ(fmt::format("{} of {} numbers grossly wrong against fp64, {} in eager",
+                            gold->compiled_gross, gold->looked_at, gold->eager_gross));
 }
 
 CheckResult Comparison::stepwise(double steps) {

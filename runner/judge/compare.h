@@ -57,7 +57,9 @@ struct CheckResult {
 ///                    magnitudes estimated by max|e|
 ///  same, same_upstream   see same.h
 ///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype, 0 for
-///                    integers; where g is not finite, c == e
+///                    integers; where g is not finite, c == e; and of the numbers with
+///                    |c - g| > max(|g| / 8, atol, ulp(g)) no more than gold.h allows: without
+///                    that, one large element buys every small one its absolute error
 ///  stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the stepwise gold;
 ///                    integers have no ulp here; where g is not finite, c == e
 ///  index_equivalent  see indices.h

@@ -7,7 +7,6 @@
 
 #include "judge/fixtures.h"
 #include "judge/same.h"
-#include "judge/statistical.h"
 
 namespace lockstep {
 namespace {
@@ -300,35 +299,6 @@ TEST(Compare, IndexEquivalentOfASortNamesEveryElementOnce) {
   };
   EXPECT_TRUE(sorted({2, 1, 0}).holds());
   EXPECT_EQ(sorted({2, 0, 0}).reason, "1 indices name an element that another one names too");
-}
-
-TEST(Compare, Statistical) {
-  std::mt19937_64 random(5);
-  std::normal_distribution<double> normal;
-  std::bernoulli_distribution coin;
-  const auto sample = [&](double mean, double deviation) {
-    std::vector<double> values(4000);
-    for (double& value : values) value = mean + deviation * normal(random);
-    return values;
-  };
-  for (int i = 0; i < 200; ++i) {
-    EXPECT_TRUE(trial("float32", sample(0, 1), sample(0, 1)).holds("statistical"));
-    std::vector<double> a(1000), b(1000);
-    for (double& value : a) value = coin(random);
-    for (double& value : b) value = coin(random);
-    EXPECT_TRUE(trial("float32", a, b).holds("statistical"));
-  }
-  EXPECT_THAT(trial("float32", sample(0, 1), sample(0.3, 1)).check("statistical").reason,
-              HasSubstr("mean "));
-  EXPECT_THAT(trial("float32", sample(0, 1), sample(0, 1.4)).check("statistical").reason,
-              HasSubstr("variance "));
-  std::vector<double> broken = sample(0, 1);
-  for (std::size_t i = 0; i < 200; ++i) broken[i] = NAN;
-  EXPECT_EQ(trial("float32", sample(0, 1), broken).status("statistical"),
-            Status::nonfinite_differs);
-  EXPECT_FALSE(trial("float32", std::vector<double>(100, 0.1), std::vector<double>(100, 0.2))
-                   .holds("statistical"));
-  EXPECT_NEAR(normal_quantile(0.05), 1.959964, 1e-6);
 }
 
 TEST(Compare, GradesAreALadder) {

@@ -35,6 +35,19 @@ Ending bad_ending(std::string_view who, const Observation& observation) {
   }
 }
 
+/// Where a compiled path was lost while it had not begun to compile: what ran then was eager
+/// Python, or what prepares it, and nothing is known of the compiler.  Nothing where the compiler
+/// may be to blame; nor where memory ended or the worker was lost, which accuse nobody of a wrong
+/// result.
+std::optional<Ending> died_before_compiling(const Observation& compiled) {
+  const bool before = compiled.stage == "prepare" || compiled.stage == "eager";
+  const bool blames =
+      compiled.outcome == Outcome::crashed || compiled.outcome == Outcome::timed_out;
+  if (!before || !blames) return std::nullopt;
+  return Ending{Status::harness,
+                bad_ending("before anything was compiled, eager in Python", compiled).reason};
+}
+
 /// What is wrong with a case that says which error it is about, if its reference does not raise
 /// that one.
 std::optional<Ending> wrong_case(const RaisesRule& rule, const Observation& eager) {
@@ -89,11 +102,18 @@ Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError&
 }
 
 std::optional<Ending> judge_endings(const Observation& eager, const Observation& compiled,
-                                    const std::optional<RaisesRule>& raises) {
+                                    const std::optional<RaisesRule>& raises, bool compiles) {
   if (compiled.outcome == Outcome::unsupported) {
     return Ending{Status::unsupported, one_line(compiled.reason)};
   }
+  const bool lost = ended_badly(compiled);
+  if (lost && compiles && !ended_badly(eager)) {
+    if (auto ending = died_before_compiling(compiled)) return ending;
+  }
+  // Where C++ eager has no spelling for the program, a process that died left no reference either:
+  // what it died of is known all the same.
   if (eager.outcome == Outcome::unsupported) {
+    if (lost) return bad_ending("compiled", compiled);
     return Ending{Status::unsupported, fmt::format("eager: {}", one_line(eager.reason))};
   }
   if (ended_badly(eager)) return bad_ending("eager", eager);
@@ -108,7 +128,7 @@ std::optional<Ending> judge_endings(const Observation& eager, const Observation&
   if (raises) {
     if (auto wrong = wrong_case(*raises, eager)) return wrong;
   }
-  if (ended_badly(compiled)) return bad_ending("compiled", compiled);
+  if (lost) return bad_ending("compiled", compiled);
   if (compiled.outcome == Outcome::raised) return compiled_raised(eager, *compiled.error, raises);
   if (eager.outcome == Outcome::returned) return std::nullopt;
   // Eager lacks a kernel that the compiler does without, unless the case says that it should raise.

@@ -15,8 +15,10 @@ struct Ending {
 
 /// Judges how eager and compiled ended: whether the reference raises what the case says, then the
 /// table of the design.  Nothing when both returned, so that their results are to be compared.
+/// `compiles`: the path runs eager Python first, then what it compiled; who died in the stages
+/// `prepare` and `eager` is not the compiler, and the status is `harness`.
 std::optional<Ending> judge_endings(const Observation& eager, const Observation& compiled,
-                                    const std::optional<RaisesRule>& raises);
+                                    const std::optional<RaisesRule>& raises, bool compiles = true);
 
 /// Why the error is not the one that the case is about, or empty if it is.  An Error if the pattern
 /// is none (base/pattern.h).

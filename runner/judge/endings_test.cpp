@@ -87,6 +87,50 @@ TEST(Endings, AWrongCaseIsWrongOnEveryPath) {
   EXPECT_EQ(status(right, ended(Outcome::unsupported), rule), Status::unsupported);
 }
 
+Observation ended_in(std::string stage, Outcome outcome, int signal = 0) {
+  Observation observation = ended(outcome, signal);
+  observation.stage = std::move(stage);
+  return observation;
+}
+
+// C++ eager has no spelling for a `call`, and a process that died left no observation of eager
+// Python: that must not hide what it died of.
+TEST(Endings, ADeadCompilerIsFoundWithoutAReference) {
+  const Observation none = ended(Outcome::unsupported);
+  for (const char* stage : {"trace", "lower", "compile", "run", "write", "start", ""}) {
+    EXPECT_EQ(status(none, ended_in(stage, Outcome::crashed, 11)), Status::crash) << stage;
+    EXPECT_EQ(status(none, ended_in(stage, Outcome::timed_out)), Status::timeout) << stage;
+    EXPECT_EQ(status(none, ended_in(stage, Outcome::out_of_memory)), Status::oom) << stage;
+    EXPECT_EQ(status(none, ended_in(stage, Outcome::lost)), Status::worker_lost) << stage;
+  }
+  EXPECT_EQ(judge_endings(none, ended_in("run", Outcome::crashed, 11), {})->reason,
+            "compiled died of signal 11 in stage run");
+  EXPECT_EQ(status(none, fine()), Status::unsupported);
+  EXPECT_EQ(status(none, ended(Outcome::unsupported)), Status::unsupported);
+}
+
+// Who is to blame for a process that died before it compiled: not the compiler, whatever C++ eager
+// did, unless C++ eager died as well, and the program is what kills.  Too little memory and a lost
+// worker accuse nobody of a wrong result and keep their names.  A path that compiles nothing is
+// eager Python itself: it is on trial.
+TEST(Endings, WhoDiesBeforeCompilingIsTheHarness) {
+  const Observation none = ended(Outcome::unsupported);
+  for (const char* stage : {"prepare", "eager"}) {
+    for (const Observation* eager : {&none, &fine()}) {
+      EXPECT_EQ(status(*eager, ended_in(stage, Outcome::crashed, 11)), Status::harness) << stage;
+      EXPECT_EQ(status(*eager, ended_in(stage, Outcome::timed_out)), Status::harness) << stage;
+      EXPECT_EQ(status(*eager, ended_in(stage, Outcome::out_of_memory)), Status::oom) << stage;
+      EXPECT_EQ(status(*eager, ended_in(stage, Outcome::lost)), Status::worker_lost) << stage;
+      EXPECT_EQ(judge_endings(*eager, ended_in(stage, Outcome::crashed, 11), {}, false)->status,
+                Status::crash);
+    }
+    EXPECT_EQ(status(ended(Outcome::crashed, 6), ended_in(stage, Outcome::crashed, 6)),
+              Status::crash);
+  }
+  EXPECT_EQ(judge_endings(none, ended_in("eager", Outcome::crashed, 11), {})->reason,
+            "before anything was compiled, eager in Python died of signal 11 in stage eager");
+}
+
 TEST(Endings, ABrokenPatternIsAnErrorAndALongMessageIsCut) {
   const RaisedError error{"run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, "error"};
   const auto broken = raises_difference({"", "("}, error);

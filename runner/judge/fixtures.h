@@ -102,6 +102,13 @@ inline Observation returned(const DataValue& y) {
   return returned({CallResult{{{"y", y}}, {}, {}}});
 }
 
+/// What differs from one execution to the next.
+inline Observation two_runs(const DataValue& first, const DataValue& second) {
+  Observation observation = returned(first);
+  observation.repetitions[1][0].outputs[0].second = second;
+  return observation;
+}
+
 inline Observation raised(std::string class_name, std::string message, std::string kind = "error") {
   Observation observation;
   observation.outcome = Outcome::raised;

@@ -1,8 +1,10 @@
 #include "judge/gold.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "judge/compare.h"
 #include "judge/numbers.h"
 
 namespace lockstep {
@@ -66,6 +68,8 @@ void merge(GoldNumbers& total, const GoldNumbers& part) {
   total.without_gold += part.without_gold;
   total.beyond_steps += part.beyond_steps;
   if (total.beyond_steps_at < 0) total.beyond_steps_at = part.beyond_steps_at;
+  total.eager_gross += part.eager_gross;
+  total.compiled_gross += part.compiled_gross;
 }
 
 double root_mean(double squares, std::int64_t count) {
@@ -76,6 +80,14 @@ double root_mean(double squares, std::int64_t count) {
 
 double GoldNumbers::eager_rmse() const { return root_mean(eager_square, numbers); }
 double GoldNumbers::compiled_rmse() const { return root_mean(compiled_square, numbers); }
+
+std::int64_t GoldNumbers::gross_allowed(double factor) const {
+  const double noise = 2 * std::max(factor, 1.0) * static_cast<double>(eager_gross);
+  // A factor may be as large as a double, and no count is greater than this one.
+  const double most = std::min(noise, static_cast<double>(looked_at));
+  return static_cast<std::int64_t>(most) + std::min<std::int64_t>(2 + looked_at / 8, 8) +
+         looked_at / 1000;
+}
 
 void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count, double* numbers) {
   const Dtype& number = number_dtype(dtype);
@@ -93,6 +105,7 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
                               double steps, const PassOptions& options) {
   const std::int64_t parts_each = dtype.is_complex() ? 2 : 1;
   const Dtype& number = number_dtype(dtype);
+  const double atol = close_tolerance(dtype).atol;
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     GoldNumbers out;
     std::array<double, static_cast<std::size_t>(JointWalk::kBlock) * 2> e, c, g;
@@ -124,6 +137,12 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
           out.compiled_max = compiled;
           out.compiled_max_at = at;
         }
+        if (const double eighth = std::fabs(g[i]) / 8; eager > eighth || compiled > eighth) {
+          const double ulp = number.is_floating() ? ulp_at(number, g[i]) : 0;
+          const double gross = std::max({eighth, atol, ulp});
+          out.eager_gross += eager > gross;
+          out.compiled_gross += compiled > gross;
+        }
         const double slack = number.is_floating() ? steps * ulp_at(number, g[i]) : 0;
         if (compiled > eager && compiled > eager + slack) {
           ++out.beyond_steps;
@@ -140,6 +159,7 @@ GoldNumbers compare_with_gold(const JointWalk& walk, const Dtype& dtype, const D
              });
   GoldNumbers total;
   for (const GoldNumbers& part : parts) merge(total, part);
+  total.looked_at = total.numbers;
   total.numbers *= walk.multiplicity();
   total.eager_special *= walk.multiplicity();
   total.compiled_special *= walk.multiplicity();

@@ -25,9 +25,29 @@ struct GoldNumbers {
   /// |compiled - gold| > |eager - gold| + n * ulp(gold), n and the dtype being the caller's.
   std::int64_t beyond_steps = 0;
   std::int64_t beyond_steps_at = -1;
+  /// Numbers x (of the eager or compiled side) that are grossly wrong:
+  ///   |x - g| > max(|g| / 8, atol, ulp(g)),  atol of the dtype's `close` table; integers: no ulp.
+  /// Those along expanded dimensions count once here, and in `looked_at`: they share one error.
+  std::int64_t eager_gross = 0;
+  std::int64_t compiled_gross = 0;
+  std::int64_t looked_at = 0;
 
   double eager_rmse() const;
   double compiled_rmse() const;
+
+  /// How many numbers of the compiled side may be grossly wrong for no_worse(k), n of `looked_at`:
+  ///
+  ///   2 max(k, 1) eager_gross + min(2 + n / 8, 8) + n / 1000     (integer division)
+  ///
+  /// A sum that cancels is grossly wrong where the truth happens to be smaller than eight times the
+  /// noise of its rounding, for eager as for compiled: both counts have one distribution (about
+  /// Poisson, of mean p n), whatever the order of the sum, and k times the noise is k times the
+  /// mean.  For counts of one mean, P(C > 2 E + 8) < 3e-3 whatever the mean, as C of C + E is
+  /// binomial with 1/2.  Small outputs are held to less: even chains in bfloat16 have p < 3%, and
+  /// P(C > 2 E + min(2 + n / 8, 8)) stays below 2e-3 with these.  The last term leaves another
+  /// algorithm a thousandth of the numbers, near its zeros.  Where nothing cancels both counts are
+  /// 0, and what a large number elsewhere buys in absolute error is no excuse.
+  std::int64_t gross_allowed(double factor) const;
 };
 
 /// One pass over the walk's three views: eager, compiled, gold.  `steps` is the n of

@@ -61,17 +61,28 @@ bool truthy(const nlohmann::ordered_json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
+std::optional<std::int64_t> count_of(const nlohmann::ordered_json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
 /// What the evidence of compilation says: nothing to compile, compiled, or not.
 enum class Proof { vacuous, given, missing };
 
 Proof read_proof(const nlohmann::ordered_json& proof) {
   if (!proof.is_object()) return Proof::missing;
-  const auto calls = proof.find("calls");
-  if (truthy(proof, "vacuous") || (calls != proof.end() && *calls == 0)) return Proof::vacuous;
-  const auto graphs = proof.find("graphs");
-  const bool some = graphs != proof.end() && graphs->is_number_integer() && *graphs > 0;
   // Past the limit of recompiles the calls ran eagerly: eager would be compared with eager.
-  return some && !truthy(proof, "recompile_limit") ? Proof::given : Proof::missing;
+  if (truthy(proof, "recompile_limit")) return Proof::missing;
+  // The compiler read the program to its end, and there was nothing to hand over.  No graphs and no
+  // operators alone may as well mean that it never looked.
+  const auto breaks = proof.find("breaks");
+  const bool whole = breaks == proof.end() || breaks->empty();
+  if (count_of(proof, "operators") == 0 && count_of(proof, "frames").value_or(0) > 0 &&
+      count_of(proof, "frames_skipped").value_or(0) == 0 && whole) {
+    return Proof::vacuous;
+  }
+  return count_of(proof, "graphs").value_or(0) > 0 ? Proof::given : Proof::missing;
 }
 
 /// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)", of a pointwise case
@@ -103,24 +114,56 @@ void settle(Verdict& verdict, Status status, std::string reason) {
   verdict.reason = std::move(reason);
 }
 
+const OutputComparison* worst_of(const std::vector<OutputComparison>& outputs) {
+  const auto worst = std::min_element(
+      outputs.begin(), outputs.end(),
+      [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
+  return worst == outputs.end() || worst->status == Status::conform ? nullptr : &*worst;
+}
+
+/// Whether b is worse than a: by the status of the worst output, then by the grade.
+bool is_worse(const ResultComparison& a, const ResultComparison& b) {
+  const auto key = [](const ResultComparison& results) {
+    const OutputComparison* worst = worst_of(results.outputs);
+    return std::pair(worst == nullptr ? -rank(Status::conform) : -rank(worst->status),
+                     worst_grade(results.outputs));
+  };
+  return key(a) < key(b);
+}
+
 /// Both returned: metadata, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
                    const std::string& eager_noise, Verdict& verdict) {
   const Observation& compiled = *request.compiled;
   if (eager.repetitions.empty() || compiled.repetitions.empty() ||
-      eager.repetitions.front().size() != compiled.repetitions.front().size()) {
+      std::any_of(compiled.repetitions.begin(), compiled.repetitions.end(), [&](const auto& calls) {
+        return calls.size() != eager.repetitions.front().size();
+      })) {
     return settle(verdict, Status::worker_lost, "eager and compiled record different calls");
   }
   const Repetition& expected = eager.repetitions.front();
   ResultComparison results = compare_results(expected, compiled.repetitions.front(), request);
+  // Where metadata differ from eager's, nothing bounds what there would be to compare.
+  const OutputComparison* of_first = worst_of(results.outputs);
+  const bool comparable = of_first == nullptr || of_first->status != Status::metadata_differs;
+  const std::string noise = comparable ? self_disagreement(compiled, request) : "";
+  verdict.unstable = !noise.empty();
+  // What goes wrong from a later execution on is wrong: the worst one counts.
+  std::size_t counts = 0;
+  if (verdict.unstable && eager_noise.empty()) {
+    for (std::size_t i = 1; i < compiled.repetitions.size(); ++i) {
+      ResultComparison later = compare_results(expected, compiled.repetitions[i], request);
+      if (!is_worse(results, later)) continue;
+      results = std::move(later);
+      counts = i;
+    }
+  }
   verdict.outputs = std::move(results.outputs);
   verdict.grade = worst_grade(verdict.outputs);
   verdict.nearer = results.nearer;
-  const auto worst = std::min_element(
-      verdict.outputs.begin(), verdict.outputs.end(),
-      [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
-  if (worst != verdict.outputs.end() && worst->status != Status::conform) {
+  if (const OutputComparison* worst = worst_of(verdict.outputs)) {
     settle(verdict, worst->status, reason_of(verdict.outputs, *worst, request.pointwise));
+    if (counts > 0) verdict.reason = fmt::format("repetition {}: {}", counts + 1, verdict.reason);
     if (!results.sentence.empty()) {
       const std::string& of = verdict.outputs[results.nearer_of].name;
       verdict.reason += "; " + (of == worst->name ? "" : of + ": ") + results.sentence;
@@ -141,8 +184,6 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
                : "the compiler was handed no graph");
   }
 
-  const std::string noise = self_disagreement(compiled, request);
-  verdict.unstable = !noise.empty();
   if (verdict.unstable && verdict.status == Status::conform) {
     verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
   }
@@ -180,7 +221,8 @@ Verdict judge(const JudgeRequest& request) {
   }
   verdict.eager_error = eager->error;
 
-  const std::optional<Ending> ending = judge_endings(*eager, compiled, request.raises);
+  const std::optional<Ending> ending =
+      judge_endings(*eager, compiled, request.raises, request.compiles);
   if (ending && !ended_by_itself(ending->status)) {
     settle(verdict, ending->status, ending->reason);
     return verdict;

@@ -21,12 +21,6 @@ Observation with(const Observation& observation, nlohmann::ordered_json proof) {
   return changed;
 }
 
-Observation two_runs(const DataValue& first, const DataValue& second) {
-  Observation observation = returned(first);
-  observation.repetitions[1][0].outputs[0].second = second;
-  return observation;
-}
-
 TEST(Judge, SaysConformOfEqualResults) {
   const Tensor y = tensor("float32", {1, 2, 3});
   const Verdict verdict = judge_under(returned(y), returned(y), "bits");
@@ -212,8 +206,7 @@ TEST(Judge, ProofOfCompilation) {
   EXPECT_EQ(status(nullptr), Status::not_compiled);
   EXPECT_EQ(status({{"graphs", "many"}}), Status::not_compiled);
   EXPECT_EQ(status({{"graphs", 3}, {"recompile_limit", true}}), Status::not_compiled);
-  EXPECT_EQ(status({{"graphs", 0}, {"calls", 0}}), Status::conform);
-  EXPECT_TRUE(judge_under(ran, with(ran, {{"graphs", 0}, {"vacuous", true}}), "bits").vacuous);
+  EXPECT_EQ(status({{"graphs", 0}, {"operators", 0}}), Status::not_compiled);
   JudgeRequest request;
   const Observation plain = with(ran, nullptr);
   request.eager = request.compiled = &plain;
@@ -221,29 +214,34 @@ TEST(Judge, ProofOfCompilation) {
   EXPECT_EQ(judge(request).status, Status::conform);
 }
 
+// Nothing to compile is no failure; but who did not look found nothing either.
+TEST(Judge, NothingToCompileIsVacuous) {
+  const Observation ran = returned(tensor("float32", {1, 2}));
+  const nlohmann::ordered_json nothing = {
+      {"graphs", 0}, {"operators", 0}, {"frames", 1}, {"frames_skipped", 0}, {"breaks", {}}};
+  const auto verdict = [&](const char* key, nlohmann::ordered_json value) {
+    nlohmann::ordered_json proof = nothing;
+    proof[key] = std::move(value);
+    return judge_under(ran, with(ran, std::move(proof)), "bits");
+  };
+  EXPECT_EQ(verdict("frames", 1).status, Status::conform);
+  EXPECT_TRUE(verdict("frames", 1).vacuous);
+  EXPECT_TRUE(verdict("graphs", 1).vacuous);  // handed over without a call
+  EXPECT_EQ(verdict("graphs", 1).status, Status::conform);
+  EXPECT_EQ(verdict("frames", 0).status, Status::not_compiled);
+  EXPECT_EQ(verdict("frames", nullptr).status, Status::not_compiled);
+  EXPECT_EQ(verdict("frames_skipped", 1).status, Status::not_compiled);
+  EXPECT_EQ(verdict("breaks", {"print"}).status, Status::not_compiled);
+  EXPECT_EQ(verdict("recompile_limit", true).status, Status::not_compiled);
+  EXPECT_EQ(verdict("operators", 2).status, Status::not_compiled);
+  EXPECT_FALSE(judge_under(ran, with(ran, {{"graphs", 1}, {"operators", 2}, {"frames", 1}}), "bits")
+                   .vacuous);
+}
+
 TEST(Judge, ValuesComeBeforeProof) {
   const Observation compiled = with(returned(tensor("float32", {1, 3})), nullptr);
   EXPECT_EQ(judge_under(returned(tensor("float32", {1, 2})), compiled, "bits").status,
             Status::value_differs);
-}
-
-TEST(Judge, EagerThatDisagreesWithItselfIsInconclusive) {
-  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(two_runs(a, b), returned(a), "bits");
-  EXPECT_EQ(verdict.status, Status::inconclusive);
-  EXPECT_EQ(verdict.reason, "eager disagrees with itself: y");
-  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status,
-            Status::inconclusive);
-  EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
-            Status::metadata_differs);
-}
-
-TEST(Judge, CompiledThatDisagreesWithItselfIsUnstable) {
-  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(returned(a), two_runs(a, b), "close");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_TRUE(verdict.unstable);
-  EXPECT_THAT(verdict.reason, HasSubstr("disagrees with itself"));
 }
 
 TEST(Judge, TwoEagersThatDifferAreTheHarness) {

@@ -28,7 +28,8 @@ struct Policy {
     close,          ///< torch.testing.assert_close's table by dtype; or with explicit rtol and atol
     same,           ///< PyTorch's accuracy gate, hardened; `parameter` is tol
     same_upstream,  ///< PyTorch's accuracy gate, as it is; `parameter` is tol
-    no_worse,       ///< error against the fp64 gold at most `parameter` times eager's
+    no_worse,       ///< error against the fp64 gold at most `parameter` times eager's, and hardly
+                    ///< more elements grossly wrong
     stepwise,       ///< error against the stepwise gold at most `parameter` ulp more than eager's
     exact,          ///< integers, bools: the same number
     index_equivalent,  ///< indices that select equal values

@@ -65,10 +65,14 @@ double normal_quantile(double probability) {
 
 CheckResult check_statistical(Comparison& comparison, double false_alarm) {
   const Subject& subject = comparison.subject();
-  if (subject.eager->elements() < kLeastSample) return {};
-  const double z = normal_quantile(false_alarm / 3);
   const Moments e = moments_of(*subject.eager);
   const Moments c = moments_of(*subject.compiled);
+  if (subject.eager->elements() < kLeastSample) {
+    if (e.nonfinite > 0 || c.nonfinite == 0) return {};
+    return {Status::nonfinite_differs, fmt::format("{} of {} numbers are not finite, none in eager",
+                                                   c.nonfinite, c.finite + c.nonfinite)};
+  }
+  const double z = normal_quantile(false_alarm / 3);
   const double n = e.finite + e.nonfinite;
   const double m = c.finite + c.nonfinite;
   const double pooled = (e.nonfinite + c.nonfinite) / (n + m);

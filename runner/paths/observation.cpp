@@ -18,6 +18,9 @@ namespace {
 // with an Error.
 
 constexpr std::int64_t kLargestFile = 16 << 20;
+/// Elements of a view that shows parts of its storage more than once.  Windows of a real program
+/// stay far below; what is above has no memory behind it that would bound the judge's time.
+constexpr std::int64_t kMostOverlapping = std::int64_t{1} << 31;
 constexpr std::size_t kMostStorages = 1 << 14;
 constexpr std::size_t kMostDimensions = 64;
 constexpr std::size_t kDeepest = 32;
@@ -211,6 +214,15 @@ class Storages {
   std::vector<std::shared_ptr<const MappedFile>> files_;
 };
 
+/// How many elements of the view the judge looks at: those along expanded dimensions once.
+std::int64_t looked_at(const TensorView& view) {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    if (view.strides[d] != 0 || view.shape[d] == 0) elements *= view.shape[d];
+  }
+  return elements;
+}
+
 TensorView read_view(const Node& node, const Storages& storages) {
   TensorView view;
   const Node storage = node.at("storage");
@@ -240,6 +252,13 @@ TensorView read_view(const Node& node, const Storages& storages) {
                                    "of {} bytes",
                                    describe(view), fmt::join(view.strides, ", "), view.offset,
                                    view.bytes.size()));
+  }
+  const std::int64_t elements = looked_at(view);
+  if (elements > kMostOverlapping &&
+      std::cmp_greater(elements, view.bytes.size() / static_cast<std::size_t>(view.dtype->bytes))) {
+    broken(node.where,
+           fmt::format("the view {} with strides [{}] shows {} elements of a storage of {} bytes",
+                       describe(view), fmt::join(view.strides, ", "), elements, view.bytes.size()));
   }
   return view;
 }

@@ -80,7 +80,9 @@ struct Observation {
 
 /// Reads `directory/observation.json` and maps its storages (see workers/PROTOCOL.md).  Everything
 /// that the file says is checked: a view that leaves its storage, an unknown dtype or a missing
-/// file is an error, never undefined behaviour.
+/// file is an error, never undefined behaviour.  So is a view that overlaps itself and has more
+/// than 2^31 elements, expanded dimensions counted once: as many as the storage has, or expanded
+/// ones, may be more.
 Result<Observation> read_observation(const std::filesystem::path& directory);
 
 /// The inputs of each call, and the bytes that their views point into.

@@ -1,5 +1,6 @@
 #include "paths/observation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -183,6 +184,35 @@ TEST(Observation, EmptyViewsMayStandAnywhere) {
                                      "\"shape\": [0, 5], \"strides\": [500, 1], \"offset\": 99")));
 }
 
+// An overlapping view can have far more elements than there is memory: the judge's time must not
+// hang on a number in a file.  Expanded and overlapping views of real programs remain.
+TEST(Observation, OverlappingViewsHaveABearableNumberOfElements) {
+  const Directory directory;
+  directory.write("0", "");
+  fs::resize_file(directory.path() / "0", std::uintmax_t{1} << 34);  // sparse
+  const auto error = [&](std::string_view dtype, std::string_view shape, std::string_view strides) {
+    std::string text = changed("\"bytes\": 80", "\"bytes\": 17179869184");
+    const std::string_view old = R"("dtype": "float32", "shape": [4, 5], "strides": [5, 1])";
+    text.replace(
+        text.find(old), old.size(),
+        fmt::format(R"("dtype": "{}", "shape": [{}], "strides": [{}])", dtype, shape, strides));
+    const auto read = directory.read(text);
+    return read ? "none" : read.error().message;
+  };
+  for (const auto& [shape, strides] : {std::pair("16777216, 16777216", "1, 1"),
+                                       {"1048576, 131072", "1, 1"},
+                                       {"1048576, 131072, 1", "1, 1, 0"},
+                                       {"65536, 2, 65536", "1, 0, 1"}}) {
+    EXPECT_THAT(error("float32", shape, strides), HasSubstr("/y: the view")) << shape;
+  }
+  for (const auto& [shape, strides] : {std::pair("17179869184", "1"),  // as many as the storage has
+                                       {"1099511627776, 1000", "0, 1"},  // expanded
+                                       {"1048576, 1024", "1, 1"},        // windows
+                                       {"0, 16777216, 16777216", "1, 1, 1"}}) {
+    EXPECT_EQ(error("uint8", shape, strides), "none") << shape;
+  }
+}
+
 // A hostile worker: whatever it writes, reading ends in an observation or an error, and what was
 // read can be judged.
 TEST(Observation, FuzzedTextNeverCrashes) {
@@ -204,6 +234,9 @@ TEST(Observation, FuzzedTextNeverCrashes) {
                                            "\"complex128\"",
                                            "[1,1,1,1]",
                                            "[0,0]",
+                                           "[16777216, 16777216]",
+                                           "[1048576, 131072]",
+                                           "[1, 1]",
                                            "true",
                                            "4611686018427387904",
                                            "{\"float\":\"0x1p9999\"}"};

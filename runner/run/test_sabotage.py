@@ -46,19 +46,29 @@ FAULTS = {
     "lie_about_bytes": ("worker_lost", "observation"),
     "kill_the_worker": ("worker_lost", "signal 9"),  # and no other verdict may change
 }
-#: Fault that is committed from the second execution on → words of the reason.
+#: Fault that is committed from the second execution on → the status, and words of the reason.
 SECOND = {
-    "flip_last_bit": "itself: a",
-    "lose_nan": "itself: a",
-    "swap_zero": "itself: a",
-    "change_stride": "itself: a (stride",
-    "change_dtype": "itself: a (dtype",
-    "change_shape": "itself: a (shape",
-    "demand_grad": "itself: a (requires_grad",
-    "alias_outputs": "itself: aliases (",
-    "alias_input": "itself: aliases (",
-    "return_input": "itself: aliases (",
-    "mutate_input": "itself: input x",
+    "flip_last_bit": ("value_differs", "repetition 2: a: 1 of 12"),
+    "lose_nan": ("nonfinite_differs", "repetition 2: a"),
+    "swap_zero": ("value_differs", "repetition 2: a"),
+    "change_stride": ("metadata_differs", "repetition 2: a: stride"),
+    "change_dtype": ("metadata_differs", "repetition 2: a: float32"),
+    "change_shape": ("metadata_differs", "repetition 2: a: float32"),
+    "demand_grad": ("metadata_differs", "repetition 2: a: requires_grad"),
+    "alias_outputs": ("metadata_differs", "repetition 2: aliases"),
+    "alias_input": ("metadata_differs", "repetition 2: aliases"),
+    "return_input": ("metadata_differs", "repetition 2: "),
+    "mutate_input": ("mutation_differs", "repetition 2: input x"),
+}
+#: Path → the status it must get on `bugs/called`, whose `call` C++ eager has no spelling for, and words of its reason.
+CALLED = {
+    "nothing": ("conform", ""),
+    "flip-bit": ("value_differs", "1 of 4"),
+    "hang": ("timeout", "`run`"),
+    "segfault": ("crash", "signal 11"),
+    "compile-crash": ("crash", "`lower`"),
+    "be-killed": ("crash", "signal 9"),
+    "eager-dies": ("harness", "eager in python died of signal 6"),
 }
 #: Torch's own, and settings: name → (changes of the path file, status).
 OTHERS = {
@@ -74,6 +84,7 @@ OTHERS = {
     "not-compiled": ({"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}}, "not_compiled"),
     "nothing-found": ({"backend": "eager", "config": {"torch._dynamo.config.disable": True}}, "refused"),
     "eager-differs": ({"backend": "eager", "import": ["lockstep_saboteur_of_eager"]}, "harness"),
+    "eager-dies": ({"backend": "eager", "import": ["lockstep_saboteur_kills_eager"]}, "harness"),
     "no-such-backend": ({"backend": "no_such_backend"}, "unsupported"),
     "no-such-config": ({"backend": "eager", "config": {"torch._inductor.config.nonsense": 1}}, "unsupported"),
     "no-such-worker": ({"worker": ["/nonexistent/worker"]}, "worker_lost"),
@@ -137,6 +148,18 @@ def test_each_fault_gets_its_verdict(verdicts, fault):
     check(verdicts["bugs/sabotaged", fault.replace("_", "-")], *FAULTS[fault])
 
 
+@pytest.mark.parametrize("path, status", [("nothing", "conform"), ("not-compiled", "not_compiled")])
+def test_nothing_to_compile_is_not_a_compiler_that_did_not_look(verdicts, path, status):
+    check(verdicts["bugs/size", path], status)
+    assert verdicts["bugs/size", path].get("vacuous", False) == (status == "conform")
+
+
+@pytest.mark.parametrize("path", CALLED)
+def test_a_fault_is_found_where_only_python_has_the_program(verdicts, path):
+    """Nothing that kills the process may be taken for a program that eager lacks."""
+    check(verdicts["bugs/called", path], *CALLED[path])
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_each_setting_gets_its_verdict(verdicts, name):
     case = "bugs/relu" if name.startswith(("relu-", "inject-")) else "bugs/sabotaged"
@@ -144,9 +167,9 @@ def test_each_setting_gets_its_verdict(verdicts, name):
 
 
 @pytest.mark.parametrize("fault", SECOND)
-def test_what_differs_the_second_time_is_unstable(verdicts, fault):
+def test_what_is_wrong_the_second_time_is_wrong_and_unstable(verdicts, fault):
     verdict = verdicts["bugs/sabotaged", "second-" + fault.replace("_", "-")]
-    check(verdict, "conform", SECOND[fault])
+    check(verdict, *SECOND[fault])
     assert verdict["unstable"] is True, verdict
 
 

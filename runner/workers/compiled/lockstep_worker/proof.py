@@ -18,15 +18,17 @@ class Watch:
         compat.on_source(self.code.append)
 
     def proof(self) -> dict:
-        """The `proof` of an observation; only `graphs` is promised."""
+        """The `proof` of an observation; only `graphs` is required (PROTOCOL.md)."""
         from torch._dynamo.utils import counters
 
         frames = counters["frames"]
-        recompiles = [str(reason) for record in compat.compilation_metrics()
-                      if (reason := getattr(record, "recompile_reason", None))]
+        records = compat.compilation_metrics()
+        recompiles = [str(reason) for record in records if (reason := getattr(record, "recompile_reason", None))]
         return {
             "graphs": int(counters["stats"]["unique_graphs"]),
             "operators": int(counters["stats"]["calls_captured"]),
+            # Under fullgraph Dynamo counts no frames; it records every one that it compiled, though nothing was in it.
+            "frames": sum(getattr(record, "fail_type", None) is None for record in records),
             "kernels": compat.kernel_count(),
             "fallbacks": fallbacks(self.code),
             "breaks": [_first_line(text) for text in counters["graph_break"]],
