@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
+
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -33,11 +36,36 @@ constexpr std::size_t kPadding = 4096;
 
 std::string why() { return std::strerror(errno); }
 
+/// A name in a message: one line, whatever it has.
+std::string shown(const std::filesystem::path& path) { return one_line(path.string(), PATH_MAX); }
+
+/// Where the symbolic links of a name lead in the end, whether or not there is something.
+std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;
+  }
+  return path;
+}
+
+/// Whether all of it could be written; else errno says why.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+  if (fd.get() < 0) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
   std::string text;
   char buffer[1 << 16];
   while (true) {
@@ -45,50 +73,45 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     if (count == 0) return text;
     if (count < 0) {
       if (errno == EINTR) continue;
-      return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+      return fail(fmt::format("cannot read {}: {}", shown(path), why()));
     }
     text.append(buffer, static_cast<std::size_t>(count));
   }
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
-  {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (fd.get() < 0) return fail(fmt::format("cannot write {}: {}", path.string(), why()));
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(fd.get(), bytes.data(), bytes.size());
-      if (count < 0) {
-        if (errno == EINTR) continue;
-        const std::string reason = why();
-        ::unlink(temporary.c_str());
-        return fail(fmt::format("cannot write {}: {}", path.string(), reason));
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = why();
-    ::unlink(temporary.c_str());
-    return fail(fmt::format("cannot write {}: {}", path.string(), reason));
-  }
-  return {};
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT)
+    return fail(fmt::format("cannot write {}: {}", shown(path), why()));
+  const bool direct = exists && !S_ISREG(status.st_mode);
+  const std::string target = direct ? path.string() : followed(path).string();
+  const std::string written = direct ? target : fmt::format("{}.{}.tmp", target, ::getpid());
+  const int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
+  std::string reason;
+  if (const Descriptor fd(::open(written.c_str(), flags, 0644));
+      fd.get() < 0 || !write_all(fd.get(), bytes))
+    reason = why();
+  if (!direct && reason.empty() && ::rename(written.c_str(), target.c_str()) != 0) reason = why();
+  if (reason.empty()) return {};
+  if (!direct) ::unlink(written.c_str());
+  return fail(fmt::format("cannot write {}: {}", shown(path), reason));
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe in place of a file must not hang the runner.
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (fd.get() < 0) return fail(fmt::format("cannot map {}: {}", path.string(), why()));
+  if (fd.get() < 0) return fail(fmt::format("cannot map {}: {}", shown(path), why()));
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0)
-    return fail(fmt::format("cannot map {}: {}", path.string(), why()));
+    return fail(fmt::format("cannot map {}: {}", shown(path), why()));
   if (!S_ISREG(status.st_mode))
-    return fail(fmt::format("cannot map {}: it is no regular file", path.string()));
+    return fail(fmt::format("cannot map {}: it is no regular file", shown(path)));
   const auto size = static_cast<std::size_t>(status.st_size);
   void* data = nullptr;
   if (size > 0) {
     data = ::mmap(nullptr, size + kPadding, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (data == MAP_FAILED) return fail(fmt::format("cannot map {}: {}", path.string(), why()));
+    if (data == MAP_FAILED) return fail(fmt::format("cannot map {}: {}", shown(path), why()));
   }
   return std::shared_ptr<const MappedFile>(
       new MappedFile(static_cast<const std::byte*>(data), size));

@@ -15,7 +15,8 @@ namespace lockstep {
 Result<std::string> read_file(const std::filesystem::path& path);
 
 /// Writes a file so that a reader (or a crash) sees either the old or the new one: another name
-/// first, then rename.
+/// first, then rename.  A symbolic link stays one, and what it names is written; what is there and
+/// is no regular file (a device, a pipe) is opened and written as it is.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// A file mapped for reading; unmapped at the end of its life.  Empty files map to an empty span.
