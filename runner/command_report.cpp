@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "commands.h"
 #include "home.h"
-#include "reports/summary.h"
 #include "run/log.h"
 
 namespace lockstep {
@@ -33,7 +32,7 @@ Exit command_report(const Options& options) {
     print_error(written.error());
     return Exit::internal;
   }
-  if (options.github) fmt::print("{}", github_annotations(*record, options.strict));
+  if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);
   if (!writes_to_stdout(options))
     fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,

@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -105,6 +107,17 @@ ConsoleOptions console_options(const Options& options) {
   return console;
 }
 
+/// Appends the summary to the page of the job, where GitHub says which file that is.
+Result<void> add_to_job_page(const RunRecord& record, bool strict) {
+  const char* page = std::getenv("GITHUB_STEP_SUMMARY");
+  if (page == nullptr || *page == '\0') return {};
+  errno = 0;
+  if ((std::ofstream(page, std::ios::app) << summary(record, strict)).flush()) return {};
+  return fail(
+      fmt::format("cannot write the job's summary to {}: {}", page, std::strerror(errno)),
+      "GITHUB_STEP_SUMMARY names that file; without it, or without --github, there is none");
+}
+
 Exit finish(const RunRecord& record, const Options& options, const fs::path& directory) {
   if (auto written = write_reports(record, directory, options.strict); !written) {
     print_error(written.error());
@@ -121,9 +134,12 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
       return Exit::internal;
     }
   }
-  if (options.github) fmt::print("{}", github_annotations(record, options.strict));
-  if (const char* page = std::getenv("GITHUB_STEP_SUMMARY"); page != nullptr && options.github) {
-    std::ofstream(page, std::ios::app) << summary(record, options.strict);
+  if (options.github) {
+    print_annotations(record, options);
+    if (auto written = add_to_job_page(record, options.strict); !written) {
+      print_error(written.error());
+      return Exit::internal;
+    }
   }
   fmt::print(stderr, "log and reports: {}\n", directory.string());
   if (record.end->interrupted && interrupted()) {

@@ -154,7 +154,8 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
   run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   run->add_flag("--github", options.github,
-                "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+                "Print annotations for GitHub, and append the summary to the file that "
+                "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
   run->footer(kFooter);
 }
 

@@ -1,0 +1,96 @@
+"""Where what is printed and written goes: devices, links, full disks, closed pipes, GitHub's files. The suite is test_cli's."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from test_cli import binary, case, overload, pytestmark, suite, sweeping  # noqa: F401
+
+
+def on(file, suite, *arguments, **env):
+    """Runs the command with that file as its standard output."""
+    with open(file, "w") as out:
+        return subprocess.run([suite.binary, *arguments], env=suite.environment(**env), stdout=out, stderr=subprocess.PIPE, text=True,
+                              timeout=120, cwd=suite.root)
+
+
+def large(suite):
+    """What `show` prints of it is more than any buffer."""
+    suite.write("cases/ops/large.json", case("many", matrix={"rows": list(range(1, 200))},
+                inputs={"x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+
+
+# --- standard output ---
+
+@pytest.mark.parametrize("arguments", [
+    ["--help"], ["--version"], ["list", "--level", "all"], ["list", "ops/large", "--json"], ["show", "bugs/1-first"],
+    ["show", "ops/large"], ["check"], ["report", "out"], ["report", "out", "--junit", "-"],
+    ["report", "out", "--github"], ["run", "bugs/1-first", "path:flip"], ["run", "bugs/1-first", "--json", "-"],
+    ["run", "bugs/1-first", "path:flip", "--github"], ["doctor", "--quick"], ["list", "--unswept"], ["repro", "bugs/1-first"]],
+    ids=" ".join)
+def test_what_cannot_be_printed_is_an_error(sweeping, arguments):
+    suite = sweeping
+    large(suite)
+    suite.dump({"aten::clone": [overload("Tensor")], "aten::add": [overload("Tensor", "Tensor", name="Tensor")]})
+    # For `repro`: a Python that renders more than any buffer holds.
+    suite.path("inductor", worker="compiled", backend="inductor")
+    python = suite.root / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *lockstep_worker*) exec head -c 100000 /dev/zero ;; *) exec ' + sys.executable + ' "$@" ;; esac\n')
+    python.chmod(0o755)
+    made = suite("run", "bugs/1-first", "path:conform", "path:flip", "--out", "out")
+    assert made.returncode == 1, made.stdout + made.stderr
+    if arguments[0] == "repro":
+        arguments = [*arguments, "path:inductor"]
+    result = on("/dev/full", suite, *arguments, LOCKSTEP_PYTHON=str(python))
+    assert result.returncode == 3, result.stderr
+    assert "lockstep: cannot write all of standard output" in result.stderr or "lockstep: ended early: cannot write" in result.stderr, result.stderr
+    assert "terminate called" not in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["show", "ops/large"], ["list", "ops/large", "--json"],
+                                       ["run", "bugs/1-first", "path:flip", "--github"]], ids=" ".join)
+def test_a_reader_that_leaves_is_no_error(suite, arguments):
+    large(suite)
+    assert suite("run", "bugs/1-first", "path:flip", "--out", "out").returncode == 1
+    gone, out = os.pipe()
+    os.close(gone)
+    # As a shell starts it: Python ignores the signal.
+    restore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    result = subprocess.run([suite.binary, *arguments], env=suite.environment(), stdout=out, stderr=subprocess.PIPE, text=True,
+                            timeout=60, cwd=suite.root, preexec_fn=restore)
+    os.close(out)
+    assert result.returncode == (1 if arguments[0] == "run" else -signal.SIGPIPE)
+    assert "lockstep: " not in result.stderr and "terminate" not in result.stderr
+
+
+def test_what_nobody_can_be_told_is_still_an_exit_status(suite):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([suite.binary, "list", "nothing/at-all"], env=suite.environment(), stdout=full, stderr=full, timeout=60)
+    assert result.returncode == 3
+
+
+# --- reports ---
+
+def test_annotations_do_not_mix_with_a_report(suite):
+    result = suite("run", "bugs/1-first", "path:flip", "--github", "--json", "-", "--out", "out")
+    assert json.loads(result.stdout)["format"] == 1
+    assert "::error" in result.stderr
+    assert "::error" in suite("report", "out", "--github").stdout
+    assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 1
+
+
+def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
+    page = suite.root / "page.md"
+    page.write_text("before\n")
+    result = suite("run", "bugs/1-first", env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)})
+    assert result.returncode == 0, result.stderr
+    assert page.read_text().startswith("before\n#")
+    (suite.root / "full").symlink_to("/dev/full")
+    for place, why in (("nowhere/page.md", "No such file"), ("full", "No space left")):
+        result = suite("run", "bugs/1-first", "--github", env={"GITHUB_STEP_SUMMARY": place})
+        assert result.returncode == 3
+        assert f"cannot write the job's summary to {place}: {why}" in result.stderr, result.stderr
+    assert suite("run", "bugs/1-first", env={"GITHUB_STEP_SUMMARY": "nowhere/page.md"}).returncode == 0
