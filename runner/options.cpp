@@ -40,9 +40,25 @@ constexpr const char* kEnvironment =
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
 
+constexpr double kMostSeconds = 1e6;  // eleven days
+constexpr double kMostGib = 1 << 20;  // what no machine has; in bytes an integer holds it
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// A number of these bounds, which are shown as given here; CLI::Range lets NaN pass.
+CLI::Validator number_between(double low, double high) {
+  const std::string bounds = fmt::format("{} to {}", low, high);
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool fits =
+                CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return fits ? std::string()
+                        : fmt::format("found {}, expected a number from {}", text, bounds);
+          },
+          bounds};
 }
 
 /// Wherever operators are resolved or executed.
@@ -108,16 +124,16 @@ void add_run(CLI::App& app, Options& options) {
       ->type_name("N");
   run->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostSeconds))
       ->type_name("S");
   run->add_option("--compile-timeout", options.compile_timeout,
                   "Seconds that tracing, lowering or compiling may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostSeconds))
       ->type_name("S");
   run->add_option("--memory", options.memory_gib,
                   "GiB of address space of one execution (default: what the machine has)")
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostGib))
       ->type_name("GIB");
   run->add_option("--out", options.out,
                   "Directory for the log and the reports (default: a new one in .lockstep/runs)")

@@ -145,6 +145,7 @@ def test_help_is_its_golden(suite, command):
     ("error-path", ["list", "path:conforn"], 2),
     ("error-path-far", ["run", "--path", "nothing-like-it", "--path", "conform"], 2),
     ("error-seed", ["run", "--shuffle=x"], 2),
+    ("error-number", ["run", "--compile-timeout", "-1"], 2),
     ("error-no-suite", ["list", "--suite", "nowhere"], 2),
     ("error-no-report", ["report", "nowhere"], 2),
 ])
@@ -299,6 +300,16 @@ def test_a_log_is_never_overwritten(suite):
     before = (suite.root / "out" / "run.jsonl").read_bytes()
     assert suite("run", "--out", "out").returncode == 3
     assert (suite.root / "out" / "run.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("flag", ["--timeout", "--compile-timeout", "--memory"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "0", "1e30", "many", ""])
+def test_numbers_have_bounds(suite, flag, number):
+    result = suite("run", f"{flag}={number}", "--out", "out")
+    assert result.returncode == 2, result.stderr
+    assert len(result.stderr) < 200 and "expected a number from 0.001 to 1" in result.stderr, result.stderr
+    assert not (suite.root / "out").exists()
+    assert suite("run", "bugs/9*", f"{flag}=0.5").returncode == 4
 
 
 # --- selecting ---
