@@ -242,6 +242,14 @@ Exit nothing_selected(const PlanRequest& request) {
         fmt::print(stderr, "    `{}:{}`: did you mean `{}:{}`?\n", kind, word, kind, near);
     }
   }
+  for (const std::string& device : request.filter.patterns("device")) {
+    const bool here =
+        std::any_of(request.devices.begin(), request.devices.end(),
+                    [&](const std::string& name) { return glob_match(device, name); });
+    if (!here)
+      fmt::print(stderr, "    there is no device `{}` here, only {}\n", device,
+                 enumerate(request.devices));
+  }
   fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/text.h"
 #include "cases/reader.h"
 
 namespace lockstep {
@@ -331,6 +332,19 @@ Options parse_options(int argc, const char* const* argv) {
     return misused("--accept-crashes needs --update-known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
+  for (std::filesystem::path* file :
+       {&options.junit_file, &options.html_file, &options.json_file, &options.summary_file,
+        &options.case_table_file, &options.accuracy_file}) {
+    // Opened by such a name, a file that standard output goes to would be written from its begin.
+    for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+      if (*file == name) *file = "-";
+    }
+  }
+  if (const auto flags = on_standard_output(options); flags.size() > 1)
+    return misused(
+        fmt::format("found {} on standard output, which has room for one\n"
+                    "    give the others a file each",
+                    enumerate(flags)));
   options.command = app.get_subcommands().front()->get_name();
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
@@ -340,6 +354,22 @@ Options parse_options(int argc, const char* const* argv) {
   if (options.update_known == "default")
     options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
   return options;
+}
+
+std::vector<std::string> on_standard_output(const Options& options) {
+  const std::pair<const char*, std::filesystem::path> files[] = {
+      {"--junit", options.junit_file},
+      {"--html", options.html_file},
+      {"--json", options.json_file},
+      {"--summary", options.summary_file},
+      {"--case-table", options.case_table_file},
+      {"--accuracy", options.accuracy_file},
+      {"--update-known", options.update_known}};
+  std::vector<std::string> flags;
+  for (const auto& [flag, file] : files) {
+    if (file == "-") flags.emplace_back(flag);
+  }
+  return flags;
 }
 
 }  // namespace lockstep

@@ -146,6 +146,7 @@ def test_help_is_its_golden(suite, command):
     ("error-path-far", ["run", "--path", "nothing-like-it", "--path", "conform"], 2),
     ("error-seed", ["run", "--shuffle=x"], 2),
     ("error-number", ["run", "--compile-timeout", "-1"], 2),
+    ("error-device", ["run", "--device", "cudaa"], 4),
     ("error-no-suite", ["list", "--suite", "nowhere"], 2),
     ("error-no-report", ["report", "nowhere"], 2),
 ])
@@ -596,6 +597,19 @@ def test_what_no_sweep_takes_is_listed_with_the_reason(sweeping):
     assert sweeping("list", "--unswept", "tag:sweep").stdout == done.stdout
     assert sweeping("list", "--unswept", "bugs/*").returncode == 4, "no sweep among them"
     assert sweeping("list", "--unswept", "--json").returncode == 2
+
+
+def test_a_reproducer_is_of_one_instance(sweeping):
+    sweeping.dump({"aten::clone": [overload("Tensor", tags=())]})
+    sweeping.path("inductor", worker="compiled", backend="inductor")
+    done = sweeping("repro", "bugs/*", "path:inductor")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "found 3 instances, expected one:\n      bugs/1-first@cpu\n      bugs/2-second[rows=1]@cpu\n" in done.stderr, done.stderr
+    script = sweeping.root / "python"
+    script.write_text("#!/bin/sh\necho a script\n")
+    script.chmod(0o755)
+    done = sweeping("repro", "bugs/1-first", "path:inductor", env={"LOCKSTEP_PYTHON": str(script)})
+    assert (done.returncode, done.stdout) == (0, "a script\n"), done.stderr
 
 
 def test_a_run_sweeps_the_operators_of_the_torch_that_runs(sweeping):

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -73,6 +74,31 @@ def test_what_nobody_can_be_told_is_still_an_exit_status(suite):
 
 
 # --- reports ---
+
+def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
+    assert suite("run", "bugs/1-first", "--out", "out").returncode == 0
+    (suite.root / "link.html").symlink_to("page.html")
+    assert suite("report", "out", "--html", "link.html").returncode == 0
+    assert (suite.root / "link.html").is_symlink() and (suite.root / "page.html").stat().st_size > 1000
+    pipe = suite.root / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        assert suite("report", "out", "--json", "pipe").returncode == 0
+        assert stat.S_ISFIFO(pipe.stat().st_mode)  # else the reader waits for ever
+        assert json.loads(reader.stdout.read())["format"] == 1
+    # Not by the name in /dev, which a mistake here could take from the whole machine.
+    assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 1
+    assert on(suite.root / "file", suite, "report", "out", "--json", "/proc/self/fd/1").returncode == 0
+    assert json.loads((suite.root / "file").read_text())["format"] == 1
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_standard_output_has_room_for_one_report(suite, command):
+    result = suite(command, "--json", "-", "--junit", "-")
+    assert result.returncode == 2 and result.stdout == ""
+    assert "found --junit and --json on standard output, which has room for one" in result.stderr
+    assert suite("run", "--update-known=-", "--json", "/proc/self/fd/1").returncode == 2
+
 
 def test_annotations_do_not_mix_with_a_report(suite):
     result = suite("run", "bugs/1-first", "path:flip", "--github", "--json", "-", "--out", "out")
