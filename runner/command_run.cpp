@@ -90,9 +90,7 @@ std::vector<std::string> available_devices(const Json& hello) {
 /// Where an interactive console writes, and how.
 ConsoleOptions console_options(const Options& options) {
   const Terminal terminal = real_terminal();
-  const ColorChoice choice = options.color == "always"  ? ColorChoice::always
-                             : options.color == "never" ? ColorChoice::never
-                                                        : ColorChoice::automatic;
+  const ColorChoice choice = color_choice(options.color);
   ConsoleOptions console;
   console.color_out = use_color(terminal, terminal.out_is_terminal, choice);
   console.color_err = use_color(terminal, terminal.err_is_terminal, choice);

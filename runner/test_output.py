@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
 
 import pytest
-from test_cli import binary, case, overload, pytestmark, suite, sweeping  # noqa: F401
+from test_cli import binary, case, overload, pytestmark, suite, sweeping, verdicts  # noqa: F401
 
 
 def on(file, suite, *arguments, **env):
@@ -28,7 +29,7 @@ def large(suite):
 
 @pytest.mark.parametrize("arguments", [
     ["--help"], ["--version"], ["list", "--level", "all"], ["list", "ops/large", "--json"], ["show", "bugs/1-first"],
-    ["show", "ops/large"], ["check"], ["report", "out"], ["report", "out", "--junit", "-"],
+    ["show", "ops/large"], ["check"], ["report", "out"], ["report", "out", "-v"], ["report", "out", "--junit", "-"],
     ["report", "out", "--github"], ["run", "bugs/1-first", "path:flip"], ["run", "bugs/1-first", "--json", "-"],
     ["run", "bugs/1-first", "path:flip", "--github"], ["doctor", "--quick"], ["list", "--unswept"], ["repro", "bugs/1-first"]],
     ids=" ".join)
@@ -51,7 +52,7 @@ def test_what_cannot_be_printed_is_an_error(sweeping, arguments):
     assert "terminate called" not in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["show", "ops/large"], ["list", "ops/large", "--json"],
+@pytest.mark.parametrize("arguments", [["show", "ops/large"], ["list", "ops/large", "--json"], ["report", "out", "-v"],
                                        ["run", "bugs/1-first", "path:flip", "--github"]], ids=" ".join)
 def test_a_reader_that_leaves_is_no_error(suite, arguments):
     large(suite)
@@ -120,3 +121,15 @@ def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
         assert result.returncode == 3
         assert f"cannot write the job's summary to {place}: {why}" in result.stderr, result.stderr
     assert suite("run", "bugs/1-first", env={"GITHUB_STEP_SUMMARY": "nowhere/page.md"}).returncode == 0
+
+
+def test_verbose_reports_print_a_line_for_every_verdict(suite):
+    assert suite("run", "--level", "all", "path:conform", "path:flip", "--out", "out").returncode == 1
+    quiet, result = suite("report", "out"), suite("report", "out", "-v")
+    lines = result.stdout.splitlines()
+    assert len(lines) == len(quiet.stdout.splitlines()) + 8 and len(verdicts(suite.root / "out")) == 8
+    assert re.search(r"^conform +bugs/1-first@cpu/conform", result.stdout, re.M)
+    assert re.search(r"^value differs +bugs/1-first@cpu/flip .*differ", result.stdout, re.M)
+    assert "\x1b[" not in result.stdout and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
+    mixed = suite("report", "out", "-v", "--json", "-")
+    assert json.loads(mixed.stdout)["format"] == 1 and "bugs/1-first@cpu/flip" in mixed.stderr
