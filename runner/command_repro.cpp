@@ -14,6 +14,7 @@
 #include "home.h"
 #include "judge/policy.h"
 #include "run/scratch.h"
+#include "workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -101,7 +102,7 @@ Result<std::string> render(const Json& request, const Options& options, const fs
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const fs::path modules = fs::absolute(options.home) / "runner" / "workers" / "compiled";
+  const fs::path modules = compiled_worker_modules(options);
   const std::string command = fmt::format(
       "PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\" {} -W ignore -m lockstep_worker repro < {} > "
       "{} 2> {}",

@@ -308,6 +308,9 @@ Exit command_run(const Options& given) {
   settings.scope = scope_of(request, plan, level == "all");
   settings.machine = machine_environment();
   settings.machine["threads"] = options.threads;
+  settings.machine["eager worker"] = file_digest(eager_executable(options));
+  settings.machine["compiled worker"] =
+      folder_digest(compiled_worker_modules(options) / "lockstep_worker", ".py");
   for (std::size_t i = 0; i < options.libraries.size(); ++i) {
     const fs::path& library = options.libraries[i];
     settings.machine[fmt::format("library {}", i)] =

@@ -196,6 +196,22 @@ def test_the_record_says_where_it_was_made(suite):
     machine = next(record["values"] for record in log_of(suite.root / "out") if record.get("name") == "machine")
     assert machine["threads"] == 3 and re.fullmatch("[0-9a-f]{32}", machine["binary"])
     assert machine["env OMP_PROC_BIND"] == "true" and machine["host"]
+    assert machine["compiled worker"] == "" and re.fullmatch("[0-9a-f]{32}", machine["eager worker"])
+    # What is found by compilers, loaders and Python, as the user set it; and what the Python worker is.
+    package = suite.root / "runner" / "workers" / "compiled" / "lockstep_worker"
+    package.mkdir(parents=True)
+    digests = []
+    suite.eager.write_text(suite.eager.read_text() + "# another\n")
+    found = {"CXXFLAGS": "-O1", "CPLUS_INCLUDE_PATH": "/a", "CPATH": "/b", "LIBRARY_PATH": "/c", "LD_LIBRARY_PATH": "/d" * 300,
+             "PYTHONPATH": "/e"}
+    for text in ("1", "2"):
+        (package / "a.py").write_text(text)
+        suite("run", "--out", text, env=found)
+        values = next(record["values"] for record in log_of(suite.root / text) if record.get("name") == "machine")
+        assert {name: values[f"env {name}"] for name in found} == found
+        assert values["eager worker"] != machine["eager worker"] and values["binary"] == machine["binary"]
+        digests.append(values["compiled worker"])
+    assert all(digests) and digests[0] != digests[1]
     assert f'hostname="{machine["host"]}"' in (suite.root / "out" / "junit.xml").read_text()
 
 
