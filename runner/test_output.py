@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -133,3 +134,22 @@ def test_verbose_reports_print_a_line_for_every_verdict(suite):
     assert "\x1b[" not in result.stdout and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
     mixed = suite("report", "out", "-v", "--json", "-")
     assert json.loads(mixed.stdout)["format"] == 1 and "bugs/1-first@cpu/flip" in mixed.stderr
+
+
+# --- a full disk ---
+
+def test_a_bad_end_names_a_scratch_that_is_full(suite):
+    small = suite.root / "small"
+    small.mkdir()
+    # Neither place for tensors has more than 1 MiB here: the smallest that counts as full.
+    mount = f"mount -t tmpfs -o size=1m x /dev/shm && mount -t tmpfs -o size=1m x {small} && "
+    inside = ["unshare", "-rm", "sh", "-c", mount + 'exec "$@"', "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    subprocess.run([*inside, suite.binary, "run", "bugs/1-first", "path:conform", "path:crash", "--out", "out"], timeout=60,
+                   env=suite.environment(TMPDIR=str(small)), cwd=suite.root, capture_output=True)
+    found = verdicts(suite.root / "out")
+    assert found["bugs/1-first@cpu/conform"]["status"] == "conform"
+    assert re.search(rf"{small}/lockstep-\S+ is full, \d+ of 1024 KiB are free", found["bugs/1-first@cpu/crash"]["reason"]), found
+    suite("run", "bugs/1-first", "path:crash", "--out", "roomy")
+    assert "full" not in verdicts(suite.root / "roomy")["bugs/1-first@cpu/crash"]["reason"]
