@@ -7,6 +7,12 @@
 
 namespace lockstep {
 
+ColorChoice color_choice(std::string_view word) {
+  return word == "always"  ? ColorChoice::always
+         : word == "never" ? ColorChoice::never
+                           : ColorChoice::automatic;
+}
+
 Terminal real_terminal() {
   Terminal terminal;
   terminal.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;

@@ -3,11 +3,15 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace lockstep {
 
 /// What `--color` says.
 enum class ColorChoice { automatic, always, never };
+
+/// `--color` as it is written: auto, always or never.
+ColorChoice color_choice(std::string_view word);
 
 /// Where output goes and what the environment asks for; a plain struct so that tests can make one
 /// up.

@@ -33,6 +33,12 @@ TEST(UseColor, FollowsTheTerminalUnlessToldOtherwise) {
   EXPECT_FALSE(colored(with({{"CLICOLOR_FORCE", "1"}}), ColorChoice::never));
 }
 
+TEST(UseColor, IsToldByTheWordsOfTheOption) {
+  EXPECT_EQ(color_choice("auto"), ColorChoice::automatic);
+  EXPECT_EQ(color_choice("always"), ColorChoice::always);
+  EXPECT_EQ(color_choice("never"), ColorChoice::never);
+}
+
 TEST(UseLiveLine, OnlyOnTerminalsOfPeople) {
   EXPECT_TRUE(use_live_line(with({{"TERM", "xterm"}})));
   EXPECT_FALSE(use_live_line(with({}, false)));

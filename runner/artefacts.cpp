@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <iostream>
 #include <vector>
 
 #include "base/files.h"
@@ -33,10 +34,11 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
   return {};
 }
 
-bool writes_to_stdout(const Options& options) {
-  return options.json_file == "-" || options.junit_file == "-" || options.html_file == "-" ||
-         options.summary_file == "-" || options.case_table_file == "-" ||
-         options.accuracy_file == "-" || options.update_known == "-";
+bool writes_to_stdout(const Options& options) { return !on_standard_output(options).empty(); }
+
+void print_annotations(const RunRecord& record, const Options& options) {
+  (writes_to_stdout(options) ? std::cerr : std::cout)
+      << github_annotations(record, options.strict) << std::flush;
 }
 
 Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {

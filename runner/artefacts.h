@@ -17,6 +17,9 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
 /// whether there were some.
 Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any);
 
+/// Prints what marks case files for GitHub, to standard error where standard output is a report's.
+void print_annotations(const RunRecord& record, const Options& options);
+
 /// Whether one of them, or --update-known, has standard output for itself.
 bool writes_to_stdout(const Options& options);
 

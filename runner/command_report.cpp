@@ -1,14 +1,33 @@
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "artefacts.h"
 #include "base/text.h"
 #include "commands.h"
 #include "home.h"
-#include "reports/summary.h"
+#include "reports/closing.h"
+#include "reports/terminal.h"
 #include "run/log.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+namespace {
+
+/// A line for every verdict, to standard error where standard output is a report's.
+void print_verdicts(const RunRecord& record, const Options& options) {
+  const bool to_error = writes_to_stdout(options);
+  const Terminal terminal = real_terminal();
+  const Style style(use_color(terminal,
+                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                              color_choice(options.color)));
+  std::ostream& out = to_error ? std::cerr : std::cout;
+  for (const Verdict& verdict : record.verdicts)
+    out << one_line_of(style, verdict, options.strict) << '\n';
+  out.flush();
+}
+
+}  // namespace
 
 Exit command_report(const Options& options) {
   if (options.select.size() > 1) {
@@ -33,7 +52,8 @@ Exit command_report(const Options& options) {
     print_error(written.error());
     return Exit::internal;
   }
-  if (options.github) fmt::print("{}", github_annotations(*record, options.strict));
+  if (options.verbose) print_verdicts(*record, options);
+  if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);
   if (!writes_to_stdout(options))
     fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,

@@ -14,6 +14,7 @@
 #include "home.h"
 #include "judge/policy.h"
 #include "run/scratch.h"
+#include "workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -24,11 +25,21 @@ const PlanItem* choose(const Plan& plan) {
   const PlanItem* chosen = nullptr;
   for (const PlanItem& item : plan.items) {
     const Path& path = plan.paths[item.path];
-    if (path.worker != "compiled" || !path.compiles || item.instance != plan.items[0].instance)
-      continue;
+    if (path.worker != "compiled" || !path.compiles) continue;
     if (chosen == nullptr || path.name == "inductor") chosen = &item;
   }
   return chosen;
+}
+
+/// Why there is no script where several instances are selected.
+Error several(const std::vector<Instance>& instances) {
+  constexpr std::size_t kShown = 5;
+  std::string message = fmt::format("found {} instances, expected one:", instances.size());
+  for (std::size_t i = 0; i < std::min(kShown, instances.size()); ++i)
+    message += "\n      " + instances[i].id;
+  if (instances.size() > kShown) message += "\n      ...";
+  return {message,
+          "a script is of one: name it; `ci/lockstep list` prints all that a SELECT takes"};
 }
 
 /// The policy of everything that the judge may compare, by the judge's names.
@@ -91,7 +102,7 @@ Result<std::string> render(const Json& request, const Options& options, const fs
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const fs::path modules = fs::absolute(options.home) / "runner" / "workers" / "compiled";
+  const fs::path modules = compiled_worker_modules(options);
   const std::string command = fmt::format(
       "PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\" {} -W ignore -m lockstep_worker repro < {} > "
       "{} 2> {}",
@@ -128,6 +139,10 @@ Exit command_repro(const Options& options) {
     return Exit::usage;
   }
   if (plan.items.empty()) return nothing_selected(request);
+  if (plan.instances.size() > 1) {
+    print_error(several(plan.instances));
+    return Exit::usage;
+  }
   const PlanItem* item = choose(plan);
   if (item == nullptr) {
     print_error({fmt::format("`{}` is not compiled by the Python worker", plan.items[0].id),

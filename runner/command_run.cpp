@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -88,9 +90,7 @@ std::vector<std::string> available_devices(const Json& hello) {
 /// Where an interactive console writes, and how.
 ConsoleOptions console_options(const Options& options) {
   const Terminal terminal = real_terminal();
-  const ColorChoice choice = options.color == "always"  ? ColorChoice::always
-                             : options.color == "never" ? ColorChoice::never
-                                                        : ColorChoice::automatic;
+  const ColorChoice choice = color_choice(options.color);
   ConsoleOptions console;
   console.color_out = use_color(terminal, terminal.out_is_terminal, choice);
   console.color_err = use_color(terminal, terminal.err_is_terminal, choice);
@@ -131,6 +131,17 @@ bool tell_unusable_paths(const RunRecord& record, const Options& options,
   return unusable;
 }
 
+/// Appends the summary to the page of the job, where GitHub says which file that is.
+Result<void> add_to_job_page(const RunRecord& record, bool strict) {
+  const char* page = std::getenv("GITHUB_STEP_SUMMARY");
+  if (page == nullptr || *page == '\0') return {};
+  errno = 0;
+  if ((std::ofstream(page, std::ios::app) << summary(record, strict)).flush()) return {};
+  return fail(
+      fmt::format("cannot write the job's summary to {}: {}", page, std::strerror(errno)),
+      "GITHUB_STEP_SUMMARY names that file; without it, or without --github, there is none");
+}
+
 Exit finish(const RunRecord& record, const Options& options, const fs::path& directory,
             const std::vector<Path>& paths) {
   if (auto written = write_reports(record, directory, options.strict); !written) {
@@ -148,9 +159,12 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
       return Exit::internal;
     }
   }
-  if (options.github) fmt::print("{}", github_annotations(record, options.strict));
-  if (const char* page = std::getenv("GITHUB_STEP_SUMMARY"); page != nullptr && options.github) {
-    std::ofstream(page, std::ios::app) << summary(record, options.strict);
+  if (options.github) {
+    print_annotations(record, options);
+    if (auto written = add_to_job_page(record, options.strict); !written) {
+      print_error(written.error());
+      return Exit::internal;
+    }
   }
   fmt::print(stderr, "log and reports: {}\n", directory.string());
   if (record.verdicts.size() < record.info.planned) {
@@ -338,6 +352,9 @@ Exit command_run(const Options& given) {
   settings.scope = scope_of(request, plan, level == "all");
   settings.machine = machine_environment();
   settings.machine["threads"] = options.threads;
+  settings.machine["eager worker"] = file_digest(eager_executable(options));
+  settings.machine["compiled worker"] =
+      folder_digest(compiled_worker_modules(options) / "lockstep_worker", ".py");
   for (std::size_t i = 0; i < options.libraries.size(); ++i) {
     const fs::path& library = options.libraries[i];
     settings.machine[fmt::format("library {}", i)] =

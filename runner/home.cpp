@@ -248,6 +248,14 @@ Exit nothing_selected(const PlanRequest& request) {
   }
   const std::vector<std::string> missed = missed_cases(request);
   for (const std::string& line : missed) fmt::print(stderr, "    {}\n", line);
+  for (const std::string& device : request.filter.patterns("device")) {
+    const bool here =
+        std::any_of(request.devices.begin(), request.devices.end(),
+                    [&](const std::string& name) { return glob_match(device, name); });
+    if (!here)
+      fmt::print(stderr, "    there is no device `{}` here, only {}\n", device,
+                 enumerate(request.devices));
+  }
   if (missed.empty()) fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;
 }

@@ -1,22 +1,65 @@
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
 
 #include "commands.h"
 #include "options.h"
 
+namespace lockstep {
+namespace {
+
+/// Whether a reader of standard output has gone, like `head`, which has all that it wants.
+bool reader_left() {
+  pollfd polled{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+Exit execute(const Options& options) {
+  if (options.command == "run") return command_run(options);
+  if (options.command == "list") return command_list(options);
+  if (options.command == "show") return command_show(options);
+  if (options.command == "check") return command_check(options);
+  if (options.command == "report") return command_report(options);
+  if (options.command == "doctor") return command_doctor(options);
+  if (options.command == "repro") return command_repro(options);
+  fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
+  return options.exit;
+}
+
+/// Says on standard error what ended the process, where that can be said.
+Exit broken(const char* what, const char* why) {
+  std::fprintf(stderr, "lockstep: %s: %s\n", what, why);
+  return Exit::internal;
+}
+
+/// How a command ended, once it is certain that what it printed has arrived.
+Exit delivered(Exit exit) {
+  errno = 0;
+  std::cout.flush();
+  const bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (arrived || reader_left()) return exit;
+  // What an earlier write met is forgotten by now.
+  return broken("cannot write all of standard output",
+                errno != 0 ? std::strerror(errno) : "is there room where it goes?");
+}
+
+}  // namespace
+}  // namespace lockstep
+
 int main(int argc, char** argv) {
   using namespace lockstep;
-  const Options options = parse_options(argc, argv);
-  if (options.command.empty()) {
-    fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
-    return static_cast<int>(options.exit);
-  }
   Exit exit = Exit::internal;
-  if (options.command == "run") exit = command_run(options);
-  if (options.command == "list") exit = command_list(options);
-  if (options.command == "show") exit = command_show(options);
-  if (options.command == "check") exit = command_check(options);
-  if (options.command == "report") exit = command_report(options);
-  if (options.command == "doctor") exit = command_doctor(options);
-  if (options.command == "repro") exit = command_repro(options);
+  try {
+    exit = delivered(execute(parse_options(argc, argv)));
+  } catch (const std::exception& error) {
+    // Of fmt::print, when it cannot; where the reader has left there is nobody to tell.
+    if (!reader_left()) broken("ended early", error.what());
+  }
   return static_cast<int>(exit);
 }

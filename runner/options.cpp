@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/text.h"
 #include "cases/reader.h"
 
 namespace lockstep {
@@ -40,9 +41,25 @@ constexpr const char* kEnvironment =
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
 
+constexpr double kMostSeconds = 1e6;  // eleven days
+constexpr double kMostGib = 1 << 20;  // what no machine has; in bytes an integer holds it
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// A number of these bounds, which are shown as given here; CLI::Range lets NaN pass.
+CLI::Validator number_between(double low, double high) {
+  const std::string bounds = fmt::format("{} to {}", low, high);
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool fits =
+                CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return fits ? std::string()
+                        : fmt::format("found {}, expected a number from {}", text, bounds);
+          },
+          bounds};
 }
 
 /// Wherever operators are resolved or executed.
@@ -112,16 +129,16 @@ void add_run(CLI::App& app, Options& options) {
       ->type_name("N");
   run->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostSeconds))
       ->type_name("S");
   run->add_option("--compile-timeout", options.compile_timeout,
                   "Seconds that tracing, lowering or compiling may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostSeconds))
       ->type_name("S");
   run->add_option("--memory", options.memory_gib,
                   "GiB of address space of one execution (default: what the machine has)")
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.001, kMostGib))
       ->type_name("GIB");
   run->add_option("--out", options.out,
                   "Directory for the log and the reports (default: a new one in .lockstep/runs)")
@@ -158,7 +175,8 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
   run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   run->add_flag("--github", options.github,
-                "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+                "Print annotations for GitHub, and append the summary to the file that "
+                "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
   run->footer(kFooter);
 }
 
@@ -312,6 +330,19 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     return misused("--accept-crashes needs --update-known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
+  for (std::filesystem::path* file :
+       {&options.junit_file, &options.html_file, &options.json_file, &options.summary_file,
+        &options.case_table_file, &options.accuracy_file}) {
+    // Opened by such a name, a file that standard output goes to would be written from its begin.
+    for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+      if (*file == name) *file = "-";
+    }
+  }
+  if (const auto flags = on_standard_output(options); flags.size() > 1)
+    return misused(
+        fmt::format("found {} on standard output, which has room for one\n"
+                    "    give the others a file each",
+                    enumerate(flags)));
   const CLI::App* command = app.get_subcommands().front();
   options.command = command->get_name();
   for (const CLI::Option* option : command->get_options()) {
@@ -343,6 +374,22 @@ Options parse_options(const std::vector<std::string>& arguments,
     if (!file->empty()) *file = directory / *file;
   }
   return options;
+}
+
+std::vector<std::string> on_standard_output(const Options& options) {
+  const std::pair<const char*, std::filesystem::path> files[] = {
+      {"--junit", options.junit_file},
+      {"--html", options.html_file},
+      {"--json", options.json_file},
+      {"--summary", options.summary_file},
+      {"--case-table", options.case_table_file},
+      {"--accuracy", options.accuracy_file},
+      {"--update-known", options.update_known}};
+  std::vector<std::string> flags;
+  for (const auto& [flag, file] : files) {
+    if (file == "-") flags.emplace_back(flag);
+  }
+  return flags;
 }
 
 }  // namespace lockstep

@@ -88,4 +88,8 @@ Options parse_options(int argc, const char* const* argv);
 Options parse_options(const std::vector<std::string>& arguments,
                       const std::filesystem::path& directory);
 
+/// The flags of the reports that have standard output to themselves, as with `--junit -`; at most
+/// one after parse_options.
+std::vector<std::string> on_standard_output(const Options& options);
+
 }  // namespace lockstep

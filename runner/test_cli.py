@@ -146,6 +146,8 @@ def test_help_is_its_golden(suite, command):
     ("error-path", ["list", "path:conforn"], 2),
     ("error-path-far", ["run", "--path", "nothing-like-it", "--path", "conform"], 2),
     ("error-seed", ["run", "--shuffle=x"], 2),
+    ("error-number", ["run", "--compile-timeout", "-1"], 2),
+    ("error-device", ["run", "--device", "cudaa"], 4),
     ("error-no-suite", ["list", "--suite", "nowhere"], 2),
     ("error-no-report", ["report", "nowhere"], 2),
 ])
@@ -195,6 +197,22 @@ def test_the_record_says_where_it_was_made(suite):
     machine = next(record["values"] for record in log_of(suite.root / "out") if record.get("name") == "machine")
     assert machine["threads"] == 3 and re.fullmatch("[0-9a-f]{32}", machine["binary"])
     assert machine["env OMP_PROC_BIND"] == "true" and machine["host"]
+    assert machine["compiled worker"] == "" and re.fullmatch("[0-9a-f]{32}", machine["eager worker"])
+    # What is found by compilers, loaders and Python, as the user set it; and what the Python worker is.
+    package = suite.root / "runner" / "workers" / "compiled" / "lockstep_worker"
+    package.mkdir(parents=True)
+    digests = []
+    suite.eager.write_text(suite.eager.read_text() + "# another\n")
+    found = {"CXXFLAGS": "-O1", "CPLUS_INCLUDE_PATH": "/a", "CPATH": "/b", "LIBRARY_PATH": "/c", "LD_LIBRARY_PATH": "/d" * 300,
+             "PYTHONPATH": "/e"}
+    for text in ("1", "2"):
+        (package / "a.py").write_text(text)
+        suite("run", "--out", text, env=found)
+        values = next(record["values"] for record in log_of(suite.root / text) if record.get("name") == "machine")
+        assert {name: values[f"env {name}"] for name in found} == found
+        assert values["eager worker"] != machine["eager worker"] and values["binary"] == machine["binary"]
+        digests.append(values["compiled worker"])
+    assert all(digests) and digests[0] != digests[1]
     assert f'hostname="{machine["host"]}"' in (suite.root / "out" / "junit.xml").read_text()
 
 
@@ -342,6 +360,16 @@ def test_a_log_is_never_overwritten(suite):
     before = (suite.root / "out" / "run.jsonl").read_bytes()
     assert suite("run", "--out", "out").returncode == 3
     assert (suite.root / "out" / "run.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("flag", ["--timeout", "--compile-timeout", "--memory"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "0", "1e30", "many", ""])
+def test_numbers_have_bounds(suite, flag, number):
+    result = suite("run", f"{flag}={number}", "--out", "out")
+    assert result.returncode == 2, result.stderr
+    assert len(result.stderr) < 200 and "expected a number from 0.001 to 1" in result.stderr, result.stderr
+    assert not (suite.root / "out").exists()
+    assert suite("run", "bugs/9*", f"{flag}=0.5").returncode == 4
 
 
 # --- selecting ---
@@ -749,6 +777,19 @@ def test_what_no_sweep_takes_is_listed_with_the_reason(sweeping):
     assert sweeping("list", "--unswept", "tag:sweep").stdout == done.stdout
     assert sweeping("list", "--unswept", "bugs/*").returncode == 4, "no sweep among them"
     assert sweeping("list", "--unswept", "--json").returncode == 2
+
+
+def test_a_reproducer_is_of_one_instance(sweeping):
+    sweeping.dump({"aten::clone": [overload("Tensor", tags=())]})
+    sweeping.path("inductor", worker="compiled", backend="inductor")
+    done = sweeping("repro", "bugs/*", "path:inductor")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "found 3 instances, expected one:\n      bugs/1-first@cpu\n      bugs/2-second[rows=1]@cpu\n" in done.stderr, done.stderr
+    script = sweeping.root / "python"
+    script.write_text("#!/bin/sh\necho a script\n")
+    script.chmod(0o755)
+    done = sweeping("repro", "bugs/1-first", "path:inductor", env={"LOCKSTEP_PYTHON": str(script)})
+    assert (done.returncode, done.stdout) == (0, "a script\n"), done.stderr
 
 
 def test_a_run_sweeps_the_operators_of_the_torch_that_runs(sweeping):

@@ -12,6 +12,10 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 
+fs::path compiled_worker_modules(const Options& options) {
+  return fs::absolute(options.home) / "runner" / "workers" / "compiled";
+}
+
 WorkerSpec eager_worker(const Options& options, const fs::path& directory) {
   return {"eager",
           {{eager_executable(options).string(), "worker"}, {}, directory / "worker-eager.log"}};
@@ -29,7 +33,7 @@ WorkerSpec worker_for(const Path& path, const Options& options, const fs::path& 
                     {{options.python, "-m", "lockstep_worker"},
                      path.environment,
                      directory / "worker-compiled.log"}};
-    std::string modules = (fs::absolute(options.home) / "runner" / "workers" / "compiled").string();
+    std::string modules = compiled_worker_modules(options).string();
     if (const char* existing = std::getenv("PYTHONPATH"); existing != nullptr && *existing != '\0')
       modules += std::string(":") + existing;
     spec.command.environment.emplace_back("PYTHONPATH", modules);

@@ -11,6 +11,9 @@ namespace lockstep {
 /// How lockstep-eager is started; what it says on standard error goes to a file in `directory`.
 WorkerSpec eager_worker(const Options& options, const std::filesystem::path& directory);
 
+/// The folder that has the Python worker's package, lockstep_worker.
+std::filesystem::path compiled_worker_modules(const Options& options);
+
 /// How the worker of a path is started.
 WorkerSpec worker_for(const Path& path, const Options& options,
                       const std::filesystem::path& directory, const WorkerSpec& eager);

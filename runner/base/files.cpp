@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
+
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -50,7 +53,7 @@ Result<Regular> open_regular(const std::filesystem::path& path) {
   Regular file{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))};
   struct stat status {};
   if (file.fd.get() < 0 || ::fstat(file.fd.get(), &status) != 0)
-    return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+    return fail(fmt::format("cannot read {}: {}", shown(path), why()));
   if (!S_ISREG(status.st_mode))
     return fail(fmt::format("cannot read {}: it is no regular file", path.string()));
   file.size = static_cast<std::size_t>(status.st_size);
@@ -71,11 +74,36 @@ ssize_t read_at(const Descriptor& fd, char* to, std::size_t size, std::size_t of
   return static_cast<ssize_t>(done);
 }
 
+/// A name in a message: one line, whatever it has.
+std::string shown(const std::filesystem::path& path) { return one_line(path.string(), PATH_MAX); }
+
+/// Where the symbolic links of a name lead in the end, whether or not there is something.
+std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;
+  }
+  return path;
+}
+
+/// Whether all of it could be written; else errno says why.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+  if (fd.get() < 0) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
   std::string text;
   char buffer[1 << 16];
   while (true) {
@@ -83,7 +111,7 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     if (count == 0) return text;
     if (count < 0) {
       if (errno == EINTR) continue;
-      return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+      return fail(fmt::format("cannot read {}: {}", shown(path), why()));
     }
     text.append(buffer, static_cast<std::size_t>(count));
   }
@@ -95,33 +123,28 @@ Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t 
   FileEnd end{std::string(std::min(file->size, most), '\0'), file->size > most};
   const ssize_t count =
       read_at(file->fd, end.bytes.data(), end.bytes.size(), file->size - end.bytes.size());
-  if (count < 0) return fail(fmt::format("cannot read {}: {}", path.string(), why()));
+  if (count < 0) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
   end.bytes.resize(static_cast<std::size_t>(count));
   return end;
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
-  {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (fd.get() < 0) return fail(fmt::format("cannot write {}: {}", path.string(), why()));
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(fd.get(), bytes.data(), bytes.size());
-      if (count < 0) {
-        if (errno == EINTR) continue;
-        const std::string reason = why();
-        ::unlink(temporary.c_str());
-        return fail(fmt::format("cannot write {}: {}", path.string(), reason));
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = why();
-    ::unlink(temporary.c_str());
-    return fail(fmt::format("cannot write {}: {}", path.string(), reason));
-  }
-  return {};
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT)
+    return fail(fmt::format("cannot write {}: {}", shown(path), why()));
+  const bool direct = exists && !S_ISREG(status.st_mode);
+  const std::string target = direct ? path.string() : followed(path).string();
+  const std::string written = direct ? target : fmt::format("{}.{}.tmp", target, ::getpid());
+  const int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
+  std::string reason;
+  if (const Descriptor fd(::open(written.c_str(), flags, 0644));
+      fd.get() < 0 || !write_all(fd.get(), bytes))
+    reason = why();
+  if (!direct && reason.empty() && ::rename(written.c_str(), target.c_str()) != 0) reason = why();
+  if (reason.empty()) return {};
+  if (!direct) ::unlink(written.c_str());
+  return fail(fmt::format("cannot write {}: {}", shown(path), reason));
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
@@ -134,7 +157,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
     data =
         ::mmap(nullptr, size + kPadding, small ? PROT_READ | PROT_WRITE : PROT_READ,
                small ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, small ? -1 : file->fd.get(), 0);
-    if (data == MAP_FAILED) return fail(fmt::format("cannot map {}: {}", path.string(), why()));
+    if (data == MAP_FAILED) return fail(fmt::format("cannot map {}: {}", shown(path), why()));
   }
   if (small && read_at(file->fd, static_cast<char*>(data), size, 0) != static_cast<ssize_t>(size)) {
     ::munmap(data, size + kPadding);

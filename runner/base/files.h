@@ -23,7 +23,8 @@ struct FileEnd {
 Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t most);
 
 /// Writes a file so that a reader (or a crash) sees either the old or the new one: another name
-/// first, then rename.
+/// first, then rename.  A symbolic link stays one, and what it names is written; what is there and
+/// is no regular file (a device, a pipe) is opened and written as it is.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// A file mapped for reading; unmapped at the end of its life.  Empty files map to an empty span.

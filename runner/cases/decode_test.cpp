@@ -79,6 +79,30 @@ TEST(Decode, RefusesAFileWhoseNameIsNoId) {
             "`.` and `-` only\n    rename the file");
 }
 
+TEST(Decode, RefusesANameThatACommandLineWouldTakeForAnOption) {
+  const std::string text = *read_file(kSource / "cases/format/matrix.json");
+  for (const std::string name : {"cases/-x.json", "cases/ops/-x.json", "cases/-ops/x.json"}) {
+    Diagnostics diagnostics;
+    parse_case_file({name, text, {}}, diagnostics);
+    ASSERT_EQ(diagnostics.size(), 1U) << name;
+    EXPECT_THAT(to_string(diagnostics[0]), testing::HasSubstr("begins with `-`"));
+  }
+  Diagnostics diagnostics;
+  parse_case_file({"cases/a-b/c-.json", text, {}}, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+}
+
+TEST(Decode, PrintsTheNameOfAFileInOneLine) {
+  Diagnostics diagnostics;
+  parse_case_file({"cases/a\nb\x1b[31m.json", "{}", {}}, diagnostics);
+  read_case_file("no\nsuch.json", "no\nsuch.json", diagnostics);
+  ASSERT_GE(diagnostics.size(), 2U);
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const std::string text = to_string({diagnostic.file, 0, 0, "", diagnostic.message, ""});
+    EXPECT_EQ(text.find_first_of("\n\x1b"), std::string::npos) << text;
+  }
+}
+
 TEST(Decode, RefusesAFileOfMoreThanAMebibyte) {
   Diagnostics diagnostics;
   parse_case_file({"cases/t.json", std::string((1 << 20) + 1, ' '), {}}, diagnostics);

@@ -61,6 +61,11 @@ std::vector<MatrixChoice> plain_choices(const CaseFile& file) {
   return matrix_choices(reader, file.file.root);
 }
 
+/// A part that begins with a dash would be an option where an id is typed as it is printed.
+bool has_dash(const std::string& id) {
+  return id.starts_with('-') || id.find("/-") != std::string::npos;
+}
+
 bool fits_id(const std::string& id) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-";
@@ -85,6 +90,13 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
     diagnostics.push_back(
         {shown, 0, 0, "",
          "the name of a case file is its id: letters, digits, `_`, `.` and `-` only",
+         "rename the file"});
+  } else if (has_dash(result.id)) {
+    diagnostics.push_back(
+        {shown, 0, 0, "",
+         fmt::format("found the id `{}`, expected no name in it that begins with `-`: on a command "
+                     "line it would be an option",
+                     result.id),
          "rename the file"});
   }
   if (result.file.text.size() > kMostBytes) {

@@ -29,6 +29,26 @@ bool tells_of_memory(const RaisedError& error) {
   return false;
 }
 
+/// The line of an error that says that a file did not fit, or nothing; compilers of C++ say it in
+/// the same words.
+std::string line_on_space(const RaisedError& error) {
+  const std::size_t at = error.message.find("No space left on device");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = error.message.rfind('\n', at) + 1;  // of the text, where there is none
+  return error.message.substr(begin, error.message.find('\n', at) - begin);
+}
+
+/// What to say before a bad end where the folder for tensors is full: what would tell why may not
+/// have been written.
+std::string remark_on_space(const fs::path& out) {
+  constexpr std::uintmax_t kAlmostNone = std::uintmax_t{4} << 20;
+  std::error_code error;
+  const fs::space_info space = fs::space(out, error);
+  if (error || space.available >= kAlmostNone) return "";
+  return fmt::format("{} is full, {} of {} KiB are free (-j 1 needs less of it): ",
+                     out.parent_path().string(), space.available / 1024, space.capacity / 1024);
+}
+
 }  // namespace
 
 std::int64_t oom_kills() {
@@ -48,7 +68,9 @@ std::string tail_of(const fs::path& file) {
   return (end->cut ? "[...]\n" : "") + valid_utf8(end->bytes);
 }
 
-Observation observe_end(const End& end) {
+namespace {
+
+Observation observation_of(const End& end) {
   const WorkerMessage& message = end.message;
   Observation observation;
   observation.stage = end.stage;
@@ -81,11 +103,23 @@ Observation observe_end(const End& end) {
     if (observation.outcome == Outcome::raised && memory) {
       observation.outcome = Outcome::out_of_memory;
       observation.reason = one_line(observation.error->message);
+    } else if (observation.outcome == Outcome::raised) {
+      observation.reason = one_line(line_on_space(*observation.error));
+      if (!observation.reason.empty()) observation.outcome = Outcome::lost;
     }
   } else {
     observation.outcome = Outcome::lost;
     observation.reason = "the worker wrote a broken observation: " + read.error().message;
   }
+  return observation;
+}
+
+}  // namespace
+
+Observation observe_end(const End& end) {
+  Observation observation = observation_of(end);
+  if (observation.outcome == Outcome::crashed || observation.outcome == Outcome::lost)
+    observation.reason.insert(0, remark_on_space(end.out));
   return observation;
 }
 

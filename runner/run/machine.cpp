@@ -11,6 +11,7 @@
 
 #include "base/digest.h"
 #include "base/files.h"
+#include "base/text.h"
 
 extern char** environ;
 
@@ -64,7 +65,58 @@ void add_gpus(Json& machine) {
   for (std::size_t i = 0; i < models.size(); ++i) machine[fmt::format("gpu {}", i)] = models[i];
 }
 
+// What lists of folders take; a longer one is cut.
+constexpr std::size_t kLongestValue = 2000;
+
+/// Whether a variable, NAME=VALUE, changes what torch computes, what Inductor compiles, or which of
+/// both is found.
+bool changes_results(std::string_view variable) {
+  constexpr std::string_view kPrefixes[] = {"ATEN_",
+                                            "TORCH",
+                                            "PYTORCH_",
+                                            "MKL_",
+                                            "OMP_",
+                                            "KMP_",
+                                            "ONEDNN_",
+                                            "DNNL_",
+                                            "CUDA_",
+                                            "CUBLAS_",
+                                            "CUDNN_",
+                                            "NVIDIA_TF32",
+                                            "TRITON_",
+                                            "GOMP_",
+                                            "MALLOC_",
+                                            "LD_PRELOAD=",
+                                            "LD_LIBRARY_PATH=",
+                                            "PYTHONPATH=",
+                                            "CXX=",
+                                            "CXXFLAGS=",
+                                            "CPATH=",
+                                            "CPLUS_INCLUDE_PATH=",
+                                            "LIBRARY_PATH="};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
 }  // namespace
+
+std::string folder_digest(const std::filesystem::path& folder, std::string_view extension) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() == extension) files.push_back(it->path());
+  }
+  if (files.empty()) return "";
+  std::sort(files.begin(), files.end());
+  Digest digest;
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.lexically_relative(folder).generic_string();
+    const std::string text = read_file(file).value_or("");
+    digest.add({name.c_str(), name.size() + 1}).add({text.c_str(), text.size() + 1});
+  }
+  return digest.hex();
+}
 
 std::string file_digest(const std::filesystem::path& file) {
   const auto text = read_file(file);
@@ -99,16 +151,10 @@ Json machine_environment() {
   machine["binary"] = file_digest("/proc/self/exe");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    for (const std::string_view prefix :
-         {"ATEN_", "TORCH", "PYTORCH_", "MKL_", "OMP_", "KMP_", "ONEDNN_", "DNNL_", "CUDA_",
-          "CUBLAS_", "CUDNN_", "NVIDIA_TF32", "TRITON_", "GOMP_", "MALLOC_",
-          "LD_PRELOAD=", "CXX="}) {
-      const std::size_t equals = text.find('=');
-      if (text.starts_with(prefix) && equals != std::string_view::npos) {
-        machine["env " + std::string(text.substr(0, equals))] =
-            std::string(text.substr(equals + 1, 200));
-      }
-    }
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || !changes_results(text)) continue;
+    machine["env " + std::string(text.substr(0, equals))] =
+        one_line(text.substr(equals + 1), kLongestValue);
   }
   return machine;
 }

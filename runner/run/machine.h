@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 
@@ -9,11 +10,16 @@ namespace lockstep {
 
 /// What identifies the machine and the process, for the record: CPU model, its instruction set
 /// level, cores, memory, kernel, host name, GPUs and their driver, the digest of the running
-/// binary, and the environment variables that change what torch computes.
+/// binary, and the environment variables that change what torch computes, what Inductor compiles,
+/// or which of them is found.
 Json machine_environment();
 
 /// Digest of a file's bytes, 128 bits in hexadecimal; empty where it cannot be read.
 std::string file_digest(const std::filesystem::path& file);
+
+/// Digest of the names and bytes of the files with that extension in a folder and its folders;
+/// empty where there are none.
+std::string folder_digest(const std::filesystem::path& folder, std::string_view extension);
 
 /// UTC, "2026-11-21T10:00:00Z".
 std::string utc_now();

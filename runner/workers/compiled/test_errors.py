@@ -137,3 +137,15 @@ def test_plain_errors_keep_their_class():
         "stage": "run", "class": "ValueError", "message": "a", "wrapped": [], "kind": "error"}
     oom = errors.describe(torch.OutOfMemoryError("b"), "run")
     assert oom["class"].endswith("OutOfMemoryError") and oom["kind"] == "error"
+
+
+@pytest.mark.parametrize("message, words", [
+    ("one", "ValueError: one"),
+    ("one\ntwo", "ValueError: one"),
+    ("", "ValueError: "),
+    ("backend='inductor' raised:\nOSError: [Errno 28] No space left on device\n\nSet TORCHDYNAMO_VERBOSE=1",
+     "ValueError: backend='inductor' raised: OSError: [Errno 28] No space left on device"),
+    ("backend='inductor' raised:", "ValueError: backend='inductor' raised:"),
+])
+def test_the_first_words_say_something(message, words):
+    assert errors.first_words(ValueError(message)) == words

@@ -117,6 +117,14 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     return ("internal" if _compilers_own(outer) else "error"), stage
 
 
+def first_words(error: BaseException) -> str:
+    """The class of an error and the first line of its message; where that only announces another
+    error (`backend='inductor' raised:`), the line after it, too."""
+    lines = [line for line in _text(error).splitlines() if line.strip()] or [""]
+    count = 2 if lines[0].rstrip().endswith("raised:") else 1
+    return f"{type(error).__name__}: {' '.join(lines[:count])}"
+
+
 def describe(error: BaseException, stage: str, reference: dict | None = None) -> dict:
     """The `error` of an observation. `stage`: the stage that was announced last. `reference`: the
     error of the eager execution, if any: a compiler that passes on what eager raises has not

@@ -8,7 +8,7 @@ import signal
 import time
 import traceback
 
-from . import environment
+from . import environment, errors
 from .wire import Lines, Wire, shorten
 
 PROTOCOL = 1
@@ -100,7 +100,7 @@ class Parent:
             answer = self._warm(message)
         except Exception as error:
             traceback.print_exc()
-            text = shorten(f"{type(error).__name__}: {error}".splitlines()[0])
+            text = shorten(errors.first_words(error))
             self.wire.say({"type": "hello", "protocol": PROTOCOL, "error": text})
             raise _Stop(1) from None
         self.hello = message
