@@ -42,6 +42,9 @@ constexpr std::size_t kSmallestMapped = 1 << 20;
 
 std::string why() { return std::strerror(errno); }
 
+/// A name in a message: one line, whatever it has.
+std::string shown(const std::filesystem::path& path) { return one_line(path.string(), PATH_MAX); }
+
 /// A regular file, opened to be read, and its size.
 struct Regular {
   Descriptor fd;
@@ -55,7 +58,7 @@ Result<Regular> open_regular(const std::filesystem::path& path) {
   if (file.fd.get() < 0 || ::fstat(file.fd.get(), &status) != 0)
     return fail(fmt::format("cannot read {}: {}", shown(path), why()));
   if (!S_ISREG(status.st_mode))
-    return fail(fmt::format("cannot read {}: it is no regular file", path.string()));
+    return fail(fmt::format("cannot read {}: it is no regular file", shown(path)));
   file.size = static_cast<std::size_t>(status.st_size);
   return file;
 }
@@ -73,9 +76,6 @@ ssize_t read_at(const Descriptor& fd, char* to, std::size_t size, std::size_t of
   }
   return static_cast<ssize_t>(done);
 }
-
-/// A name in a message: one line, whatever it has.
-std::string shown(const std::filesystem::path& path) { return one_line(path.string(), PATH_MAX); }
 
 /// Where the symbolic links of a name lead in the end, whether or not there is something.
 std::filesystem::path followed(std::filesystem::path path) {
@@ -161,7 +161,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   }
   if (small && read_at(file->fd, static_cast<char*>(data), size, 0) != static_cast<ssize_t>(size)) {
     ::munmap(data, size + kPadding);
-    return fail(fmt::format("cannot read {}: it is being changed", path.string()));
+    return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
   }
   return std::shared_ptr<const MappedFile>(
       new MappedFile(static_cast<const std::byte*>(data), size));
