@@ -83,8 +83,8 @@ struct Options {
 /// Reads the command line and the environment.
 Options parse_options(int argc, const char* const* argv);
 
-/// The options that a run was begun with, from the arguments in its log and the directory where they
-/// were given: relative paths of files to read begin there.
+/// The options that a run was begun with, from the arguments in its log and the directory where
+/// they were given: relative paths of files to read begin there.
 Options parse_options(const std::vector<std::string>& arguments,
                       const std::filesystem::path& directory);
 
