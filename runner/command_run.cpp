@@ -349,7 +349,12 @@ Exit command_run(const Options& given) {
   settings.strict = options.strict;
   settings.repeat = options.repeat;
   settings.keep = options.keep;
-  settings.scope = scope_of(request, plan, level == "all");
+  // Terms of paths and devices leave the cases alone, and the scope tells of them by itself.
+  const bool every_case =
+      std::all_of(options.select.begin(), options.select.end(), [](const std::string& term) {
+        return term.starts_with("path:") || term.starts_with("device:");
+      });
+  settings.scope = scope_of(request, plan, level == "all" && every_case);
   settings.machine = machine_environment();
   settings.machine["threads"] = options.threads;
   settings.machine["eager worker"] = file_digest(eager_executable(options));

@@ -518,6 +518,8 @@ def test_rules_that_meet_nothing_are_reported_where_the_run_can_tell(suite):
     assert re.search(r"expected/known/a.json:\d+  bugs/gone on flip", whole.stdout)
     part = suite("run", "bugs/1-first", "path:flip")
     assert "met nothing" not in part.stdout
+    part = suite("run", "--level", "all", "ops/*", "path:conform")
+    assert "met nothing" not in part.stdout  # a level and a selection are not the whole suite
 
 
 def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
