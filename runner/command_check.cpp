@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "commands.h"
 #include "home.h"
@@ -37,13 +38,7 @@ void check_levels(const Options& options, const Home& home, Counts& counts,
                   Diagnostics& diagnostics) {
   // Of a case whose file is wrong nobody has misspelt the id.
   const bool whole = diagnostics.empty();
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(options.home / "expected" / "levels", error), end;
-       !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".json") files.push_back(it->path());
-  }
-  for (const fs::path& path : files) {
+  for (const fs::path& path : files_below(options.home / "expected" / "levels", ".json")) {
     const auto file =
         read_json(path, path.lexically_relative(options.home).generic_string(), diagnostics);
     if (!file) continue;
@@ -124,7 +119,7 @@ std::string operators_as(const std::vector<CaseFile>& files,
   return text;
 }
 
-std::string counted(std::size_t number, std::string_view what) {
+std::string number_of(std::size_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
@@ -152,13 +147,13 @@ Exit command_check(const Options& options) {
     return Exit::usage;
   }
   if (!files->empty() || options.select.empty()) {
-    fmt::print("{} with {}: valid{}\n", counted(files->size(), "case"),
-               counted(instances, "instance"), operators_as(*files, registry));
+    fmt::print("{} with {}: valid{}\n", number_of(files->size(), "case"),
+               number_of(instances, "instance"), operators_as(*files, registry));
   }
   std::vector<std::string> others;
-  if (counts.paths > 0) others.push_back(counted(counts.paths, "path"));
-  if (counts.expectations > 0) others.push_back(counted(counts.expectations, "expectation"));
-  if (counts.levels > 0) others.push_back(counted(counts.levels, "level"));
+  if (counts.paths > 0) others.push_back(number_of(counts.paths, "path"));
+  if (counts.expectations > 0) others.push_back(number_of(counts.expectations, "expectation"));
+  if (counts.levels > 0) others.push_back(number_of(counts.levels, "level"));
   if (!others.empty()) fmt::print("{}: valid\n", enumerate(others));
   return Exit::ok;
 }

@@ -218,10 +218,10 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   Options options = parse_options(record.info.arguments, record.info.directory);
   if (options.command != "run")
     return fail("the log does not say with which arguments its run was begun", "begin a new run");
-  const std::set<std::string> free = {
-      "--resume",  "--jobs",       "--strict",   "--max-fail",     "--fail-fast",
-      "--verbose", "--github",     "--junit",    "--html",         "--json",
-      "--summary", "--case-table", "--accuracy", "--update-known", "--accept-crashes"};
+  std::set<std::string> free = {"--resume",   "--jobs",         "--strict",
+                                "--max-fail", "--fail-fast",    "--verbose",
+                                "--github",   "--update-known", "--accept-crashes"};
+  for (const ReportFlag& report : kReportFlags) free.insert(report.flag);
   for (const auto& [name, values] : given.given) {
     const auto before = options.given.find(name);
     if (free.contains(name) || (before != options.given.end() && before->second == values))
@@ -240,10 +240,8 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   options.strict |= given.strict;
   options.accept_crashes |= given.accept_crashes;
   if (!given.update_known.empty()) options.update_known = given.update_known;
-  for (const auto file :
-       {&Options::junit_file, &Options::html_file, &Options::json_file, &Options::summary_file,
-        &Options::case_table_file, &Options::accuracy_file}) {
-    if (!(given.*file).empty()) options.*file = given.*file;
+  for (const ReportFlag& report : kReportFlags) {
+    if (!(given.*report.file).empty()) options.*report.file = given.*report.file;
   }
   options.color = given.color;
   options.verbose |= given.verbose;
@@ -400,7 +398,6 @@ Exit command_run(const Options& given) {
     }
     settings.resumed = std::move(resumed);
   }
-  const bool begun = !settings.resumed;
   settings.expectations = home->expectations;
   settings.scene = {environment.value("torch", std::string()),
                     lower(environment.value("cpu_capability", std::string())), now.substr(0, 10)};
@@ -413,7 +410,7 @@ Exit command_run(const Options& given) {
     print_error(record.error());
     return Exit::internal;
   }
-  if (options.out.empty() && begun) point_latest_at(*directory);
+  if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
   const Exit exit = finish(*record, options, *directory, plan.paths);
   if (exit == Exit::ok && level == "smoke")
     fmt::print(stderr,

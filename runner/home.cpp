@@ -22,12 +22,8 @@ namespace {
 std::string digest_of(const fs::path& root, const std::vector<fs::path>& extra) {
   std::vector<std::pair<std::string, fs::path>> files;
   for (const char* folder : {"cases", "expected", "runner/paths"}) {
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(root / folder, error), end; !error && it != end;
-         it.increment(error)) {
-      if (it->path().extension() == ".json")
-        files.emplace_back(it->path().lexically_relative(root).generic_string(), it->path());
-    }
+    for (const fs::path& path : files_below(root / folder, ".json"))
+      files.emplace_back(path.lexically_relative(root).generic_string(), path);
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& path : extra) files.emplace_back("extra", path);

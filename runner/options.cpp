@@ -105,16 +105,8 @@ void add_selection(CLI::App* command, Options& options) {
 }
 
 void add_report_files(CLI::App* command, Options& options) {
-  const auto add = [&](const char* flag, std::filesystem::path& file, const char* what) {
-    command->add_option(flag, file, what)->type_name("FILE");
-  };
-  add("--junit", options.junit_file, "Write the JUnit report to FILE (- is standard output)");
-  add("--html", options.html_file, "Write the HTML page to FILE");
-  add("--json", options.json_file, "Write run.json to FILE");
-  add("--summary", options.summary_file, "Write the Markdown summary to FILE");
-  add("--case-table", options.case_table_file, "Write a Markdown table of the cases to FILE");
-  add("--accuracy", options.accuracy_file,
-      "Write the accuracy table of pointwise cases to FILE (as JSON to NAME.json)");
+  for (const ReportFlag& report : kReportFlags)
+    command->add_option(report.flag, options.*report.file, report.help)->type_name("FILE");
 }
 
 void add_run(CLI::App& app, Options& options) {
@@ -330,12 +322,10 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     return misused("--accept-crashes needs --update-known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
-  for (std::filesystem::path* file :
-       {&options.junit_file, &options.html_file, &options.json_file, &options.summary_file,
-        &options.case_table_file, &options.accuracy_file}) {
+  for (const ReportFlag& report : kReportFlags) {
     // Opened by such a name, a file that standard output goes to would be written from its begin.
     for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
-      if (*file == name) *file = "-";
+      if (options.*report.file == name) options.*report.file = "-";
     }
   }
   if (const auto flags = on_standard_output(options); flags.size() > 1)
@@ -377,18 +367,11 @@ Options parse_options(const std::vector<std::string>& arguments,
 }
 
 std::vector<std::string> on_standard_output(const Options& options) {
-  const std::pair<const char*, std::filesystem::path> files[] = {
-      {"--junit", options.junit_file},
-      {"--html", options.html_file},
-      {"--json", options.json_file},
-      {"--summary", options.summary_file},
-      {"--case-table", options.case_table_file},
-      {"--accuracy", options.accuracy_file},
-      {"--update-known", options.update_known}};
   std::vector<std::string> flags;
-  for (const auto& [flag, file] : files) {
-    if (file == "-") flags.emplace_back(flag);
+  for (const ReportFlag& report : kReportFlags) {
+    if (options.*report.file == "-") flags.emplace_back(report.flag);
   }
+  if (options.update_known == "-") flags.emplace_back("--update-known");
   return flags;
 }
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from test_cli import binary, case, overload, pytestmark, suite, sweeping, verdicts  # noqa: F401
+from test_cli import binary, case, pytestmark, suite, verdicts  # noqa: F401
+from test_sweeping import overload, sweeping  # noqa: F401
 
 
 def on(file, suite, *arguments, **env):

@@ -128,6 +128,18 @@ Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t 
   return end;
 }
 
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                               std::string_view extension) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() == extension) files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;

@@ -22,6 +22,11 @@ struct FileEnd {
 };
 Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t most);
 
+/// The files of a folder and of those below it whose names end with `extension` (".json"), sorted;
+/// none where it cannot be read.
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                               std::string_view extension);
+
 /// Writes a file so that a reader (or a crash) sees either the old or the new one: another name
 /// first, then rename.  A symbolic link stays one, and what it names is written; what is there and
 /// is no regular file (a device, a pipe) is opened and written as it is.

@@ -62,6 +62,10 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+bool has_wildcard(std::string_view glob) {
+  return glob.find_first_of("*?") != std::string_view::npos;
+}
+
 bool any_glob_matches(std::span<const std::string> patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return glob_match(pattern, text); });

@@ -12,6 +12,9 @@ namespace lockstep {
 /// everything else, brackets included, is itself (ids contain brackets).
 bool glob_match(std::string_view pattern, std::string_view text);
 
+/// Whether a glob has one of them, and so may match more than its own text.
+bool has_wildcard(std::string_view glob);
+
 /// Whether any of the globs matches.
 bool any_glob_matches(std::span<const std::string> patterns, std::string_view text);
 

@@ -53,6 +53,14 @@ class Reader {
   std::optional<bool> boolean(const Node& node);
   std::optional<double> number(const Node& node, std::string_view expected = "a number");
   std::vector<std::string> texts(const Node& node, std::string_view expected);
+  /// Visits the strings of a list with their nodes; what is no list or no string is passed over.
+  template <typename Visit>
+  void each_text(const std::optional<Node>& list, Visit&& visit) const {
+    for (std::size_t i = 0; list && (*list)->is_array() && i < (*list)->size(); ++i) {
+      if (const Node item = element(*list, i); item->is_string())
+        visit(item, item->template get<std::string>());
+    }
+  }
   /// Demands the key `format` with the number 1, as every file of the suite has it.
   void format(const Node& document);
   /// One of a closed list of words.

@@ -143,6 +143,16 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
   return result;
 }
 
+std::vector<std::string> raw_tags(const CaseFile& file) {
+  std::vector<std::string> tags;
+  const auto found = file.file.root.find("tags");
+  if (found == file.file.root.end() || !found->is_array()) return tags;
+  for (const Json& tag : *found) {
+    if (tag.is_string()) tags.push_back(tag.get<std::string>());
+  }
+  return tags;
+}
+
 bool is_sweep(const CaseFile& file) { return file.file.root.contains("sweep"); }
 
 std::vector<Sweep> sweeps_of(const CaseFile& file) {

@@ -32,6 +32,9 @@ void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry);
 /// What a file sweeps, for each choice of its matrix that is well-formed.
 std::vector<Sweep> sweeps_of(const CaseFile& file);
 
+/// The tags as the file has them, whether or not the rest of it can be decoded.
+std::vector<std::string> raw_tags(const CaseFile& file);
+
 /// Whether a file declares a sweep.
 bool is_sweep(const CaseFile& file);
 

@@ -33,19 +33,11 @@ bool names_one(const std::string& glob, const CaseFile& file, const KnownNames& 
     const std::string id = file.id + choice.suffix;
     // Without an `@` the end of the glob may mean a device: "bugs/*cpu".
     return glob_match(glob, id) ||
-           (glob.find_first_of("*?") != std::string::npos &&
+           (has_wildcard(glob) &&
             std::any_of(names.devices.begin(), names.devices.end(), [&](const std::string& device) {
               return glob_match(glob, id + "@" + device);
             }));
   });
-}
-
-bool has_tag(const CaseFile& file, const std::string& glob) {
-  const auto tags = file.file.root.find("tags");
-  return tags != file.file.root.end() && tags->is_array() &&
-         std::any_of(tags->begin(), tags->end(), [&](const Json& tag) {
-           return tag.is_string() && glob_match(glob, tag.get_ref<const std::string&>());
-         });
 }
 
 }  // namespace
@@ -76,40 +68,40 @@ std::vector<std::string> decode_level(const JsonFile& file, Diagnostics& diagnos
 void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const KnownNames& names,
                  Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
-  const auto select = reader.child({&file.root, ""}, "select");
-  for (std::size_t i = 0; select && (*select)->is_array() && i < (*select)->size(); ++i) {
-    const Node element = reader.element(*select, i);
-    if (!element->is_string()) continue;
-    auto term = element->get<std::string>();
-    if (term.starts_with('!')) term.erase(0, 1);
-    const auto filter = Filter::parse({term});
-    if (!filter) continue;  // decode_level says why
-    PlanRequest request;
-    request.suite = &suite;
-    const auto unknown = [&](std::string_view what, const std::string& word,
-                             const std::string& near) {
-      reader.error(element.pointer, fmt::format("found `{}`, which is {}", word, what),
-                   near.empty() || near == word ? "" : fmt::format("did you mean `{}`?", near));
-    };
-    for (const std::string& id : filter->ids()) {
-      const IdParts parts = take_apart(id);
-      if (std::none_of(suite.begin(), suite.end(), [&](const CaseFile& each) {
-            return names_one(parts.instance, each, names);
-          }))
-        unknown("no case and no instance of one", id, nearest_id(request, id));
-      if (!parts.device.empty()) check_device(reader, names, element.pointer, parts.device);
-      if (!parts.path.empty()) check_path(reader, names, element.pointer, parts.path);
-    }
-    for (const std::string& tag : filter->patterns("tag")) {
-      if (std::none_of(suite.begin(), suite.end(),
-                       [&](const CaseFile& each) { return has_tag(each, tag); }))
-        unknown("a tag of no case", tag, nearest_word(request, "tag", tag));
-    }
-    for (const std::string& path : filter->patterns("path"))
-      check_path(reader, names, element.pointer, path);
-    for (const std::string& device : filter->patterns("device"))
-      check_device(reader, names, element.pointer, device);
-  }
+  PlanRequest request;
+  request.suite = &suite;
+  reader.each_text(
+      reader.child({&file.root, ""}, "select"), [&](const Node& element, std::string term) {
+        if (term.starts_with('!')) term.erase(0, 1);
+        const auto filter = Filter::parse({term});
+        if (!filter) return;  // decode_level says why
+        const auto unknown = [&](std::string_view what, const std::string& word,
+                                 const std::string& near) {
+          reader.error(element.pointer, fmt::format("found `{}`, which is {}", word, what),
+                       near.empty() || near == word ? "" : fmt::format("did you mean `{}`?", near));
+        };
+        for (const std::string& id : filter->ids()) {
+          const IdParts parts = take_apart(id);
+          if (std::none_of(suite.begin(), suite.end(), [&](const CaseFile& each) {
+                return names_one(parts.instance, each, names);
+              }))
+            unknown("no case and no instance of one", id, nearest_id(request, id));
+          if (!parts.device.empty()) check_device(reader, names, element.pointer, parts.device);
+          if (!parts.path.empty()) check_path(reader, names, element.pointer, parts.path);
+        }
+        for (const std::string& tag : filter->patterns("tag")) {
+          if (std::none_of(suite.begin(), suite.end(), [&](const CaseFile& each) {
+                const std::vector<std::string> tags = raw_tags(each);
+                return std::any_of(tags.begin(), tags.end(),
+                                   [&](const std::string& name) { return glob_match(tag, name); });
+              }))
+            unknown("a tag of no case", tag, nearest_word(request, "tag", tag));
+        }
+        for (const std::string& path : filter->patterns("path"))
+          check_path(reader, names, element.pointer, path);
+        for (const std::string& device : filter->patterns("device"))
+          check_device(reader, names, element.pointer, device);
+      });
 }
 
 }  // namespace lockstep

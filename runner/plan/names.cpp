@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 
@@ -13,10 +14,6 @@ namespace {
 const std::vector<std::string> kTorchDevices = {
     "cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "vulkan",
     "xla", "ipu",  "ve",  "npu", "hip", "lazy", "meta", "privateuseone"};
-
-bool has_wildcard(std::string_view glob) {
-  return glob.find_first_of("*?") != std::string_view::npos;
-}
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -37,22 +34,16 @@ void check_name(Reader& reader, const std::vector<std::string>& known, std::stri
 /// Visits the strings of a list, and in the place of "$key" every string that the matrix has for
 /// it.
 template <typename Visit>
-void each_text(const Reader& reader, const Node& root, const Node& list, Visit&& visit) {
-  for (std::size_t i = 0; list->is_array() && i < list->size(); ++i) {
-    const Node element = reader.element(list, i);
-    if (!element->is_string()) continue;
-    const auto text = element->get<std::string>();
-    if (!text.starts_with('$')) {
-      visit(element.pointer, text);
-      continue;
-    }
+void each_name(const Reader& reader, const Node& root, const std::optional<Node>& list,
+               Visit&& visit) {
+  reader.each_text(list, [&](const Node& item, const std::string& text) {
+    if (!text.starts_with('$')) return visit(item.pointer, text);
     const auto matrix = reader.child(root, "matrix");
-    const auto values = matrix ? reader.child(*matrix, text.substr(1)) : std::nullopt;
-    for (std::size_t k = 0; values && (*values)->is_array() && k < (*values)->size(); ++k) {
-      const Node value = reader.element(*values, k);
-      if (value->is_string()) visit(value.pointer, value->get<std::string>());
-    }
-  }
+    if (!matrix) return;
+    reader.each_text(
+        reader.child(*matrix, text.substr(1)),
+        [&](const Node& value, const std::string& name) { visit(value.pointer, name); });
+  });
 }
 
 }  // namespace
@@ -91,16 +82,14 @@ void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& dia
   Reader reader(file.file, diagnostics);
   const Node root{&file.file.root, ""};
   if (const auto only = reader.child(root, "only")) {
-    if (const auto paths = reader.child(*only, "paths")) {
-      each_text(reader, root, *paths, [&](const std::string& pointer, const std::string& text) {
-        check_path(reader, names, pointer, text);
-      });
-    }
-    if (const auto devices = reader.child(*only, "devices")) {
-      each_text(reader, root, *devices, [&](const std::string& pointer, const std::string& text) {
-        check_device(reader, names, pointer, text);
-      });
-    }
+    each_name(reader, root, reader.child(*only, "paths"),
+              [&](const std::string& pointer, const std::string& name) {
+                check_path(reader, names, pointer, name);
+              });
+    each_name(reader, root, reader.child(*only, "devices"),
+              [&](const std::string& pointer, const std::string& name) {
+                check_device(reader, names, pointer, name);
+              });
   }
   const auto compare = reader.child(root, "compare");
   if (!compare || !(*compare)->is_object()) return;

@@ -15,16 +15,6 @@
 namespace lockstep {
 namespace {
 
-std::vector<std::string> raw_tags(const CaseFile& file) {
-  std::vector<std::string> tags;
-  const auto found = file.file.root.find("tags");
-  if (found == file.file.root.end() || !found->is_array()) return tags;
-  for (const Json& tag : *found) {
-    if (tag.is_string()) tags.push_back(tag.get<std::string>());
-  }
-  return tags;
-}
-
 using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std::string& device,
                                  const std::string& id)>;
 
@@ -65,6 +55,13 @@ std::optional<Case> decode(const PlanRequest& request, const CaseFile& file,
   context.device = device;
   return decode_case(file.file, substitute(file.file.root, choice, device, unknown), file.id,
                      context, diagnostics);
+}
+
+/// Whether a filter takes an instance by what is known without a path.
+bool takes_instance(const Filter& filter, const std::string& case_id, const Traits& traits,
+                    const std::string& device, const std::string& id) {
+  return filter.selects(
+      {case_id, id, "", device, &traits.tags, &traits.operators, &traits.dtypes, nullptr});
 }
 
 /// Visits the paths, as indices into PlanRequest::paths, on which an instance is selected.
@@ -134,10 +131,9 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
       plan.items.push_back({plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
     });
-    const bool taken = instance.items > 0 ||
-                       (request.pathless && !of_verdicts(request.filter) &&
-                        request.filter.selects({file.id, id, "", device, &traits.tags,
-                                                &traits.operators, &traits.dtypes, nullptr}));
+    const bool taken =
+        instance.items > 0 || (request.pathless && !of_verdicts(request.filter) &&
+                               takes_instance(request.filter, file.id, traits, device, id));
     if (taken) plan.instances.push_back(std::move(instance));
   });
   share(plan, request.alone);
@@ -214,8 +210,7 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
     if (of_paths) {
       each_path(request, file.id, traits, device, id,
                 [&](std::size_t, std::string verdict_id) { ids.push_back(std::move(verdict_id)); });
-    } else if (filter.selects({file.id, id, "", device, &traits.tags, &traits.operators,
-                               &traits.dtypes, nullptr})) {
+    } else if (takes_instance(filter, file.id, traits, device, id)) {
       ids.push_back(id);
     }
   });
@@ -234,9 +229,7 @@ std::vector<std::string> missed_cases(const PlanRequest& request) {
     const auto decoded = decode(request, file, choice, device, ignored);
     if (!decoded) return;
     const Traits traits = traits_of(*decoded);
-    if (!request.filter.selects(
-            {file.id, id, "", device, &traits.tags, &traits.operators, &traits.dtypes, nullptr}))
-      return;
+    if (!takes_instance(request.filter, file.id, traits, device, id)) return;
     if (!globs_take(traits.only_devices, device)) {
       lines.push_back(
           fmt::format("`{}` runs only on the device {}", file.id, enumerate(traits.only_devices)));

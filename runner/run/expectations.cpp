@@ -68,21 +68,14 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = globs("devices", false, "");
   rule.cpu_levels = globs("cpu_levels", false, "");
-  const auto each_text = [&](std::string_view key, const auto& check) {
-    const auto list = reader.child(node, key);
-    for (std::size_t i = 0; list && (*list)->is_array() && i < (*list)->size(); ++i) {
-      if (const Node element = reader.element(*list, i); element->is_string())
-        check(element, element->get<std::string>());
-    }
-  };
-  each_text("paths", [&](const Node& element, const std::string& name) {
-    check_path(reader, names, element.pointer, name);
+  reader.each_text(reader.child(node, "paths"), [&](const Node& item, const std::string& name) {
+    check_path(reader, names, item.pointer, name);
   });
-  each_text("devices", [&](const Node& element, const std::string& name) {
-    check_device(reader, names, element.pointer, name);
+  reader.each_text(reader.child(node, "devices"), [&](const Node& item, const std::string& name) {
+    check_device(reader, names, item.pointer, name);
   });
-  each_text("cpu_levels", [&](const Node& element, const std::string&) {
-    reader.word(element, kCpuLevels, "a CPU level as torch names it, in lower case");
+  reader.each_text(reader.child(node, "cpu_levels"), [&](const Node& item, const std::string&) {
+    reader.word(item, kCpuLevels, "a CPU level as torch names it, in lower case");
   });
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);

@@ -101,14 +101,8 @@ bool changes_results(std::string_view variable) {
 }  // namespace
 
 std::string folder_digest(const std::filesystem::path& folder, std::string_view extension) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->path().extension() == extension) files.push_back(it->path());
-  }
+  const auto files = files_below(folder, extension);
   if (files.empty()) return "";
-  std::sort(files.begin(), files.end());
   Digest digest;
   for (const std::filesystem::path& file : files) {
     const std::string name = file.lexically_relative(folder).generic_string();

@@ -1,0 +1,138 @@
+"""What `list`, `show` and `check` take, and what they say of names that there are not. The suite is test_cli's."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+
+import pytest
+from test_cli import binary, BINARY, case, pytestmark, suite  # noqa: F401
+from test_expectations import rule
+
+
+def test_options_take_one_word_and_selects_the_rest(suite):
+    """An option that took several words would swallow what is selected after it."""
+    result = suite("list", "--path", "conform", "bugs/1-first")
+    assert result.stdout.split() == ["bugs/1-first@cpu/conform"]
+    result = suite("list", "--device", "cpu", "bugs/1-first")
+    assert result.stdout.split() == ["bugs/1-first@cpu"]
+
+
+def test_what_is_selected_is_selected_of_the_level(suite):
+    suite.write("expected/levels/two.json", {"format": 1, "name": "two", "title": "two", "select": ["bugs/2-second"]})
+    of_level = suite("list", "--level", "two").stdout.split()
+    assert of_level == ["bugs/2-second[rows=1]@cpu", "bugs/2-second[rows=2]@cpu"]
+    assert suite("list", "--level", "two", "bugs/*[rows=2]@*").stdout.split() == of_level[1:]
+    assert suite("list", "--level", "two", "bugs/1-first").returncode == 4
+
+
+def test_a_case_of_no_default_path_is_shown_and_says_which_it_has(suite):
+    suite.write("cases/ops/only.json", case("for two", only={"paths": ["fl*"]}))
+    suite.write("cases/ops/mine.json", case("for a path that is elsewhere", only={"paths": ["mine*"]}))
+    suite.write("cases/ops/gpu.json", case("for a device", only={"devices": ["cuda"]}))
+    assert suite("list", "ops/only").stdout == suite("list", "ops/only", "op:clone").stdout == "ops/only@cpu\n"
+    shown = suite("show", "ops/only")
+    assert shown.returncode == 0 and "aten::clone" in shown.stdout
+    for command in (["run", "ops/only"], ["list", "ops/only", "path:conform"]):
+        missed = suite(*command)
+        assert missed.returncode == 4
+        assert "`ops/only` runs only on the path flaky and flip: --path flaky,flip" in missed.stderr, missed.stderr
+    assert "`ops/mine` runs only on the path mine*: --path-file FILE adds it" in suite("run", "ops/mine").stderr
+    assert "`ops/gpu` runs only on the device cuda" in suite("run", "ops/gpu").stderr
+    assert suite("list", "ops/only", "--path", "flaky,flip").returncode == 0
+
+
+def test_a_list_that_decodes_keeps_no_case(suite):
+    """100,000 instances in under 300 MB, and not a decoding for each."""
+    if b"__asan_init" in BINARY.read_bytes():
+        pytest.skip("AddressSanitizer takes memory of its own")
+    for i in range(10):
+        suite.write(f"cases/ops/many-{i}.json", case("many", matrix={"start": list(range(100)), "divide": list(range(1, 101))}, inputs={
+            "x": {"dtype": "float64", "shape": [2, 4], "fill": {"arange": {"start": "$start", "divide": "$divide"}}}}))
+    for term in ("op:clone", "dtype:float64", "path:conform"):
+        with open(suite.root / "listed", "w+b") as output:
+            process = subprocess.Popen([suite.binary, "list", "ops/many*", term], env=suite.environment(), stdout=output, cwd=suite.root)
+            alarm = threading.Timer(20, process.kill)
+            alarm.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            alarm.cancel()
+            output.seek(0)
+            assert process.returncode == 0 and sum(1 for _ in output) == 100_000
+        assert usage.ru_maxrss < 300 * 1024, term
+
+
+def test_choices_that_differ_in_more_than_numbers_are_decoded_apart(suite):
+    suite.write("cases/ops/kinds.json", case("kinds", matrix={
+        "dtype": ["float32", "float64"], "start": [1, 2], "op": ["clone.default", "neg.default"], "tag": ["a", "b"],
+        "path": ["conform", "flip"]},
+        tags=["$tag"], only={"paths": ["$path"]}, steps=[{"let": "y", "op": "$op", "args": ["%x"]}],
+        inputs={"x": {"dtype": "$dtype", "shape": [2, 4], "fill": {"arange": {"start": "$start"}}}}))
+    listed = suite("list", "ops/kinds", "dtype:float64", "op:neg", "path:*").stdout.split()
+    assert len(listed) == 8
+    for id in listed:
+        path = id.rsplit("/", 1)[1]
+        assert "dtype=float64" in id and "op=neg" in id and f"path={path}" in id
+
+
+# --- check ---
+
+def test_a_misspelt_name_is_an_error_wherever_the_suite_is_read(suite):
+    suite.write("cases/ops/clone.json", case("clone", only={"paths": ["conforn"], "devices": ["cppu"]}, compare={"y": {"filp": "bits"}}))
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(paths=["conform", "!flp"], devices=["cpuu"], cpu_levels=["AVX512"])]})
+    for command in ("check", "show", "run", "list"):
+        result = suite(command)
+        assert result.returncode == 2
+        for near in ("conform", "cpu", "flip"):
+            assert f"did you mean `{near}`?" in result.stderr
+        told = "6 errors in 2 files" if command != "list" else "3 errors in 1 file"  # list reads no expectations
+        assert told in result.stderr, result.stderr
+    assert "found the string \"AVX512\"" in suite("check").stderr
+    assert re.search(r"FAIL +suite .*6 errors", suite("doctor", "--quick").stdout)
+
+
+def test_a_path_file_makes_its_name_known(suite):
+    suite.path("mine", devices=["abacus"])
+    (suite.root / "runner/paths/mine.json").rename(suite.root / "mine.json")
+    suite.write("cases/ops/mine.json", case("mine", only={"paths": ["mine"], "devices": ["abacus"]}))
+    for arguments in (["check"], ["check", "cases/ops/mine.json"], ["list"]):
+        unknown = suite(*arguments)
+        assert unknown.returncode == 2 and "--path-file FILE adds a path of your own" in unknown.stderr, arguments
+        assert "found `abacus`, expected a kind of device" in unknown.stderr
+        assert suite(*arguments, "--path-file", "mine.json").returncode == 0
+    assert suite("check", "cases/ops/mine.json", "mine.json").returncode == 0
+
+
+def test_check_tells_files_apart_by_their_keys(suite):
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule()]})
+    result = suite("check", "expected/known/a.json", "runner/paths/flip.json", "expected/levels/smoke.json")
+    assert (result.returncode, result.stdout) == (0, "1 path, 2 expectations and 1 level: valid\n"), result.stderr
+    assert "1 case with 1 instance: valid" in suite("check", "cases/ops/clone.json", "runner/paths/flip.json").stdout
+    for name, content, fault in [
+            ("known", {"format": 1, "known": [rule(status="crahs", paths=["flp"])]}, "did you mean `crash`?"),
+            ("path", {"format": 1, "name": "x", "worker": "compild", "promise": "bits"}, "did you mean `compiled`?"),
+            ("level", {"format": 1, "select": ["status:typo", "bugs/3-first", 3], "x": 2}, "did you mean `bugs/1-first`?")]:
+        suite.write(f"{name}.json", content)
+        result = suite("check", f"{name}.json")
+        assert result.returncode == 2 and fault in result.stderr and "`steps` is missing" not in result.stderr, result.stderr
+        assert re.search(rf"{name}\.json:\d+:\d+: /", result.stderr)
+
+
+def test_check_reads_levels_that_nobody_used_yet(suite):
+    (suite.root / "expected/levels/1.0").mkdir()
+    suite.write("expected/levels/1.0/core.json", {"format": 1, "select": ["bugs/*", "!bugs/2-secnd", "bugs/2-second[rows=3]@*"]})
+    result = suite("check")
+    assert result.returncode == 2
+    assert "expected/levels/1.0/core.json:5:5: /select/1: found `bugs/2-secnd`" in result.stderr, result.stderr
+    assert "did you mean `bugs/2-second`?" in result.stderr and "2 errors" in result.stderr
+    assert suite("list").returncode == 0, "no other level's affair"
+
+
+def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):
+    before = suite("list", "--level", "all").stdout
+    (suite.root / "expected" / "levels" / "1.0").mkdir(parents=True)
+    suite.write("expected/levels/1.0/all.json", json.loads(suite("list", "--level", "all", "--as-level").stdout))
+    suite.write("cases/bugs/9-later.json", (suite.root / "cases/bugs/1-first.json").read_text())
+    assert suite("list", "--level", "all").stdout != before
+    assert suite("list", "--level", "1.0/all").stdout == before
