@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/accuracy.h"
-#include "run/record.h"
+#include "record/record.h"
+#include "verdict/differences.h"
 
 namespace lockstep {
 

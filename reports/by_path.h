@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/record.h"
+#include "record/record.h"
 
 namespace lockstep {
 

@@ -39,7 +39,7 @@ std::string skipped_section(const RunRecord& record, const Style& style, bool st
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : record.verdicts) {
     const bool skipped = info(verdict.status).junit == JunitElement::skipped;
-    if (!skipped || verdict.fails(strict) || verdict.standing != Standing::plain) continue;
+    if (!skipped || verdict.fails(strict) || verdict.standing != Standing::new_) continue;
     ++reasons[fmt::format("{}: {}", info(verdict.status).label, headline(verdict))];
   }
   if (reasons.empty()) return {};
@@ -142,7 +142,7 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
   const StatusInfo& status = info(verdict.status);
   std::string why, link;
   std::string label(status.label);
-  if (verdict.standing != Standing::plain && verdict.expectation) {
+  if (verdict.standing != Standing::new_ && verdict.expectation) {
     label = fmt::format("{} ({})", name_of(verdict.standing), clean(verdict.expectation->because));
     why = fmt::format("{}: {}", status.label, one_line(clean(verdict.expectation->reason)));
     link = clean(verdict.expectation->link);

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "record/record.h"
 #include "reports/style.h"
-#include "run/record.h"
 
 namespace lockstep {
 

@@ -34,7 +34,7 @@ std::string shown(const Style& style, const ExplanationLine& line) {
 }
 
 std::string heading(const Style& style, const Verdict& verdict, bool strict) {
-  const bool plain = verdict.standing == Standing::plain;
+  const bool plain = verdict.standing == Standing::new_;
   const std::string_view label = plain ? info(verdict.status).label : name_of(verdict.standing);
   return fmt::format("{}  {}  {}", style.of(verdict, strict, label),
                      style.strong(clean(verdict.id)), style.faint(format_seconds(verdict.seconds)));

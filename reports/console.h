@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/reporter.h"
+#include "record/reporter.h"
 
 namespace lockstep {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "judge/classes.h"
-#include "judge/finding.h"
 #include "reports/text.h"
+#include "verdict/differences.h"
+#include "verdict/finding.h"
 
 namespace lockstep {
 namespace {

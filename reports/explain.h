@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/verdict.h"
+#include "verdict/verdict.h"
 
 namespace lockstep {
 

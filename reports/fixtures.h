@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/record.h"
+#include "record/record.h"
 
 namespace lockstep {
 

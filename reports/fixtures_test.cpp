@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/files.h"
-#include "run/log.h"
+#include "record/log.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "run/record.h"
+#include "record/record.h"
 
 namespace lockstep {
 

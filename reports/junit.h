@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "run/record.h"
+#include "record/record.h"
 
 namespace lockstep {
 

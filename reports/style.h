@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "judge/verdict.h"
+#include "verdict/verdict.h"
 
 namespace lockstep {
 
@@ -23,7 +23,7 @@ class Style {
   std::string of(const Verdict& verdict, bool strict, std::string_view text) const {
     if (verdict.fails(strict)) return bad(text);
     if (verdict.standing == Standing::fixed) return good(text);
-    if (verdict.standing != Standing::plain) return odd(text);
+    if (verdict.standing != Standing::new_) return odd(text);
     return info(verdict.status).junit == JunitElement::pass ? good(text) : faint(text);
   }
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "run/record.h"
+#include "record/record.h"
 
 namespace lockstep {
 

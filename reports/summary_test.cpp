@@ -34,7 +34,7 @@ TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
   RunRecord record = large_run(3000);
   for (Verdict& verdict : record.verdicts) {
     verdict.status = Status::crash;
-    verdict.standing = Standing::plain;
+    verdict.standing = Standing::new_;
     verdict.stderr_tail = std::string(100'000, 'x');
   }
   const std::string text = summary(record, false);

@@ -8,8 +8,8 @@
 #include <exception>
 #include <iostream>
 
-#include "commands.h"
-#include "options.h"
+#include "commands/commands.h"
+#include "commands/options.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,9 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
-#include "judge/judge.h"
-#include "paths/tensor.h"
+#include "policies/policy.h"
+#include "policies/rules.h"
+#include "wire/tensor.h"
 
 namespace lockstep {
 

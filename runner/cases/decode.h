@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "base/reader.h"
 #include "cases/case.h"
-#include "cases/reader.h"
 #include "cases/registry.h"
 
 namespace lockstep {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cases/reader.h"
+#include "base/reader.h"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cases/boundary.h"
+#include "cases/random_stream.h"
 #include "cases/stratified.h"
-#include "cases/stream.h"
 
 namespace lockstep {
 namespace {
@@ -18,7 +18,7 @@ void store(std::byte* to, const Dtype& dtype, const ElementBits& bits) {
 }
 
 /// One real number for place k; `draw` tells the parts of a complex number apart.
-double rule_number(const RuleFill& fill, const Stream& stream, std::uint64_t k,
+double rule_number(const RuleFill& fill, const RandomStream& stream, std::uint64_t k,
                    std::uint32_t draw) {
   const auto parameter = [&](std::string_view name) { return fill.parameter(name); };
   const auto between = [&](double low, double high) {
@@ -55,7 +55,7 @@ double rule_number(const RuleFill& fill, const Stream& stream, std::uint64_t k,
   return between(-bound, bound);
 }
 
-ElementBits rule_element(const Dtype& dtype, const RuleFill& fill, const Stream& stream,
+ElementBits rule_element(const Dtype& dtype, const RuleFill& fill, const RandomStream& stream,
                          std::uint64_t k) {
   const double real = rule_number(fill, stream, k, 0);
   if (!dtype.is_complex()) return encode_number(dtype, real);
@@ -65,7 +65,7 @@ ElementBits rule_element(const Dtype& dtype, const RuleFill& fill, const Stream&
 }
 
 /// Fisher and Yates, from the last place down.
-std::vector<std::uint64_t> permutation(std::uint64_t size, const Stream& stream) {
+std::vector<std::uint64_t> permutation(std::uint64_t size, const RandomStream& stream) {
   std::vector<std::uint64_t> order(size);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   for (std::uint64_t k = size; k > 1; --k) std::swap(order[k - 1], order[stream.below(k, k)]);
@@ -140,7 +140,7 @@ std::vector<std::byte> storage_bytes(const TensorSpec& spec, std::string_view st
     return bytes;
   }
   const auto& rule = std::get<RuleFill>(spec.fill);
-  const Stream stream(rule.seed, stream_name);
+  const RandomStream stream(rule.seed, stream_name);
   if (rule.rule == "stratified") {
     for (std::uint64_t k = 0; k < count; ++k)
       store(place(k), dtype, stratified_element(dtype, stream, k));

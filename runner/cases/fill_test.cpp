@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "cases/boundary.h"
-#include "cases/stream.h"
+#include "cases/random_stream.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cases/case.h"
-#include "paths/observation.h"
+#include "wire/observation.h"
 
 namespace lockstep {
 

@@ -17,7 +17,7 @@ std::uint64_t ones(std::uint64_t count) {
 
 /// Random bits, the lower of two words at `draw`; half of them end at or next to a rounding tie:
 /// some random bits, and below them 1000..., 0111..., 100..01 or 0000...
-std::uint64_t random_digits(std::uint64_t count, const Stream& stream, std::uint64_t k,
+std::uint64_t random_digits(std::uint64_t count, const RandomStream& stream, std::uint64_t k,
                             std::uint32_t draw) {
   if (count == 0) return 0;
   const std::uint64_t digits = stream.word(k, draw) & ones(count);
@@ -31,7 +31,7 @@ std::uint64_t random_digits(std::uint64_t count, const Stream& stream, std::uint
 
 /// Of `pair`, which counts signs and exponents, and of `turn`, which counts how often it was met.
 std::uint64_t float_pattern(const Dtype& dtype, std::uint64_t pair, std::uint64_t turn,
-                            const Stream& stream, std::uint64_t k, std::uint32_t draw) {
+                            const RandomStream& stream, std::uint64_t k, std::uint32_t draw) {
   const auto width = static_cast<std::uint64_t>(dtype.mantissa_bits);
   if (width == 0) return pair;  // float8_e8m0fnu: exponents are all there is
   const std::uint64_t all = ones(width), top = std::uint64_t{1} << (width - 1);
@@ -48,7 +48,7 @@ std::uint64_t pairs_of(const Dtype& dtype) {
   return std::uint64_t{1} << (dtype.exponent_bits + (dtype.mantissa_bits > 0 ? 1 : 0));
 }
 
-std::uint64_t integer_pattern(const Dtype& dtype, const Stream& stream, std::uint64_t k) {
+std::uint64_t integer_pattern(const Dtype& dtype, const RandomStream& stream, std::uint64_t k) {
   if (k < kMostLimits) {
     const std::vector<ElementBits> limits = special_values(dtype);
     if (k < limits.size()) return limits[k].low;
@@ -63,7 +63,7 @@ std::uint64_t integer_pattern(const Dtype& dtype, const Stream& stream, std::uin
 
 }  // namespace
 
-ElementBits stratified_element(const Dtype& dtype, const Stream& stream, std::uint64_t k) {
+ElementBits stratified_element(const Dtype& dtype, const RandomStream& stream, std::uint64_t k) {
   if (dtype.kind == NumberKind::boolean) return {k & 1, 0};
   if (dtype.is_floating()) {
     const std::uint64_t count = pairs_of(dtype);

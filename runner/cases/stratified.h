@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cases/case.h"
-#include "cases/stream.h"
+#include "cases/random_stream.h"
 
 namespace lockstep {
 
@@ -9,6 +9,6 @@ namespace lockstep {
 /// their first mantissas are boundaries, the others random, every second one with a tail at or next
 /// to a rounding tie.  Integers: the limits, then random lengths with both signs and the same
 /// tails.  Booleans alternate; the parts of complex numbers are independent.
-ElementBits stratified_element(const Dtype& dtype, const Stream& stream, std::uint64_t k);
+ElementBits stratified_element(const Dtype& dtype, const RandomStream& stream, std::uint64_t k);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-const Stream kStream(1, "x");
+const RandomStream kStream(1, "x");
 
 TEST(Stratified, WalksThroughEverySignAndExponent) {
   const Dtype& dtype = *find_dtype("float32");

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cases/reader.h"
+#include "base/reader.h"
 #include "cases/registry.h"
 
 namespace lockstep {

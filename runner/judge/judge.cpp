@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "judge/classes.h"
 #include "judge/endings.h"
+#include "judge/numerics/classes.h"
 #include "judge/results.h"
 
 namespace lockstep {
@@ -117,7 +117,7 @@ void settle(Verdict& verdict, Status status, std::string reason) {
 const OutputComparison* worst_of(const std::vector<OutputComparison>& outputs) {
   const auto worst = std::min_element(
       outputs.begin(), outputs.end(),
-      [](const auto& a, const auto& b) { return rank(a.status) < rank(b.status); });
+      [](const auto& a, const auto& b) { return info(a.status).rank < info(b.status).rank; });
   return worst == outputs.end() || worst->status == Status::conform ? nullptr : &*worst;
 }
 
@@ -125,7 +125,7 @@ const OutputComparison* worst_of(const std::vector<OutputComparison>& outputs) {
 bool is_worse(const ResultComparison& a, const ResultComparison& b) {
   const auto key = [](const ResultComparison& results) {
     const OutputComparison* worst = worst_of(results.outputs);
-    return std::pair(worst == nullptr ? -rank(Status::conform) : -rank(worst->status),
+    return std::pair(worst == nullptr ? -info(Status::conform).rank : -info(worst->status).rank,
                      worst_grade(results.outputs));
   };
   return key(a) < key(b);

@@ -6,20 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/policy.h"
-#include "judge/verdict.h"
-#include "paths/observation.h"
+#include "policies/policy.h"
+#include "policies/rules.h"
+#include "verdict/verdict.h"
+#include "wire/observation.h"
 
 namespace lockstep {
-
-/// How strictly strides are compared.
-enum class StrideRule { significant, exact, ignore };
-
-/// Which error the case is about, if it is about one.
-struct RaisesRule {
-  std::string class_name;  ///< empty: any
-  std::string match;       ///< an expression (base/pattern.h) found in the message; empty: any
-};
 
 /// Everything that the judge needs to know besides the observations.
 struct JudgeRequest {

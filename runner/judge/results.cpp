@@ -7,10 +7,10 @@
 #include <cstring>
 #include <deque>
 
-#include "judge/accuracy.h"
-#include "judge/compare.h"
-#include "judge/heat_map.h"
 #include "judge/metadata.h"
+#include "judge/numerics/accuracy.h"
+#include "judge/numerics/compare.h"
+#include "judge/numerics/heat_map.h"
 
 namespace lockstep {
 namespace {
@@ -236,9 +236,9 @@ class CallComparison {
   /// The sentence about the worst output so far is the verdict's.
   void note_nearer(Status status, Nearer nearer) {
     const bool excuse = out_.nearer == "ill-conditioned";
-    if (!out_.nearer.empty() && rank(status) >= nearer_rank_ + (excuse ? 1 : 0)) return;
+    if (!out_.nearer.empty() && info(status).rank >= nearer_rank_ + (excuse ? 1 : 0)) return;
     if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
-    nearer_rank_ = rank(status);
+    nearer_rank_ = info(status).rank;
     out_.nearer = std::move(nearer.side);
     out_.sentence = std::move(nearer.sentence);
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
@@ -286,25 +286,6 @@ class CallComparison {
 };
 
 }  // namespace
-
-int rank(Status status) {
-  switch (status) {
-    case Status::metadata_differs:
-      return 0;
-    case Status::nonfinite_differs:
-      return 1;
-    case Status::value_differs:
-      return 2;
-    case Status::mutation_differs:
-      return 3;
-    case Status::not_compiled:
-      return 4;
-    case Status::inconclusive:
-      return 5;
-    default:
-      return 6;
-  }
-}
 
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
                                  const JudgeRequest& request) {

@@ -31,7 +31,4 @@ const DataValue* find_output(const Repetition& calls, std::string_view name);
 std::string first_disagreement(const Repetition& a, const Repetition& b,
                                const JudgeRequest& request);
 
-/// Place of a status in the order in which the judge looks: the lower, the sooner it decides.
-int rank(Status status);
-
 }  // namespace lockstep

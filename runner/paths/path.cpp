@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "cases/reader.h"
+#include "base/reader.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include "base/diagnostic.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "judge/policy.h"
+#include "policies/policy.h"
 
 namespace lockstep {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/reader.h"
 #include "base/text.h"
-#include "cases/reader.h"
-#include "judge/status.h"
+#include "verdict/status.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cases/reader.h"
+#include "base/reader.h"
 #include "cases/suite.h"
 #include "paths/path.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cases/inputs.h"
-#include "paths/observation.h"
+#include "wire/observation.h"
 
 namespace lockstep {
 

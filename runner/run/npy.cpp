@@ -7,8 +7,8 @@
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xnpy.hpp>
 
-#include "judge/numbers.h"
-#include "judge/walk.h"
+#include "judge/numerics/numbers.h"
+#include "judge/numerics/walk.h"
 
 namespace lockstep {
 namespace {
@@ -20,7 +20,7 @@ std::vector<std::byte> gathered(const TensorView& view) {
   const std::int64_t bytes = view.dtype->bytes;
   std::vector<std::byte> all(static_cast<std::size_t>(view.elements() * bytes));
   const std::array views = {&view};
-  const JointWalk walk(views, JointWalk::Order::index);
+  const TensorWalk walk(views, TensorWalk::Order::index);
   walk.visit(0, walk.elements(), [&](std::int64_t at, std::int64_t count, const auto& blocks) {
     std::memcpy(all.data() + at * bytes, blocks[0], static_cast<std::size_t>(count * bytes));
   });

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "paths/tensor.h"
+#include "wire/tensor.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "judge/verdict.h"
+#include "verdict/verdict.h"
 
 namespace lockstep {
 

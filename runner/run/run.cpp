@@ -8,7 +8,7 @@
 #include <chrono>
 #include <set>
 
-#include "run/machine.h"
+#include "record/machine.h"
 #include "run/scheduler.h"
 
 namespace lockstep {
@@ -117,7 +117,7 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   executor.on_started = [&] { reporter.running(executor.running_ids()); };
 
   reporter.run_started(record.info);
-  Expectations expectations(settings.expectations, settings.scene);
+  Expectations expectations(settings.expectations, settings.conditions);
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
   const auto judged = [&](Verdict verdict, bool is_new) {
@@ -131,7 +131,7 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
     if (verdict.index >= skip.size() || plan.items[verdict.index].id != verdict.id) continue;
     skip[verdict.index] = true;
-    verdict.standing = Standing::plain;  // expectations may have been written meanwhile
+    verdict.standing = Standing::new_;  // expectations may have been written meanwhile
     verdict.expectation.reset();
     judged(std::move(verdict), false);
   }

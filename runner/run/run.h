@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/executor.h"
+#include "expectations/expectations.h"
 #include "plan/plan.h"
-#include "reports/reporter.h"
-#include "run/executor.h"
-#include "run/expectations.h"
-#include "run/log.h"
+#include "record/log.h"
+#include "record/reporter.h"
 
 namespace lockstep {
 
@@ -34,7 +34,7 @@ struct RunSettings {
   RunInfo info;
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;
-  ExpectationScene scene;
+  ExpectationConditions conditions;
 };
 
 /// Whether a run that ended early can be gone on with: the plan, the suite, and what eager runs on

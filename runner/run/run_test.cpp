@@ -7,8 +7,8 @@
 
 #include "base/files.h"
 #include "cases/decode.h"
+#include "engine/scratch.h"
 #include "plan/share.h"
-#include "run/scratch.h"
 
 namespace lockstep {
 namespace {
@@ -73,7 +73,7 @@ class Runs : public testing::Test {
   Result<RunRecord> run(const Plan& made, const std::string& directory, bool resume = false,
                         std::size_t jobs = 2, std::vector<Expectation> expectations = {}) {
     const std::string script =
-        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/run/testdata/fake_worker.py";
+        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
     const WorkerSpec worker{"fake", {{"python3", script}, {}, scratch_.path() / "log"}};
     const WorkerSpec eager{"eager",
                            {{"python3", script, "as=" + eager_}, {}, scratch_.path() / "log"}};
@@ -101,7 +101,7 @@ class Runs : public testing::Test {
     settings.info.plan = made.digest;
     settings.info.planned = made.items.size();
     settings.expectations = std::move(expectations);
-    settings.scene = {"2.13.0", "avx512", "2026-11-21"};
+    settings.conditions = {"2.13.0", "avx512", "2026-11-21"};
     if (resume) {
       const Json now = {{"torch", torch_}, {"cpu_capability", "AVX2"}};
       if (auto can = can_resume(*settings.resumed, settings.info, now); !can)
@@ -219,7 +219,7 @@ TEST_F(Runs, GiveVerdictsTheirStanding) {
   rule.because = "bug";
   const auto record = run(plan({"flip"}), "known", false, 2, {rule});
   ASSERT_TRUE(record);
-  EXPECT_EQ(record->verdicts[0].standing, Standing::plain);
+  EXPECT_EQ(record->verdicts[0].standing, Standing::new_);
   EXPECT_EQ(record->verdicts[1].standing, Standing::known);
   EXPECT_EQ(tally(*record, false).failing, 2U);
   EXPECT_EQ(tally(*record, false).known, 1U);

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "cases/show.h"
+#include "run/differing_tensors.h"
 #include "run/joint.h"
-#include "run/keep.h"
 #include "run/repeat.h"
 
 namespace lockstep {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/executor.h"
 #include "judge/judge.h"
 #include "plan/plan.h"
-#include "run/executor.h"
 
 namespace lockstep {
 

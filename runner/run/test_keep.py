@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 BINARY_DIR = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"])
-FAKE = pathlib.Path(__file__).resolve().parent / "testdata" / "fake_worker.py"
+FAKE = pathlib.Path(__file__).resolve().parents[1] / "engine" / "testdata" / "fake_worker.py"
 
 #: Dtypes that numpy has by torch's name; all others are integers with the same bits (or, quantized, the integers).
 NUMPY = {"bool": "bool", **{name: name for name in (

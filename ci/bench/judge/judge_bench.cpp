@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/files.h"
-#include "judge/compare.h"
+#include "judge/numerics/compare.h"
 
 namespace {
 
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   const double pass = best_seconds(repeats, [&] {
     const std::array views = {&eager, &compiled};
     const PairNumbers numbers =
-        compare_pair(JointWalk(views), *dtype, close_tolerance(*dtype), {threads, {}});
+        compare_pair(TensorWalk(views), *dtype, close_tolerance(*dtype), {threads, {}});
     sink = sink + static_cast<std::uint64_t>(numbers.differing);
   });
   fmt::print("{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"differing\": {}}}\n",

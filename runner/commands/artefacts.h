@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+
+#include "base/result.h"
+#include "commands/options.h"
+#include "record/record.h"
+
+namespace lockstep {
+
+/// Writes every report of a run into a directory: run.json, junit.xml, report.html, summary.md, and
+/// accuracy.txt and accuracy.json where there is something to say.
+Result<void> write_reports(const RunRecord& record, const std::filesystem::path& directory,
+                           bool strict);
+
+/// Writes the single reports that the command line asked for (--junit FILE and so on); `any` tells
+/// whether there were some.
+Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any);
+
+/// Prints what marks case files for GitHub, to standard error where standard output is a report's.
+void print_annotations(const RunRecord& record, const Options& options);
+
+/// Whether one of them, or --update-known, has standard output for itself.
+bool writes_to_stdout(const Options& options);
+
+}  // namespace lockstep

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/home.h"
+#include "plan/level.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// What was found of each kind of file.
+struct Counts {
+  std::size_t paths = 0, expectations = 0, levels = 0;
+};
+
+/// Decodes every instance of a case file; its errors are the file's.  A sweep without a registry
+/// has no instances, but its structure is checked.
+std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnostics& diagnostics) {
+  std::size_t instances = 0;
+  for (const MatrixChoice& choice : file.choices) {
+    std::vector<std::string> unknown;
+    const Json root = substitute(file.file.root, choice, "cpu", unknown);
+    // A case for another torch may use what this one lacks.
+    const bool foreign =
+        registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
+    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
+  }
+  return registry == nullptr && is_sweep(file) ? 0 : instances;
+}
+
+/// Reads the levels of the suite, those that a release froze too.
+void check_levels(const Options& options, const Home& home, Counts& counts,
+                  Diagnostics& diagnostics) {
+  // Of a case whose file is wrong nobody has misspelt the id.
+  const bool whole = diagnostics.empty();
+  for (const fs::path& path : files_below(options.home / "expected" / "levels", ".json")) {
+    const auto file =
+        read_json(path, path.lexically_relative(options.home).generic_string(), diagnostics);
+    if (!file) continue;
+    decode_level(*file, diagnostics);
+    if (whole) check_level(*file, home.suite, home.names, diagnostics);
+    ++counts.levels;
+  }
+}
+
+/// A whole suite.
+Result<std::vector<CaseFile>> check_suite(const Options& options, Counts& counts,
+                                          Diagnostics& diagnostics) {
+  auto home = read_files(options, diagnostics);
+  if (!home) return tl::unexpected(home.error());
+  counts.paths = home->paths.size();
+  counts.expectations = home->expectations.size();
+  check_levels(options, *home, counts, diagnostics);
+  return std::move(home->suite);
+}
+
+/// Files of any kind, told apart by their top-level keys; the cases among them are given back.
+/// Names are those of the suite's paths, of --path-file and of the path files among these.
+std::vector<CaseFile> check_files(const Options& options, Counts& counts,
+                                  Diagnostics& diagnostics) {
+  const fs::path folder = options.home / "runner" / "paths";
+  std::vector<Path> paths;
+  std::error_code error;
+  if (fs::is_directory(folder, error) || !options.path_files.empty())
+    paths = read_paths(folder, options.path_files, diagnostics);
+  bool paths_are_good = diagnostics.empty();
+  std::vector<CaseFile> cases;
+  std::vector<JsonFile> expectations, levels;
+  for (const std::string& name : options.select) {
+    Diagnostics ignored;  // what is no JSON is told of as a case
+    auto file = read_json(name, name, ignored);
+    const auto has = [&](const char* key) { return file && file->root.contains(key); };
+    if (has("known")) {
+      expectations.push_back(std::move(*file));
+    } else if (has("select")) {
+      levels.push_back(std::move(*file));
+    } else if (has("promise") || has("worker")) {
+      auto path = decode_path(*file, diagnostics);
+      paths_are_good = paths_are_good && path;
+      if (path) paths.push_back(std::move(*path));
+      ++counts.paths;
+    } else {
+      const std::size_t before = diagnostics.size();
+      CaseFile read = read_case_file(name, name, diagnostics);
+      if (diagnostics.size() == before) cases.push_back(std::move(read));
+    }
+  }
+  const KnownNames names = paths_are_good ? known_names(paths) : KnownNames();
+  for (const CaseFile& file : cases) check_names(file, names, diagnostics);
+  for (const JsonFile& file : expectations)
+    counts.expectations += decode_expectations(file, names, diagnostics).size();
+  if (levels.empty()) return cases;
+  Diagnostics ignored;  // the faults of the suite are not asked for
+  const auto suite = read_suite(options.home, ignored);
+  for (const JsonFile& file : levels) {
+    decode_level(file, diagnostics);
+    if (suite && ignored.empty()) check_level(file, *suite, names, diagnostics);
+    ++counts.levels;
+  }
+  return cases;
+}
+
+/// What valid cases are valid as.
+std::string operators_as(const std::vector<CaseFile>& files,
+                         const std::optional<Registry>& registry) {
+  if (registry) return fmt::format(", operators as of torch {}", registry->torch());
+  std::string text =
+      " in structure; operators are not checked, for there is no dump of their schemas";
+  const auto sweeps = std::count_if(files.begin(), files.end(), is_sweep);
+  if (sweeps > 0) {
+    text += fmt::format(", without which {} sweep{} no instances", sweeps,
+                        sweeps == 1 ? " has" : "s have");
+  }
+  return text;
+}
+
+std::string number_of(std::size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Exit command_check(const Options& options) {
+  Diagnostics diagnostics;
+  auto operators = read_registry(options);
+  if (!operators) return operators.error();
+  const std::optional<Registry>& registry = *operators;
+  Counts counts;
+  auto files = options.select.empty()
+                   ? check_suite(options, counts, diagnostics)
+                   : Result<std::vector<CaseFile>>(check_files(options, counts, diagnostics));
+  if (!files) {
+    print_error(files.error());
+    return Exit::usage;
+  }
+  if (registry) expand_sweeps(*files, &*registry);
+  std::size_t instances = 0;
+  for (const CaseFile& file : *files)
+    instances += check_case(file, registry ? &*registry : nullptr, diagnostics);
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return Exit::usage;
+  }
+  if (!files->empty() || options.select.empty()) {
+    fmt::print("{} with {}: valid{}\n", number_of(files->size(), "case"),
+               number_of(instances, "instance"), operators_as(*files, registry));
+  }
+  std::vector<std::string> others;
+  if (counts.paths > 0) others.push_back(number_of(counts.paths, "path"));
+  if (counts.expectations > 0) others.push_back(number_of(counts.expectations, "expectation"));
+  if (counts.levels > 0) others.push_back(number_of(counts.levels, "level"));
+  if (!others.empty()) fmt::print("{}: valid\n", enumerate(others));
+  return Exit::ok;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "commands/options.h"
+
+namespace lockstep {
+
+/// The subcommands.  Each prints to standard output and standard error and gives the exit status.
+Exit command_run(const Options& options);
+Exit command_list(const Options& options);
+Exit command_show(const Options& options);
+Exit command_check(const Options& options);
+Exit command_report(const Options& options);
+Exit command_doctor(const Options& options);
+Exit command_repro(const Options& options);
+
+}  // namespace lockstep

@@ -1,0 +1,320 @@
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/home.h"
+#include "commands/workers.h"
+#include "engine/scratch.h"
+#include "record/machine.h"
+#include "run/run.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+enum class Health { good, poor, bad };
+
+/// Prints findings one by one and remembers the worst.
+class Chart {
+ public:
+  void say(Health health, std::string_view subject, const std::string& finding,
+           const std::string& remedy = "") {
+    constexpr std::string_view kMarks[] = {"ok", "warn", "FAIL"};
+    fmt::print("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(health)], subject,
+               one_line(finding, 400));
+    if (health != Health::good && !remedy.empty()) fmt::print("{:20}remedy: {}\n", "", remedy);
+    std::fflush(stdout);
+    ++counts_[static_cast<std::size_t>(health)];
+  }
+  std::size_t count(Health health) const { return counts_[static_cast<std::size_t>(health)]; }
+
+ private:
+  std::size_t counts_[3] = {};
+};
+
+std::string size_text(double bytes) {
+  if (bytes >= 1 << 30) return fmt::format("{:.1f} GiB", bytes / (1 << 30));
+  return fmt::format("{:.0f} MiB", bytes / (1 << 20));
+}
+
+/// Free and whole bytes of the file system of the nearest folder that exists.
+std::pair<double, double> space_of(fs::path path) {
+  std::error_code error;
+  path = fs::absolute(path, error);
+  while (!path.empty() && !fs::exists(path, error) && path != path.parent_path())
+    path = path.parent_path();
+  struct statvfs space {};
+  if (::statvfs(path.c_str(), &space) != 0) return {0, 0};
+  const auto block = static_cast<double>(space.f_frsize);
+  return {block * static_cast<double>(space.f_bavail), block * static_cast<double>(space.f_blocks)};
+}
+
+double size_of(const fs::path& folder) {
+  double bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code unreadable;
+    if (!it->is_symlink(unreadable) && it->is_regular_file(unreadable)) {
+      const auto size = it->file_size(unreadable);
+      if (!unreadable) bytes += static_cast<double>(size);
+    }
+  }
+  return bytes;
+}
+
+/// First line that a command prints, with what it says on standard error hidden; empty on failure.
+std::string first_line_of(const std::string& command) {
+  FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return "";
+  std::string text;
+  char buffer[512];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  if (::pclose(pipe) != 0) return "";
+  return text.substr(0, text.find('\n'));
+}
+
+// Says where things are without importing torch, which would take seconds.
+constexpr const char* kAsk = R"(
+import importlib.util, json, os, platform, re, shutil, sys, sysconfig
+spec = importlib.util.find_spec("torch")
+version = None
+if spec and spec.origin:
+    try:
+        found = re.search(r"__version__ = '([^']*)'", open(os.path.join(os.path.dirname(spec.origin), "version.py")).read())
+        version = found and found.group(1)
+    except OSError:
+        pass
+header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+print(json.dumps({"python": platform.python_version(), "executable": sys.executable, "torch": version,
+                  "torch_at": os.path.dirname(spec.origin) if spec and spec.origin else None,
+                  "header": header, "has_header": os.path.exists(header)})))";
+
+/// Python, its torch and what Inductor needs to compile; the version of that torch.
+std::string examine_python(const Options& options, Chart& chart) {
+  const std::string answer =
+      first_line_of(shell_quote(options.python) + " -c " + shell_quote(kAsk));
+  const Json found = Json::parse(answer, nullptr, false);
+  if (!found.is_object()) {
+    chart.say(Health::bad, "python", fmt::format("`{}` does not run", options.python),
+              "LOCKSTEP_PYTHON names a Python 3 that has torch");
+    return "";
+  }
+  chart.say(Health::good, "python",
+            fmt::format("{} at {}", found.value("python", ""), found.value("executable", "")));
+  const std::string version = found["torch"].is_string() ? found["torch"].get<std::string>() : "";
+  if (found["torch_at"].is_string()) {
+    chart.say(Health::good, "torch",
+              fmt::format("{} in {}", version.empty() ? "unknown version" : version,
+                          found["torch_at"].get<std::string>()));
+  } else {
+    chart.say(Health::bad, "torch", "this Python has none",
+              "install torch there, or let LOCKSTEP_PYTHON name another Python");
+  }
+  if (found.value("has_header", false)) {
+    chart.say(Health::good, "Python.h", found.value("header", ""));
+  } else {
+    chart.say(Health::bad, "Python.h",
+              found.value("header", "") + " is missing, and Inductor's wrapper needs it",
+              "install the development package of this Python, such as python3-dev");
+  }
+  const char* chosen = std::getenv("CXX");
+  std::string compiler = chosen != nullptr && *chosen != '\0' ? chosen : "g++";
+  std::string line = first_line_of(compiler + " --version");
+  if (line.empty() && chosen == nullptr)
+    line = first_line_of((compiler = "clang++") + " --version");
+  if (line.empty()) {
+    chart.say(Health::bad, "compiler",
+              fmt::format("`{}` does not run, and Inductor compiles with it",
+                          chosen != nullptr ? chosen : "g++"),
+              "install g++, or let CXX name a C++ compiler");
+  } else {
+    chart.say(Health::good, "compiler", fmt::format("{}: {}", compiler, line));
+  }
+  return version;
+}
+
+void examine_suite(const Options& options, std::vector<Path>& paths, Chart& chart) {
+  Diagnostics diagnostics;
+  auto home = read_files(options, diagnostics);
+  if (!home) {
+    chart.say(Health::bad, "suite", home.error().message,
+              "--suite or LOCKSTEP_HOME names the folder that holds cases/ and expected/");
+    return;
+  }
+  paths = home->paths;
+  if (!diagnostics.empty()) {
+    chart.say(
+        Health::bad, "suite",
+        fmt::format("{} errors, the first: {}", diagnostics.size(), to_string(diagnostics.front())),
+        "`ci/lockstep check` prints them all");
+  } else {
+    chart.say(Health::good, "suite",
+              fmt::format("{} cases, {} paths in {}", home->suite.size(), paths.size(),
+                          fs::absolute(options.home).string()));
+  }
+}
+
+void examine_places(const Options& options, Chart& chart) {
+  std::error_code error;
+  const fs::path cache = fs::absolute(options.cache, error);
+  fs::create_directories(cache, error);
+  if (::access(cache.c_str(), W_OK | X_OK) != 0) {
+    chart.say(Health::bad, "cache", cache.string() + " cannot be written",
+              "LOCKSTEP_CACHE names another folder");
+  } else {
+    chart.say(Health::good, "cache",
+              fmt::format("{}: {}, of which compiled kernels {} and runs {}", cache.string(),
+                          size_text(size_of(cache)), size_text(size_of(cache / "inductor")),
+                          size_text(size_of(cache / "runs"))));
+  }
+  const auto [free, whole] = space_of(cache);
+  chart.say(free < (100 << 20)                ? Health::bad
+            : free < 1024.0 * 1024.0 * 1024.0 ? Health::poor
+                                              : Health::good,
+            "disk", fmt::format("{} free of {}", size_text(free), size_text(whole)),
+            "free some, remove old runs from the cache, or let LOCKSTEP_CACHE name another disk");
+
+  auto scratch = Scratch::create();
+  if (!scratch) {
+    chart.say(Health::bad, "scratch", scratch.error().message, scratch.error().hint);
+  } else {
+    const auto [shared, all] = space_of(scratch->path());
+    chart.say(shared < (256 << 20) ? Health::poor : Health::good, "scratch",
+              fmt::format("{}: {} free of {}", scratch->path().parent_path().string(),
+                          size_text(shared), size_text(all)),
+              "tensors pass through it: give the container more, as with --shm-size=2g");
+  }
+
+  double available = 0;
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (double value = 0; file >> key >> value; std::getline(file, unit)) {
+    if (key == "MemAvailable:") available = value * 1024;
+  }
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  // An execution that compiles takes about half a GiB.
+  const double wanted = 0.5 * (1 << 30) * cores + (1 << 30);
+  chart.say(available < wanted ? Health::poor : Health::good, "memory",
+            fmt::format("{} available of {}, {} cores", size_text(available),
+                        size_text(static_cast<double>(physical_memory())), cores),
+            "fewer executions at a time need less: -j 1");
+  const Json machine = machine_environment();
+  chart.say(Health::good, "processor",
+            fmt::format("{} ({})", machine.value("cpu", ""), machine.value("cpu_features", "")));
+  const bool gpu = machine.contains("gpu 0");
+  chart.say(Health::good, "gpu",
+            gpu ? fmt::format("{}, driver {}", machine.value("gpu 0", ""),
+                              machine.value("gpu_driver", ""))
+                : "no NVIDIA GPU here");
+}
+
+/// Starts every worker that the paths need and says what it answers.
+void examine_workers(const Options& options, const std::vector<Path>& paths,
+                     const std::string& python_torch, Chart& chart) {
+  const fs::path executable = eager_executable(options);
+  if (::access(executable.c_str(), X_OK) != 0) {
+    chart.say(Health::bad, "eager", executable.string() + " is missing",
+              "build with torch: `ci/lockstep` does; or LOCKSTEP_EAGER names it");
+    return;
+  }
+  auto scratch = Scratch::create();
+  if (!scratch) return;
+  auto registry = read_registry(options);
+  if (!registry) {
+    chart.say(Health::bad, "library", "an operator library cannot be loaded",
+              "see above; or leave --library out");
+    return;
+  }
+  Executor executor(
+      {1, {}, scratch->path(), hello_message(options, paths, scratch->path()), false});
+  const WorkerSpec eager = eager_worker(options, scratch->path());
+  auto hello = wait_for_hello(executor, eager);
+  if (!hello) {
+    const bool symbols = hello.error().message.find("symbol") != std::string::npos ||
+                         hello.error().message.find("shared librar") != std::string::npos;
+    chart.say(Health::bad, "eager", hello.error().message,
+              symbols ? "it was built for another torch: remove the build folder of the cache and "
+                        "start `ci/lockstep` again"
+                      : "see above");
+    return;
+  }
+  const Json environment = hello->value("environment", Json::object());
+  const std::string torch = environment.value("torch", std::string());
+  const bool same = python_torch.empty() || torch == python_torch;
+  chart.say(same ? Health::good : Health::bad, "eager",
+            fmt::format("runs with torch {} ({}){}", torch,
+                        environment.value("cpu_capability", std::string("no level")),
+                        same ? "" : fmt::format(", Python has {}", python_torch)),
+            "both must have the same torch: remove the build folder of the cache and start "
+            "`ci/lockstep` again");
+  const std::optional<Registry>& operators = *registry;
+  const std::string fingerprint = environment.value("fingerprint", std::string());
+  const bool fits = operators && operators->fingerprint() == fingerprint;
+  chart.say(fits ? Health::good : Health::poor, "operators",
+            !operators ? "there is no dump of their schemas"
+            : fits     ? "the dump of their schemas is of this torch"
+                   : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
+            "`ci/lockstep` builds it; until then list, show and check know less");
+  std::vector<std::string> devices;
+  for (const Json& device : hello->value("devices", Json::array()))
+    if (device.is_string()) devices.push_back(device.get<std::string>());
+  chart.say(devices.empty() ? Health::bad : Health::good, "devices",
+            devices.empty() ? "none" : enumerate(devices), "this torch finds no device at all");
+
+  fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
+             paths.size());
+  for (const Path& path : paths)
+    executor.warm_up(worker_for(path, options, scratch->path(), eager));
+  for (const Path& path : paths) {
+    auto answer = wait_for_hello(executor, worker_for(path, options, scratch->path(), eager));
+    if (interrupted()) return;
+    std::vector<std::string> here;
+    for (const std::string& device : devices) {
+      for (const std::string& glob : path.devices)
+        if (glob_match(glob, device) && (here.empty() || here.back() != device))
+          here.push_back(device);
+    }
+    const std::string subject = "path " + path.name;
+    if (!answer) {
+      chart.say(path.is_default ? Health::bad : Health::poor, subject, answer.error().message,
+                path.worker.empty() ? "see the documentation of that worker"
+                                    : "the worker's own words are above");
+    } else if (here.empty()) {
+      chart.say(Health::good, subject, "has no device here: it is for " + enumerate(path.devices));
+    } else {
+      chart.say(
+          Health::good, subject,
+          fmt::format("on {}{}", enumerate(here), path.is_default ? "" : "; only when named"));
+    }
+  }
+}
+
+}  // namespace
+
+Exit command_doctor(const Options& options) {
+  watch_for_interrupts();
+  Chart chart;
+  chart.say(Health::good, "lockstep", LOCKSTEP_VERSION);
+  std::vector<Path> paths;
+  examine_suite(options, paths, chart);
+  const std::string torch = examine_python(options, chart);
+  examine_places(options, chart);
+  if (!options.quick) examine_workers(options, paths, torch, chart);
+  if (interrupted()) return Exit::interrupted;
+  const std::size_t bad = chart.count(Health::bad), poor = chart.count(Health::poor);
+  fmt::print("\n{}\n", bad > 0    ? fmt::format("{} to mend before a run", bad)
+                       : poor > 0 ? fmt::format("fit to run, with {} to look at", poor)
+                                  : "fit to run");
+  return bad > 0 ? Exit::internal : Exit::ok;
+}
+
+}  // namespace lockstep

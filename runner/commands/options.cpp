@@ -1,0 +1,378 @@
+#include "commands/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <random>
+
+#include "base/reader.h"
+#include "base/text.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kAbout =
+    "Lockstep asks of a PyTorch compiler: does the compiled program still compute what eager "
+    "computes?\n";
+
+constexpr const char* kFooter =
+    "\nSelecting (SELECT): terms of one kind are alternatives, kinds must all hold, !TERM "
+    "excludes.\n"
+    "  ids           bugs/185337-half-round-trip   'bugs/*'   "
+    "bugs/185337-half-round-trip@cpu/inductor\n"
+    "  tag:T op:O    tag:precision-cast   op:add   op:sum.dim_IntList\n"
+    "  path:P        path:inductor   'path:inductor*'\n"
+    "  device:D      device:cpu   'device:cuda*'\n"
+    "  dtype:D       dtype:float16 (of the inputs)\n"
+    "  status:S      status:value_differs   status:failing   status:new (in the log that --from "
+    "names)\n"
+    "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
+    "or no usable\n"
+    "worker, 4 nothing selected, 130 interrupted.\n";
+
+constexpr const char* kEnvironment =
+    "Environment (flags come first):\n"
+    "  LOCKSTEP_HOME     the folder that holds cases/ and expected/\n"
+    "  LOCKSTEP_CACHE    where environments, builds, compiled kernels and runs live\n"
+    "  LOCKSTEP_TORCH    a torch release that ci/lockstep is to provide\n"
+    "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
+    "  LOCKSTEP_EAGER    another executable of the eager worker\n"
+    "  CXX               the compiler that Inductor uses\n"
+    "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
+
+constexpr double kMostSeconds = 1e6;  // eleven days
+constexpr double kMostGib = 1 << 20;  // what no machine has; in bytes an integer holds it
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// A number of these bounds, which are shown as given here; CLI::Range lets NaN pass.
+CLI::Validator number_between(double low, double high) {
+  const std::string bounds = fmt::format("{} to {}", low, high);
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool fits =
+                CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return fits ? std::string()
+                        : fmt::format("found {}, expected a number from {}", text, bounds);
+          },
+          bounds};
+}
+
+/// Wherever operators are resolved or executed.
+void add_libraries(CLI::App* command, Options& options) {
+  command
+      ->add_option("--library", options.libraries,
+                   "Load a shared object that adds operators or kernels to torch (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+void add_path_files(CLI::App* command, Options& options) {
+  command
+      ->add_option("--path-file", options.path_files,
+                   "A path file of your own (runner/paths/README.md)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+void add_selection(CLI::App* command, Options& options) {
+  command->add_option("SELECT", options.select,
+                      "What to take (see below); without it the level `smoke`");
+  command
+      ->add_option("--level", options.level,
+                   "Of the cases of expected/levels/LEVEL.json (`all`: of every case)")
+      ->type_name("LEVEL");
+  command
+      ->add_option("--path", options.paths,
+                   "Take these paths instead of the default ones; globs allowed")
+      ->type_name("PATH")
+      ->allow_extra_args(false)  // else it would swallow SELECT
+      ->delimiter(',');
+  command->add_option("--device", options.devices, "Take these devices; globs allowed")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  add_path_files(command, options);
+  command
+      ->add_option("--from", options.from,
+                   "The log that status: terms read (default: that of the latest run)")
+      ->type_name("LOG");
+  add_libraries(command, options);
+}
+
+void add_report_files(CLI::App* command, Options& options) {
+  for (const ReportFlag& report : kReportFlags)
+    command->add_option(report.flag, options.*report.file, report.help)->type_name("FILE");
+}
+
+void add_run(CLI::App& app, Options& options) {
+  CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
+  add_selection(run, options);
+  run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: one for each core)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  run->add_option("--threads", options.threads, "Threads of each execution")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  run->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
+      ->capture_default_str()
+      ->check(number_between(0.001, kMostSeconds))
+      ->type_name("S");
+  run->add_option("--compile-timeout", options.compile_timeout,
+                  "Seconds that tracing, lowering or compiling may take")
+      ->capture_default_str()
+      ->check(number_between(0.001, kMostSeconds))
+      ->type_name("S");
+  run->add_option("--memory", options.memory_gib,
+                  "GiB of address space of one execution (default: what the machine has)")
+      ->check(number_between(0.001, kMostGib))
+      ->type_name("GIB");
+  run->add_option("--out", options.out,
+                  "Directory for the log and the reports (default: a new one in .lockstep/runs)")
+      ->type_name("DIR");
+  run->add_option("--resume", options.resume,
+                  "Go on with the run in DIR, which ended early, with the arguments that it had")
+      ->type_name("DIR");
+  run->add_flag("--keep", options.keep,
+                "Keep the tensors of every output that does not conform, as .npy files in "
+                "tensors/ of the run's directory");
+  run->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
+  run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  run->add_flag_callback(
+      "--fail-fast", [&options] { options.max_fail = 1; }, "Stop after the first failing verdict");
+  run->add_option("--repeat", options.repeat,
+                  "Execute everything N times; the worst verdict counts, and one that changes is "
+                  "`unstable`")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  run->add_flag("--shuffle{random}", options.shuffle,
+                "Take the instances in random order; --shuffle=SEED repeats one");
+  run->add_flag(
+      "--update-known{default}", options.update_known,
+      "Propose expectations for new divergences in expected/known/proposed.json "
+      "(--update-known=FILE: there; - is standard output); the reasons are yours to write");
+  run->add_flag("--accept-crashes", options.accept_crashes,
+                "With --update-known: also for crashes, time-outs and want of memory");
+  add_report_files(run, options);
+  run->add_flag("--alone", options.alone,
+                "Compile every instance by itself, also those that may share a graph");
+  run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
+  run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  run->add_flag("--github", options.github,
+                "Print annotations for GitHub, and append the summary to the file that "
+                "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
+  run->footer(kFooter);
+}
+
+void add_others(CLI::App& app, Options& options) {
+  CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
+  add_selection(list, options);
+  list->add_flag("--json", options.json, "As JSON");
+  list->add_flag("--as-level", options.as_level,
+                 "As a file of expected/levels/ that takes what is listed, for ever");
+  list->add_flag("--unswept", options.unswept,
+                 "Print instead the operators that no selected sweep takes, with the reason "
+                 "(without SELECT: that no sweep takes)");
+  list->footer(kFooter);
+
+  CLI::App* show =
+      app.add_subcommand("show", "Print cases as readable programs, with inputs as numbers");
+  add_selection(show, options);
+  show->footer(kFooter);
+
+  CLI::App* repro = app.add_subcommand(
+      "repro", "Print one instance as a Python script that needs torch and nothing of Lockstep");
+  add_selection(repro, options);
+  repro->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  repro->add_option("--threads", options.threads, "Threads that it computes with")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  repro->footer(kFooter);
+
+  CLI::App* check = app.add_subcommand(
+      "check", "Validate cases, expectations, paths and levels; needs no torch at run time");
+  check->add_option("FILE", options.select,
+                    "Files of any of these kinds (default: the whole suite)");
+  add_path_files(check, options);
+  add_libraries(check, options);
+
+  CLI::App* report = app.add_subcommand("report", "Write the reports of a run again from its log");
+  report->add_option("LOG", options.select,
+                     "The log run.jsonl, or the directory of a run (default: the latest)");
+  report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
+      ->type_name("DIR");
+  add_report_files(report, options);
+  report->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  report->add_flag("--github", options.github,
+                   "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
+  doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
+  add_path_files(doctor, options);
+  add_libraries(doctor, options);
+}
+
+/// A seed that looks like nothing: five digits are enough to type again.
+std::string random_seed() { return std::to_string(std::random_device()() % 100000); }
+
+/// For the first option that no command knows, the nearest that there is.
+std::string option_hint(CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> names;
+  const auto add = [&](const CLI::App* each) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  add(&app);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (argc > 1 && command->get_name() == argv[1]) add(command);
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (!word.starts_with("--") || std::find(names.begin(), names.end(), word) != names.end())
+      continue;
+    const std::string hint = suggestion(word, names);
+    return hint.empty() ? "" : "    " + hint + "\n";
+  }
+  return "";
+}
+
+bool is_seed(const std::string& text) {
+  return !text.empty() && text.size() < 19 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+namespace {
+
+Options parse(int argc, const char* const* argv, const std::filesystem::path& directory) {
+  Options options;
+  options.home = environment("LOCKSTEP_HOME");
+  options.python = environment("LOCKSTEP_PYTHON");
+  options.cache = environment("LOCKSTEP_CACHE");
+  options.eager = environment("LOCKSTEP_EAGER");
+  for (int i = 1; i < argc; ++i) options.arguments.emplace_back(argv[i]);
+  options.github = environment("GITHUB_ACTIONS") == "true";
+
+  CLI::App app(kAbout, "lockstep");
+  app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION);
+  app.add_option("--suite", options.home,
+                 "The folder that holds cases/ and expected/ (default: LOCKSTEP_HOME)")
+      ->type_name("DIR");
+  app.add_option("--color", options.color, "Colours in the output: auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  app.footer(kEnvironment);
+  app.require_subcommand(1);
+  app.fallthrough();
+  add_run(app, options);
+  add_others(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // help and version
+    std::ostringstream out;
+    app.exit(success, out, out);
+    options.text = out.str();
+    return options;
+  } catch (const CLI::ParseError& error) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    options.text = fmt::format("lockstep: {}\n", error.what());
+    options.text += option_hint(app, argc, argv);
+    const bool known =
+        argc > 1 && std::find(commands.begin(), commands.end(), argv[1]) != commands.end();
+    if (!known && argc > 1 && argv[1][0] != '-') {
+      options.text = fmt::format("lockstep: `{}` is no command", argv[1]);
+      const std::string hint = suggestion(argv[1], commands);
+      options.text += hint.empty() ? "\n" : fmt::format("\n    {}\n", hint);
+    }
+    options.text += known ? fmt::format("    see `ci/lockstep {} --help`\n", argv[1])
+                          : "    see `ci/lockstep --help`\n";
+    options.exit = Exit::usage;
+    return options;
+  }
+  const auto misused = [&](const std::string& message) {
+    options.text = fmt::format("lockstep: {}\n", message);
+    options.exit = Exit::usage;
+    return options;
+  };
+  if (!options.shuffle.empty() && options.shuffle != "random" && !is_seed(options.shuffle))
+    return misused(
+        fmt::format("found --shuffle={}, expected a whole number as seed", options.shuffle));
+  if (options.shuffle == "random") {
+    options.shuffle = random_seed();
+    // The log gets the seed, so that --resume finds the same order.
+    for (std::string& argument : options.arguments) {
+      if (argument == "--shuffle") argument += "=" + options.shuffle;
+    }
+  }
+  if (options.accept_crashes && options.update_known.empty())
+    return misused("--accept-crashes needs --update-known");
+  if (options.unswept && (options.json || options.as_level))
+    return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
+  for (const ReportFlag& report : kReportFlags) {
+    // Opened by such a name, a file that standard output goes to would be written from its begin.
+    for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+      if (options.*report.file == name) options.*report.file = "-";
+    }
+  }
+  if (const auto flags = on_standard_output(options); flags.size() > 1)
+    return misused(
+        fmt::format("found {} on standard output, which has room for one\n"
+                    "    give the others a file each",
+                    enumerate(flags)));
+  const CLI::App* command = app.get_subcommands().front();
+  options.command = command->get_name();
+  for (const CLI::Option* option : command->get_options()) {
+    if (option->count() > 0) options.given[option->get_name()] = option->results();
+  }
+  if (options.home.empty()) options.home = ".";
+  if (options.cache.empty()) options.cache = options.home / ".lockstep";
+  if (options.python.empty()) options.python = "python3";
+  for (std::filesystem::path& library : options.libraries) library = directory / library;
+  if (options.update_known == "default")
+    options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
+  return options;
+}
+
+}  // namespace
+
+Options parse_options(int argc, const char* const* argv) {
+  std::error_code error;  // where it is gone, paths stay as they are
+  return parse(argc, argv, std::filesystem::current_path(error));
+}
+
+Options parse_options(const std::vector<std::string>& arguments,
+                      const std::filesystem::path& directory) {
+  std::vector<const char*> argv = {"lockstep"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  Options options = parse(static_cast<int>(argv.size()), argv.data(), directory);
+  for (std::filesystem::path& file : options.path_files) file = directory / file;
+  for (std::filesystem::path* file : {&options.home, &options.cache, &options.from}) {
+    if (!file->empty()) *file = directory / *file;
+  }
+  return options;
+}
+
+std::vector<std::string> on_standard_output(const Options& options) {
+  std::vector<std::string> flags;
+  for (const ReportFlag& report : kReportFlags) {
+    if (options.*report.file == "-") flags.emplace_back(report.flag);
+  }
+  if (options.update_known == "-") flags.emplace_back("--update-known");
+  return flags;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "base/text.h"
+#include "commands/artefacts.h"
+#include "commands/commands.h"
+#include "commands/home.h"
+#include "record/log.h"
+#include "reports/closing.h"
+#include "reports/terminal.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// A line for every verdict, to standard error where standard output is a report's.
+void print_verdicts(const RunRecord& record, const Options& options) {
+  const bool to_error = writes_to_stdout(options);
+  const Terminal terminal = real_terminal();
+  const Style style(use_color(terminal,
+                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                              color_choice(options.color)));
+  std::ostream& out = to_error ? std::cerr : std::cout;
+  for (const Verdict& verdict : record.verdicts)
+    out << one_line_of(style, verdict, options.strict) << '\n';
+  out.flush();
+}
+
+}  // namespace
+
+Exit command_report(const Options& options) {
+  if (options.select.size() > 1) {
+    print_error({"found more than one log, expected one", ""});
+    return Exit::usage;
+  }
+  const fs::path log =
+      options.select.empty() ? options.cache / "runs" / "latest" : fs::path(options.select.front());
+  auto record = read_log(log);
+  if (!record) {
+    print_error(record.error());
+    return Exit::usage;
+  }
+  const fs::path directory = !options.out.empty()    ? options.out
+                             : fs::is_directory(log) ? log
+                                                     : log.parent_path();
+  bool single = false;
+  auto written = write_single_reports(*record, options, single);
+  if (written && (!single || !options.out.empty()))
+    written = write_reports(*record, directory, options.strict);
+  if (!written) {
+    print_error(written.error());
+    return Exit::internal;
+  }
+  if (options.verbose) print_verdicts(*record, options);
+  if (options.github) print_annotations(*record, options);
+  const Tally counts = tally(*record, options.strict);
+  if (!writes_to_stdout(options))
+    fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,
+               counts.failing,
+               single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
+  if (!record->end)
+    fmt::print(stderr,
+               "the log has no end: the run was killed, or still goes on; `ci/lockstep run "
+               "--resume {}` goes on with it\n",
+               shell_quote((fs::is_directory(log) ? log : log.parent_path()).string()));
+  return counts.failing > 0 ? Exit::failures : Exit::ok;
+}
+
+}  // namespace lockstep

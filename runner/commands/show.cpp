@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cases/show.h"
+#include "commands/commands.h"
+#include "commands/home.h"
+
+namespace lockstep {
+
+Exit command_show(const Options& options) {
+  auto home = read_home(options);
+  if (!home) return home.error();
+  std::string level;
+  auto filter = selection(options, home->paths, level);
+  if (!filter) return filter.error();
+  PlanRequest request = offline_request(*home, options, *filter);
+  auto earlier = earlier_statuses(options, *filter);
+  if (!earlier) return earlier.error();
+  request.earlier = &*earlier;
+  request.pathless = true;
+  Diagnostics diagnostics;
+  const Plan plan = make_plan(request, diagnostics);
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return Exit::usage;
+  }
+  if (plan.instances.empty()) return nothing_selected(request);
+  bool first = true;
+  for (const Instance& instance : plan.instances) {
+    fmt::print("{}{}", first ? "" : "\n", show_case(*instance.declared, instance.id));
+    first = false;
+    bool heading = false;
+    for (const Expectation& rule : home->expectations) {
+      const auto meant = [&](const std::string& glob) {
+        return glob_match(glob, instance.id) || glob_match(glob, instance.declared->id);
+      };
+      if (std::none_of(rule.instances.begin(), rule.instances.end(), meant)) continue;
+      if (!heading) fmt::print("\nexpected\n");
+      heading = true;
+      fmt::print("  {} on {}{}: {} ({})\n    {} {}\n", info(rule.status).name,
+                 enumerate(rule.paths), rule.torch.empty() ? "" : ", torch " + rule.torch,
+                 rule.because, rule.where, rule.reason, rule.link);
+    }
+  }
+  return Exit::ok;
+}
+
+}  // namespace lockstep

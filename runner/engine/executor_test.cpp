@@ -1,0 +1,326 @@
+#include "engine/executor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include "engine/scratch.h"
+#include "record/machine.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+/// Jobs for the fake worker, whose behaviour is the name of the path.
+class Executors : public testing::Test {
+ protected:
+  Executors() : scratch_(std::move(*Scratch::create())) {
+    std::ofstream(scratch_.path() / "input") << std::string(16, 'x');
+  }
+  ExecutorOptions options(double seconds) const {
+    const Json hello = {{"type", "hello"},
+                        {"protocol", 1},
+                        {"threads", 1},
+                        {"scratch", scratch_.path().string()},
+                        {"cache", nullptr},
+                        {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
+                        {"libraries", Json::array()}};
+    return {2, {seconds, seconds, 20}, scratch_.path(), hello, false};
+  }
+  WorkerSpec fake(const std::string& how = "ready") const {
+    const std::string script =
+        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
+    return {"fake", {{"python3", script, how}, {}, scratch_.path() / "log"}};
+  }
+  Json message(const std::string& path) const {
+    const Json view = {{"storage", 0},
+                       {"dtype", "float32"},
+                       {"shape", {2, 2}},
+                       {"strides", {2, 1}},
+                       {"offset", 0}};
+    return {{"instance", "i@cpu"},
+            {"path", {{"name", path}}},
+            {"device", "cpu"},
+            {"mode", "plain"},
+            {"repeat", 1},
+            {"seed", 0},
+            {"program",
+             {{"inputs", {"x"}},
+              {"steps", Json::array()},
+              {"outputs", {"x"}},
+              {"context", Json::object()},
+              {"backward", nullptr}}},
+            {"storages", {{{"file", (scratch_.path() / "input").string()}, {"bytes", 16}}}},
+            {"calls", {{{"inputs", {{"x", view}}}}}}};
+  }
+  /// Runs one job for each path and gives the observations in the order of the paths.
+  std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
+                               double seconds = 20) {
+    return run(paths, worker, options(seconds));
+  }
+  std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
+                               const ExecutorOptions& options) {
+    Executor executor(options);
+    executor.on_note = [this](const std::string& text) { notes_.push_back(text); };
+    std::vector<Observation> observations(paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      executor.submit(
+          {paths[i], worker, message(paths[i]), i,
+           [&observations, i](Observation seen, double) { observations[i] = std::move(seen); }});
+    }
+    while (!executor.idle()) executor.step(0.05);
+    return observations;
+  }
+  /// Waits until the third execution of a crowd has written: the second one's `ended` is said.
+  bool third_has_begun() const {
+    const fs::path file = scratch_.path() / "out3" / "observation.json";
+    for (int i = 0; i < 6000 && !fs::exists(file); ++i) ::usleep(10000);
+    return fs::exists(file);
+  }
+  Scratch scratch_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(Executors, BringBackWhatAWorkerObserved) {
+  const auto seen = run({"conform"}, fake());
+  EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  ASSERT_EQ(seen[0].repetitions.size(), 1U);
+  EXPECT_EQ(seen[0].repetitions[0].at(0).outputs.at(0).first, "x");
+}
+
+TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
+  const std::vector<std::string> paths = {"conform", "crash",  "leave", "nothing", "half",
+                                          "short",   "escape", "die",   "babble",  "conform"};
+  const std::vector<Outcome> expected = {
+      Outcome::returned, Outcome::crashed, Outcome::crashed, Outcome::crashed, Outcome::lost,
+      Outcome::lost,     Outcome::lost,    Outcome::lost,    Outcome::lost,    Outcome::returned};
+  const auto seen = run(paths, fake());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    EXPECT_EQ(seen[i].outcome, expected[i]) << paths[i] << ": " << seen[i].reason;
+    EXPECT_EQ(seen[i].reason.empty(), seen[i].outcome == Outcome::returned) << paths[i];
+  }
+  EXPECT_EQ(seen[1].signal, 11);
+}
+
+TEST_F(Executors, NoPidOfAWorkerKillsAnythingElse) {
+  // Two checks stand before `kill(-1)`, so that a test of either costs nobody his processes.
+  const auto seen = run({"first", "first-of-64"}, fake());
+  for (const Observation& each : seen) {
+    EXPECT_EQ(each.outcome, Outcome::lost);
+    EXPECT_NE(each.reason.find("`pid` is no number of a process group"), std::string::npos)
+        << each.reason;
+  }
+  EXPECT_EQ(run({"word"}, fake())[0].outcome, Outcome::lost);
+  for (const auto& each : run({"runner", "self", "self"}, fake())) {
+    EXPECT_EQ(each.outcome, Outcome::returned) << each.reason;
+  }
+  EXPECT_FALSE(kill_group(::getpgrp()));
+  EXPECT_FALSE(kill_group(0));
+}
+
+TEST_F(Executors, AJobThatHangsIsKilledAndTheNextOneRuns) {
+  const auto seen = run({"hang", "conform"}, fake(), 1);
+  EXPECT_EQ(seen[0].outcome, Outcome::timed_out) << seen[0].reason;
+  EXPECT_EQ(seen[0].stage, "compile");
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
+TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
+  for (const auto& [how, part] :
+       std::vector<std::pair<std::string, std::string>>{{"refuse", "there is no torch here"},
+                                                        {"die", "exited with 5"},
+                                                        {"old", "protocol 9"},
+                                                        {"garbage", "broke the protocol"}}) {
+    const auto seen = run({"conform", "conform"}, fake(how));
+    EXPECT_EQ(seen[0].outcome, Outcome::lost) << how;
+    EXPECT_EQ(seen[1].outcome, Outcome::lost) << how;
+    EXPECT_NE(seen[1].reason.find(part), std::string::npos) << seen[1].reason;
+  }
+  WorkerSpec absent = fake();
+  absent.command.argv = {"/no/such/program"};
+  EXPECT_NE(run({"conform"}, absent)[0].reason.find("No such file"), std::string::npos);
+}
+
+TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
+  const auto seen = run({"conform"}, fake("once=" + (scratch_.path() / "struck").string()));
+  EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  const auto never = run({"conform"}, fake("struck"));
+  EXPECT_EQ(never[0].outcome, Outcome::lost);
+  EXPECT_NE(never[0].reason.find("signal 9"), std::string::npos) << never[0].reason;
+}
+
+TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
+  const std::string once = "die-at-once";
+  const auto seen = run({once, once, once, once, once}, fake());
+  EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
+}
+
+TEST_F(Executors, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
+  const auto seen = run({"die-held", "conform"}, fake());
+  EXPECT_EQ(seen[0].outcome, Outcome::lost);
+  EXPECT_NE(seen[0].reason.find("signal 9"), std::string::npos) << seen[0].reason;
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
+TEST_F(Executors, NeighboursThatCrashDoNotCostTheRest) {
+  const auto seen = run({"die", "die", "babble", "die", "conform"}, fake());
+  EXPECT_EQ(seen[3].outcome, Outcome::lost);
+  EXPECT_EQ(seen[4].outcome, Outcome::returned) << seen[4].reason;
+}
+
+TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
+  Executor executor(options(1));  // less than what is made takes
+  Observation observation;
+  double seconds = 9;
+  executor.submit({"warm", fake(), message("warm"), 0, [&](Observation seen, double took) {
+                     observation = std::move(seen);
+                     seconds = took;
+                   }});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
+  EXPECT_LT(seconds, 2);
+}
+
+TEST_F(Executors, ACallbackTakesNobodyElsesTime) {
+  ExecutorOptions three = options(5);
+  three.jobs = 3;
+  Executor executor(three);
+  Observation second;
+  executor.submit({"first", fake("crowd"), message("conform"), 0, [&](Observation, double) {
+                     // Longer than a stage may take, and the second one ends meanwhile.
+                     EXPECT_TRUE(third_has_begun());
+                     ::usleep(5500000);
+                   }});
+  executor.submit({"second", fake("crowd"), message("slow"), 1,
+                   [&](Observation seen, double) { second = std::move(seen); }});
+  executor.submit({"third", fake("crowd"), message("conform"), 2, [](Observation, double) {}});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(second.outcome, Outcome::returned) << second.reason;
+}
+
+TEST_F(Executors, TheSecondsOfAnExecutionEndWhenItSaysSo) {
+  ExecutorOptions three = options(60);
+  three.jobs = 3;
+  Executor executor(three);
+  std::vector<double> seconds;
+  const auto done = [&](Observation, double took) {
+    if (seconds.empty()) ::usleep(3000000);
+    seconds.push_back(took);
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    executor.submit({fmt::format("{}", i), fake("crowd"), message("conform"), i, done});
+  }
+  while (executor.running_ids().size() < 3) executor.step(0.05);
+  const auto began = std::chrono::steady_clock::now();
+  // Two ends that are read at once: what the callback of the first takes is not the second's.
+  EXPECT_TRUE(third_has_begun());
+  while (seconds.size() < 2) executor.step(0.05);
+  const std::chrono::duration<double> read = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(seconds[1], read.count() - 2);
+}
+
+TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
+  ExecutorOptions crowd = options(20);
+  crowd.jobs = 4;
+  // Whichever of the four runs when the worker dies, the others are on it.
+  const std::vector<std::string> paths = {"conform", "die", "slow", "babble", "conform", "conform"};
+  const auto seen = run(paths, fake("crowd"), crowd);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const bool guilty = paths[i] == "die" || paths[i] == "babble";
+    EXPECT_EQ(seen[i].outcome, guilty ? Outcome::lost : Outcome::returned)
+        << paths[i] << ": " << seen[i].reason;
+  }
+  EXPECT_NE(seen[1].reason.find("signal 9"), std::string::npos) << seen[1].reason;
+  EXPECT_NE(seen[3].reason.find("broke the protocol"), std::string::npos) << seen[3].reason;
+  EXPECT_TRUE(std::any_of(notes_.begin(), notes_.end(), [](const std::string& note) {
+    return note.find("run again, one at a time") != std::string::npos;
+  }));
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+    EXPECT_FALSE(entry.is_directory()) << entry.path();
+  }
+}
+
+TEST_F(Executors, WritingToADeadWorkerIsNoSignal) {
+  signal(SIGPIPE, SIG_DFL);
+  auto process = Process::start({{"true"}, {}, scratch_.path() / "log"});
+  ASSERT_TRUE(process);
+  for (int i = 0; i < 1000 && !process->poll_status(); ++i) ::usleep(1000);
+  EXPECT_LT(::write(process->input(), "x", 1), 0);
+  EXPECT_EQ(errno, EPIPE);
+}
+
+TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {
+  ExecutorOptions crowd = options(20);
+  crowd.jobs = 4;
+  crowd.limits.compile = 1;
+  const auto seen =
+      run({"hang", "conform", "hang", "hang", "hang", "conform"}, fake("crowd"), crowd);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const bool conforms = i == 1 || i == 5;
+    EXPECT_EQ(seen[i].outcome, conforms ? Outcome::returned : Outcome::timed_out)
+        << i << ": " << seen[i].reason;
+  }
+}
+
+TEST_F(Executors, LeaveNothingBehind) {
+  run({"conform", "crash", "half"}, fake());
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+    EXPECT_FALSE(entry.is_directory()) << entry.path();
+  }
+}
+
+TEST_F(Executors, AnAbandonedHangIsKilledWithItsWorker) {
+  std::string log;
+  {
+    Executor executor(options(60));
+    executor.submit({"hang", fake(), message("hang"), 0, [](Observation, double) {
+                       ADD_FAILURE() << "an abandoned job was reported";
+                     }});
+    for (int i = 0; i < 200 && executor.running_ids().empty(); ++i) executor.step(0.05);
+    ASSERT_EQ(executor.running_ids().size(), 1U);
+    executor.abandon();
+    EXPECT_TRUE(executor.idle());
+  }  // the destructor must not wait for the worker's ten minutes
+  SUCCEED();
+}
+
+TEST(ScratchTest, RemovesWhatKilledRunsLeftAndItself) {
+  fs::path left, used, own;
+  {
+    const auto scratch = Scratch::create();
+    own = scratch->path();
+    // Its process is there, but it is another one, which was given the same number.
+    left = own.parent_path() / fmt::format("lockstep-{}-abcdef", ::getpid());
+    fs::create_directory(left);
+    // No such process, since numbers end at 2^22: that of a container that shares the directory.
+    used = own.parent_path() / "lockstep-999999999-abcdef";
+    fs::create_directory(used);
+    const int lock = ::open(used.c_str(), O_RDONLY | O_DIRECTORY);
+    ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+    const auto next = Scratch::create();
+    EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::exists(used));
+    EXPECT_TRUE(fs::exists(own));
+    ::close(lock);
+    const auto last = Scratch::create();
+    EXPECT_FALSE(fs::exists(used));
+  }
+  EXPECT_FALSE(fs::exists(own));
+}
+
+TEST(Machine, KnowsWhereItIs) {
+  const Json machine = machine_environment();
+  EXPECT_FALSE(machine["cpu"].get<std::string>().empty());
+  EXPECT_GT(physical_memory(), 1 << 28);
+  EXPECT_EQ(utc_now().size(), 20U);
+}
+
+}  // namespace
+}  // namespace lockstep

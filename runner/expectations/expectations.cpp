@@ -1,0 +1,259 @@
+#include "expectations/expectations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/files.h"
+#include "base/reader.h"
+#include "base/text.h"
+#include "cases/case.h"
+#include "plan/names.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+std::string trimmed(const std::string& text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+/// What torch calls the levels of its kernels, in lower case.
+const std::vector<std::string> kCpuLevels = {"default", "no avx",   "avx2",   "avx512",
+                                             "vsx",     "z vector", "sve128", "sve256"};
+
+/// A day of the calendar, written "2026-11-21".
+bool valid_date(const std::string& text) {
+  if (text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((i == 4 || i == 7) ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+  }
+  return std::chrono::year_month_day(
+             std::chrono::year(std::stoi(text.substr(0, 4))),
+             std::chrono::month(static_cast<unsigned>(std::stoi(text.substr(5, 2)))),
+             std::chrono::day(static_cast<unsigned>(std::stoi(text.substr(8)))))
+      .ok();
+}
+
+/// What an expectation can be about.  Of a verdict that conforms there is nothing to explain, and
+/// what is unsupported was not judged.
+bool can_be_expected(Status status) {
+  return status != Status::conform && status != Status::unsupported;
+}
+
+/// Decodes one rule; everything that a reader of the report needs is demanded.
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
+  const int before = reader.failures();
+  if (!reader.object(node,
+                     {"instances", "paths", "devices", "torch", "cpu_levels", "status", "grade",
+                      "waived", "because", "reason", "finding", "link", "date", "expires"})) {
+    return std::nullopt;
+  }
+  Expectation rule;
+  const Position at = locate(reader.file().text, node.pointer);
+  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+  const auto globs = [&](std::string_view key, bool needed, std::string_view what) {
+    const auto list = needed ? reader.required(node, key, what) : reader.child(node, key);
+    std::vector<std::string> result;
+    if (!list) return result;
+    result = reader.texts(*list, "a list of globs");
+    if ((*list)->is_array() && (*list)->empty()) reader.mismatch(*list, "at least one");
+    return result;
+  };
+  rule.instances = globs("instances", true, "ids of cases or instances, globs allowed");
+  rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
+  rule.devices = globs("devices", false, "");
+  rule.cpu_levels = globs("cpu_levels", false, "");
+  reader.each_text(reader.child(node, "paths"), [&](const Node& item, const std::string& name) {
+    check_path(reader, names, item.pointer, name);
+  });
+  reader.each_text(reader.child(node, "devices"), [&](const Node& item, const std::string& name) {
+    check_device(reader, names, item.pointer, name);
+  });
+  reader.each_text(reader.child(node, "cpu_levels"), [&](const Node& item, const std::string&) {
+    reader.word(item, kCpuLevels, "a CPU level as torch names it, in lower case");
+  });
+  const auto text = [&](std::string_view key, bool needed, std::string_view what) {
+    const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
+    return value ? reader.text(*value).value_or("") : std::string();
+  };
+  rule.torch = text("torch", false, "");
+  if (!rule.torch.empty() && !valid_range(rule.torch))
+    reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
+  if (const auto status = reader.required(node, "status", "what is expected to happen")) {
+    std::vector<std::string> words;
+    for (const StatusInfo& each : all_statuses()) {
+      if (can_be_expected(each.status)) words.emplace_back(each.name);
+    }
+    if (const auto word = reader.word(*status, words, "a status that says what is wrong"))
+      rule.status = find_status(*word)->status;
+  }
+  if (const auto grade = reader.child(node, "grade")) {
+    if (const auto word = reader.text(*grade)) {
+      rule.grade = find_grade(*word);
+      if (!rule.grade)
+        reader.mismatch(*grade, "a grade: bits, ulp4, close, no_worse1, same1e-3 or none");
+    }
+  }
+  if (const auto waived = reader.child(node, "waived"))
+    rule.waived = reader.boolean(*waived).value_or(false);
+  if (const auto because =
+          reader.required(node, "because", "bug, intended, undefined or unreported")) {
+    rule.because = reader
+                       .word(*because, {"bug", "intended", "undefined", "unreported"},
+                             "`bug`, `intended`, `undefined` or `unreported`")
+                       .value_or("");
+  }
+  rule.reason = trimmed(text("reason", true, "why it is known, in a sentence"));
+  if (const auto reason = reader.child(node, "reason");
+      reason && (*reason)->is_string() && rule.reason.empty()) {
+    reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
+  }
+  text("finding", false, "");  // for people: what a run measured
+  // What nobody has reported yet has no link.
+  rule.link = text("link", rule.because != "unreported", "the report or thread");
+  if (!rule.link.empty() && !rule.link.starts_with("https://"))
+    reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
+  rule.date = text("date", true, "the day it was verified, such as \"2026-11-21\"");
+  if (const auto date = reader.child(node, "date");
+      date && (*date)->is_string() && !valid_date(rule.date))
+    reader.mismatch(*date, "a day such as \"2026-11-21\"");
+  rule.expires = text("expires", false, "");
+  if (!rule.expires.empty() && !valid_date(rule.expires))
+    reader.mismatch(*reader.child(node, "expires"), "a day such as \"2026-11-21\"");
+  return reader.failures() == before ? std::optional(std::move(rule)) : std::nullopt;
+}
+
+std::string describe(const Expectation& rule) {
+  return fmt::format("{} on {}: {}", enumerate(rule.instances), enumerate(rule.paths),
+                     info(rule.status).name);
+}
+
+}  // namespace
+
+std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+                                             Diagnostics& diagnostics) {
+  std::vector<Expectation> rules;
+  Reader reader(file, diagnostics);
+  const Node document{&file.root, ""};
+  if (!reader.object(document, {"$schema", "format", "known"})) return rules;
+  reader.format(document);
+  const auto known = reader.required(document, "known", "a list of expectations");
+  if (!known || !reader.list(*known, "a list of expectations")) return rules;
+  for (std::size_t i = 0; i < (*known)->size(); ++i) {
+    if (auto rule = decode_rule(reader, reader.element(*known, i), names))
+      rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+std::vector<Expectation> read_expectations(const fs::path& root, const KnownNames& names,
+                                           Diagnostics& diagnostics) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root / "expected" / "known", error)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Expectation> rules;
+  for (const fs::path& path : files) {
+    const auto file = read_json(path, path.lexically_relative(root).generic_string(), diagnostics);
+    if (!file) continue;
+    for (Expectation& rule : decode_expectations(*file, names, diagnostics))
+      rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+Expectations::Expectations(std::vector<Expectation> rules, ExpectationConditions conditions)
+    : rules_(std::move(rules)),
+      seen_(rules_.size(), false),
+      happened_(rules_.size(), false),
+      conditions_(std::move(conditions)) {}
+
+bool Expectations::holds_here(const Expectation& rule) const {
+  if (!version_matches(conditions_.torch, rule.torch)) return false;
+  if (!rule.cpu_levels.empty() && std::find(rule.cpu_levels.begin(), rule.cpu_levels.end(),
+                                            conditions_.cpu_level) == rule.cpu_levels.end())
+    return false;
+  return true;
+}
+
+bool Expectations::is_over(const Expectation& rule) const {
+  return !rule.expires.empty() && conditions_.today > rule.expires;
+}
+
+void Expectations::apply(Verdict& verdict, const std::string& case_id) {
+  const Expectation* applies = nullptr;
+  const Expectation* met = nullptr;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Expectation& rule = rules_[i];
+    const bool here = holds_here(rule) && globs_take(rule.paths, verdict.path) &&
+                      globs_take(rule.devices, verdict.device) &&
+                      (any_glob_matches(rule.instances, verdict.instance) ||
+                       any_glob_matches(rule.instances, case_id));
+    if (!here) continue;
+    seen_[i] = true;
+    const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
+    const bool happens = rule.status == verdict.status && grade;
+    happened_[i] = happened_[i] || happens;
+    if (is_over(rule)) continue;
+    if (applies == nullptr) applies = &rule;
+    if (met == nullptr && happens) met = &rule;
+  }
+  if (applies == nullptr) return;
+  const Expectation& shown = met != nullptr ? *met : *applies;
+  if (met != nullptr) {
+    verdict.standing = met->waived ? Standing::waived : Standing::known;
+  } else if (verdict.status == Status::conform) {
+    verdict.standing = Standing::fixed;
+  } else {
+    return;  // it diverges in another way than was expected: new
+  }
+  verdict.expectation = ExpectationRef{shown.where, std::string(info(shown.status).name),
+                                       shown.because, shown.reason, shown.link};
+}
+
+std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {
+  const auto matches_any = [](const std::vector<std::string>& globs,
+                              const std::vector<std::string>& texts) {
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return globs_take(globs, text); });
+  };
+  /// Whether the run took everything that the rule could speak of.
+  const auto covered = [&](const Expectation& rule) {
+    const bool somewhere =
+        matches_any(rule.paths, scope.paths) && matches_any(rule.devices, scope.devices);
+    if (!somewhere) return false;
+    if (scope.whole_suite) return true;
+    // What it names in the suite must all be there; where it names nothing, a part cannot tell.
+    bool any = false;
+    for (const ExpectationScope::Instance& each : scope.instances) {
+      if (!any_glob_matches(rule.instances, each.id) &&
+          !any_glob_matches(rule.instances, each.case_id))
+        continue;
+      any = true;
+      if (!each.ran) return false;
+    }
+    return any;
+  };
+  std::vector<UnmatchedExpectation> result;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Expectation& rule = rules_[i];
+    if (!seen_[i] && !(holds_here(rule) && covered(rule))) continue;
+    if (is_over(rule)) {
+      result.push_back(
+          {rule.where, describe(rule) + fmt::format(": expired on {}{}", rule.expires,
+                                                    happened_[i] ? "" : ", and gone")});
+    } else if (!seen_[i]) {
+      result.push_back({rule.where, describe(rule)});
+    }
+  }
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "plan/names.h"
+#include "verdict/verdict.h"
+
+namespace lockstep {
+
+/// A dated, linked, conditional statement that a verdict is known.
+struct Expectation {
+  std::string where;                    ///< "expected/known/inductor.json:12"
+  std::vector<std::string> instances;   ///< globs over instance and case ids
+  std::vector<std::string> paths;       ///< globs
+  std::vector<std::string> devices;     ///< globs; empty: all
+  std::string torch;                    ///< range; empty: all
+  std::vector<std::string> cpu_levels;  ///< "avx2", "avx512", ...; empty: all
+  Status status = Status::value_differs;
+  std::optional<Grade> grade;  ///< the worst grade that is still as expected
+  bool waived =
+      false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
+  std::string because;  ///< bug, intended, undefined or unreported
+  std::string reason;
+  std::string link;
+  std::string date;     ///< "2026-11-21"
+  std::string expires;  ///< the last day on which it holds; empty: for ever
+};
+
+/// Where a run takes place, as far as conditions ask.
+struct ExpectationConditions {
+  std::string torch;
+  std::string cpu_level;  ///< lower case
+  std::string today;      ///< "2026-11-21"
+};
+
+/// Of what a run is the whole: a rule can only be said to match nothing where all that it could
+/// match was run.
+struct ExpectationScope {
+  struct Instance {
+    std::string case_id, id;
+    bool ran = false;
+  };
+  bool whole_suite = false;         ///< every case there is
+  std::vector<Instance> instances;  ///< all of the suite
+  std::vector<std::string> paths;   ///< those of which the run took every item
+  std::vector<std::string> devices;
+};
+
+/// The expectations of one file; what is wrong is added to `diagnostics`, also a path, a device or
+/// a CPU level that does not exist: the rule would match nothing.
+std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+                                             Diagnostics& diagnostics);
+
+/// Those of `root/expected/known/*.json`.
+std::vector<Expectation> read_expectations(const std::filesystem::path& root,
+                                           const KnownNames& names, Diagnostics& diagnostics);
+
+/// Gives verdicts their standing and remembers which expectations met one.
+class Expectations {
+ public:
+  Expectations(std::vector<Expectation> rules, ExpectationConditions conditions);
+
+  /// `known` or `waived` when a rule that applies expects what happened; `fixed` when one applies,
+  /// the status does not fail and none expects it; else plain.
+  void apply(Verdict& verdict, const std::string& case_id);
+
+  /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
+  /// took all that they could speak of; and of the rules that expired all that would have met a
+  /// verdict or of which the run took all, with whether what they expected still happens.
+  std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
+
+ private:
+  bool holds_here(const Expectation& rule) const;
+  bool is_over(const Expectation& rule) const;
+  std::vector<Expectation> rules_;
+  std::vector<bool> seen_;
+  std::vector<bool> happened_;  ///< what the rule expects happened, also after its last day
+  ExpectationConditions conditions_;
+};
+
+}  // namespace lockstep

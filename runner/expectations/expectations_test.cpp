@@ -1,0 +1,209 @@
+#include "expectations/expectations.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/files.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+Expectation rule(Status status) {
+  Expectation result;
+  result.where = "expected/known/a.json:3";
+  result.instances = {"bugs/1*"};
+  result.paths = {"inductor"};
+  result.status = status;
+  result.because = "bug";
+  return result;
+}
+
+Verdict verdict(Status status, const std::string& path = "inductor") {
+  Verdict result;
+  result.instance = "bugs/1[dim=0]@cpu";
+  result.path = path;
+  result.device = "cpu";
+  result.status = status;
+  return result;
+}
+
+Standing standing(const Expectation& expectation, Verdict judged,
+                  const ExpectationConditions& conditions = {"2.13.0", "avx512", "2026-11-21"}) {
+  Expectations({expectation}, conditions).apply(judged, "bugs/1");
+  return judged.standing;
+}
+
+TEST(Expectations, GiveAStanding) {
+  const Expectation expected = rule(Status::value_differs);
+  EXPECT_EQ(standing(expected, verdict(Status::value_differs)), Standing::known);
+  EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::fixed);
+  EXPECT_EQ(standing(expected, verdict(Status::crash)), Standing::new_);  // worse than known: new
+  EXPECT_EQ(standing(expected, verdict(Status::value_differs, "eager")), Standing::new_);
+  EXPECT_EQ(standing(expected, verdict(Status::unsupported)), Standing::new_);
+}
+
+TEST(Expectations, HoldOnlyUnderTheirConditions) {
+  const auto with = [](auto change) {
+    Expectation expected = rule(Status::value_differs);
+    change(expected);
+    return standing(expected, verdict(Status::value_differs));
+  };
+  EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.14"; }), Standing::new_);
+  EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.13,<2.14"; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.devices = {"cuda*"}; }), Standing::new_);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2"}; }), Standing::new_);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2", "avx512"}; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-20"; }), Standing::new_);
+  EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-21"; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.waived = true; }), Standing::waived);
+}
+
+TEST(Expectations, AWorseGradeIsNew) {
+  Expectation expected = rule(Status::value_differs);
+  expected.grade = Grade::close;
+  Verdict judged = verdict(Status::value_differs);
+  judged.grade = Grade::close;
+  EXPECT_EQ(standing(expected, judged), Standing::known);
+  judged.grade = Grade::none;
+  EXPECT_EQ(standing(expected, judged), Standing::new_);
+}
+
+TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
+  Expectations expectations({rule(Status::value_differs), rule(Status::crash)},
+                            {"2.13.0", "avx512", "2026-11-21"});
+  ExpectationScope scope{true, {}, {"inductor"}, {"cpu"}};
+  EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
+  scope.paths = {"eager"};  // the path of the rules was not run
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  // A part of the suite can tell when it took all that the rule names.
+  scope = {false,
+           {{"bugs/1", "bugs/1[dim=0]@cpu", true},
+            {"bugs/1", "bugs/1[dim=1]@cpu", true},
+            {"bugs/2", "bugs/2@cpu", false}},
+           {"inductor"},
+           {"cpu"}};
+  EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
+  scope.instances[1].ran = false;
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  scope.instances.clear();
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+  scope.whole_suite = true;
+  Verdict judged = verdict(Status::conform);
+  expectations.apply(judged, "bugs/1");
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+}
+
+TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
+  Expectation over = rule(Status::value_differs);
+  over.expires = "2026-11-20";
+  const auto reported = [&](std::optional<Status> happened, const ExpectationScope& scope) {
+    Expectations expectations({over}, {"2.13.0", "avx512", "2026-11-21"});
+    if (happened) {
+      Verdict judged = verdict(*happened);
+      expectations.apply(judged, "bugs/1");
+      EXPECT_EQ(judged.standing, Standing::new_);
+    }
+    const auto unmatched = expectations.unmatched(scope);
+    return unmatched.empty() ? "" : unmatched[0].text;
+  };
+  const std::string expired = "bugs/1* on inductor: value_differs: expired on 2026-11-20";
+  EXPECT_EQ(reported(Status::value_differs, {}), expired);
+  EXPECT_EQ(reported(Status::conform, {}), expired + ", and gone");
+  EXPECT_EQ(reported({}, {true, {}, {"inductor"}, {"cpu"}}), expired + ", and gone");
+  EXPECT_EQ(reported({}, {true, {}, {"eager"}, {"cpu"}}), "");  // the run cannot tell
+}
+
+class ExpectationFiles : public testing::Test {
+ protected:
+  ExpectationFiles() : root_(fs::path(testing::TempDir()) / "lockstep_expectations") {
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "expected" / "known");
+  }
+  ~ExpectationFiles() override { fs::remove_all(root_); }
+  std::string faults(const std::string& rule_text) {
+    EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
+                           "{\"format\": 1, \"known\": [" + rule_text + "]}"));
+    Diagnostics diagnostics;
+    read_expectations(root_, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
+    std::string text;
+    for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
+    return text;
+  }
+  fs::path root_;
+};
+
+TEST_F(ExpectationFiles, DemandWhatAReaderNeeds) {
+  const std::string good =
+      R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "r", "link": "https://x", "date": "2026-11-21"})";
+  EXPECT_EQ(faults(good), "");
+  EXPECT_NE(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "", "link": "https://x", "date": "2026-11-21"})")
+          .find("without a reason"),
+      std::string::npos);
+  EXPECT_NE(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "r", "date": "2026-11-21"})")
+          .find("`link` is missing"),
+      std::string::npos);
+  EXPECT_EQ(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "unreported", "reason": "r", "date": "2026-11-21"})"),
+      "");
+  const std::string misspelled = faults(
+      R"({"instances": ["a"], "paths": [], "status": "crsh", "becuse": "bug", "reason": "r", "link": "x", "date": "21.11."})");
+  for (const char* part : {"did you mean `crash`?", "did you mean `because`?", "at least one",
+                           "https://", "a day such as"}) {
+    EXPECT_NE(misspelled.find(part), std::string::npos) << part << "\n" << misspelled;
+  }
+}
+
+TEST_F(ExpectationFiles, RefuseWhatSaysNothing) {
+  const auto with = [&](const char* key, const Json& value) {
+    Json good = {{"instances", {"a"}},  {"paths", {"inductor"}}, {"status", "crash"},
+                 {"because", "bug"},    {"reason", "r"},         {"link", "https://x"},
+                 {"date", "2026-11-21"}};
+    good[key] = value;
+    return faults(good.dump());
+  };
+  for (const char* blank : {" ", "\t\n"})
+    EXPECT_NE(with("reason", blank).find("without a reason"), std::string::npos);
+  EXPECT_EQ(with("reason", " r "), "");
+  for (const char* status : {"conform", "unsupported"}) {
+    EXPECT_NE(with("status", status).find("expected a status that says what is wrong"),
+              std::string::npos);
+  }
+  for (const char* status : {"refused", "inconclusive", "extension", "harness"})
+    EXPECT_EQ(with("status", status), "");
+  for (const char* key : {"date", "expires"}) {
+    for (const char* no_day :
+         {"2026-02-31", "2027-02-29", "2026-00-10", "2026-13-01", "2026-04-31"})
+      EXPECT_NE(with(key, no_day).find("a day such as"), std::string::npos) << no_day;
+    EXPECT_EQ(with(key, "2028-02-29"), "");
+  }
+}
+
+TEST_F(ExpectationFiles, RefuseNamesThatNothingHas) {
+  const auto with = [&](const std::string& more) {
+    return faults(R"({"instances": ["a"], "status": "crash", "because": "bug", "reason": "r", )"
+                  R"("link": "https://x", "date": "2026-11-21", )" +
+                  more + "}");
+  };
+  EXPECT_NE(with(R"("paths": ["inductor", "!inductr"])").find("did you mean `inductor`?"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["mine"])").find("--path-file"), std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "devices": ["cppu"])").find("did you mean `cpu`?"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["AVX512"])").find("known are default"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["avx_512"])").find("did you mean `avx512`?"),
+            std::string::npos);
+  EXPECT_EQ(with(R"("paths": ["openvino*"], "devices": ["cuda:1", "!x*"], "cpu_levels": ["avx2"])"),
+            "");
+}
+
+}  // namespace
+}  // namespace lockstep

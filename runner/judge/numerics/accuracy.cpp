@@ -1,0 +1,163 @@
+#include "judge/numerics/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "judge/numerics/gold.h"
+#include "judge/numerics/numbers.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kFirst = 4;
+
+using Block = std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2>;
+
+/// An element of a view, conj and neg resolved.
+std::string element(const TensorView& view, std::int64_t position, bool with_bits) {
+  const std::array views = {&view};
+  std::string text;
+  TensorWalk(views, TensorWalk::Order::index)
+      .visit(position, position + 1, [&](std::int64_t, std::int64_t, const auto& blocks) {
+        text = format_element(*view.dtype, blocks[0]);
+        if (with_bits) text += fmt::format(" ({})", format_bits(*view.dtype, blocks[0]));
+      });
+  return text;
+}
+
+/// Raises the kind of each element (an index of kInputKinds) to that of this input's.
+void raise_kinds(const TensorView& input, std::vector<std::uint8_t>& kinds) {
+  const Dtype& number = number_dtype(*input.dtype);
+  if (!number.is_floating()) return;
+  const std::size_t parts = input.dtype->is_complex() ? 2 : 1;
+  const double normal = std::ldexp(1.0, smallest_exponent(number));
+  const std::array views = {&input};
+  Block values;
+  TensorWalk(views, TensorWalk::Order::index)
+      .visit(0, input.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
+        const auto elements = static_cast<std::size_t>(count);
+        decode_block(*input.dtype, of[0], elements, values.data());
+        for (std::size_t i = 0; i < elements * parts; ++i) {
+          const double magnitude = std::fabs(values[i]);
+          const bool special = !(magnitude > 0) || !std::isfinite(magnitude);
+          const std::uint8_t kind = special ? 2 : magnitude < normal ? 1 : 0;
+          std::uint8_t& raised = kinds[static_cast<std::size_t>(position) + i / parts];
+          raised = std::max(raised, kind);
+        }
+      });
+}
+
+/// Errors in ulp of a dtype of at most 32 bits: whose ulp and their reciprocals are normal doubles.
+class UlpError {
+ public:
+  explicit UlpError(const Dtype& dtype)
+      : dtype_(dtype),
+        // Everything between the greatest finite number and the next power of two has its exponent.
+        greatest_exponent_(greatest_exponent(dtype)),
+        smallest_exponent_(smallest_exponent(dtype)) {}
+
+  double operator()(double result, double gold) const {
+    if (!std::isfinite(gold) || !std::isfinite(result)) return special(result, gold);
+    const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(gold) >> 52 & 0x7ff);
+    const int exponent = std::clamp(field - 1023, smallest_exponent_, greatest_exponent_);
+    const auto per_ulp = static_cast<std::uint64_t>(1023 + dtype_.mantissa_bits - exponent);
+    return std::fabs(result - gold) * std::bit_cast<double>(per_ulp << 52);
+  }
+
+ private:
+  double special(double result, double gold) const {
+    const double truth = decode_float(dtype_, encode_float(dtype_, gold));
+    const bool right = std::isnan(truth) ? std::isnan(result) : result == truth;
+    return right ? 0 : HUGE_VAL;
+  }
+
+  const Dtype& dtype_;
+  int greatest_exponent_, smallest_exponent_;
+};
+
+}  // namespace
+
+std::vector<FirstDifference> first_differences(const TensorView& eager, const TensorView& compiled,
+                                               const PointwiseInputs& inputs) {
+  const auto bytes = static_cast<std::size_t>(eager.dtype->bytes);
+  const std::array views = {&eager, &compiled};
+  const TensorWalk walk(views, TensorWalk::Order::index);
+  std::vector<std::int64_t> positions;
+  walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
+    const auto size = static_cast<std::size_t>(count) * bytes;
+    if (positions.size() == kFirst || std::memcmp(of[0], of[1], size) == 0) return;
+    for (std::size_t at = 0; at < size && positions.size() < kFirst; at += bytes) {
+      if (!same_element(*eager.dtype, of[0] + at, of[1] + at)) {
+        positions.push_back(position + static_cast<std::int64_t>(at / bytes));
+      }
+    }
+  });
+  std::vector<FirstDifference> all;
+  for (const std::int64_t position : positions) {
+    FirstDifference& first = all.emplace_back();
+    first.index = walk.index_of(position);
+    for (const auto& [name, input] : inputs) {
+      first.inputs.push_back(fmt::format("{} = {}", name, element(*input, position, true)));
+    }
+    first.eager = element(eager, position, false);
+    first.compiled = element(compiled, position, false);
+  }
+  return all;
+}
+
+bool has_accuracy(const Dtype& dtype) { return dtype.is_floating() && dtype.bytes <= 4; }
+
+std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compiled,
+                               const TensorView& gold, const PointwiseInputs& inputs) {
+  const Dtype& dtype = *eager.dtype;
+  std::vector<std::uint8_t> kinds(static_cast<std::size_t>(eager.elements()), 0);
+  for (const auto& [name, input] : inputs) raise_kinds(*input, kinds);
+
+  const UlpError error(dtype);
+  const std::array views = {&eager, &compiled, &gold};
+  const TensorWalk walk(views, TensorWalk::Order::index);
+  std::array<Accuracy, kInputKinds.size() + 1> rows;  // the last one of what differs
+  Block e, c, g;
+  walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
+    const auto elements = static_cast<std::size_t>(count);
+    const std::uint8_t* kind = kinds.data() + position;
+    decode_block(*gold.dtype, of[2], elements, g.data());
+    decode_block(dtype, of[0], elements, e.data());
+    const auto bytes = elements * static_cast<std::size_t>(dtype.bytes);
+    const bool equal = std::memcmp(of[0], of[1], bytes) == 0;
+    if (!equal) decode_block(dtype, of[1], elements, c.data());
+    for (std::size_t i = 0; i < elements; ++i) {
+      const double of_eager = error(e[i], g[i]);
+      const double of_compiled = equal ? of_eager : error(c[i], g[i]);
+      const auto count_in = [&](Accuracy& row) {
+        ++row.elements;
+        row.eager = std::max(row.eager, of_eager);
+        row.compiled = std::max(row.compiled, of_compiled);
+      };
+      count_in(rows[kind[i]]);
+      const bool differs = !equal && e[i] != c[i] && !(std::isnan(e[i]) && std::isnan(c[i]));
+      if (differs) count_in(rows.back());
+    }
+  });
+  std::vector<Accuracy> found;
+  for (std::size_t kind = 0; kind < rows.size(); ++kind) {
+    if (rows[kind].elements == 0) continue;
+    rows[kind].inputs = kind < kInputKinds.size() ? kInputKinds[kind] : kDiffering;
+    found.push_back(std::move(rows[kind]));
+  }
+  return found;
+}
+
+Nearer nearer_side(const Accuracy& differing) {
+  const auto text = [](double ulps) { return error_text(ulps, "the fp64 gold"); };
+  return {std::string(side_by_errors(differing.eager, differing.compiled)),
+          fmt::format("where they differ, eager is {}, compiled {}", text(differing.eager),
+                      text(differing.compiled))};
+}
+
+}  // namespace lockstep

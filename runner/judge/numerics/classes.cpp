@@ -1,0 +1,133 @@
+#include "judge/numerics/classes.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/text.h"
+#include "judge/numerics/numbers.h"
+
+// For the loop of count_wide at every -O level.
+#pragma GCC optimize("O3")
+
+namespace lockstep {
+namespace {
+
+/// In the order in which they are asked for.
+enum class Class { nan, infinity, zero_sign, subnormal, last_bits, value, none };
+
+using Counts = std::array<std::int64_t, static_cast<std::size_t>(Class::none) + 1>;
+
+/// As far apart as grade `ulp4` allows.
+constexpr std::uint64_t kLastBits = 4;
+
+Class class_of(const Dtype& number, std::uint64_t e, std::uint64_t c) {
+  if (e == c) return Class::none;
+  const bool nan = is_nan(number, e);
+  if (nan != is_nan(number, c)) return Class::nan;
+  if (nan) return Class::none;
+  if (is_infinity(number, e) || is_infinity(number, c)) return Class::infinity;
+  const std::int64_t x = ordered(number, e);
+  const std::int64_t y = ordered(number, c);
+  const auto below = [&](std::int64_t magnitude) {
+    return std::abs(x) < magnitude && std::abs(y) < magnitude;
+  };
+  // An exponent-only format has neither zeros nor subnormals.
+  if (number.mantissa_bits > 0) {
+    if (below(1)) return Class::zero_sign;
+    if (below(std::int64_t{1} << number.mantissa_bits)) return Class::subnormal;
+  }
+  return ulp_distance(number, e, c) <= kLastBits ? Class::last_bits : Class::value;
+}
+
+/// The classes of a block, element by element.
+void count_each(const Dtype& dtype, const std::byte* e, const std::byte* c, std::size_t count,
+                Counts& counts) {
+  const Dtype& number = number_dtype(dtype);
+  const auto bytes = static_cast<std::size_t>(dtype.bytes);
+  const auto step = static_cast<std::size_t>(number.bytes);
+  for (std::size_t at = 0; at < count * bytes; at += bytes) {
+    Class worst = Class::none;
+    for (std::size_t part = at; part < at + bytes; part += step) {
+      worst = std::min(worst, class_of(number, load_bits(e + part, number.bytes),
+                                       load_bits(c + part, number.bytes)));
+    }
+    ++counts[static_cast<std::size_t>(worst)];
+  }
+}
+
+/// The same for formats with infinities, of which large tensors are made: without branches, so that
+/// it becomes vector code.
+template <class Raw>
+void count_wide(const Dtype& dtype, const std::byte* e, const std::byte* c, std::size_t count,
+                Counts& counts) {
+  constexpr int sign_at = 8 * sizeof(Raw) - 1;
+  constexpr auto magnitude = static_cast<Raw>(static_cast<Raw>(~Raw{0}) >> 1);
+  const auto normal = static_cast<Raw>(Raw{1} << dtype.mantissa_bits);
+  const auto infinity = static_cast<Raw>(magnitude - (normal - 1));
+  Raw differing = 0, nan = 0, infinite = 0, zero = 0, subnormal = 0, last = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Raw x, y;
+    std::memcpy(&x, e + i * sizeof x, sizeof x);
+    std::memcpy(&y, c + i * sizeof y, sizeof y);
+    const auto mx = static_cast<Raw>(x & magnitude);
+    const auto my = static_cast<Raw>(y & magnitude);
+    const Raw larger = mx > my ? mx : my;
+    const Raw smaller = mx > my ? my : mx;
+    const Raw opposite = static_cast<Raw>(static_cast<Raw>(x ^ y) >> sign_at);
+    const auto apart = static_cast<Raw>(opposite != 0 ? larger + smaller : larger - smaller);
+    const Raw differs = static_cast<Raw>(x != y) & static_cast<Raw>(smaller <= infinity);
+    const Raw few = static_cast<Raw>(apart <= kLastBits);
+    const Raw finite = static_cast<Raw>(larger < infinity);
+    const Raw small = static_cast<Raw>(larger < normal);
+    const Raw none = static_cast<Raw>(larger == 0);
+    differing = static_cast<Raw>(differing + differs);
+    nan = static_cast<Raw>(nan + (differs & static_cast<Raw>(larger > infinity)));
+    infinite = static_cast<Raw>(infinite + (differs & static_cast<Raw>(larger == infinity)));
+    zero = static_cast<Raw>(zero + (differs & none));
+    subnormal = static_cast<Raw>(subnormal + (differs & small & (none ^ 1)));
+    last = static_cast<Raw>(last + (differs & finite & few & (small ^ 1)));
+  }
+  const std::int64_t found[] = {static_cast<std::int64_t>(nan), static_cast<std::int64_t>(infinite),
+                                static_cast<std::int64_t>(zero),
+                                static_cast<std::int64_t>(subnormal),
+                                static_cast<std::int64_t>(last)};
+  std::int64_t& value = counts[static_cast<std::size_t>(Class::value)];
+  value += static_cast<std::int64_t>(differing);
+  for (std::size_t i = 0; i < std::size(found); ++i) {
+    counts[i] += found[i];
+    value -= found[i];
+  }
+}
+
+auto counter_for(const Dtype& dtype) {
+  if (!dtype.is_floating() || dtype.bytes == 1) return &count_each;
+  if (dtype.bytes == 2) return &count_wide<std::uint16_t>;
+  return dtype.bytes == 4 ? &count_wide<std::uint32_t> : &count_wide<std::uint64_t>;
+}
+
+}  // namespace
+
+DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
+                                     const PassOptions& options) {
+  const auto counter = counter_for(dtype);
+  std::vector<Counts> parts(chunk_count(walk.elements()));
+  const auto count = [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
+    walk.visit(begin, end, [&](std::int64_t, std::int64_t elements, const auto& blocks) {
+      const auto in_block = static_cast<std::size_t>(elements);
+      const std::size_t size = in_block * static_cast<std::size_t>(dtype.bytes);
+      if (std::memcmp(blocks[0], blocks[1], size) == 0) return;
+      counter(dtype, blocks[0], blocks[1], in_block, parts[chunk]);
+    });
+  };
+  for_chunks(walk.elements(), dtype.bytes, options.threads, count);
+  Counts total{};
+  for (const Counts& part : parts) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i] * walk.multiplicity();
+  }
+  return {total[0], total[1], total[2], total[3], total[4], total[5]};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "judge/numerics/statistics.h"
+#include "verdict/verdict.h"
+
+namespace lockstep {
+
+/// In which ways the elements of the walk's first two views differ, both of that floating or
+/// complex dtype.  A pass of its own, made only where something differs.
+DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
+                                     const PassOptions& options = {});
+
+}  // namespace lockstep

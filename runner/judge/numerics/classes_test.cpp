@@ -1,0 +1,170 @@
+#include "judge/numerics/classes.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "judge/numerics/compare.h"
+#include "judge/numerics/oracle.h"
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+
+DifferenceClasses classes_of(const Tensor& e, const Tensor& c) {
+  const std::array views = {&e.view, &c.view};
+  return difference_classes(TensorWalk(views), *e.view.dtype);
+}
+
+std::int64_t sum(const DifferenceClasses& classes) {
+  return classes.nan + classes.infinity + classes.zero_sign + classes.subnormal +
+         classes.last_bits + classes.value;
+}
+
+/// Adds one pair, told by the numbers alone.
+void add_plainly(const Dtype& dtype, const oracle::Parts& e, const oracle::Parts& c,
+                 DifferenceClasses& out) {
+  const Dtype& number = number_dtype(dtype);
+  const double normal = number.mantissa_bits == 0 ? 0 : std::ldexp(1.0, 1 - number.bias);
+  int worst = 6;
+  for (int p = 0; p < e.count; ++p) {
+    const double x = e.value[p];
+    const double y = c.value[p];
+    if (e.bits[p] == c.bits[p] || (std::isnan(x) && std::isnan(y))) continue;
+    int found = 5;
+    if (std::isnan(x) || std::isnan(y)) {
+      found = 0;
+    } else if (std::isinf(x) || std::isinf(y)) {
+      found = 1;
+    } else if (x == y) {
+      found = 2;
+    } else if (std::fabs(x) < normal && std::fabs(y) < normal) {
+      found = 3;
+    } else if (oracle::steps(number, e.bits[p], c.bits[p]) <= 4) {
+      found = 4;
+    }
+    worst = std::min(worst, found);
+  }
+  std::int64_t* const counts[] = {&out.nan,       &out.infinity,  &out.zero_sign,
+                                  &out.subnormal, &out.last_bits, &out.value};
+  if (worst < 6) ++*counts[worst];
+}
+
+TEST(Classes, AgreeWithThePlainOracleOnEveryFloatingDtype) {
+  oracle::PairGenerator generate(21);
+  for (const Dtype& dtype : all_dtypes()) {
+    if (!number_dtype(dtype).is_floating()) continue;
+    for (int round = 0; round < 20; ++round) {
+      const std::int64_t count = 3000;
+      const Tensor e = zeros(dtype.name, {count});
+      const Tensor c = zeros(dtype.name, {count});
+      DifferenceClasses plain;
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::byte* const at_e = e.bytes->data() + i * dtype.bytes;
+        std::byte* const at_c = c.bytes->data() + i * dtype.bytes;
+        generate.fill(dtype, at_e, at_c);
+        add_plainly(dtype, oracle::parts_of(dtype, at_e), oracle::parts_of(dtype, at_c), plain);
+      }
+      const DifferenceClasses fast = classes_of(e, c);
+      ASSERT_EQ(fast, plain) << dtype.name << ": " << describe(fast) << " against "
+                             << describe(plain);
+      ASSERT_EQ(sum(fast),
+                oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, {}).differing);
+    }
+  }
+}
+
+// Every pattern of the narrow dtypes beside its neighbour, its opposite and a NaN.
+TEST(Classes, AgreeWithThePlainOracleOnEveryPattern) {
+  for (const Dtype& dtype : all_dtypes()) {
+    if (!dtype.is_floating() || dtype.bytes > 2) continue;
+    const auto count = std::int64_t{1} << (8 * dtype.bytes);
+    const auto all = static_cast<std::uint64_t>(count) - 1;
+    const std::uint64_t sign = static_cast<std::uint64_t>(count) / 2;
+    for (const auto& sabotage : std::vector<std::function<std::uint64_t(std::uint64_t)>>{
+             [&](std::uint64_t bits) { return (bits + 1) & all; },
+             [&](std::uint64_t bits) { return (bits - 5) & all; },
+             [&](std::uint64_t bits) { return bits ^ sign; },
+             [&](std::uint64_t) { return encode_float(dtype, NAN); },
+             [&](std::uint64_t) { return encode_float(dtype, INFINITY); },
+             [&](std::uint64_t) { return std::uint64_t{0}; }}) {
+      const Tensor e = zeros(dtype.name, {count});
+      const Tensor c = zeros(dtype.name, {count});
+      DifferenceClasses plain;
+      for (std::int64_t i = 0; i < count; ++i) {
+        set_bits(e, i, static_cast<std::uint64_t>(i));
+        set_bits(c, i, sabotage(static_cast<std::uint64_t>(i)));
+        add_plainly(dtype, oracle::parts_of(dtype, e.bytes->data() + i * dtype.bytes),
+                    oracle::parts_of(dtype, c.bytes->data() + i * dtype.bytes), plain);
+      }
+      ASSERT_EQ(classes_of(e, c), plain) << dtype.name;
+    }
+  }
+}
+
+TEST(Classes, EachSabotageLandsInItsClass) {
+  const std::vector<double> good = {NAN, INFINITY, 0.0, 0x1p-20, 1.0, 1.0};
+  const Tensor e = tensor("float16", good);
+  const auto sabotaged = [&](std::size_t at, double value) {
+    std::vector<double> bad = good;
+    bad[at] = value;
+    return classes_of(e, tensor("float16", bad));
+  };
+  EXPECT_EQ(sabotaged(0, 3.0), (DifferenceClasses{.nan = 1}));
+  EXPECT_EQ(sabotaged(1, -INFINITY), (DifferenceClasses{.infinity = 1}));
+  EXPECT_EQ(sabotaged(1, 65504.0), (DifferenceClasses{.infinity = 1}));
+  EXPECT_EQ(sabotaged(1, NAN), (DifferenceClasses{.nan = 1}));
+  EXPECT_EQ(sabotaged(2, -0.0), (DifferenceClasses{.zero_sign = 1}));
+  EXPECT_EQ(sabotaged(3, 0.0), (DifferenceClasses{.subnormal = 1}));
+  EXPECT_EQ(sabotaged(3, 1.0), (DifferenceClasses{.value = 1}));
+  EXPECT_EQ(sabotaged(4, 1 + 0x1p-10), (DifferenceClasses{.last_bits = 1}));
+  EXPECT_EQ(sabotaged(5, 1 + 0x5p-10), (DifferenceClasses{.value = 1}));
+  EXPECT_EQ(sabotaged(0, NAN), DifferenceClasses{});
+}
+
+TEST(Classes, AComplexElementCountsOnceByItsWorstPart) {
+  const Tensor e = tensor("complex64", {1, NAN, 0, 1, 2, 2});
+  const Tensor c = tensor("complex64", {5, 1, -0.0, 2, 2, 2});
+  EXPECT_EQ(classes_of(e, c), (DifferenceClasses{.nan = 1, .zero_sign = 1}));
+}
+
+TEST(Classes, OfIntegersAndExpandedViews) {
+  const Tensor e = tensor("int32", {1, 2, 3}), c = tensor("int32", {1, 0, 0});
+  Subject integers;
+  integers.eager = &e.view;
+  integers.compiled = &c.view;
+  EXPECT_EQ(Comparison(integers).numbers().classes, (DifferenceClasses{.value = 2}));
+  Tensor x = tensor("float32", {1}), y = tensor("float32", {NAN});
+  for (Tensor* each : {&x, &y}) {
+    each->view.shape = {7};
+    each->view.strides = {0};
+  }
+  EXPECT_EQ(classes_of(x, y), (DifferenceClasses{.nan = 7}));
+}
+
+TEST(Classes, AreDescribedInTheirOrder) {
+  EXPECT_EQ(describe(DifferenceClasses{}), "");
+  EXPECT_EQ(describe(DifferenceClasses{12, 0, 1, 0, 1040, 2}),
+            "12 NaN, 1 sign of zero, 1,040 last bits, 2 value");
+}
+
+TEST(Classes, AMillionElementsTakeNoTime) {
+  const std::int64_t count = 1 << 20;
+  const Tensor e = zeros("float32", {count});
+  const Tensor c = zeros("float32", {count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    set_bits(e, i, static_cast<std::uint64_t>(i) * 4096);
+    set_bits(c, i, static_cast<std::uint64_t>(i) * 4096 + 1);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(sum(classes_of(e, c)), count - 2 * 2047);  // a NaN equals a NaN
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  RecordProperty("seconds", std::to_string(seconds));
+  EXPECT_LT(seconds, 10);  // hundredths, but for sanitizers and busy machines
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,224 @@
+#include "judge/numerics/gold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "judge/numerics/compare.h"
+#include "judge/numerics/numbers.h"
+
+namespace lockstep {
+namespace {
+
+template <class T>
+void decode_as(const std::byte* block, std::size_t count, double* numbers) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, block + i * sizeof value, sizeof value);
+    numbers[i] = static_cast<double>(value);
+  }
+}
+
+void decode_integers(const Dtype& dtype, const std::byte* block, std::size_t count,
+                     double* numbers) {
+  const bool is_signed = dtype.kind == NumberKind::signed_integer;
+  switch (dtype.bytes) {
+    case 1:
+      return is_signed ? decode_as<std::int8_t>(block, count, numbers)
+                       : decode_as<std::uint8_t>(block, count, numbers);
+    case 2:
+      return is_signed ? decode_as<std::int16_t>(block, count, numbers)
+                       : decode_as<std::uint16_t>(block, count, numbers);
+    case 4:
+      return is_signed ? decode_as<std::int32_t>(block, count, numbers)
+                       : decode_as<std::uint32_t>(block, count, numbers);
+    default:
+      return is_signed ? decode_as<std::int64_t>(block, count, numbers)
+                       : decode_as<std::uint64_t>(block, count, numbers);
+  }
+}
+
+/// What masks tell apart.
+enum class Special { finite, nan, plus_infinity, minus_infinity };
+
+Special special_of(double x) {
+  if (std::isfinite(x)) return Special::finite;
+  if (std::isnan(x)) return Special::nan;
+  return x > 0 ? Special::plus_infinity : Special::minus_infinity;
+}
+
+/// The same of a gold's number in a narrower dtype, where it may overflow.
+Special special_of(const Dtype& number, double gold) {
+  if (!number.is_floating() || number.bytes == 8) return special_of(gold);
+  return special_of(decode_float(number, encode_float(number, gold)));
+}
+
+void merge(GoldNumbers& total, const GoldNumbers& part) {
+  total.numbers += part.numbers;
+  total.eager_special += part.eager_special;
+  total.compiled_special += part.compiled_special;
+  total.eager_max = std::max(total.eager_max, part.eager_max);
+  if (part.compiled_max > total.compiled_max) {
+    total.compiled_max = part.compiled_max;
+    total.compiled_max_at = part.compiled_max_at;
+  }
+  total.gold_max = std::max(total.gold_max, part.gold_max);
+  total.eager_square += part.eager_square;
+  total.compiled_square += part.compiled_square;
+  total.without_gold += part.without_gold;
+  total.beyond_steps += part.beyond_steps;
+  if (total.beyond_steps_at < 0) total.beyond_steps_at = part.beyond_steps_at;
+  total.eager_gross += part.eager_gross;
+  total.compiled_gross += part.compiled_gross;
+}
+
+double root_mean(double squares, std::int64_t count) {
+  return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
+}
+
+}  // namespace
+
+double GoldNumbers::eager_rmse() const { return root_mean(eager_square, numbers); }
+double GoldNumbers::compiled_rmse() const { return root_mean(compiled_square, numbers); }
+
+std::int64_t GoldNumbers::gross_allowed(double factor) const {
+  const double noise = 2 * std::max(factor, 1.0) * static_cast<double>(eager_gross);
+  // A factor may be as large as a double, and no count is greater than this one.
+  const double most = std::min(noise, static_cast<double>(looked_at));
+  return static_cast<std::int64_t>(most) + std::min<std::int64_t>(2 + looked_at / 8, 8) +
+         looked_at / 1000;
+}
+
+void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count, double* numbers) {
+  const Dtype& number = number_dtype(dtype);
+  if (dtype.is_complex()) count *= 2;
+  if (!number.is_floating()) return decode_integers(number, block, count, numbers);
+  if (number.bytes == 8) return decode_as<double>(block, count, numbers);
+  if (number.bytes == 4) return decode_as<float>(block, count, numbers);
+  const auto bytes = static_cast<std::size_t>(number.bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = decode_float(number, load_bits(block + i * bytes, number.bytes));
+  }
+}
+
+GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
+                              double steps, const PassOptions& options) {
+  const std::int64_t parts_each = dtype.is_complex() ? 2 : 1;
+  const Dtype& number = number_dtype(dtype);
+  const double atol = close_tolerance(dtype).atol;
+  const auto range = [&](std::int64_t begin, std::int64_t end) {
+    GoldNumbers out;
+    std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2> e, c, g;
+    walk.visit(begin, end, [&](std::int64_t position, std::int64_t count, const auto& blocks) {
+      const auto elements = static_cast<std::size_t>(count);
+      decode_block(dtype, blocks[0], elements, e.data());
+      decode_block(dtype, blocks[1], elements, c.data());
+      decode_block(gold, blocks[2], elements, g.data());
+      for (std::size_t i = 0; i < elements * static_cast<std::size_t>(parts_each); ++i) {
+        const std::int64_t at = position + static_cast<std::int64_t>(i) / parts_each;
+        if (!std::isfinite(e[i]) || !std::isfinite(c[i]) || !std::isfinite(g[i])) {
+          const Special truth = special_of(number, g[i]);
+          out.eager_special += special_of(e[i]) != truth;
+          out.compiled_special += special_of(c[i]) != truth;
+        }
+        if (!std::isfinite(e[i]) || !std::isfinite(c[i])) continue;  // the masks' business
+        if (!std::isfinite(g[i])) {
+          out.without_gold += e[i] != c[i];
+          continue;
+        }
+        const double eager = std::fabs(e[i] - g[i]);
+        const double compiled = std::fabs(c[i] - g[i]);
+        ++out.numbers;
+        out.eager_max = std::max(out.eager_max, eager);
+        out.gold_max = std::max(out.gold_max, std::fabs(g[i]));
+        out.eager_square += eager * eager;
+        out.compiled_square += compiled * compiled;
+        if (compiled > out.compiled_max) {
+          out.compiled_max = compiled;
+          out.compiled_max_at = at;
+        }
+        if (const double eighth = std::fabs(g[i]) / 8; eager > eighth || compiled > eighth) {
+          const double ulp = number.is_floating() ? ulp_at(number, g[i]) : 0;
+          const double gross = std::max({eighth, atol, ulp});
+          out.eager_gross += eager > gross;
+          out.compiled_gross += compiled > gross;
+        }
+        const double slack = number.is_floating() ? steps * ulp_at(number, g[i]) : 0;
+        if (compiled > eager && compiled > eager + slack) {
+          ++out.beyond_steps;
+          if (out.beyond_steps_at < 0) out.beyond_steps_at = at;
+        }
+      }
+    });
+    return out;
+  };
+  std::vector<GoldNumbers> parts(chunk_count(walk.elements()));
+  for_chunks(walk.elements(), dtype.bytes, options.threads,
+             [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
+               parts[chunk] = range(begin, end);
+             });
+  GoldNumbers total;
+  for (const GoldNumbers& part : parts) merge(total, part);
+  total.looked_at = total.numbers;
+  total.numbers *= walk.multiplicity();
+  total.eager_special *= walk.multiplicity();
+  total.compiled_special *= walk.multiplicity();
+  total.without_gold *= walk.multiplicity();
+  total.beyond_steps *= walk.multiplicity();
+  total.eager_square *= static_cast<double>(walk.multiplicity());
+  total.compiled_square *= static_cast<double>(walk.multiplicity());
+  return total;
+}
+
+double greatest_magnitude(const TensorWalk& walk, const Dtype& dtype, const PassOptions& options) {
+  std::vector<double> greatest(chunk_count(walk.elements()), 0.0);
+  const auto parts = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);
+  for_chunks(walk.elements(), dtype.bytes, options.threads,
+             [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
+               std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2> values;
+               walk.visit(begin, end, [&](std::int64_t, std::int64_t count, const auto& blocks) {
+                 const auto numbers = static_cast<std::size_t>(count) * parts;
+                 decode_block(dtype, blocks[0], static_cast<std::size_t>(count), values.data());
+                 for (std::size_t i = 0; i < numbers; ++i) {
+                   if (std::isfinite(values[i])) {
+                     greatest[chunk] = std::max(greatest[chunk], std::fabs(values[i]));
+                   }
+                 }
+               });
+             });
+  double all = 0;
+  for (const double one : greatest) all = std::max(all, one);
+  return all;
+}
+
+Conditioning conditioning(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
+                          double atol) {
+  const Dtype& number = number_dtype(dtype);
+  const auto parts = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);
+  const double sixteen_ulp = 32 * unit_roundoff(number);
+  std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2> e, c, g, p;
+  Conditioning out;
+  walk.visit(0, walk.elements(), [&](std::int64_t, std::int64_t count, const auto& blocks) {
+    const auto elements = static_cast<std::size_t>(count);
+    decode_block(dtype, blocks[0], elements, e.data());
+    decode_block(dtype, blocks[1], elements, c.data());
+    decode_block(gold, blocks[2], elements, g.data());
+    decode_block(gold, blocks[3], elements, p.data());
+    for (std::size_t i = 0; i < elements * parts; ++i) {
+      const bool jumps = special_of(number, g[i]) != special_of(number, p[i]);
+      if (special_of(e[i]) != special_of(c[i])) {
+        out.unexplained += !jumps;
+      } else if (std::isfinite(e[i])) {
+        const double unit = atol + sixteen_ulp * std::fabs(e[i]);
+        const double error = std::fabs(c[i] - e[i]);
+        if (error > 0) out.apart = std::max(out.apart, error / unit);
+        const double move = std::fabs(p[i] - g[i]);
+        if (move > 0) out.moved = std::max(out.moved, move / unit);
+      }
+      if (jumps) out.moved = HUGE_VAL;
+    }
+  });
+  return out;
+}
+
+}  // namespace lockstep

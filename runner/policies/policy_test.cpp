@@ -1,0 +1,103 @@
+#include "policies/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/dtype.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Policy, EverySpellingReadsBackAsItself) {
+  for (const std::string_view text :
+       {"bits", "bits_strict", "equal", "ulp(4)", "close", "close(rtol=0.001, atol=1e-05)",
+        "close(k=1024)", "close(rtol=0.1, atol=0, k=7)", "same(0.0001)", "same_upstream(0.001)",
+        "no_worse(1)", "stepwise(2)", "exact", "index_equivalent(x)", "index_equivalent(x, dim=-1)",
+        "metadata", "statistical(1e-09)", "any_of(close, no_worse(1))",
+        "all_of(exact, any_of(bits, ulp(1)))"}) {
+    const auto policy = parse_policy(text);
+    ASSERT_TRUE(policy) << text << ": " << policy.error().message;
+    EXPECT_EQ(to_string(*policy), text);
+    EXPECT_EQ(to_string(*parse_policy(to_string(*policy))), text);
+  }
+}
+
+TEST(Policy, ParametersHaveDefaults) {
+  EXPECT_EQ(to_string(*parse_policy("same")), "same(0.0001)");
+  EXPECT_EQ(to_string(*parse_policy(" any_of( close ,no_worse ) ")), "any_of(close, no_worse(1))");
+  EXPECT_EQ(parse_policy("close(rtol=1e-3, atol=1e-5)")->rtol, 1e-3);
+  EXPECT_EQ(parse_policy("index_equivalent(of=t, dim=1)")->dim, 1);
+}
+
+TEST(Policy, ErrorsSayWhatWasFoundAndWhatIsMeant) {
+  const auto error = [](std::string_view text) {
+    const auto policy = parse_policy(text);
+    return policy ? "none" : policy.error().message + " | " + policy.error().hint;
+  };
+  EXPECT_EQ(error("clsoe"), "unknown policy 'clsoe' | the nearest known name is 'close'");
+  EXPECT_THAT(error("zzz"), HasSubstr("known are bits, "));
+  EXPECT_THAT(error(""), HasSubstr("a policy's name expected, found the end of the text"));
+  EXPECT_THAT(error("ulp"), HasSubstr("ulp needs a number"));
+  EXPECT_THAT(error("ulp(1.5)"), HasSubstr("whole number"));
+  EXPECT_THAT(error("ulp(-1)"), HasSubstr("not negative"));
+  EXPECT_THAT(error("ulp(nan)"), HasSubstr("finite"));
+  EXPECT_THAT(error("bits(3)"), HasSubstr("bits takes no argument '3'"));
+  EXPECT_THAT(error("close(rtol=1e-3)"), HasSubstr("both rtol and atol"));
+  EXPECT_THAT(error("close(rtl=1e-3)"), HasSubstr("takes no argument 'rtl=1e-3'"));
+  EXPECT_THAT(error("close(k=0)"), HasSubstr("k of at least 1"));
+  EXPECT_THAT(error("index_equivalent"), HasSubstr("name of the tensor"));
+  EXPECT_THAT(error("statistical(2)"), HasSubstr("probability"));
+  EXPECT_THAT(error("any_of"), HasSubstr("needs policies"));
+  EXPECT_THAT(error("any_of(bits"), HasSubstr("')' expected"));
+  EXPECT_THAT(error("bits bits"), HasSubstr("after the end"));
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "any_of(";
+  EXPECT_THAT(error(deep), HasSubstr("nested deeper"));
+}
+
+TEST(Policy, AnyTextIsAPolicyOrAnError) {
+  std::mt19937 random(1);
+  const std::vector<std::string> words = {"bits", "close", "ulp", "any_of", "(", ")",    ",", "=",
+                                          "k",    "1e9",   " ",   "dim",    "x", "\xff", "-"};
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (unsigned n = random() % 12; n > 0; --n) text += words[random() % words.size()];
+    if (const auto policy = parse_policy(text)) {
+      EXPECT_TRUE(parse_policy(to_string(*policy))) << text;
+    }
+  }
+}
+
+TEST(Policy, PromisesMeanPolicies) {
+  const auto spelled = [](Promise promise, std::string_view dtype) {
+    return to_string(default_policy(promise, *find_dtype(dtype)));
+  };
+  EXPECT_EQ(spelled(Promise::bits, "float16"), "bits");
+  EXPECT_EQ(spelled(Promise::casts, "bfloat16"), "any_of(close, stepwise(1))");
+  EXPECT_EQ(spelled(Promise::values, "complex64"), "any_of(close, no_worse(1))");
+  for (const Promise promise : {Promise::bits, Promise::casts, Promise::values}) {
+    EXPECT_EQ(find_promise(name_of(promise)), promise);
+    for (const std::string_view dtype : {"int64", "bool", "uint8", "qint8", "bits8"}) {
+      EXPECT_EQ(spelled(promise, dtype), "exact");
+    }
+  }
+}
+
+TEST(Policy, SaysWhichGoldsItReads) {
+  const auto needs = [](std::string_view text) {
+    const GoldNeeds found = gold_needs(*parse_policy(text));
+    return std::string(found.fp64 ? "f" : "-") + (found.stepwise ? "s" : "-");
+  };
+  EXPECT_EQ(needs("bits"), "--");
+  EXPECT_EQ(needs("any_of(close, no_worse(1))"), "f-");
+  EXPECT_EQ(needs("any_of(close, stepwise(1))"), "-s");
+  EXPECT_EQ(needs("same"), "fs");
+  EXPECT_EQ(needs("same_upstream"), "f-");
+}
+
+}  // namespace
+}  // namespace lockstep

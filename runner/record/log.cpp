@@ -1,0 +1,234 @@
+#include "record/log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How to mend what the system refused.
+std::string hint_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "make room there, or give another place; what was written before stays readable";
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return "give a place that this user can write to";
+    case ENOTDIR:
+      return "part of this path is a file, not a directory";
+    case EIO:
+      return "the disk or its connection failed; what was written before stays readable";
+    default:
+      return {};
+  }
+}
+
+tl::unexpected<Error> refuse(std::string_view what, const fs::path& path, int error) {
+  return fail(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)),
+              hint_for(error));
+}
+
+/// One record as a line.  Bytes that are no UTF-8 (a message of a compiler may hold anything)
+/// become U+FFFD: a log that a JSON parser refuses would be worth nothing.
+std::string line_of(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json typed(std::string_view type, const Json& rest) {
+  Json record = {{"type", type}};
+  record.update(rest);
+  return record;
+}
+
+}  // namespace
+
+RunLog::RunLog(RunLog&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      size_(other.size_),
+      torn_(other.torn_) {}
+
+RunLog::~RunLog() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<RunLog> RunLog::open(fs::path path, int flags) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | flags, 0644);
+  if (fd < 0) return refuse("open", path, errno);
+  RunLog log(fd, std::move(path), 0);
+  // Two writers would interleave two runs.  A file system without locks is no reason to refuse.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(fmt::format("another process is writing {}", log.path_.string()),
+                "wait until it is done, or give another place");
+  }
+  return log;
+}
+
+Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return refuse("make", directory, error.value());
+  // It gets its name with its first record: without that, nobody could resume it.
+  const fs::path unnamed = directory / fmt::format(".{}-{}", kFileName, ::getpid());
+  Result<RunLog> log = open(unnamed, O_CREAT | O_TRUNC);
+  if (!log) return log;
+  Result<void> done = log->append(to_json(info));
+  log->path_ = directory / kFileName;
+  if (done && ::link(unnamed.c_str(), log->path_.c_str()) != 0) {
+    const int why = errno;
+    if (why == EEXIST || fs::exists(log->path_, error)) {
+      done = fail(fmt::format("{} exists already", log->path_.string()),
+                  "resume that run, or give another place");
+    } else if (::rename(unnamed.c_str(), log->path_.c_str()) != 0) {  // no hard links here
+      done = refuse("open", log->path_, errno);
+    }
+  }
+  ::unlink(unnamed.c_str());
+  if (!done) return tl::unexpected(done.error());
+  return log;
+}
+
+Result<RunLog> RunLog::append_to(const fs::path& directory) {
+  Result<RunLog> log = open(directory / kFileName, 0);
+  if (!log) return log;
+  Result<std::string> text = read_file(log->path_);
+  if (!text) return tl::unexpected(text.error());
+  // Whoever resumes has read the log; this looks again because appending to something else would
+  // spoil it.
+  if (Result<RunRecord> record = parse_log(*text, log->path_.string()); !record) {
+    return tl::unexpected(record.error());
+  }
+  log->size_ = text->rfind('\n') + 1;
+  log->torn_ = log->size_ != text->size();
+  if (Result<void> done = log->cut(); !done) return tl::unexpected(done.error());
+  return log;
+}
+
+Result<void> RunLog::environment(std::string_view name, const Json& values) {
+  return append({{"type", "environment"}, {"name", name}, {"values", values}});
+}
+
+Result<void> RunLog::verdict(const Verdict& verdict) {
+  return append(typed("verdict", to_json(verdict)));
+}
+
+Result<void> RunLog::end(const RunEnd& end) {
+  if (Result<void> written = append(to_json(end)); !written) return written;
+  // Network file systems tell of a full disk only here.
+  if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
+    return refuse("write", path_, errno);
+  }
+  return {};
+}
+
+Result<void> RunLog::append(const Json& record) {
+  if (torn_) {
+    if (Result<void> done = cut(); !done) return done;
+  }
+  const std::string line = line_of(record);
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(fd_, rest.data(), rest.size());
+    if (count >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno != EINTR) {
+      const int error = errno;
+      torn_ = rest.size() != line.size();
+      if (torn_) static_cast<void>(cut());  // else the next append tries again
+      return refuse("write", path_, error);
+    }
+  }
+  size_ += line.size();
+  return {};
+}
+
+Result<void> RunLog::cut() {
+  if (!torn_) return {};
+  if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0)
+    return refuse("mend the end of", path_, errno);
+  torn_ = false;
+  return {};
+}
+
+Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+  RunRecord record;
+  std::unordered_map<std::string, std::size_t> places;
+  std::size_t number = 0;
+  for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
+       begin = newline + 1) {
+    ++number;
+    const std::string_view line = text.substr(begin, newline - begin);
+    const auto at = [&](const std::string& what) {
+      return fail(fmt::format("{}:{}: {}", where, number, what));
+    };
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
+      return at(number == 1 ? "this is no run log: a run log begins with a record of type \"run\""
+                            : "this line is no record; the log was damaged");
+    }
+    const std::string type = json["type"];
+    if ((type == "run") != (number == 1)) {
+      return at(number == 1 ? "a run log begins with a record of type \"run\""
+                            : "a second run begins here; one log holds one run");
+    }
+    if (type == "run") {
+      Result<RunInfo> info = run_info_from_json(json);
+      if (!info) return at(info.error().message);
+      record.info = std::move(*info);
+    } else if (type == "environment") {
+      if (!json.contains("name") || !json["name"].is_string() || !json.contains("values")) {
+        return at("an environment record needs a name and values");
+      }
+      record.environment[json["name"].get<std::string>()] = json["values"];
+    } else if (type == "verdict") {
+      Result<Verdict> verdict = verdict_from_json(json);
+      if (!verdict) return at(verdict.error().message);
+      const auto [place, fresh] = places.try_emplace(verdict->id, record.verdicts.size());
+      if (fresh) {
+        record.verdicts.push_back(std::move(*verdict));
+      } else {
+        record.verdicts[place->second] = std::move(*verdict);
+      }
+      record.end.reset();  // of the run before it was resumed
+    } else if (type == "end") {
+      Result<RunEnd> end = run_end_from_json(json);
+      if (!end) return at(end.error().message);
+      record.end = std::move(*end);
+    }  // Other types are for newer readers: format 1 may gain some.
+  }
+  if (number == 0) {
+    return fail(fmt::format("{}: there is no whole record in this run log", where),
+                "the run was ended before it wrote its first line; start it anew");
+  }
+  std::stable_sort(record.verdicts.begin(), record.verdicts.end(),
+                   [](const Verdict& a, const Verdict& b) { return a.index < b.index; });
+  return record;
+}
+
+Result<RunRecord> read_log(const fs::path& path) {
+  std::error_code error;
+  const fs::path file = fs::is_directory(path, error) ? path / RunLog::kFileName : path;
+  const Result<std::string> text = read_file(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_log(*text, file.string());
+}
+
+}  // namespace lockstep

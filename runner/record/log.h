@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/result.h"
+#include "record/record.h"
+
+namespace lockstep {
+
+/// The append-only log of one run, `run.jsonl`: the primary record, from which every report is made
+/// (format: reports/LOG.md).  Each record reaches the file whole or not at all; after a failed
+/// write the log ends with the record before.  One process writes a log at a time.
+class RunLog {
+ public:
+  /// The name of the log in a run's directory.
+  static constexpr std::string_view kFileName = "run.jsonl";
+
+  /// Makes the directory where needed and begins a new log in it.  A directory that already has one
+  /// is refused: a log is never overwritten.
+  static Result<RunLog> create(const std::filesystem::path& directory, const RunInfo& info);
+
+  /// Goes on with the log of a run that ended early.  What a killed writer left of its last record
+  /// is cut off.
+  static Result<RunLog> append_to(const std::filesystem::path& directory);
+
+  RunLog(RunLog&& other) noexcept;
+  RunLog& operator=(RunLog&&) = delete;
+  ~RunLog();
+
+  /// What a worker, or "machine", says of itself.  A later record of the same name replaces it.
+  Result<void> environment(std::string_view name, const nlohmann::ordered_json& values);
+  /// A later record with the same id replaces it.
+  Result<void> verdict(const Verdict& verdict);
+  /// Also brings everything to the disk.
+  Result<void> end(const RunEnd& end);
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  RunLog(int fd, std::filesystem::path path, std::uint64_t size)
+      : fd_(fd), path_(std::move(path)), size_(size) {}
+  static Result<RunLog> open(std::filesystem::path path, int flags);
+  Result<void> append(const nlohmann::ordered_json& record);
+  Result<void> cut();
+
+  int fd_;
+  std::filesystem::path path_;
+  std::uint64_t size_;  ///< where the last whole record ends
+  bool torn_ = false;   ///< there are bytes behind it that could not be cut off
+};
+
+/// Reads a log, or the log of a run's directory.  A torn last line and a missing end are no errors:
+/// they are what kill -9 leaves behind.  Verdicts come in the order of the plan, the last one of
+/// each id.
+Result<RunRecord> read_log(const std::filesystem::path& path);
+
+/// The same for the text of a log; `where` names it in errors.
+Result<RunRecord> parse_log(std::string_view text, std::string_view where);
+
+}  // namespace lockstep

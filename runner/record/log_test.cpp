@@ -1,0 +1,239 @@
+#include "record/log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RunLogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "lockstep-log-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  fs::path file() const { return directory_ / RunLog::kFileName; }
+  std::string text() const { return read_file(file()).value_or("unreadable"); }
+  void write(std::string_view bytes) const { std::ofstream(file(), std::ios::binary) << bytes; }
+
+  fs::path directory_;
+};
+
+RunInfo some_info() {
+  RunInfo info;
+  info.version = "0.1.0";
+  info.started = "2026-11-21T10:00:00Z";
+  info.planned = 3;
+  info.paths = {{"inductor", "Inductor", "values"}};
+  info.devices = {"cpu"};
+  return info;
+}
+
+Verdict some_verdict(std::size_t index, Status status = Status::conform) {
+  Verdict verdict;
+  verdict.instance = "ops/add" + std::to_string(index) + "@cpu";
+  verdict.path = "inductor";
+  verdict.device = "cpu";
+  verdict.id = verdict.instance + "/inductor";
+  verdict.index = index;
+  verdict.status = status;
+  return verdict;
+}
+
+TEST_F(RunLogTest, WhatIsWrittenIsReadBack) {
+  Result<RunLog> log = RunLog::create(directory_ / "made" / "here", some_info());
+  ASSERT_TRUE(log) << log.error().message;
+  ASSERT_TRUE(log->environment("eager", {{"torch", "2.13.0"}}));
+  ASSERT_TRUE(log->verdict(some_verdict(1, Status::crash)));
+  ASSERT_TRUE(log->verdict(some_verdict(0)));
+  ASSERT_TRUE(
+      log->end({.seconds = 1.5, .interrupted = false, .unmatched = {{"known.json:1", "x"}}}));
+
+  const Result<RunRecord> record = read_log(directory_ / "made" / "here");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->info.planned, 3u);
+  EXPECT_EQ(record->environment["eager"]["torch"], "2.13.0");
+  ASSERT_EQ(record->verdicts.size(), 2u);
+  EXPECT_EQ(record->verdicts[0].id, "ops/add0@cpu/inductor");
+  EXPECT_EQ(record->verdicts[1].status, Status::crash);
+  ASSERT_TRUE(record->end);
+  EXPECT_EQ(record->end->seconds, 1.5);
+  EXPECT_EQ(record->end->unmatched.at(0).where, "known.json:1");
+}
+
+TEST_F(RunLogTest, EveryRecordIsOneLineThatBeginsWithItsType) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  Verdict verdict = some_verdict(0);
+  verdict.reason = "two\nlines\u2028three";
+  ASSERT_TRUE(log->verdict(verdict));
+  EXPECT_THAT(text(), HasSubstr("\n{\"type\":\"verdict\","));
+  EXPECT_EQ(std::ranges::count(text(), '\n'), 2);
+}
+
+TEST_F(RunLogTest, InvalidUtf8IsRepaired) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  ASSERT_TRUE(log->environment("eager", {{"broken", "\xff\xc3("}}));
+  Verdict verdict = some_verdict(0);
+  verdict.stderr_tail = "bytes \xff\xfe";
+  verdict.proof = {{"k\xff", "\xed\xa0\x80"}};
+  ASSERT_TRUE(log->verdict(verdict));
+  const Result<RunRecord> record = read_log(file());
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->verdicts.at(0).stderr_tail, HasSubstr("bytes \uFFFD"));
+}
+
+TEST_F(RunLogTest, EveryPrefixOfALogIsReadableAndResumable) {
+  {
+    Result<RunLog> log = RunLog::create(directory_, some_info());
+    for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(log->verdict(some_verdict(i)));
+    ASSERT_TRUE(log->end({}));
+  }
+  const std::string whole = text();
+  const std::size_t first = whole.find('\n') + 1;
+  for (std::size_t size = first; size <= whole.size(); size += 7) {
+    write(whole.substr(0, size));
+    const Result<RunRecord> before = read_log(file());
+    ASSERT_TRUE(before) << size << ": " << before.error().message;
+    {
+      Result<RunLog> log = RunLog::append_to(directory_);
+      ASSERT_TRUE(log) << size << ": " << log.error().message;
+      for (std::size_t i = before->verdicts.size(); i < 3; ++i)
+        ASSERT_TRUE(log->verdict(some_verdict(i)));
+      ASSERT_TRUE(log->end({}));
+    }
+    const Result<RunRecord> after = read_log(file());
+    ASSERT_TRUE(after) << size << ": " << after.error().message;
+    EXPECT_EQ(after->verdicts.size(), 3u) << size;
+    EXPECT_TRUE(after->end) << size;
+  }
+}
+
+TEST_F(RunLogTest, TheLaterVerdictOfAnIdWinsAndUndoesAnEarlierEnd) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  ASSERT_TRUE(log->verdict(some_verdict(0, Status::timeout)));
+  ASSERT_TRUE(log->end({.seconds = 1, .interrupted = true, .unmatched = {}}));
+  ASSERT_TRUE(log->verdict(some_verdict(0)));
+  const Result<RunRecord> record = read_log(file());
+  ASSERT_TRUE(record);
+  ASSERT_EQ(record->verdicts.size(), 1u);
+  EXPECT_EQ(record->verdicts[0].status, Status::conform);
+  EXPECT_FALSE(record->end);
+}
+
+TEST_F(RunLogTest, AnExistingLogIsNotOverwritten) {
+  ASSERT_TRUE(RunLog::create(directory_, some_info()));
+  const Result<RunLog> again = RunLog::create(directory_, some_info());
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, HasSubstr("exists already"));
+  const auto files = std::filesystem::directory_iterator(directory_);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only the log";
+}
+
+TEST_F(RunLogTest, TwoWritersAreRefused) {
+  const Result<RunLog> log = RunLog::create(directory_, some_info());
+  const Result<RunLog> second = RunLog::append_to(directory_);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("another process"));
+}
+
+TEST_F(RunLogTest, AnUnwritablePlaceIsAClearError) {
+  write("a file");
+  const Result<RunLog> log = RunLog::create(file() / "below", some_info());
+  ASSERT_FALSE(log);
+  EXPECT_THAT(log.error().message, HasSubstr("cannot make"));
+  EXPECT_THAT(log.error().hint, HasSubstr("is a file"));
+}
+
+/// Lets no file grow beyond `bytes`: as a full disk does, the kernel first writes a part and then
+/// refuses.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(RunLogTest, AFullDiskIsAClearErrorAndTheLogStaysWhole) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  ASSERT_TRUE(log->verdict(some_verdict(0)));
+  const std::string before = text();
+  {
+    const FullDisk full(before.size() + 20);
+    const Result<void> written = log->verdict(some_verdict(1));
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message, HasSubstr("cannot write"));
+    EXPECT_THAT(written.error().hint, HasSubstr("make room"));
+    EXPECT_EQ(text(), before);
+  }
+  ASSERT_TRUE(log->verdict(some_verdict(2)));  // room was made
+  const Result<RunRecord> record = read_log(file());
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->verdicts.size(), 2u);
+}
+
+TEST_F(RunLogTest, ALogThatCannotBeginIsNotLeftBehind) {
+  const FullDisk full(10);
+  ASSERT_FALSE(RunLog::create(directory_, some_info()));
+  EXPECT_FALSE(fs::exists(file()));
+}
+
+struct Refused {
+  const char* text;
+  const char* message;
+};
+
+class ParseLog : public testing::TestWithParam<Refused> {};
+
+TEST_P(ParseLog, Refuses) {
+  const Result<RunRecord> record = parse_log(GetParam().text, "run.jsonl");
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr(GetParam().message));
+}
+
+constexpr const char* kRun =
+    R"({"type":"run","format":1,"version":"","started":"","arguments":[],"level":"","suite":"","plan":"","planned":0,"jobs":1,"paths":[],"devices":[]})"
+    "\n";
+const std::string kTwoRuns = std::string(kRun) + kRun;
+const std::string kDamaged = std::string(kRun) + "{\"type\":\n{}\n";
+const std::string kBadVerdict = std::string(kRun) + "{\"type\":\"verdict\"}\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, ParseLog,
+    testing::Values(Refused{"", "no whole record"}, Refused{"{\"type\":\"run\"", "no whole record"},
+                    Refused{"hello\n", "run.jsonl:1: this is no run log"},
+                    Refused{"{\"type\":\"verdict\"}\n", "begins with a record"},
+                    Refused{"{\"type\":\"run\",\"format\":2}\n", "format 2"},
+                    Refused{kTwoRuns.c_str(), "run.jsonl:2: a second run"},
+                    Refused{kDamaged.c_str(), "run.jsonl:2: this line is no record"},
+                    Refused{kBadVerdict.c_str(), "run.jsonl:2: verdict"}));
+
+TEST(ParseLogTest, SkipsRecordsOfTypesToCome) {
+  const Result<RunRecord> record =
+      parse_log(std::string(kRun) + "{\"type\":\"weather\"}\n", "run.jsonl");
+  ASSERT_TRUE(record) << record.error().message;
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verdict/status.h"
+
+namespace lockstep {
+
+/// How strict a promise a result keeps, strictest first.  A fixed ladder: every compared output is
+/// graded on it, whatever policy the case asked for.
+enum class Grade { bits, ulp4, close, no_worse1, same1e3, none };
+
+/// "bits", "ulp4", "close", "no_worse1", "same1e-3", "none".
+std::string_view name_of(Grade grade);
+std::optional<Grade> find_grade(std::string_view name);
+
+/// The kinds of inputs that Accuracy tells apart, in its order.
+inline constexpr std::array<std::string_view, 3> kInputKinds = {"normal", "subnormal", "special"};
+
+/// In Accuracy::inputs: a row of its own for the elements that differ, whatever their inputs.
+inline constexpr std::string_view kDiffering = "differing";
+
+/// Where the elements of an output lie that differ: the tensor as a matrix (the last dimension
+/// along its rows, all others down), cut into at most 16 by 16 cells of equal size.
+struct HeatMap {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<std::int64_t> differing;  ///< elements not bit-equal, for each cell, row by row
+  std::vector<double> greatest;         ///< |compiled - eager|, three digits; infinity where NaN or
+                                        ///< infinity differs
+
+  bool operator==(const HeatMap&) const = default;
+};
+
+/// How many elements of an output differ in which way; each is counted once, in the first class
+/// that fits.  A complex element counts once, by its worst part.
+struct DifferenceClasses {
+  std::int64_t nan = 0;        ///< one side is NaN
+  std::int64_t infinity = 0;   ///< one side is infinite, or both with other signs
+  std::int64_t zero_sign = 0;  ///< both are zero, with other signs
+  std::int64_t subnormal = 0;  ///< one side is subnormal, the other is subnormal or zero
+  std::int64_t last_bits = 0;  ///< at most 4 ulp apart
+  std::int64_t value = 0;      ///< everything else; integers and booleans
+
+  bool operator==(const DifferenceClasses&) const = default;
+};
+
+/// One element that differs, of a pointwise case.
+struct FirstDifference {
+  std::vector<std::int64_t> index;
+  std::vector<std::string> inputs;  ///< "x = 0.0645 (0x2c21)", for each input of the output's shape
+  std::string eager;
+  std::string compiled;
+
+  bool operator==(const FirstDifference&) const = default;
+};
+
+/// How far both sides of a pointwise case are from the fp64 gold where the inputs are of one kind;
+/// or where the sides differ.
+struct Accuracy {
+  std::string inputs;  ///< "normal", "subnormal" or "special" (zero, infinity, NaN): that of
+                       ///< the inputs' elements which comes last in this list; or "differing"
+  std::int64_t elements = 0;
+  double eager = 0;     ///< greatest error, in ulp of the output's dtype at the truth; infinity
+  double compiled = 0;  ///< where NaN or infinity is wrong
+
+  bool operator==(const Accuracy&) const = default;
+};
+
+/// The numbers of one output (or input after the call, or gradient) compared between two
+/// observations.
+struct OutputComparison {
+  std::string name;    ///< "y", "input x", "grad x"; with several calls "y, call 2"
+  std::string policy;  ///< the policy that was applied, spelled as in a case file
+  Status status = Status::conform;
+  std::string reason;  ///< one line; empty when it conforms
+  std::string type;    ///< "float32[4, 5]"
+  std::optional<Grade> grade;
+  std::int64_t elements = 0;
+  std::int64_t differing = 0;     ///< elements that are not bit-equal (a NaN equals a NaN)
+  std::optional<double> max_abs;  ///< greatest |compiled - eager| where both are finite
+  std::optional<double> max_rel;  ///< greatest |compiled - eager| / |eager|, eager finite and not 0
+  std::optional<std::uint64_t> max_ulp;
+  std::vector<std::int64_t> worst;  ///< index of the element that `eager` and `compiled` show
+  std::string eager;                ///< that element, exactly
+  std::string compiled;
+  bool vacuous = false;  ///< all zeros, all NaN or empty on both sides: agreement says little
+  std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
+  DifferenceClasses classes;    ///< of what differs
+  std::vector<FirstDifference> first;  ///< at most four, of a pointwise case
+  std::vector<Accuracy> accuracy;      ///< of a pointwise case with an fp64 gold
+  std::vector<std::string> tensors;    ///< files of `run --keep`, relative to the run's directory
+
+  bool operator==(const OutputComparison&) const = default;
+};
+
+/// "12 NaN, 3 infinity, 1,040 last bits"; empty where nothing differs.
+std::string describe(const DifferenceClasses& classes);
+
+/// The row kDiffering, or nullptr where nothing differs.
+const Accuracy* differing_row(const std::vector<Accuracy>& rows);
+
+/// "within 0.5 ulp of the fp64 gold", or "wrong about NaN or infinity".
+std::string error_text(double ulps, std::string_view truth);
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+namespace lockstep {
+
+/// The expectation that a verdict met or missed.
+struct ExpectationRef {
+  std::string file;  ///< relative to the suite, with line: "expected/known/inductor.json:12"
+  std::string status;
+  std::string because;
+  std::string reason;
+  std::string link;
+
+  bool operator==(const ExpectationRef&) const = default;
+};
+
+/// A rule of `expected/known` that met no verdict although its instances were run.
+struct UnmatchedExpectation {
+  std::string where;  ///< "expected/known/inductor.json:12"
+  std::string text;   ///< what it expected
+};
+
+}  // namespace lockstep

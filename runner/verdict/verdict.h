@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "verdict/differences.h"
+#include "verdict/expectation_ref.h"
+#include "verdict/status.h"
+#include "wire/observation.h"
+
+namespace lockstep {
+
+/// What the expectations make of a verdict.
+enum class Standing { new_, known, fixed, waived };
+
+std::string_view name_of(Standing standing);
+std::optional<Standing> find_standing(std::string_view name);
+
+/// The judgement of one instance on one path.
+struct Verdict {
+  std::string id;  ///< instance/path
+  std::string instance;
+  std::string path;
+  std::string device;
+  std::string title;      ///< of the case
+  std::string case_file;  ///< relative to the suite
+  int case_line = 1;
+  std::size_t index = 0;  ///< place in the plan
+
+  Status status = Status::conform;
+  std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
+  std::string reason;          ///< one line; for `conform` empty or a remark
+  std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
+                       ///< to the gold
+  std::vector<OutputComparison> outputs;
+  /// It was compiled in one graph with so many others, and conforms; 0: alone.
+  std::size_t shared = 0;
+  bool unstable = false;  ///< the compiled callable disagrees with itself
+  bool vacuous = false;   ///< nothing to compile, or every output vacuous
+  std::optional<RaisedError> eager_error;
+  std::optional<RaisedError> compiled_error;
+  std::string stage;  ///< the last stage that the path reached
+  nlohmann::ordered_json proof;
+  std::map<std::string, double> phases;  ///< seconds by stage, of the path
+  double seconds = 0;                    ///< wall clock of the path's execution, judged
+  std::int64_t peak_memory_bytes = 0;
+  std::string stderr_tail;
+
+  Standing standing = Standing::new_;
+  std::optional<ExpectationRef> expectation;
+  std::vector<std::string> links;  ///< of the case
+  std::string repro;               ///< the command that repeats it
+  std::string program;             ///< the case as a person reads it (cases/show.h)
+  std::vector<std::string> tags, operators,
+      dtypes;  ///< of the case, for filters; dtypes of its inputs
+
+  /// Whether it fails a run.
+  bool fails(bool strict) const;
+
+  bool operator==(const Verdict&) const = default;
+};
+
+/// Keys are the members' names (`class` for class_name); a member that has its initial value is
+/// left out.  A standing `new_` is written as "new".
+nlohmann::ordered_json to_json(const Verdict& verdict);
+/// The exact inverse.  Unknown keys are ignored; a key of another type is an error with its JSON
+/// pointer.
+Result<Verdict> verdict_from_json(const nlohmann::ordered_json& json);
+
+}  // namespace lockstep

@@ -1,0 +1,328 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <concepts>
+#include <limits>
+
+#include "base/text.h"
+#include "verdict/verdict.h"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Writing and reading go through one list of members for each struct (`members` below), so that a
+// member cannot be written and not read.  A member that has its initial value is left out: run logs
+// are long.
+
+/// `T` is that struct, const for a Writer.
+template <class T, class Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+
+/// A struct that is an object in JSON.
+template <class T>
+concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
+    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, OutputComparison> || Is<T, ExpectationRef>;
+
+class Writer {
+ public:
+  explicit Writer(Json& json) : json_(json) {}
+
+  template <class T>
+  void operator()(const char* key, const T& value, const T& initial = {}) {
+    if (!(value == initial)) json_[key] = encode(value);
+  }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) {
+    if (value) json_[key] = encode(*value);
+  }
+  template <class T>
+  void always(const char* key, const T& value) {
+    json_[key] = encode(value);
+  }
+
+ private:
+  static Json encode(const std::string& value) { return valid_utf8(value); }
+  static Json encode(bool value) { return value; }
+  static Json encode(std::integral auto value) { return value; }
+  // JSON has no spelling for these numbers.
+  static Json encode(double value) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    return value;
+  }
+  static Json encode(Status value) { return info(value).name; }
+  static Json encode(Grade value) { return name_of(value); }
+  static Json encode(Standing value) { return name_of(value); }
+  static Json encode(const Json& value) { return value; }
+  template <class T>
+  static Json encode(const std::vector<T>& values) {
+    Json list = Json::array();
+    for (const T& value : values) list.push_back(encode(value));
+    return list;
+  }
+  static Json encode(const std::map<std::string, double>& values) {
+    Json object = Json::object();
+    for (const auto& [key, value] : values) object[valid_utf8(key)] = encode(value);
+    return object;
+  }
+  template <Record T>
+  static Json encode(const T& value);
+
+  Json& json_;
+};
+
+class Reader {
+ public:
+  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
+
+  template <class T>
+  void operator()(const char* key, T& value, const T& = {}) {
+    if (const auto found = json_.find(key); found != json_.end()) read(key, *found, value);
+  }
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value) {
+    if (const auto found = json_.find(key); found != json_.end() && !found->is_null()) {
+      read(key, *found, value.emplace());
+    }
+  }
+  template <class T>
+  void always(const char* key, T& value) {
+    if (!json_.contains(key)) return wrong(key, "missing");
+    (*this)(key, value);
+  }
+
+  /// The first thing that was wrong, or empty.
+  const std::string& error() const { return error_; }
+
+ private:
+  void wrong(const std::string& key, std::string_view what) {
+    if (error_.empty()) error_ = fmt::format("{}/{}: {}", where_, key, what);
+  }
+  void expected(const std::string& key, std::string_view what, const Json& found) {
+    wrong(key, fmt::format("{} expected, found {}", what, one_line(found.type_name())));
+  }
+
+  void read(const std::string& key, const Json& json, std::string& value) {
+    if (!json.is_string()) return expected(key, "a string", json);
+    value = json.get<std::string>();
+  }
+  void read(const std::string& key, const Json& json, bool& value) {
+    if (!json.is_boolean()) return expected(key, "true or false", json);
+    value = json.get<bool>();
+  }
+  template <std::integral T>
+  void read(const std::string& key, const Json& json, T& value) {
+    // nlohmann keeps integers apart by sign; each is checked against the member's range.
+    if (json.is_number_unsigned() && std::in_range<T>(json.get<std::uint64_t>())) {
+      value = static_cast<T>(json.get<std::uint64_t>());
+    } else if (json.is_number_integer() && !json.is_number_unsigned() &&
+               std::in_range<T>(json.get<std::int64_t>())) {
+      value = static_cast<T>(json.get<std::int64_t>());
+    } else {
+      expected(key, "an integer in range", json);
+    }
+  }
+  void read(const std::string& key, const Json& json, double& value) {
+    if (json.is_number()) {
+      value = json.get<double>();
+    } else if (json == "nan") {
+      value = std::numeric_limits<double>::quiet_NaN();
+    } else if (json == "inf" || json == "-inf") {
+      value = json == "inf" ? HUGE_VAL : -HUGE_VAL;
+    } else {
+      expected(key, "a number", json);
+    }
+  }
+  void read(const std::string& key, const Json& json, Status& value) {
+    const StatusInfo* found =
+        json.is_string() ? find_status(json.get_ref<const std::string&>()) : nullptr;
+    if (found == nullptr) return expected(key, "a status", json);
+    value = found->status;
+  }
+  void read(const std::string& key, const Json& json, Grade& value) {
+    const auto found =
+        json.is_string() ? find_grade(json.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) return expected(key, "a grade", json);
+    value = *found;
+  }
+  void read(const std::string& key, const Json& json, Standing& value) {
+    const auto found =
+        json.is_string() ? find_standing(json.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) return expected(key, "a standing", json);
+    value = *found;
+  }
+  void read(const std::string&, const Json& json, Json& value) { value = json; }
+  template <class T>
+  void read(const std::string& key, const Json& json, std::vector<T>& values) {
+    if (!json.is_array()) return expected(key, "an array", json);
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      read(fmt::format("{}/{}", key, i), json[i], values.emplace_back());
+    }
+  }
+  void read(const std::string& key, const Json& json, std::map<std::string, double>& values) {
+    if (!json.is_object()) return expected(key, "an object", json);
+    for (const auto& [name, value] : json.items()) {
+      read(fmt::format("{}/{}", key, name), value, values[name]);
+    }
+  }
+  template <Record T>
+  void read(const std::string& key, const Json& json, T& value);
+
+  const Json& json_;
+  std::string where_;
+  std::string error_;
+};
+
+// `Visitor` is a Writer or a Reader.
+
+template <class Visitor, Is<RaisedError> T>
+void members(Visitor& visit, T& error) {
+  visit("stage", error.stage);
+  visit("class", error.class_name);
+  visit("message", error.message);
+  visit("wrapped", error.wrapped);
+  visit("kind", error.kind);
+}
+
+template <class Visitor, Is<HeatMap> T>
+void members(Visitor& visit, T& heat) {
+  visit("rows", heat.rows);
+  visit("columns", heat.columns);
+  visit("differing", heat.differing);
+  visit("greatest", heat.greatest);
+}
+
+template <class Visitor, Is<DifferenceClasses> T>
+void members(Visitor& visit, T& classes) {
+  visit("nan", classes.nan);
+  visit("infinity", classes.infinity);
+  visit("zero_sign", classes.zero_sign);
+  visit("subnormal", classes.subnormal);
+  visit("last_bits", classes.last_bits);
+  visit("value", classes.value);
+}
+
+template <class Visitor, Is<FirstDifference> T>
+void members(Visitor& visit, T& first) {
+  visit("index", first.index);
+  visit("inputs", first.inputs);
+  visit("eager", first.eager);
+  visit("compiled", first.compiled);
+}
+
+template <class Visitor, Is<Accuracy> T>
+void members(Visitor& visit, T& accuracy) {
+  visit("inputs", accuracy.inputs);
+  visit("elements", accuracy.elements);
+  visit("eager", accuracy.eager);
+  visit("compiled", accuracy.compiled);
+}
+
+template <class Visitor, Is<OutputComparison> T>
+void members(Visitor& visit, T& output) {
+  visit.always("name", output.name);
+  visit("policy", output.policy);
+  visit.always("status", output.status);
+  visit("reason", output.reason);
+  visit("type", output.type);
+  visit("grade", output.grade);
+  visit("elements", output.elements);
+  visit("differing", output.differing);
+  visit("max_abs", output.max_abs);
+  visit("max_rel", output.max_rel);
+  visit("max_ulp", output.max_ulp);
+  visit("worst", output.worst);
+  visit("eager", output.eager);
+  visit("compiled", output.compiled);
+  visit("vacuous", output.vacuous);
+  visit("heat", output.heat);
+  visit("classes", output.classes);
+  visit("first", output.first);
+  visit("accuracy", output.accuracy);
+  visit("tensors", output.tensors);
+}
+
+template <class Visitor, Is<ExpectationRef> T>
+void members(Visitor& visit, T& expectation) {
+  visit("file", expectation.file);
+  visit("status", expectation.status);
+  visit("because", expectation.because);
+  visit("reason", expectation.reason);
+  visit("link", expectation.link);
+}
+
+template <class Visitor, Is<Verdict> T>
+void members(Visitor& visit, T& verdict) {
+  visit.always("id", verdict.id);
+  visit.always("instance", verdict.instance);
+  visit.always("path", verdict.path);
+  visit.always("device", verdict.device);
+  visit("title", verdict.title);
+  visit("case_file", verdict.case_file);
+  visit("case_line", verdict.case_line, 1);
+  visit.always("index", verdict.index);
+  visit.always("status", verdict.status);
+  visit("grade", verdict.grade);
+  visit("reason", verdict.reason);
+  visit("nearer", verdict.nearer);
+  visit("outputs", verdict.outputs);
+  visit("shared", verdict.shared);
+  visit("unstable", verdict.unstable);
+  visit("vacuous", verdict.vacuous);
+  visit("eager_error", verdict.eager_error);
+  visit("compiled_error", verdict.compiled_error);
+  visit("stage", verdict.stage);
+  visit("proof", verdict.proof);
+  visit("phases", verdict.phases);
+  visit("seconds", verdict.seconds);
+  visit("peak_memory_bytes", verdict.peak_memory_bytes);
+  visit("stderr_tail", verdict.stderr_tail);
+  visit.always("standing", verdict.standing);
+  visit("expectation", verdict.expectation);
+  visit("links", verdict.links);
+  visit("repro", verdict.repro);
+  visit("program", verdict.program);
+  visit("tags", verdict.tags);
+  visit("operators", verdict.operators);
+  visit("dtypes", verdict.dtypes);
+}
+
+template <Record T>
+Json Writer::encode(const T& value) {
+  Json json = Json::object();
+  Writer writer(json);
+  members(writer, value);
+  return json;
+}
+
+template <Record T>
+void Reader::read(const std::string& key, const Json& json, T& value) {
+  if (!json.is_object()) return expected(key, "an object", json);
+  Reader reader(json, fmt::format("{}/{}", where_, key));
+  members(reader, value);
+  if (error_.empty()) error_ = reader.error();
+}
+
+}  // namespace
+
+Json to_json(const Verdict& verdict) {
+  Json json = Json::object();
+  Writer writer(json);
+  members(writer, verdict);
+  return json;
+}
+
+Result<Verdict> verdict_from_json(const Json& json) {
+  if (!json.is_object()) {
+    return fail(fmt::format("a verdict is an object, found {}", json.type_name()));
+  }
+  Verdict verdict;
+  Reader reader(json, "");
+  members(reader, verdict);
+  if (!reader.error().empty()) return fail(fmt::format("verdict: {}", reader.error()));
+  return verdict;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,164 @@
+#include "verdict/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace lockstep {
+namespace {
+
+Verdict full() {
+  Verdict verdict;
+  verdict.id = "bugs/1@cpu/inductor";
+  verdict.instance = "bugs/1@cpu";
+  verdict.path = "inductor";
+  verdict.device = "cpu";
+  verdict.title = "a \"title\" with |Δ|";
+  verdict.case_file = "cases/bugs/1.json";
+  verdict.case_line = 12;
+  verdict.index = 99;
+  verdict.status = Status::value_differs;
+  verdict.grade = Grade::same1e3;
+  verdict.reason = "y: …";
+  verdict.nearer = "compiled";
+  OutputComparison output;
+  output.name = "y";
+  output.policy = "any_of(close, no_worse(1))";
+  output.status = Status::nonfinite_differs;
+  output.reason = "why";
+  output.type = "float32[4, 5]";
+  output.grade = Grade::none;
+  output.elements = std::int64_t{1} << 40;
+  output.differing = 17;
+  output.max_abs = 0.1;
+  output.max_rel = std::numeric_limits<double>::infinity();
+  output.max_ulp = std::numeric_limits<std::uint64_t>::max();
+  output.worst = {1, 3};
+  output.eager = "nan";
+  output.compiled = "-0.0";
+  output.vacuous = true;
+  output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
+  output.classes = {1, 2, 3, 4, 5, 6};
+  output.first = {{{0, 7}, {"x = nan (0x7fc00000)", "k = 3 (0x03)"}, "nan", "1.5"}, {}};
+  output.accuracy = {{"normal", 60, 0.5, 1.25},
+                     {"special", 3, 0, std::numeric_limits<double>::infinity()}};
+  output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
+  verdict.outputs = {output, OutputComparison{}};
+  verdict.shared = 24;
+  verdict.unstable = verdict.vacuous = true;
+  verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
+  verdict.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
+  verdict.stage = "run";
+  verdict.proof = {{"graphs", 1}, {"fallbacks", {"aten::sort"}}};
+  verdict.phases = {{"compile", 1.25}, {"run", 1e-300}};
+  verdict.seconds = 0.1 + 0.2;
+  verdict.peak_memory_bytes = 310000000;
+  verdict.stderr_tail = "warning\n";
+  verdict.standing = Standing::known;
+  verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why",
+                                       "https://example.org/1"};
+  verdict.links = {"https://example.org/2"};
+  verdict.repro = "lockstep run 'x'";
+  return verdict;
+}
+
+TEST(Verdict, EveryFieldSurvivesTheRoundTrip) {
+  for (const Verdict& verdict : {full(), Verdict{}}) {
+    const std::string text = to_json(verdict).dump();
+    const auto read = verdict_from_json(nlohmann::ordered_json::parse(text));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, verdict);
+    EXPECT_EQ(to_json(*read).dump(), text);
+  }
+}
+
+TEST(Verdict, EveryFieldIsWritten) {
+  // Leaving out any key of the full verdict must change what is read: no member is written and not
+  // read.
+  const auto json = to_json(full());
+  for (const auto& [key, value] : json.items()) {
+    auto less = json;
+    less.erase(key);
+    const auto read = verdict_from_json(less);
+    EXPECT_TRUE(!read || !(*read == full())) << key;
+  }
+  EXPECT_EQ(json.size(), 28u);
+}
+
+TEST(Verdict, EveryFieldOfAnOutputIsWritten) {
+  const auto json = to_json(full());
+  for (const auto& [key, value] : json["outputs"][0].items()) {
+    auto less = json;
+    less["outputs"][0].erase(key);
+    const auto read = verdict_from_json(less);
+    EXPECT_TRUE(!read || !(*read == full())) << key;
+  }
+  EXPECT_EQ(json["outputs"][0]["accuracy"][1].dump(),
+            R"({"inputs":"special","elements":3,"compiled":"inf"})");
+  EXPECT_FALSE(json["outputs"][1].contains("classes"));
+}
+
+TEST(Verdict, WrongTypesAreErrorsWithAPointer) {
+  const auto json = to_json(full());
+  for (const auto& [key, value] : json.items()) {
+    if (key == "proof") continue;  // anything that the worker gave
+    auto wrong = json;
+    wrong[key] = value.is_object() ? nlohmann::ordered_json(3) : nlohmann::ordered_json::object();
+    if (key == "phases") wrong[key] = 3;
+    const auto read = verdict_from_json(wrong);
+    ASSERT_FALSE(read) << key;
+    EXPECT_THAT(read.error().message, testing::HasSubstr("/" + key)) << key;
+  }
+  auto wrong = json;
+  wrong["outputs"][0]["worst"][1] = "three";
+  EXPECT_THAT(verdict_from_json(wrong).error().message, testing::HasSubstr("/outputs/0/worst/1"));
+  wrong = json;
+  wrong["case_line"] = 1e18;
+  EXPECT_FALSE(verdict_from_json(wrong));
+  wrong["case_line"] = std::int64_t{1} << 40;
+  EXPECT_FALSE(verdict_from_json(wrong));
+  EXPECT_FALSE(verdict_from_json(nlohmann::ordered_json::array()));
+  EXPECT_FALSE(verdict_from_json(nlohmann::ordered_json::object()));
+}
+
+TEST(Verdict, BytesThatAreNoTextDoNotBreakTheLog) {
+  Verdict verdict = full();
+  verdict.stderr_tail = "bad \xff byte";
+  EXPECT_NO_THROW(static_cast<void>(to_json(verdict).dump()));
+}
+
+TEST(Verdict, FailsByStandingAndStatus) {
+  Verdict verdict;
+  EXPECT_FALSE(verdict.fails(true));
+  verdict.status = Status::inconclusive;
+  EXPECT_FALSE(verdict.fails(false));
+  EXPECT_TRUE(verdict.fails(true));
+  verdict.status = Status::crash;
+  EXPECT_TRUE(verdict.fails(false));
+  verdict.standing = Standing::known;
+  EXPECT_FALSE(verdict.fails(true));
+  verdict.standing = Standing::waived;
+  EXPECT_FALSE(verdict.fails(true));
+  verdict.standing = Standing::fixed;
+  verdict.status = Status::conform;
+  EXPECT_FALSE(verdict.fails(false));
+  EXPECT_TRUE(verdict.fails(true));
+}
+
+TEST(Verdict, NamesAreFoundAgain) {
+  for (const Grade grade :
+       {Grade::bits, Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3, Grade::none}) {
+    EXPECT_EQ(find_grade(name_of(grade)), grade);
+  }
+  for (const Standing standing :
+       {Standing::new_, Standing::known, Standing::fixed, Standing::waived}) {
+    EXPECT_EQ(find_standing(name_of(standing)), standing);
+  }
+  EXPECT_EQ(name_of(Standing::new_), "new");
+  EXPECT_FALSE(find_grade("bit"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "wire/tensor.h"
+
+namespace lockstep {
+
+/// How the execution of an instance on a path ended.
+enum class Outcome {
+  returned,
+  raised,         ///< an exception: see Observation::error
+  unsupported,    ///< the worker, device or torch lacks what the program needs: see
+                  ///< Observation::reason
+  crashed,        ///< killed by a signal, or exited without an observation
+  timed_out,      ///< the runner killed it
+  out_of_memory,  ///< the kernel or a memory limit ended it
+  lost,           ///< the worker itself died, broke the protocol or wrote a broken observation
+};
+
+/// "returned", "raised" and so on.
+std::string_view name_of(Outcome outcome);
+
+/// What an execution raised, freed from what the compiler wrapped around it.
+struct RaisedError {
+  std::string stage;       ///< "eager", "trace", "lower", "compile", "run"
+  std::string class_name;  ///< as Python names it: "RuntimeError", "torch._C._LinAlgError"
+  std::string message;
+  std::vector<std::string> wrapped;  ///< classes around it, outermost first
+  std::string kind;                  ///< "error", "refused" or "internal"
+
+  bool operator==(const RaisedError&) const = default;
+};
+
+using NamedValues = std::vector<std::pair<std::string, DataValue>>;
+
+/// What one call of the program returned and left behind.
+struct CallResult {
+  NamedValues outputs;
+  NamedValues inputs;  ///< as they were after the call
+  NamedValues grads;
+};
+
+/// One execution of all calls, on fresh inputs.
+using Repetition = std::vector<CallResult>;
+
+/// What a path did with an instance.
+struct Observation {
+  Outcome outcome = Outcome::lost;
+  std::vector<Repetition> repetitions;
+  std::optional<RaisedError> error;
+  /// Why it is unsupported, crashed, lost: one line.
+  std::string reason;
+  /// The last stage that was reached.
+  std::string stage;
+  /// Signal that ended it, 0 if none.
+  int signal = 0;
+  /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is
+  /// the one required key.
+  nlohmann::ordered_json proof;
+  /// Seconds by stage.
+  std::map<std::string, double> phases;
+  std::int64_t peak_memory_bytes = 0;
+  /// End of what it wrote to standard error.
+  std::string stderr_tail;
+  /// The same program run eagerly in the same process before compiling.
+  std::shared_ptr<const Observation> reference;
+  /// Bytes that the views point into.
+  std::vector<std::shared_ptr<const MappedFile>> storages;
+};
+
+/// Reads `directory/observation.json` and maps its storages (see workers/PROTOCOL.md).  Everything
+/// that the file says is checked: a view that leaves its storage, an unknown dtype or a missing
+/// file is an error, never undefined behaviour.  So is a view that overlaps itself and has more
+/// than 2^31 elements, expanded dimensions counted once: as many as the storage has, or expanded
+/// ones, may be more.
+Result<Observation> read_observation(const std::filesystem::path& directory);
+
+/// The inputs of each call, and the bytes that their views point into.
+struct Inputs {
+  std::vector<NamedValues> calls;
+  std::vector<std::shared_ptr<const MappedFile>> storages;
+};
+
+/// Reads the `calls` of a `run` message (workers/PROTOCOL.md), whose `storages` are plain names of
+/// files in `directory`; checked like an observation.
+Result<Inputs> read_calls(const std::filesystem::path& directory,
+                          const nlohmann::ordered_json& storages,
+                          const nlohmann::ordered_json& calls);
+
+}  // namespace lockstep
