@@ -5,8 +5,7 @@
 
 namespace lockstep {
 
-/// `bytes` in the gzip format (RFC 1952), with one deflate block of fixed codes: a tenth of what a
-/// report's JSON takes, without a library, so that the core stays one of headers.
+/// `bytes` in the gzip format (RFC 1952), without a name or a time: equal bytes give equal bytes.
 std::string gzip(std::string_view bytes);
 
 /// Base64 (RFC 4648, with padding).

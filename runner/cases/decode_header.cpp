@@ -74,8 +74,8 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
       rule.match = reader.text(*match, "a regular expression").value_or("");
       if (!is_found(rule.match, "")) {
         reader.mismatch(*match,
-                        "a regular expression (ECMAScript, without back-references, lookahead "
-                        "and large counts) of at most 500 characters");
+                        "a regular expression (RE2, without back-references and lookahead) of "
+                        "at most 500 characters");
       }
     }
     result.raises = rule;

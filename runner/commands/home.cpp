@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/files.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "engine/scratch.h"
 #include "plan/level.h"
@@ -123,13 +124,10 @@ Result<Registry> dump_registry(const Options& options) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
   const fs::path file = scratch->path() / "schemas.json", log = scratch->path() / "stderr";
-  std::string command = shell_quote(eager_executable(options).string()) + " schemas";
-  for (const fs::path& library : options.libraries) command += " " + shell_quote(library.string());
-  command += fmt::format(" > {} 2> {}", shell_quote(file.string()), shell_quote(log.string()));
-  if (std::system(command.c_str()) != 0) {
-    const std::string said = read_file(log).value_or("");
-    return fail(fmt::format("lockstep-eager cannot dump the operator schemas: {}",
-                            one_line(said.substr(said.size() > 1000 ? said.size() - 1000 : 0))),
+  Spawn dump{{eager_executable(options).string(), "schemas"}, {}, {}, file, log};
+  for (const fs::path& library : options.libraries) dump.argv.push_back(library.string());
+  if (auto done = run_to_end(dump); !done) {
+    return fail("lockstep-eager cannot dump the operator schemas: " + done.error().message,
                 options.libraries.empty() ? "build again: remove .lockstep/build"
                                           : "`ci/lockstep doctor` says whether it works without "
                                             "--library");

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/files.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "commands/commands.h"
@@ -103,16 +103,15 @@ Result<std::string> render(const Json& request, const Options& options, const fs
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
   const fs::path modules = compiled_worker_modules(options);
-  const std::string command = fmt::format(
-      "PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\" {} -W ignore -m lockstep_worker repro < {} > "
-      "{} 2> {}",
-      shell_quote(modules.string()), shell_quote(options.python), shell_quote(input.string()),
-      shell_quote(output.string()), shell_quote(log.string()));
-  const int status = std::system(command.c_str());
-  if (status != 0) {
-    const std::string text = read_file(log).value_or("");
-    return fail(fmt::format("the Python worker cannot render it: {}",
-                            one_line(text.substr(text.size() > 1000 ? text.size() - 1000 : 0))),
+  const char* const path = std::getenv("PYTHONPATH");
+  const std::string rest = path == nullptr || *path == '\0' ? "" : fmt::format(":{}", path);
+  const auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
+                                {{"PYTHONPATH", modules.string() + rest}},
+                                input,
+                                output,
+                                log});
+  if (!done) {
+    return fail("the Python worker cannot render it: " + done.error().message,
                 "LOCKSTEP_PYTHON chooses the Python; it needs torch");
   }
   return read_file(output);
