@@ -98,7 +98,7 @@ def test_levels_fit_their_schema(file):
 
 @pytest.mark.parametrize("wrong", [
     {"status": "value_difers"}, {"because": "whim"}, {"date": "yesterday"}, {"date": "2026-02-31"},
-    {"expires": "2027-02-29"}, {"reason": ""}, {"reason": " "}, {"status": "conform"}, {"status": "unsupported"}, {"cpu_levels": ["AVX512"]},
+    {"expires": "2027-02-29"}, {"reason": ""}, {"reason": " "}, {"status": "conform"}, {"status": "unsupported"}, {"cpu_levels": ["AVX512"]}, {"cpu_features": ["avx512"]}, {"cpu_features": []},
     {"link": "http://x"},
     {"instances": []}, {"torch": "2.14 or so"}, {"grade": "good"}, {"unknown": 1}])
 def test_the_schema_of_expectations_catches(wrong):

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "base/cpu.h"
 #include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"
@@ -400,7 +401,7 @@ Exit command_run(const Options& given) {
   }
   settings.expectations = home->expectations;
   settings.conditions = {environment.value("torch", std::string()),
-                         lower(environment.value("cpu_capability", std::string())),
+                         lower(environment.value("cpu_capability", std::string())), cpu_features(),
                          now.substr(0, 10)};
 
   // Where a report is the data on standard output, what people read goes to standard error.

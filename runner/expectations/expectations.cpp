@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/cpu.h"
 #include "base/files.h"
 #include "base/reader.h"
 #include "base/text.h"
@@ -20,6 +21,10 @@ std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string::npos) return "";
   return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 /// What torch calls the levels of its kernels, in lower case.
@@ -48,9 +53,9 @@ bool can_be_expected(Status status) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(node,
-                     {"instances", "paths", "devices", "torch", "cpu_levels", "status", "grade",
-                      "waived", "because", "reason", "finding", "link", "date", "expires"})) {
+  if (!reader.object(
+          node, {"instances", "paths", "devices", "torch", "cpu_levels", "cpu_features", "status",
+                 "grade", "waived", "because", "reason", "finding", "link", "date", "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -68,6 +73,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = globs("devices", false, "");
   rule.cpu_levels = globs("cpu_levels", false, "");
+  rule.cpu_features = globs("cpu_features", false, "");
   reader.each_text(reader.child(node, "paths"), [&](const Node& item, const std::string& name) {
     check_path(reader, names, item.pointer, name);
   });
@@ -76,6 +82,14 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   });
   reader.each_text(reader.child(node, "cpu_levels"), [&](const Node& item, const std::string&) {
     reader.word(item, kCpuLevels, "a CPU level as torch names it, in lower case");
+  });
+  reader.each_text(reader.child(node, "cpu_features"), [&](const Node& item, std::string name) {
+    if (name.starts_with('!')) name.erase(0, 1);
+    if (!contains(known_cpu_features(), name))
+      reader.error(item.pointer,
+                   fmt::format("found `{}`, expected a feature of a CPU, or one after `!`: {}",
+                               name, enumerate(known_cpu_features())),
+                   suggestion(name, known_cpu_features()));
   });
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
@@ -180,7 +194,11 @@ bool Expectations::holds_here(const Expectation& rule) const {
   if (!rule.cpu_levels.empty() && std::find(rule.cpu_levels.begin(), rule.cpu_levels.end(),
                                             conditions_.cpu_level) == rule.cpu_levels.end())
     return false;
-  return true;
+  return std::all_of(rule.cpu_features.begin(), rule.cpu_features.end(), [&](std::string feature) {
+    const bool wanted = !feature.starts_with('!');
+    if (!wanted) feature.erase(0, 1);
+    return contains(conditions_.cpu_features, feature) == wanted;
+  });
 }
 
 bool Expectations::is_over(const Expectation& rule) const {

@@ -19,6 +19,8 @@ struct Expectation {
   std::vector<std::string> devices;     ///< globs; empty: all
   std::string torch;                    ///< range; empty: all
   std::vector<std::string> cpu_levels;  ///< "avx2", "avx512", ...; empty: all
+  /// What the CPU must have ("avx512_fp16") and must not have ("!avx512_fp16"), all of them.
+  std::vector<std::string> cpu_features;
   Status status = Status::value_differs;
   std::optional<Grade> grade;  ///< the worst grade that is still as expected
   bool waived =
@@ -33,8 +35,9 @@ struct Expectation {
 /// Where a run takes place, as far as conditions ask.
 struct ExpectationConditions {
   std::string torch;
-  std::string cpu_level;  ///< lower case
-  std::string today;      ///< "2026-11-21"
+  std::string cpu_level;                  ///< lower case
+  std::vector<std::string> cpu_features;  ///< see base/cpu.h
+  std::string today;                      ///< "2026-11-21"
 };
 
 /// Of what a run is the whole: a rule can only be said to match nothing where all that it could

@@ -31,7 +31,8 @@ Verdict verdict(Status status, const std::string& path = "inductor") {
 }
 
 Standing standing(const Expectation& expectation, Verdict judged,
-                  const ExpectationConditions& conditions = {"2.13.0", "avx512", "2026-11-21"}) {
+                  const ExpectationConditions& conditions = {
+                      "2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"}) {
   Expectations({expectation}, conditions).apply(judged, "bugs/1");
   return judged.standing;
 }
@@ -56,6 +57,16 @@ TEST(Expectations, HoldOnlyUnderTheirConditions) {
   EXPECT_EQ(with([](Expectation& e) { e.devices = {"cuda*"}; }), Standing::new_);
   EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2"}; }), Standing::new_);
   EXPECT_EQ(with([](Expectation& e) { e.cpu_levels = {"avx2", "avx512"}; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_features = {"avx512_fp16"}; }), Standing::known);
+  EXPECT_EQ(with([](Expectation& e) { e.cpu_features = {"!avx512_fp16"}; }), Standing::new_);
+  EXPECT_EQ(with([](Expectation& e) {
+              e.cpu_features = {"avx512_fp16", "!amx_bf16"};
+            }),
+            Standing::known);
+  EXPECT_EQ(with([](Expectation& e) {
+              e.cpu_features = {"avx512_fp16", "amx_bf16"};
+            }),
+            Standing::new_);
   EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-20"; }), Standing::new_);
   EXPECT_EQ(with([](Expectation& e) { e.expires = "2026-11-21"; }), Standing::known);
   EXPECT_EQ(with([](Expectation& e) { e.waived = true; }), Standing::waived);
@@ -73,7 +84,7 @@ TEST(Expectations, AWorseGradeIsNew) {
 
 TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
   Expectations expectations({rule(Status::value_differs), rule(Status::crash)},
-                            {"2.13.0", "avx512", "2026-11-21"});
+                            {"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"});
   ExpectationScope scope{true, {}, {"inductor"}, {"cpu"}};
   EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
   scope.paths = {"eager"};  // the path of the rules was not run
@@ -100,7 +111,7 @@ TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
   Expectation over = rule(Status::value_differs);
   over.expires = "2026-11-20";
   const auto reported = [&](std::optional<Status> happened, const ExpectationScope& scope) {
-    Expectations expectations({over}, {"2.13.0", "avx512", "2026-11-21"});
+    Expectations expectations({over}, {"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"});
     if (happened) {
       Verdict judged = verdict(*happened);
       expectations.apply(judged, "bugs/1");
@@ -200,6 +211,9 @@ TEST_F(ExpectationFiles, RefuseNamesThatNothingHas) {
   EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["AVX512"])").find("known are default"),
             std::string::npos);
   EXPECT_NE(with(R"("paths": ["*"], "cpu_levels": ["avx_512"])").find("did you mean `avx512`?"),
+            std::string::npos);
+  EXPECT_NE(with(R"("paths": ["*"], "cpu_features": ["!avx512fp16"])")
+                .find("did you mean `avx512_fp16`?"),
             std::string::npos);
   EXPECT_EQ(with(R"("paths": ["openvino*"], "devices": ["cuda:1", "!x*"], "cpu_levels": ["avx2"])"),
             "");

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/cpu.h"
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -17,28 +18,6 @@ extern char** environ;
 
 namespace lockstep {
 namespace {
-
-std::string cpu_line(std::string_view key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t colon = line.find(':');
-    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
-  }
-  return "";
-}
-
-/// Flags that decide which kernels torch and Inductor choose.
-std::string cpu_features() {
-  const std::string flags = " " + cpu_line("flags") + " ";
-  std::string found;
-  for (const std::string_view flag :
-       {"avx2", "fma", "avx512f", "avx512bw", "avx512_bf16", "avx512_fp16", "amx_bf16"}) {
-    if (flags.find(fmt::format(" {} ", flag)) != std::string::npos)
-      found += (found.empty() ? "" : " ") + std::string(flag);
-  }
-  return found;
-}
 
 std::string line_with(const std::filesystem::path& path, std::string_view key) {
   std::ifstream file(path);
@@ -138,7 +117,7 @@ Json machine_environment() {
     machine["kernel"] = fmt::format("{} {} {}", name.sysname, name.release, name.machine);
   }
   machine["cpu"] = cpu_line("model name");
-  machine["cpu_features"] = cpu_features();
+  machine["cpu_features"] = fmt::format("{}", fmt::join(cpu_features(), " "));
   machine["cores"] = ::sysconf(_SC_NPROCESSORS_ONLN);
   machine["memory_gib"] = fmt::format("{:.1f}", static_cast<double>(physical_memory()) / (1 << 30));
   add_gpus(machine);

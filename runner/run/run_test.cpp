@@ -101,7 +101,7 @@ class Runs : public testing::Test {
     settings.info.plan = made.digest;
     settings.info.planned = made.items.size();
     settings.expectations = std::move(expectations);
-    settings.conditions = {"2.13.0", "avx512", "2026-11-21"};
+    settings.conditions = {"2.13.0", "avx512", {}, "2026-11-21"};
     if (resume) {
       const Json now = {{"torch", torch_}, {"cpu_capability", "AVX2"}};
       if (auto can = can_resume(*settings.resumed, settings.info, now); !can)
