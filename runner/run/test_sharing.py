@@ -18,16 +18,17 @@ OPERATORS = {"abs": "conform", "bitwise_not": "unsupported", "ceil": "conform", 
 def verdicts(tmp_path_factory):
     """Verdicts by operator and path, shared and alone."""
     folder = tmp_path_factory.mktemp("sharing")
-    file = path_file(folder, "spoilt", backend="inductor", promise="values",
-                     config={"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"})
+    files = [path_file(folder, name, backend="inductor", promise="values",
+                       config={"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": bug})
+             for name, bug in (("spoilt", "compile_error"), ("wrong", "accuracy"))]
     environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")}
     found = {}
     for how in ((), ("--alone",)):
         out = folder / ("alone" if how else "shared")
         result = subprocess.run(
             [pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep", "run",
-             *(f"sweeps/unary-16[op={name},dtype=float16]@cpu" for name in OPERATORS), "--path", "inductor", "--path", "spoilt",
-             "--path-file", str(file), "--no-expectations", "-j", "2", "--out", str(out), *how],
+             *(f"sweeps/unary-16[op={name},dtype=float16]@cpu" for name in OPERATORS), "--path", "inductor", "--path", "spoilt", "--path", "wrong",
+             *(word for file in files for word in ("--path-file", str(file))), "--no-expectations", "-j", "2", "--out", str(out), *how],
             env=environment, capture_output=True, text=True, timeout=600)
         assert result.returncode in (0, 1), result.stderr
         for verdict in json.loads((out / "run.json").read_text())["verdicts"]:
@@ -35,7 +36,7 @@ def verdicts(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("path", ["inductor", "spoilt"])
+@pytest.mark.parametrize("path", ["inductor", "spoilt", "wrong"])
 @pytest.mark.parametrize("name", OPERATORS)
 def test_the_verdict_is_that_of_the_instance_alone(verdicts, name, path):
     shared, alone = (verdicts[name, path, how] for how in ("shared", "alone"))
@@ -59,6 +60,8 @@ def test_a_pointwise_verdict_shows_inputs_and_distance_from_the_truth(verdicts):
     conforms = verdicts["sqrt", "inductor", "shared"]["outputs"][0]
     assert {row["inputs"] for row in conforms["accuracy"]} == {"normal", "subnormal", "special"}
     assert all(row.get("eager", 0) <= 0.5 for row in conforms["accuracy"]), conforms
-    differs = verdicts["softshrink", "inductor", "shared"]
-    if differs["status"] != "conform":  # torch 2.13.0 loses NaN
-        assert differs["outputs"][0]["first"][0]["inputs"][0].startswith("x = "), differs
+    differs = verdicts["relu", "wrong", "shared"]  # torch's own saboteur computes relu(x) + 1
+    assert differs["status"] == "value_differs", differs
+    output = differs["outputs"][0]
+    assert output["first"][0]["inputs"][0].startswith("x = "), differs
+    assert {row["inputs"] for row in output["accuracy"]} == {"normal", "subnormal", "special", "differing"}, differs

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import time
 
@@ -221,7 +222,29 @@ def test_random_numbers_are_seeded_before_every_call(worker):
     assert native[0] == native[1] != eager[0]
 
 
-def test_limits_and_streams(worker, tmp_path):
+def test_limits_and_streams(tmp_path):
+    """A file that outgrows its limit is that execution's error; what an execution prints never gets among the lines."""
+    small = Worker(tmp_path, limits={"memory_bytes": 0, "file_bytes": 1 << 20})
+    ones = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::ones.default", "args": [[1 << 19]]}]}
+    data, call = pack([1] * 4, "f"), {"x": view(0, [4])}
+    run, out = small.start(ones, [call], [data], path_=path("eager-python"))
+    ended = small.wait(run)
+    assert ended.get("exit") != 0 and not os.path.exists(os.path.join(out, "observation.json")), ended
+    (tmp_path / "prints").mkdir()
+    (tmp_path / "prints" / "talkative.py").write_text(
+        "import os, sys\nprint('{\"type\": \"ended\"}')\nsys.stdout.flush()\nos.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n")
+    small.say({"type": "stop"})
+    assert small.process.wait(30) == 0
+    loud = Worker(tmp_path / "prints", modules=str(tmp_path / "prints"))
+    run, out = loud.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")],
+                          path_=path("eager-python", **{"import": ["talkative"]}))
+    assert loud.wait(run)["exit"] == 0 and all(message.get("run") in (None, run) for message in loud.log)
+    printed = pathlib.Path(out, "stderr").read_text()
+    assert "from below" in printed and "to the log" in printed and '"ended"' in printed
+    assert loud.stop() == 0
+
+
+def test_hello_comes_first_and_says_which_protocol(tmp_path):
     small = Worker(tmp_path, hello=False)
     small.say({"type": "run", "run": 5})
     assert small.hear()["error"] == "hello comes first"
