@@ -179,15 +179,15 @@ provide_packages() {
   ((${#missing[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
     fail "missing: ${probes[*]}. Install them (ci/packages.txt has their Debian names), or set LOCKSTEP_PREFIX" \
-      "to a prefix whose include/ has the headers."
+      "to a prefix that has them in include/ and lib/."
   elif ((EUID != 0)); then
     say "missing: ${probes[*]}. This brings them:"
     say "  sudo apt-get install -y ${missing[*]}"
-    fail "(Headers may also lie in include/ of a prefix of your own: set LOCKSTEP_PREFIX.)"
+    fail "(They may also lie in include/ and lib/ of a prefix of your own: set LOCKSTEP_PREFIX.)"
   fi
   # The lists of a fresh container are empty, and those of an old one name files that are gone.
   step "installing Debian packages: ${missing[*]}" apt.log apt_install "${missing[@]}" ||
-    fail "Is there a network? Otherwise set LOCKSTEP_PREFIX to a prefix whose include/ has the headers."
+    fail "Is there a network? Otherwise set LOCKSTEP_PREFIX to a prefix that has them in include/ and lib/."
 }
 
 apt_install() {
