@@ -274,7 +274,8 @@ for script in sys.argv[1:]:
     print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 CLONE = [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]}]
-ITEM = [{"let": ["e"], "get": {"ref": "x"}, "index": [0, 0]}, {"let": ["y"], "op": "aten::item.default", "args": [{"ref": "e"}]}]
+BREAK = [{"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "x"}]},
+         {"let": [], "call": "torch.Tensor.backward", "args": [{"ref": "s"}]}, *CLONE]
 RAISES = [{"let": ["y"], "op": "aten::view.default", "args": [{"ref": "x"}, [7]]}]
 #: What is asked, what the compiled program does, what becomes of it: some of these were 0 where the verdict fails, or 1 where it
 #: conforms, when `close` stood in for every policy.
@@ -299,8 +300,7 @@ SPECIAL = [  # changes of the request, PERTURB, exit status, words
     ({"raises": {"class": "RuntimeError", "match": "shape .* is invalid"}, "steps": RAISES}, "y", 0, "both raise"),
     ({"raises": {"class": "RuntimeError", "match": "other words"}, "steps": RAISES}, "y", 125, "harness"),
     ({"raises": {"class": "RuntimeError", "match": ""}}, "y", 125, "eager returns"),
-    ({"steps": ITEM,
-      "environment": {"BEFORE": "torch._dynamo.config.capture_scalar_outputs = False"}}, "y", 125, "the compiler refuses"),
+    ({"steps": BREAK, "requires_grad": True}, "y", 125, "the compiler refuses"),
     ({"steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [{"ref": "x"}]}],
       "environment": {"BEFORE": "torch.manual_seed = lambda seed: None"}}, "y", 125, "eager disagrees with itself: y"),
     ({"environment": {"BEFORE": "torch._dynamo.config.disable = True"}, "fullgraph": False}, "y", 1, "no proof"),
@@ -318,7 +318,8 @@ def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
         settings = {"backend": "perturbing", "import": ["perturbing_backend"],
                     "environment": {"PERTURB": perturb, **changes.pop("environment", {})},
                     "fullgraph": changes.pop("fullgraph", True)}
-        text = written(request(tmp_path, program, [{"x": view(0, shape)}], path_=path("inductor", **settings), **changes))
+        call = {"x": view(0, shape, requires_grad=changes.pop("requires_grad", False))}
+        text = written(request(tmp_path, program, [call], path_=path("inductor", **settings), **changes))
         scripts.append(str(tmp_path / f"script{len(scripts)}.py"))
         (tmp_path / scripts[-1]).write_text(text)
         expected.append((policy, perturb, status, words))
