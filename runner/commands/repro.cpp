@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/dtype.h"
 #include "base/files.h"
 #include "base/spawn.h"
 #include "base/text.h"
@@ -15,6 +14,7 @@
 #include "commands/workers.h"
 #include "engine/scratch.h"
 #include "policies/policy.h"
+#include "run/scheduler.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -42,7 +42,8 @@ Error several(const std::vector<Instance>& instances) {
           "a script is of one: name it; `ci/lockstep list` prints all that a SELECT takes"};
 }
 
-/// The policy of everything that the judge may compare, by the judge's names.
+/// The policies that the case asks for on the path, by the judge's names of what is compared; of
+/// everything else the path's promise decides.
 Json policies(const Case& declared, const Path& path) {
   std::vector<std::string> names;
   for (const Json& name : declared.program["outputs"]) names.push_back(name.get<std::string>());
@@ -52,10 +53,21 @@ Json policies(const Case& declared, const Path& path) {
   }
   Json result = Json::object();
   for (const std::string& name : names) {
-    const auto own = policy_for(declared, name, path.name);
-    result[name] = to_string(own ? *own : default_policy(path.promise, *find_dtype("float32")));
+    if (const auto own = policy_for(declared, name, path.name)) result[name] = to_string(*own);
   }
   return result;
+}
+
+std::string_view name_of(StrideRule rule) {
+  switch (rule) {
+    case StrideRule::significant:
+      return "significant";
+    case StrideRule::exact:
+      return "exact";
+    case StrideRule::ignore:
+      return "ignore";
+  }
+  return "significant";
 }
 
 /// What `python -m lockstep_worker repro` reads.
@@ -79,8 +91,14 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
                   {"policies", policies(declared, path)},
+                  {"strides", name_of(declared.strides)},
+                  {"raises", nullptr},
+                  {"repeat", SchedulerOptions().repeat},
                   {"libraries", Json::array()},
                   {"prepare", nullptr}};
+  if (declared.raises) {
+    request["raises"] = {{"class", declared.raises->class_name}, {"match", declared.raises->match}};
+  }
   for (const fs::path& library : options.libraries)
     request["libraries"].push_back(library.string());
   if (declared.prepare) {

@@ -1,14 +1,17 @@
 """The reproducer: a script without Lockstep that tells by its exit status whether eager and compiled agree."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
-
 from conversation import HERE, pack, path, view
-from lockstep_worker.repro import _counting_text
+from lockstep_worker.repro.part import counting_text
+from lockstep_worker.repro.write import MODULES, module_text
+from lockstep_worker.repro.write import render as written
 
 ROUND_TRIP = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
     {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]},
@@ -24,7 +27,7 @@ def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path
     calls = calls or [{"x": view(0, [4, 5], [1, 4])}]
     return {"id": "test@cpu/inductor", "title": "a test", "links": [], "path": path_ or path("inductor"), "device": "cpu",
             "seed": 0, "threads": 1, "program": program, "storages": files, "calls": [{"inputs": call} for call in calls],
-            "policies": {}, "prepare": None, **rest}
+            "policies": {"y": "bits"}, "strides": "significant", "raises": None, "prepare": None, **rest}
 
 
 def render(message, status=0):
@@ -124,11 +127,19 @@ def test_hostile_strings_stay_data(tmp_path, script_environment):
     program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
         {"let": ["y"], "op": "aten::div.Tensor_mode", "args": [{"ref": "x"}, {"ref": "x"}],
          "kwargs": {"rounding_mode": {"str": hostile}}}]}
-    text = render(request(tmp_path, program, title=hostile, id=hostile, links=[hostile], policies={hostile: hostile},
-                          path_=path("inductor", backend="eager", environment={"HOSTILE": hostile})))
-    assert all(ord(c) < 128 for c in text)
+    message = request(tmp_path, program, title=hostile, id=hostile, links=[hostile], policies={hostile: "bits"},
+                      raises={"class": "", "match": hostile},
+                      path_=path("inductor", backend="eager", environment={"HOSTILE": hostile}))
+    text = render(message)
+    for name in MODULES:
+        assert module_text(name) in text
+        text = text.replace(module_text(name), "")
+    assert text.isascii()
+    text = render(message)
     done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 0, done.stdout + done.stderr  # both raise
+    assert done.returncode == 125 and "cannot tell: Python may read" in done.stdout, done.stdout + done.stderr
+    for wrong in ({"policies": {"y": hostile}}, {"strides": hostile}, {"raises": hostile}):
+        assert hostile not in render(request(tmp_path, **wrong), status=3)
     program["steps"][0]["let"] = ["y\nimport os"]
     assert "is not a name" in render(request(tmp_path, program), status=3)
 
@@ -150,7 +161,8 @@ def test_everything_of_a_program_comes_along(tmp_path, script_environment):
     storages = (SEVENTHS, pack(list(range(4900)), "f"), pack([float("nan"), -0.0], "f"), pack([1, 2, 3, 4], "f"))
     text = render(request(tmp_path, program, [call, {**call, "n": 3}], storages, prepare=prepare,
                           path_=path("aot_eager")))
-    assert "0x3e124925" in text and "packed(" in text and "manual_seed(42)" in text
+    assert "0x3e124925" in text and "packed(" in text
+    assert "prepare(program_prepare, literals_prepare, contexts_prepare, ['p'], 42, 'cpu', ['p'])" in text
     done = execute(text, tmp_path, script_environment)
     assert done.returncode == 0, done.stdout + done.stderr
     # What runs is what the worker runs, to the bit.
@@ -171,8 +183,8 @@ def test_every_bit_of_every_width_survives(tmp_path, script_environment):
             for k, (name, (_, width)) in enumerate(shapes.items())]
     call = {name: view(k, [3], dtype=name) for k, name in enumerate(names)}
     (tmp_path / "repro.py").write_text(render(request(tmp_path, program, [call], data, path_=path("eager"))))
-    check = ("import repro, torch, json; x = repro.inputs(0);"
-             "print(json.dumps([bytes(torch.empty(0, dtype=torch.uint8).set_(v.untyped_storage()).tolist()).hex() for v in x.values()]))")
+    check = ("import repro, torch, json; x = repro.inputs(0); flat = torch.empty(0, dtype=torch.uint8);"
+             "print(json.dumps([bytes(flat.set_(v.untyped_storage()).tolist()).hex() for v in x.values()]))")
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", check], cwd=tmp_path, capture_output=True, text=True,
                           env=script_environment)
     assert done.returncode == 0, done.stderr
@@ -180,19 +192,19 @@ def test_every_bit_of_every_width_survives(tmp_path, script_environment):
 
 
 @pytest.mark.parametrize("width, count, text", [
-    (2, 65536, "bits(2, range(65536))"), (2, 1000, "bits(2, range(1000))"), (1, 256, "bits(1, range(256))"),
-    (1, 1024, "bits(1, [*range(256)] * 4)"), (1, 300, ""), (2, 64, ""), (4, 1000, "")])
+    (2, 65536, "range(65536)"), (2, 1000, "range(1000)"), (1, 256, "range(256)"), (1, 1024, "[*range(256)] * 4"),
+    (1, 300, ""), (2, 64, ""), (4, 1000, "")])
 def test_a_storage_of_every_pattern_is_written_as_a_range(width, count, text):
     data = b"".join((k % 256 ** width).to_bytes(width, "little") for k in range(count))
-    assert _counting_text(data, width) == text
-    assert _counting_text(data[:-1] + bytes([data[-1] ^ 1]), width) == "", "one bit flipped"
+    assert counting_text(data, width) == text
+    assert counting_text(data[:-1] + bytes([data[-1] ^ 1]), width) == "", "one bit flipped"
     if text:
-        bits = {"bits": lambda wide, numbers: b"".join(number.to_bytes(wide, "little") for number in numbers)}
-        assert eval(text, bits) == data
+        assert b"".join(number.to_bytes(width, "little") for number in eval(text)) == data
 
 
 def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_environment):
-    program = {"inputs": ["a", "b"], "outputs": ["x", "b", "y"], "context": {}, "backward": None, "steps": [
+    program = {"inputs": ["a", "b"], "outputs": ["x", "b", "y"],
+               "context": {}, "backward": None, "steps": [
         {"let": ["x"], "op": "aten::dequantize.self", "args": [{"ref": "a"}]},
         {"let": ["y"], "op": "aten::dequantize.self", "args": [{"ref": "b"}]}]}
     scales = [{"float": (0.5).hex()}, {"float": (2.0).hex()}]
@@ -201,10 +213,120 @@ def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_enviro
             "b": {**view(1, [2, 2], [2, 1], dtype="quint8"),
                   "quantizer": {"scheme": "per_channel_affine", "scales": scales, "zero_points": [3, 0], "axis": 0}}}
     text = render(request(tmp_path, program, [call], [bytes([0x80, 0xFF, 0, 0x7F]), bytes([0, 1, 2, 3])], path("aot_eager")))
-    text += "\n\ndef numbers():\n    (seen,) = run(program)\n    return [seen[name].tolist() for name in 'xy']\n"
-    (tmp_path / "repro.py").write_text(text)
-    done = execute(text, tmp_path, script_environment, ["-c", "import repro; print(repro.numbers())"])
-    assert done.stdout.splitlines()[-1] == "[[-63.5, 0.0, 0.5, 64.0], [[-1.5, -1.0], [4.0, 6.0]]]", done.stdout + done.stderr
-    other = execute(text, tmp_path, script_environment, ["-c", "import repro, torch; print(repro.difference('b', *("
-                    "torch._make_per_tensor_quantized_tensor(torch.ones(2, dtype=torch.int8), 0.5, k) for k in (0, 1))))"])
-    assert other.stdout == "quantizer: eager (0.5, 0), compiled (0.5, 1)\n", other.stdout + other.stderr
+    check = ("import repro; seen = repro.execute(repro.CASE, repro.program).runs[0][0];"
+             "print([repro.doubles(seen[name].words, 'float32').flatten().tolist() for name in 'xy']);"
+             "print(seen['b'].quantizer, seen['b'].words.flatten().tolist())")
+    done = execute(text, tmp_path, script_environment, ["-c", check])
+    assert done.stdout.splitlines() == [
+        "[[-63.5, 0.0, 0.5, 64.0], [-1.5, -1.0, 4.0, 6.0]]",
+        "('per_channel_affine', [0.5, 2.0], [3, 0], 0) [0, 1, 2, 3]"], done.stdout + done.stderr
+
+
+def test_the_modules_of_a_script_fit_into_one_file():
+    """They import the standard library and torch only, and no two define the same name, nor one of a program."""
+    defined = {}
+    for name in MODULES:
+        for node in ast.parse(module_text(name)).body:
+            found = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [
+                target.id for target in getattr(node, "targets", [getattr(node, "target", None)]) if isinstance(target, ast.Name)]
+            for each in found:
+                assert each not in defined, f"{each} in {name} and {defined[each]}"
+                defined[each] = name
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                assert getattr(node, "level", 0) == 0
+                for module in [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]:
+                    assert module.split(".")[0] in {*sys.stdlib_module_names, "torch"}, f"{name} imports {module}"
+    made = {"SETTINGS", "CASE", "test_fn", "program", "inputs", "literals", "prepared", "contexts", "contexts_of_backward"}
+    assert not made & set(defined) and not [name for name in defined if name.rstrip("_") == "literal"]
+
+
+#: A backend that computes what PERTURB says of each output `y`, or does what it says.
+PERTURBING = """
+import os
+import torch
+import torch._dynamo
+
+def perturbing(module, _):
+    if "raise" in os.environ["PERTURB"]:
+        exec(os.environ["PERTURB"])
+    def run(*arguments):
+        return [eval(os.environ["PERTURB"], {"torch": torch, "y": y}) for y in module(*arguments)]
+    return run
+
+torch._dynamo.register_backend(perturbing, "perturbing")
+exec(os.environ.get("BEFORE", ""))
+"""
+#: Runs each script in a fork, so that torch is imported once; prints what each said and its exit status.
+DRIVER = """
+import json, os, runpy, sys, torch, torch._dynamo, torch._inductor.config
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))  # imports what they all need
+for script in sys.argv[1:]:
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        sys.argv = [script]
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            sys.stdout.flush()
+            os._exit(end.code)
+        os._exit(99)
+    print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+CLONE = [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]}]
+BREAK = [{"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "x"}]},
+         {"let": [], "call": "torch.Tensor.backward", "args": [{"ref": "s"}]}, *CLONE]
+RAISES = [{"let": ["y"], "op": "aten::view.default", "args": [{"ref": "x"}, [7]]}]
+#: What is asked, what the compiled program does, what becomes of it: some of these were 0 where the verdict fails, or 1 where it
+#: conforms, when `close` stood in for every policy.
+VERDICTS = [
+    ("bits", "y", 0, "eager and compiled agree"), ("bits", "y * (1 + 2**-23)", 1, "policy bits"),
+    ("ulp(1)", "y * (1 + 3 * 2**-23)", 1, "5 of 6 elements differ under the policy ulp(1)"),
+    ("ulp(4)", "y * (1 + 2**-22)", 0, ""),
+    ("close(rtol=1e-07, atol=0)", "y * (1 + 2**-21)", 1, "close"), ("close(rtol=0.1, atol=0)", "y * 1.01", 0, ""),
+    ("close", "y * (1 + 2**-21)", 0, ""), ("same(0.001)", "y * 1.0001", 0, ""),
+    ("same(1e-05)", "y * 1.0001", 125, "same(1e-05) is decided by the stepwise gold"), ("same", "y / 0", 1, "policy same"),
+    ("same_upstream", "y * 1.1", 125, "fp64 gold"),
+    ("no_worse(1)", "y * 1.1", 125, "`ci/lockstep run 'test@cpu/inductor'` judges it"),
+    ("any_of(close, no_worse(1))", "y * (1 + 2**-21)", 0, ""), ("any_of(close, no_worse(1))", "y * 1.1", 125, "cannot tell"),
+    ("all_of(close, no_worse(1))", "y * 1.1", 1, "all_of"), (None, "y * 1.1", 125, "any_of(close, no_worse(1))"),
+    (None, "y * (1 + 2**-21)", 0, ""), ("metadata", "y * 3", 0, ""), ("metadata", "y.double()", 1, "dtype"),
+    ("equal", "torch.where(y == 0, -y, y)", 0, ""), ("bits", "torch.where(y == 0, -y, y)", 1, "1 of 6 elements"),
+    ("bits", "y.t().contiguous().t()", 1, "strides"), ("bits", "raise ValueError('broken')", 1, "the compiler failed")]
+SPECIAL = [  # changes of the request, PERTURB, exit status, words
+    ({"strides": "exact"}, "y.as_strided((1, 6), (9, 1))", 1, "strides: eager [6, 1], compiled [9, 1]"),
+    ({}, "y.as_strided((1, 6), (9, 1))", 0, ""),
+    ({"strides": "ignore"}, "y.reshape(6, 1).contiguous().t().clone()", 0, ""),
+    ({"raises": {"class": "RuntimeError", "match": "shape .* is invalid"}, "steps": RAISES}, "y", 0, "both raise"),
+    ({"raises": {"class": "RuntimeError", "match": "other words"}, "steps": RAISES}, "y", 125, "harness"),
+    ({"raises": {"class": "RuntimeError", "match": ""}}, "y", 125, "eager returns"),
+    ({"steps": BREAK, "requires_grad": True}, "y", 125, "the compiler refuses"),
+    ({"steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [{"ref": "x"}]}],
+      "environment": {"BEFORE": "torch.manual_seed = lambda seed: None"}}, "y", 125, "eager disagrees with itself: y"),
+    ({"environment": {"BEFORE": "torch._dynamo.config.disable = True"}, "fullgraph": False}, "y", 1, "no proof"),
+    ({"environment": {"BEFORE": "del torch.float32"}}, "y", 125, "has no torch.float32"),
+    ({"environment": {"BEFORE": "raise KeyError(1)"}}, "y", 125, "cannot run: import perturbing_backend")]
+
+
+def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
+    (tmp_path / "perturbing_backend.py").write_text(PERTURBING)
+    expected, scripts = [], []
+    for policy, perturb, status, words in [*VERDICTS, *SPECIAL]:
+        changes = dict(policy) if isinstance(policy, dict) else {"policies": {} if policy is None else {"y": policy}}
+        program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": changes.pop("steps", CLONE)}
+        shape = [1, 6] if isinstance(policy, dict) else [2, 3]
+        settings = {"backend": "perturbing", "import": ["perturbing_backend"],
+                    "environment": {"PERTURB": perturb, **changes.pop("environment", {})},
+                    "fullgraph": changes.pop("fullgraph", True)}
+        call = {"x": view(0, shape, requires_grad=changes.pop("requires_grad", False))}
+        text = written(request(tmp_path, program, [call], path_=path("inductor", **settings), **changes))
+        scripts.append(str(tmp_path / f"script{len(scripts)}.py"))
+        (tmp_path / scripts[-1]).write_text(text)
+        expected.append((policy, perturb, status, words))
+    done = subprocess.run([sys.executable, "-c", DRIVER, *scripts], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                          env={**script_environment, "PYTHONPATH": str(tmp_path)})
+    said = re.findall(r"(.*?)^status (-?\d+)$", done.stdout, re.DOTALL | re.MULTILINE)
+    assert len(said) == len(expected), done.stdout + done.stderr
+    wrong = [(case, text, status) for case, (text, status) in zip(expected, said, strict=True)
+             if int(status) != case[2] or case[3] not in text]
+    assert not wrong, "\n".join(map(str, wrong)) + done.stderr

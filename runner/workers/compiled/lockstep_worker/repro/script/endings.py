@@ -1,0 +1,80 @@
+"""How eager and compiled ended: what their errors say before any value is compared."""
+
+import re
+from dataclasses import dataclass
+
+from .begin import CannotTell
+
+#: Bytes of a message in which the expression of a case is looked for.
+LONGEST_MATCHED = 4096
+#: What an expression may consist of so that C++ and Python read it alike, part by part.
+_ALIKE = re.compile(rb"""
+    \\[dDwWsSbBfnrtv.^$*+?()\[\]{}|/\\-]
+    | \[(?!\^\]) \^? (?: \\[dDwWsSfnrtv.^$*+?()\[\]{}|/\\-] | [^\[\]\\] )+ \]
+    | \(\?: | \((?!\?) | \) | \| | \. | \^ | \$
+    | (?: [*+?] | \{\d+(?:,\d*)?\} ) \?? (?![*+?{])
+    | [^\\\[\](){}.^$*+?|]""", re.VERBOSE | re.DOTALL)
+
+
+@dataclass
+class Verdict:
+    """What the judge says, by Lockstep's word for it, or `unknown`; and the lines that say why."""
+
+    status: str
+    lines: list[str]
+
+
+def words_of(error: dict) -> str:
+    return f"{error['class']}: {' '.join(error['message'].split())[:200]}"
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether the expression of a case is found in a message. Raises `CannotTell` where Python might
+    read it in another way than Lockstep."""
+    expression, message = pattern.encode(), text.encode(errors="replace")
+    parts, at = [], 0
+    while at < len(expression):
+        match = _ALIKE.match(expression, at)
+        if not match:
+            raise CannotTell(f"Python may read the expression {pattern!r:.200} in another way than Lockstep")
+        parts.append({b".": rb"[^\n\r]", b"$": rb"\Z"}.get(match.group(), match.group()))
+        at = match.end()
+    if len(message) > LONGEST_MATCHED:
+        message = message[:LONGEST_MATCHED]
+        if b"$" in expression:
+            raise CannotTell("the message is longer than what Lockstep looks at")
+    try:
+        return re.search(b"".join(parts), message) is not None
+    except re.error as error:
+        raise CannotTell(f"Python cannot read the expression {pattern!r:.200}: {error}") from None
+
+
+def raises_difference(rule: dict, error: dict) -> str:
+    """Why an error is not the one that the case is about; empty if it is."""
+    if rule.get("class") and error["class"] != rule["class"]:
+        return f"{words_of(error)}, expected class {rule['class']}"
+    if rule.get("match") and not is_found(rule["match"], error["message"]):
+        return f"{words_of(error)}, expected text matching {rule['match']!r:.100}"
+    return ""
+
+
+def judge_endings(eager: dict | None, compiled: dict | None, rule: dict | None) -> Verdict | None:
+    """The verdict on errors (`describe` of errors.py; None: it returned). None where both returned."""
+    if rule is not None:
+        wrong = "eager returns" if eager is None else raises_difference(rule, eager)
+        if wrong:
+            return Verdict("harness", [f"the case says which error it is about, but {wrong}"])
+    if compiled is None:
+        if eager is None:
+            return None
+        status = "extension" if eager["class"] == "NotImplementedError" and rule is None else "validation_lost"
+        return Verdict(status, [f"compiled returns, eager raises {words_of(eager)}"])
+    if compiled["kind"] == "internal":
+        return Verdict("internal_error", [f"the compiler failed: {words_of(compiled)}"])
+    if compiled["kind"] == "refused":
+        return Verdict("refused", [f"the compiler refuses: {words_of(compiled)}"])
+    if eager is None:
+        return Verdict("spurious_error", [f"eager returns, compiled raises {words_of(compiled)}"])
+    if rule is not None and (difference := raises_difference(rule, compiled)):
+        return Verdict("spurious_error", [f"compiled raises another error than eager: {difference}"])
+    return Verdict("conform", [f"both raise; eager {words_of(eager)}; compiled {words_of(compiled)}"])
