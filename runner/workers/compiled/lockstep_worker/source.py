@@ -105,7 +105,8 @@ class _Writer:
         if isinstance(value, int):
             return Argument(repr(int(value)), "number")
         if isinstance(value, list):
-            return Argument("[" + ", ".join(self.value(item, depth + 1).text for item in value) + "]", "other")
+            items = [self.value(item, depth + 1) for item in value]
+            return Argument("[" + ", ".join(item.text for item in items) + "]", "gaps" if None in value else "other")
         if not isinstance(value, dict) or len(value) != 1:
             raise Malformed(f"{value!r:.80} is not a value")
         ((key, inner),) = value.items()

@@ -46,8 +46,17 @@ _SIZES = {"aten::size.int": "size", "aten::sym_size.int": "size", "aten::stride.
           "aten::dim": "dim", "aten::sym_storage_offset": "storage_offset"}
 
 
+#: Overloads that torch's table promises a binding, and that no binding reaches.
+_UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguous_defaults.b"})
+
+#: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an old form for
+#: `x + b * a`, and parsers made by hand know no place for a memory format.
+_BY_NAME = {"alpha": frozenset({"add", "add_", "sub", "sub_"}), "memory_format": frozenset({"to", "is_contiguous"})}
+
+
 class Argument(NamedTuple):
-    """An argument as text, with what is known of it: `tensor`, `number` or `other`."""
+    """An argument as text, with what is known of it: `tensor`, `number`, `gaps` (a list that has
+    None in it) or `other`."""
 
     text: str
     kind: str
@@ -179,25 +188,50 @@ def _join(args: list[Argument], kwargs: dict[str, Argument]) -> str:
                      + [f"{key}={argument.text}" for key, argument in kwargs.items()])
 
 
-def spell(op: torch._ops.OpOverload, args: list[Argument], kwargs: dict[str, Argument]) -> str:
-    """The expression that calls `op`. Positional arguments follow the schema; raises as `_check`."""
-    _check(op, args, kwargs)
+def _without_binding(op: torch._ops.OpOverload, found: dict[str, str], args: list[Argument],
+                     kwargs: dict[str, Argument]) -> bool:
+    """Whether `op` has no binding that takes these arguments as the schema does."""
     schema = op._schema
-    overload = schema.overload_name or "default"
-    written_out = f"torch.ops.{op.namespace}.{schema.name.split('::')[1]}.{overload}({_join(args, kwargs)})"
-    size = _SIZES.get(schema.name + (f".{schema.overload_name}" if schema.overload_name else ""))
-    if size and not kwargs and args and args[0].kind == "tensor":
-        return f"{args[0].text}.{size}({_join(args[1:], kwargs)})"
-    found = bindings(op)
-    # The parser of `to` knows no layout; everything else that bindings accept equals the schema.
-    if "layout" in kwargs and "method" in found and found["method"] == "to":
-        return written_out
+    if not found or f"{schema.name}.{schema.overload_name}" in _UNREACHED:
+        return True
+    # The parser of `to` knows no layout, and no parser a list of tensors that has None in it.
+    return found.get("method") == "to" and "layout" in kwargs or any(
+        argument.kind == "gaps" for argument in (*args, *kwargs.values()))
+
+
+def _as_bound(op: torch._ops.OpOverload, args: list[Argument],
+              kwargs: dict[str, Argument]) -> tuple[list[Argument], dict[str, Argument]]:
+    """The arguments as a binding takes them, where that is not how the schema says it."""
+    schema, kwargs = op._schema, dict(kwargs)
+    name = schema.name.removeprefix("aten::")
+    for i, declared in enumerate(schema.arguments):
+        if i < len(args) and name in _BY_NAME.get(declared.name, ()):
+            args, kwargs[declared.name] = args[:i], args[i]
+        # Bindings read the default `at::Reduction::Mean` as 0, which is `none`.
+        if declared.name == "reduction" and declared.has_default_value() and i >= len(args) and "reduction" not in kwargs:
+            kwargs["reduction"] = Argument(repr(declared.default_value), "number")
     outs = [a.name for a in schema.arguments if a.is_out]
     if outs and any(name in kwargs for name in outs):
         # Bindings call one result `out`, and several a tuple of that name.
         given = [kwargs[name].text for name in outs if name in kwargs]
         kwargs = {key: value for key, value in kwargs.items() if key not in outs}
         kwargs["out"] = Argument(given[0] if len(outs) == 1 else f"({', '.join(given)})", "other")
+    return args, kwargs
+
+
+def spell(op: torch._ops.OpOverload, args: list[Argument], kwargs: dict[str, Argument]) -> str:
+    """The expression that calls `op`. Positional arguments follow the schema; raises as `_check`."""
+    _check(op, args, kwargs)
+    schema = op._schema
+    size = _SIZES.get(schema.name + (f".{schema.overload_name}" if schema.overload_name else ""))
+    if size and not kwargs and args and args[0].kind == "tensor":
+        return f"{args[0].text}.{size}({_join(args[1:], kwargs)})"
+    found = bindings(op)
+    overload = schema.overload_name or "default"
+    written_out = f"torch.ops.{op.namespace}.{schema.name.split('::')[1]}.{overload}({_join(args, kwargs)})"
+    if _without_binding(op, found, args, kwargs):
+        return written_out
+    args, kwargs = _as_bound(op, args, kwargs)
     if "module" in found:
         return f"{found['module']}({_join(args, kwargs)})"
     first = schema.arguments[0].name if schema.arguments else None
