@@ -10,11 +10,13 @@ from typing import Any, Callable
 
 import torch
 
-from . import compat, contexts, errors, names
-from .proof import Watch, compile_phases
+from . import contexts, errors, names
+from .compat import dynamo, inductor
 from .problems import Fault, Malformed, Unsupported, need
+from .proof import Watch, compile_phases
 from .source import Source, compile_text, generate
 from .tensors import Inputs, Outputs, is_view, literal_text
+from .warmup import warm_headers
 
 
 class Program:
@@ -149,7 +151,7 @@ def compiled(path: dict, function: Callable) -> Callable:
     """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend or
     a mode that this torch lacks."""
     backend = path["backend"]
-    if backend not in torch._dynamo.list_backends(exclude_tags=()):
+    if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
     try:
         return torch.compile(function, backend=backend, mode=path.get("mode"), dynamic=path.get("dynamic"),
@@ -199,18 +201,20 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     gc.collect()
 
     stage("configure")
-    if not any(name.endswith("inductor.config.fallback_random") for name in path.get("config") or {}):
-        apply_config({"torch._inductor.config.fallback_random": True})
+    config = path.get("config") or {}
+    if not any(name.endswith(inductor.EAGER_RANDOM.removeprefix("torch._")) for name in config):
+        apply_config({inductor.EAGER_RANDOM: True})
     if "torch.autograd.grad(" in program.source.text:
-        compat.trace_gradients()
-    apply_config(path.get("config"))
+        dynamo.trace_gradients()
+    apply_config(config)
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
-    if settings := {name: value for name, value in (path.get("config") or {}).items() if "._inductor." in name}:
-        compat.warm_headers(settings, stage)
+    if settings := {name: value for name, value in config.items() if inductor.is_setting(name)}:
+        warm_headers(settings, stage)
     stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)
-    compat.on_stages(stage)
+    dynamo.on_stages(stage)
+    inductor.on_compile(lambda: stage("compile"))
     stage("trace")
     start = time.perf_counter()
     result = executor.observe(callable_, scope, reference)

@@ -114,7 +114,7 @@ class Parent:
             import torch
         except ImportError as error:
             raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
-        from . import warmup
+        from . import trials, warmup
 
         torch.set_num_threads(1)
         libraries = [str(path) for path in message.get("libraries") or []]
@@ -126,8 +126,9 @@ class Parent:
         devices = environment.devices()
         warmup.warm(self.cache)
         warmup.check_single_threaded()
+        lacks = trials.settle(trials.lacking())
         return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
-                "environment": environment.describe(int(message.get("threads") or 1), libraries, modules, compiler),
+                "environment": {**environment.describe(int(message.get("threads") or 1), libraries, modules, compiler), **lacks},
                 "devices": devices, "dtypes": environment.dtypes(), "modes": ["plain"]}
 
     def _run(self, message: dict) -> None:

@@ -4,6 +4,7 @@ import warnings
 
 import torch
 
+from .compat.tensors import quantized, quantized_by_channel
 from .problems import Malformed, Unsupported, need
 
 _PARTS = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
@@ -37,9 +38,9 @@ def make(integers: torch.Tensor, quantizer: object, where: str) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they are deprecated
         if axis is None:
-            return torch._make_per_tensor_quantized_tensor(integers, scales[0], points[0])
+            return quantized(integers, scales[0], points[0])
         device = integers.device
-        return torch._make_per_channel_quantized_tensor(
+        return quantized_by_channel(
             integers, torch.tensor(scales, dtype=torch.float64, device=device), torch.tensor(points, device=device), axis)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from . import contexts, names
+from .compat.operators import schema
 from .problems import Malformed, Unsupported, need
 from .spelling import Argument, resolve, spell
 
@@ -216,7 +217,7 @@ class _Writer:
         if "op" in step:
             op = resolve(step["op"])
             kinds = []
-            for result in op._schema.returns:
+            for result in schema(op).returns:
                 text = str(result.type)
                 kinds.append("tensor" if text in ("Tensor", "Optional[Tensor]")
                              else "other" if text.startswith("List") else "number")
