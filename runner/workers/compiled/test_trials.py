@@ -155,7 +155,7 @@ def test_what_can_be_done_without_is_named_and_done_without(another_torch, cache
     import torch
 
     worker = another_torch({
-        "torch._inductor.codecache": [("_precompile_header", "_make_header"), ("save_output_code", "keep_output_code")],
+        "torch._inductor.codecache": [(" _precompile_header(", " _make_header("), ("save_output_code", "keep_output_code")],
         "torch._inductor.graph": [("save_output_code", "keep_output_code")]})
     lacks = {key: value for key, value in worker.hello["environment"].items() if key.startswith("lacks ")}
     assert set(lacks) == {"lacks header cache", "lacks records"}

@@ -4,7 +4,7 @@ wrapped around it, the stage, and whose failure it is."""
 import ast
 import os
 import traceback
-from typing import Iterator
+from collections.abc import Iterator
 
 from .compat import errors as words
 
@@ -84,7 +84,7 @@ def _compilers_own(error: BaseException) -> bool:
 
 def _is(error: BaseException, reference: dict | None) -> bool:
     """Whether an exception is the one that eager raised."""
-    return bool(reference) and (class_name(type(error)), _text(error).strip()) == (
+    return reference is not None and (class_name(type(error)), _text(error).strip()) == (
         reference["class"], reference["message"])
 
 

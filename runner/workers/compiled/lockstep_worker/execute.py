@@ -6,11 +6,13 @@ import gc
 import importlib
 import resource
 import time
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from . import contexts, errors, names
+from .child import Stages
 from .compat import dynamo, inductor
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases
@@ -63,7 +65,7 @@ class Program:
 class Executor:
     """Runs one callable through all repetitions and calls of a program."""
 
-    def __init__(self, program: Program, outputs: Outputs, stage: Callable[[str], None]) -> None:
+    def __init__(self, program: Program, outputs: Outputs, stage: Stages) -> None:
         self.program, self.outputs, self.stage = program, outputs, stage
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
@@ -110,7 +112,7 @@ class Executor:
         torch.autograd.backward(of, with_)
 
 
-def import_modules(modules: object) -> None:
+def import_modules(modules: list | None) -> None:
     """Imports what a path asks for. Raises `Unsupported` where that fails."""
     for name in modules or []:
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
@@ -121,7 +123,7 @@ def import_modules(modules: object) -> None:
             raise Unsupported(f"cannot import {name}: {type(error).__name__}: {error}") from None
 
 
-def apply_config(config: object) -> None:
+def apply_config(config: dict | None) -> None:
     """Sets configuration: full dotted name → value. Raises `Unsupported` for a name that this
     torch does not have, before anything is set."""
     patches = []
@@ -160,11 +162,11 @@ def compiled(path: dict, function: Callable) -> Callable:
         raise Unsupported(str(error)) from None
 
 
-def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict:
+def observe(request: dict, directory: str, stage: Stages) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
     is told the stages and remembers the `last`. Raises `Malformed`."""
     outputs = Outputs(directory)
-    observation = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
+    observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
                    "proof": {}, "phases": {}}
     try:
         if request.get("mode", "plain") != "plain":
@@ -176,7 +178,7 @@ def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict
             "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
 
-def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], observation: dict) -> dict:
+def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
     stage("configure")

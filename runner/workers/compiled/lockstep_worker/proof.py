@@ -47,7 +47,7 @@ def _first_line(text: object) -> str:
 
 def fallbacks(code: list[str]) -> list[str]:
     """What generated code calls instead of a kernel of its own, sorted, without comments."""
-    found = set()
+    found: set[str] = set()
     for text in code:
         for line in text.splitlines():
             line = line.split("#", 1)[0]

@@ -1,6 +1,7 @@
 """Quantized tensors: integers that stand for numbers by a scale and a zero point."""
 
 import warnings
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ def part(dtype: torch.dtype) -> torch.dtype:
     return _PARTS[dtype]
 
 
-def parts(quantizer: object, where: str) -> tuple[list[float], list[int], int | None]:
+def parts(quantizer: Any, where: str) -> tuple[list[float], list[int], int | None]:
     """The scales, the zero points and the axis of a quantizer; without an axis there is one of each.
     Raises `Malformed` or `Unsupported`."""
     scheme = need(quantizer, "scheme", f"{where}.quantizer")
@@ -32,7 +33,7 @@ def parts(quantizer: object, where: str) -> tuple[list[float], list[int], int | 
     return scales, points, int(quantizer.get("axis", 0))
 
 
-def make(integers: torch.Tensor, quantizer: object, where: str) -> torch.Tensor:
+def make(integers: torch.Tensor, quantizer: Any, where: str) -> torch.Tensor:
     """The tensor of these integers, on a storage of its own. Raises `Malformed` or `Unsupported`."""
     scales, points, axis = parts(quantizer, where)
     with warnings.catch_warnings():

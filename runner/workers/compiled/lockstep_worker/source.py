@@ -7,12 +7,13 @@ are looked up, strings and numbers are written by `repr`.
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Any
 
 from . import contexts, names
 from .compat.operators import schema
-from .problems import Malformed, Unsupported, need
+from .problems import Malformed, need
 from .spelling import Argument, resolve, spell
 
 _DEPTH = 16  # of nested `with` and lists; Python itself stops at 20 blocks
@@ -229,11 +230,11 @@ class _Writer:
             texts = [a.text for a in args] + [f"{k}={v.text}" for k, v in kwargs.items()]
             return f"{step['call']}({', '.join(texts)})", ["unknown"]
         if "tensor" in step:
-            text = self.literal(step["tensor"])
-            if text is None:
-                text = self.name.fresh("literal")
-                self.captured[text] = step["tensor"]
-            return text, ["tensor"]
+            literal = self.literal(step["tensor"])
+            if literal is None:
+                literal = self.name.fresh("literal")
+                self.captured[literal] = step["tensor"]
+            return literal, ["tensor"]
         if "get" in step:
             return f"{self._subject(step['get'])}[{self.index(need(step, 'index', 'get'))}]", ["tensor"]
         if "set" in step:
@@ -262,7 +263,7 @@ class _Writer:
             return f"{word}({', '.join(operands)})"
         raise Malformed(f"scalar: {word!r:.80} with {len(operands)} operands is of no known kind")
 
-    def _grad(self, grad: object) -> tuple[str, list[str]]:
+    def _grad(self, grad: Any) -> tuple[str, list[str]]:
         def group(key: str) -> list[str]:
             values = need(grad, key, "grad")
             if not isinstance(values, list) or not values:

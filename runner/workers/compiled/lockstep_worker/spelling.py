@@ -62,7 +62,7 @@ class Argument(NamedTuple):
     kind: str
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def table() -> dict[str, tuple[frozenset, str | None]]:
     """Name with overload (`add.Tensor`, `relu`) → its variants (`function`, `method`) and its
     `python_module`. Scans lines, since torch does not install a YAML parser. Empty where the
@@ -90,8 +90,8 @@ def table() -> dict[str, tuple[frozenset, str | None]]:
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def resolve(operator: str) -> Overload:
+@functools.cache
+def resolve(operator: object) -> Overload:
     """The overload that `aten::name.overload` names. Raises `Malformed` for a text of another
     form, and `Unsupported` where this torch lacks it or the worker will not execute it."""
     match = _OPERATOR.fullmatch(operator) if isinstance(operator, str) else None
@@ -106,7 +106,7 @@ def resolve(operator: str) -> Overload:
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def bindings(op: Overload) -> dict[str, str]:
     """The bindings of an overload: `module` or `function` → its dotted name, `method` → its name."""
     if op.namespace != "aten":

@@ -7,7 +7,8 @@ overlap, aliasing and the lazy conj and neg bits.
 import ctypes
 import math
 import os
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -143,12 +144,12 @@ class Copies:
         except Exception as error:
             raise Unsupported(f"{where}: {type(error).__name__}: {error}") from None
 
-    def value(self, value: object, where: str) -> Any:
+    def value(self, value: Any, where: str) -> Any:
         """An input: the tensor of a view, or a Python value. Raises as `tensor`."""
         return self.tensor(value, where) if is_view(value) else scalar(value)
 
 
-def literal_text(view: object, inputs: Inputs) -> str | None:
+def literal_text(view: Any, inputs: Inputs) -> str | None:
     """A literal tensor as `torch.tensor([...], dtype=...)` where that is short and gives the same
     bits in a contiguous tensor, else None. Raises `Malformed` or `Unsupported`."""
     if not is_view(view):

@@ -9,7 +9,8 @@ import logging
 import os
 import threading
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator

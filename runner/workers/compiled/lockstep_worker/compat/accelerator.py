@@ -3,7 +3,8 @@
 import contextlib
 import functools
 import importlib
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -47,6 +48,6 @@ def no_accelerator() -> Iterator[None]:
                 owner = importlib.import_module(name)
                 _forget(owner)
                 if hasattr(owner, "_device_initialized"):
-                    owner._device_initialized = False
+                    vars(owner)["_device_initialized"] = False
     if torch.cuda.is_initialized():
         raise RuntimeError("the parent initialised CUDA; its children could not use it")

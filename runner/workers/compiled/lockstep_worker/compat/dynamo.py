@@ -3,9 +3,8 @@
 import contextlib
 import importlib.util
 import sys
-from typing import Any, Callable
-
-import torch
+from collections.abc import Callable
+from typing import Any
 
 #: How a counter is named that says that Dynamo gave up and ran the program eagerly.
 LIMIT = "Dynamo recompile limit exceeded"

@@ -3,9 +3,8 @@
 import contextlib
 import importlib
 import os
-from typing import Any, Callable
-
-import torch
+from collections.abc import Callable
+from typing import Any
 
 #: The setting that has Inductor draw eager's random numbers.
 EAGER_RANDOM = "torch._inductor.config.fallback_random"

@@ -2,12 +2,12 @@
 
 import os
 import types
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
-Overload = torch._ops.OpOverload
-Schema = torch._C.FunctionSchema
+Overload: TypeAlias = torch._ops.OpOverload
+Schema: TypeAlias = torch._C.FunctionSchema
 
 
 def overload(namespace: str, name: str, word: str) -> Overload | None:
@@ -21,7 +21,7 @@ def overload(namespace: str, name: str, word: str) -> Overload | None:
         found = getattr(getattr(getattr(torch.ops, namespace), name), word)
     except (RuntimeError, AttributeError):
         return None
-    return found if isinstance(found, Overload) else None
+    return found if isinstance(found, torch._ops.OpOverload) else None
 
 
 def schema(op: Overload) -> Schema:

@@ -1,6 +1,7 @@
 """One hook into torch, and the programs that try it."""
 
-from typing import Any, Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..proof import Watch
 
