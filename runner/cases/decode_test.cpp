@@ -229,7 +229,7 @@ TEST(Decode, WhatIsAssignedOrComputedWithIsANumber) {
 TEST(Decode, AListOfOneTensorIsUnpacked) {
   Diagnostics diagnostics;
   const auto decoded =
-      decode(with_step(R"({"let": ["y"], "op": "unsafe_chunk", "args": ["%x", 1]})"),
+      decode(with_step(R"({"let": ["y"], "op": "chunk", "args": ["%x", 1]})"),
              {&dumped_operators(), "cpu", false}, diagnostics);
   EXPECT_TRUE(diagnostics.empty());
   const Json& steps = decoded->program.at("steps");
