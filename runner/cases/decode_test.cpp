@@ -228,10 +228,9 @@ TEST(Decode, WhatIsAssignedOrComputedWithIsANumber) {
 
 TEST(Decode, AListOfOneTensorIsUnpacked) {
   Diagnostics diagnostics;
-  const auto decoded =
-      decode(with_step(R"({"let": ["y"], "op": "chunk", "args": ["%x", 1]})"),
-             {&dumped_operators(), "cpu", false}, diagnostics);
-  EXPECT_TRUE(diagnostics.empty());
+  const auto decoded = decode(with_step(R"({"let": ["y"], "op": "chunk", "args": ["%x", 1]})"),
+                              {&dumped_operators(), "cpu", false}, diagnostics);
+  ASSERT_TRUE(decoded && diagnostics.empty());
   const Json& steps = decoded->program.at("steps");
   EXPECT_EQ(steps.at(0).at("let"), Json::array({"y__list"}));
   EXPECT_EQ(steps.at(1).dump(), R"({"get":{"ref":"y__list"},"index":[0],"let":["y"]})");
