@@ -162,7 +162,7 @@ def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:
         if record["type"] == "verdict":
-            record.update({key: NASTY for key in ("title", "reason", "program", "repro", "stderr_tail", "stage")})
+            record.update(dict.fromkeys(("title", "reason", "program", "repro", "stderr_tail", "stage"), NASTY))
             record.update(tags=[NASTY], operators=[NASTY], dtypes=[NASTY], links=["javascript:alert(1)"], proof={NASTY: NASTY})
     for address in ("", "#id=" + next(record["id"] for record in records if record["type"] == "verdict")):
         dom = Page(records, tmp_path / "page").dom(address)

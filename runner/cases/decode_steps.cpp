@@ -13,12 +13,15 @@
 namespace lockstep {
 namespace {
 
+constexpr int kTwoOrMore = -2;
+
 /// Scalar operators with the number of their operands.
 const std::vector<std::pair<std::string, int>> kScalarOperators = {
-    {"add", 2}, {"sub", 2}, {"mul", 2}, {"div", 2},   {"floordiv", 2}, {"mod", 2},   {"pow", 2},
-    {"neg", 1}, {"abs", 1}, {"min", 2}, {"max", 2},   {"sqrt", 1},     {"floor", 1}, {"ceil", 1},
-    {"eq", 2},  {"ne", 2},  {"lt", 2},  {"le", 2},    {"gt", 2},       {"ge", 2},    {"and", 2},
-    {"or", 2},  {"not", 1}, {"int", 1}, {"float", 1}, {"bool", 1}};
+    {"add", 2},   {"sub", 2},  {"mul", 2}, {"div", 2},          {"floordiv", 2},     {"mod", 2},
+    {"pow", 2},   {"neg", 1},  {"abs", 1}, {"min", kTwoOrMore}, {"max", kTwoOrMore}, {"sqrt", 1},
+    {"floor", 1}, {"ceil", 1}, {"eq", 2},  {"ne", 2},           {"lt", 2},           {"le", 2},
+    {"gt", 2},    {"ge", 2},   {"and", 2}, {"or", 2},           {"not", 1},          {"int", 1},
+    {"float", 1}, {"bool", 1}};
 
 void remember(std::vector<std::string>& list, const std::string& item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
@@ -105,7 +108,10 @@ class StepDecoder {
     }
     const bool several = (*let)->is_array();
     const std::size_t count = several ? (*let)->size() : 1;
-    if (several && count < 2) reader_.mismatch(*let, "a name, or a list of two or more");
+    // A list of one tensor is unpacked, too; what is not known may be one.
+    const bool only =
+        count == 1 && (kinds.empty() || (kinds.size() == 1 && kinds[0] == ValueKind::tensor_list));
+    if (several && count < 2 && !only) reader_.mismatch(*let, "a name, or a list of two or more");
     for (std::size_t i = 0; i < count; ++i) {
       const Node node = several ? reader_.element(*let, i) : *let;
       if (several && node->is_null()) {
@@ -190,7 +196,17 @@ class StepDecoder {
       remember(parts_.operators, out["op"].get<std::string>());
     }
     out["let"] = names(step, kinds, effect);
-    parts_.steps.push_back(std::move(out));
+    const auto let = reader_.child(step, "let");
+    const bool only =
+        let && (*let)->is_array() && out["let"].size() == 1 && out["let"][0].is_string();
+    const Json name_of_only = only ? out["let"][0] : Json();
+    if (only) out["let"][0] = name_of_only.get<std::string>() + "__list";
+    parts_.steps.push_back(out);
+    if (only) {
+      parts_.steps.push_back({{"let", Json::array({name_of_only})},
+                              {"get", {{"ref", out["let"][0]}}},
+                              {"index", Json::array({0})}});
+    }
     bad_ = false;
   }
 
@@ -257,11 +273,23 @@ class StepDecoder {
           {{"let", let}, {"get", {{"ref", indexed->name}}}, {"index", indexed->items}});
   }
 
+  /// What is assigned or computed with: a reference or a number, which "-inf" is, too.
+  Json number(const Node& node) {
+    std::string why;
+    if (node->is_string() && !node->get_ref<const std::string&>().starts_with('%')) {
+      if (auto fitted = fit_argument(*node, "float", scope_, &why)) return *fitted;
+    } else if (!node->is_null() && !node->is_array()) {
+      return decode_plain_value(reader_, node, scope_);
+    }
+    reader_.mismatch(node, "a number, \"inf\", \"-inf\", \"nan\" or a reference, such as \"%x\"");
+    return nullptr;
+  }
+
   void set(const Node& step) {
     reader_.object(step, {"set", "to"});
     const auto indexed = decode_indexed(reader_, *reader_.child(step, "set"), scope_);
     const auto to = reader_.required(step, "to", "the value to assign");
-    const Json value = to ? decode_plain_value(reader_, *to, scope_) : Json();
+    const Json value = to ? number(*to) : Json();
     if (indexed) {
       parts_.steps.push_back({{"let", Json::array()},
                               {"set", {{"ref", indexed->name}}},
@@ -284,12 +312,15 @@ class StepDecoder {
         out.push_back(*name);
         const auto entry = std::find_if(kScalarOperators.begin(), kScalarOperators.end(),
                                         [&](const auto& each) { return each.first == *name; });
-        if (static_cast<int>(node->size()) - 1 != entry->second) {
-          reader_.error(node.pointer, fmt::format("found {} operands of `{}`, expected {}",
-                                                  node->size() - 1, *name, entry->second));
+        const int operands = static_cast<int>(node->size()) - 1;
+        const bool more = entry->second == kTwoOrMore;
+        if (more ? operands < 2 : operands != entry->second) {
+          reader_.error(node.pointer,
+                        fmt::format("found {} operands of `{}`, expected {}", operands, *name,
+                                    more ? "two or more" : std::to_string(entry->second)));
         }
         for (std::size_t i = 1; i < node->size(); ++i)
-          out.push_back(decode_plain_value(reader_, reader_.element(node, i), scope_));
+          out.push_back(number(reader_.element(node, i)));
       }
     }
     const Json let = names(step, {ValueKind::scalar}, false);

@@ -198,6 +198,44 @@ TEST(Decode, TypesArgumentsByTheSchema) {
   EXPECT_EQ(step_of(R"({"let": "y", "op": "sum.dim_IntList", "args": ["%x", 0]})")["args"][1], 0);
 }
 
+TEST(Decode, WhatIsAssignedOrComputedWithIsANumber) {
+  const auto second = [](const std::string& step, Diagnostics& diagnostics) {
+    const auto decoded = decode(with_step(R"({"let": "y", "op": "relu", "args": ["%x"]}, )" + step),
+                                {&dumped_operators(), "cpu", false}, diagnostics);
+    return decoded ? decoded->program["steps"][1] : Json();
+  };
+  const auto to = [&](const std::string& text) {
+    Diagnostics diagnostics;
+    return second(R"({"set": "%y[0]", "to": )" + text + "}", diagnostics)["to"].dump();
+  };
+  EXPECT_EQ(to(R"("-inf")"), R"({"float":"-inf"})");
+  EXPECT_EQ(to(R"("nan")"), R"({"float":"nan"})");
+  EXPECT_EQ(to("0"), "0");
+  EXPECT_EQ(to(R"("%x")"), R"({"ref":"x"})");
+  EXPECT_EQ(step_of(R"({"let": "y", "scalar": ["min", 1, "-inf", 3]})")["scalar"].dump(),
+            R"(["min",1,{"float":"-inf"},3])");
+  for (const char* step :
+       {R"({"set": "%y[0]", "to": "ones"})", R"({"set": "%y[0]", "to": [1]})",
+        R"({"set": "%y[0]", "to": null})", R"({"let": "z", "scalar": ["max", 1]})",
+        R"({"let": "z", "scalar": ["add", 1, 2, 3]})"}) {
+    Diagnostics diagnostics;
+    second(step, diagnostics);
+    EXPECT_THAT(diagnostics, testing::Contains(testing::Field(&Diagnostic::message,
+                                                              testing::HasSubstr("expected"))))
+        << step;
+  }
+}
+
+TEST(Decode, AListOfOneTensorIsUnpacked) {
+  Diagnostics diagnostics;
+  const auto decoded = decode(with_step(R"({"let": ["y"], "op": "chunk", "args": ["%x", 1]})"),
+                              {&dumped_operators(), "cpu", false}, diagnostics);
+  ASSERT_TRUE(decoded && diagnostics.empty());
+  const Json& steps = decoded->program.at("steps");
+  EXPECT_EQ(steps.at(0).at("let"), Json::array({"y__list"}));
+  EXPECT_EQ(steps.at(1).dump(), R"({"get":{"ref":"y__list"},"index":[0],"let":["y"]})");
+}
+
 TEST(Decode, IndexTextIsTakenApart) {
   const auto index = [](const std::string& text) {
     return step_of("{\"let\": \"y\", \"get\": \"" + text + "\"}")["index"].dump();

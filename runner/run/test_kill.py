@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_sabotage import ROOT, path_file  # noqa: E402
+from test_sabotage import ROOT, path_file
 
 COUNT = 12  # instances
 ROUNDS = 8 if os.environ.get("LOCKSTEP_LONG") else 1

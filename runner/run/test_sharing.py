@@ -6,7 +6,6 @@ import pathlib
 import subprocess
 
 import pytest
-
 from test_sabotage import ROOT, path_file
 
 #: Operator → what it does on Inductor with torch's own saboteur of relu in force, on float16.

@@ -95,7 +95,7 @@ def main():
                     size = 2 * eager.numel() * eager.element_size() / 1e9
                     row = {"dtype": name, "elements": 2**log2, "pairs": kind, **judge, **baselines}
                     rows.append(row)
-                    times = lambda key: f"{row[key] / judge['judge']:.1f}x" if row[key] else "-"  # noqa: E731
+                    times = lambda key, row=row, judge=judge: f"{row[key] / judge['judge']:.1f}x" if row[key] else "-"
                     print(
                         f"{name:9} {'2^' + str(log2):>9} {kind:6} {judge['judge'] * 1e6:8.1f}µs {size / judge['judge']:6.2f} "
                         f"{size / judge['read']:6.2f} {judge['read'] / judge['judge']:8.0%} {times('torch.equal'):>9} "

@@ -26,7 +26,7 @@ def observation(run, change):
             bytes_of.append(bytearray(file.read()))
         storages.append({"file": str(index), "bytes": storage["bytes"]})
     repetitions = []
-    for repetition in range(run["repeat"]):
+    for _ in range(run["repeat"]):
         calls = []
         for call in run["calls"]:
             views = {name: dict(view) for name, view in call["inputs"].items()}

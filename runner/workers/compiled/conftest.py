@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from conversation import Worker  # noqa: E402
+from conversation import Worker
 
 
 @pytest.fixture(scope="session")

@@ -34,13 +34,14 @@ def view(storage, shape, strides=None, dtype="float32", **rest):
 
 
 class Worker:
-    """A worker process and the conversation with it. `scratch` is a directory of the test, `modules` one to import from."""
+    """A worker process and the conversation with it. `scratch` is a directory of the test. `shim`: a directory whose
+    modules come before all others."""
 
-    def __init__(self, scratch, cache=None, threads=1, limits=None, hello=True, modules=""):
+    def __init__(self, scratch, cache=None, threads=1, limits=None, hello=True, shim=None):
         self.scratch, self.count, self.lines, self.log = str(scratch), 0, [], []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lockstep_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (HERE, modules)))}, cwd=self.scratch)
+            env={**os.environ, "PYTHONPATH": f"{shim}:{HERE}" if shim else HERE}, cwd=self.scratch)
         self.pending = b""
         self.hello = None
         if hello:

@@ -235,7 +235,7 @@ def test_limits_and_streams(tmp_path):
         "import os, sys\nprint('{\"type\": \"ended\"}')\nsys.stdout.flush()\nos.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n")
     small.say({"type": "stop"})
     assert small.process.wait(30) == 0
-    loud = Worker(tmp_path / "prints", modules=str(tmp_path / "prints"))
+    loud = Worker(tmp_path / "prints", shim=str(tmp_path / "prints"))
     run, out = loud.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")],
                           path_=path("eager-python", **{"import": ["talkative"]}))
     assert loud.wait(run)["exit"] == 0 and all(message.get("run") in (None, run) for message in loud.log)

@@ -14,7 +14,7 @@ X = {"ref": "x"}
 
 def source(steps, outputs, inputs=("x",), kinds=None, literal=lambda view: None):
     return generate({"inputs": list(inputs), "steps": steps, "outputs": outputs}, literal,
-                    kinds or {name: "tensor" for name in inputs})
+                    kinds or dict.fromkeys(inputs, "tensor"))
 
 
 def body(steps, outputs, **rest):

@@ -227,7 +227,7 @@ def test_many_at_once_each_get_their_own_answer(greeted):
         message = greeted.hear()
         if message["type"] == "ended":
             ended[message["run"]] = message["exit"]
-    assert ended == {run: 0 for run in runs}
+    assert ended == dict.fromkeys(runs, 0)
     for i, run in enumerate(runs):
         observation = json.loads((greeted.scratch / str(run) / "observation.json").read_text())
         y = observation["runs"][0]["calls"][0]["outputs"]["y"]

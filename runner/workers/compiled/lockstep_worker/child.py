@@ -26,7 +26,7 @@ class Stages:
     def __init__(self, wire: Wire, run: object) -> None:
         self._wire, self._run = wire, run
         self.last = "prepare"
-        self._said = None
+        self._said: str | None = None
 
     def __call__(self, stage: str) -> None:
         self.last = stage

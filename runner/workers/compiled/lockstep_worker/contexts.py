@@ -1,7 +1,7 @@
 """Contexts of the protocol: as text inside a program and as managers around one."""
 
 import contextlib
-from typing import Iterator
+from collections.abc import Iterator
 
 import torch
 

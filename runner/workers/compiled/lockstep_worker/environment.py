@@ -33,10 +33,10 @@ def cpu_model() -> str:
 def compiler_version() -> str:
     """First line of `--version` of the C++ compiler that Inductor uses; `none` without one.
     Inductor's own search builds nothing, but raises where no compiler works."""
-    from . import compat
+    from .compat import inductor
 
     try:
-        compiler = compat.cpp_compiler()
+        compiler = inductor.cpp_compiler()
         answer = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=60)
     except Exception:
         return "none"
@@ -49,10 +49,10 @@ def cache_key(compiler: str) -> str:
     is not part of Inductor's key, and a kernel built for another level returned garbage."""
     import torch
 
-    from . import compat
+    from .compat import build
 
     parts = [
-        torch.__version__, compat.git_version(), compiler, compat.triton_version() or "",
+        torch.__version__, build.git_version(), compiler, build.triton_version() or "",
         sys.version, cpu_model(), platform.machine(), torch.backends.cpu.get_cpu_capability(),
         *(f"{name}={os.environ.get(name, '')}" for name in
           ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "TORCHINDUCTOR_CPP_WRAPPER",
@@ -97,17 +97,17 @@ def describe(threads: int, libraries: list[str], modules: list[str], compiler: s
     """The `environment` of `hello`: string keys; strings, numbers or booleans."""
     import torch
 
-    from . import compat
+    from .compat import build
 
-    identity = "\0".join([torch.__version__, compat.git_version(), *libraries])
+    identity = "\0".join([torch.__version__, build.git_version(), *libraries])
     return {
         "torch": torch.__version__,
-        "torch_git": compat.git_version(),
+        "torch_git": build.git_version(),
         "python": platform.python_version(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "cpu": cpu_model(),
         "compiler": compiler,
-        "triton": compat.triton_version() or "none",
+        "triton": build.triton_version() or "none",
         "cuda": str(torch.version.cuda or "none"),
         "threads": threads,
         "flush_denormals": flush_denormals(),

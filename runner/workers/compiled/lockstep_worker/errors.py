@@ -3,20 +3,12 @@ wrapped around it, the stage, and whose failure it is."""
 
 import ast
 import os
-import re
 import traceback
-from typing import Iterator
+from collections.abc import Iterator
+
+from .compat import errors as words
 
 _MESSAGE = 16000  # characters; shape errors of large graphs can print whole programs
-#: What `fullgraph=True` says where Dynamo compiled nothing.
-_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
-_FAKE = "Dynamo failed to run FX node"
-#: How Dynamo quotes the error of an operator that failed on fake tensors.
-_QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
-_COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx", "torch._subclasses",
-             "torch._decomp", "torch._prims", "torch._refs", "torch.utils._sympy", "sympy", "triton")
-#: Where generated code and the compiler's own code lie: an assertion there is the compiler's.
-_FOLDERS = tuple(f"{os.sep}torch{os.sep}{name}{os.sep}" for name in ("_dynamo", "_inductor", "_functorch"))
 #: Classes that the compiler's own slips have, and that kernels do not raise.
 _SLIPS = (AssertionError, KeyError, AttributeError, NameError, RecursionError, UnboundLocalError, SyntaxError)
 
@@ -38,8 +30,8 @@ def _next(error: BaseException) -> BaseException | None:
 
 def _is_wrapper(error: BaseException) -> bool:
     kind = type(error)
-    return (kind.__module__.startswith("torch._dynamo") or _text(error).startswith(_FAKE)
-            or kind.__name__ in ("BackendCompilerFailed", "InductorError", "LoweringException"))
+    return (kind.__module__.startswith(words.DYNAMO) or _text(error).startswith(words.FAKE)
+            or kind.__name__ in words.WRAPPERS)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -62,10 +54,10 @@ def _text(error: BaseException) -> str:
 
 def _quoted(message: str) -> tuple[str, str] | None:
     """Class and message that Dynamo quotes in `… got ValueError('…')`; None if there is none."""
-    match = _QUOTED.search(message)
+    match = words.QUOTED.search(message)
     if not match:
         return None
-    inner = match.group(2).split("\n\nfrom user code", 1)[0].rstrip(") \n")
+    inner = match.group(2).split(words.USER_CODE, 1)[0].rstrip(") \n")
     for text in (inner, inner + ")"):
         try:
             value = ast.literal_eval(text.rstrip(","))
@@ -82,37 +74,37 @@ def _raised_in(error: BaseException) -> str:
 
 def _compilers_own(error: BaseException) -> bool:
     """Whether an unwrapped exception comes from the compiler and not from an operator."""
-    if type(error).__module__.startswith(_COMPILER):
+    if type(error).__module__.startswith(words.MODULES):
         return True
     place = _raised_in(error)
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    inside = any(folder in place for folder in _FOLDERS) or bool(cache and place.startswith(cache))
+    inside = any(folder in place for folder in words.FOLDERS) or bool(cache and place.startswith(cache))
     return inside and isinstance(error, _SLIPS)
 
 
 def _is(error: BaseException, reference: dict | None) -> bool:
     """Whether an exception is the one that eager raised."""
-    return bool(reference) and (class_name(type(error)), _text(error).strip()) == (
+    return reference is not None and (class_name(type(error)), _text(error).strip()) == (
         reference["class"], reference["message"])
 
 
 def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     named = {type(link).__name__ for link in links}
     outer = links[0]
-    if "InductorError" in named or any(type(link).__module__.startswith("torch._inductor") for link in links):
+    if words.OF_INDUCTOR in named or any(type(link).__module__.startswith(words.INDUCTOR) for link in links):
         return "internal", "compile"
-    if "BackendCompilerFailed" in named:
+    if words.BACKEND in named:
         return "internal", "lower"
     lineage = {base.__name__ for base in type(outer).__mro__}
-    if lineage & {"Unsupported", "FailOnRecompileLimitHit", "UserError"}:
+    if lineage & words.REFUSED:
         # An exception that Dynamo saw the program raise is the program's, though it stops tracing.
-        observed = any(base.__name__ == "ObservedException" for link in links for base in type(link).__mro__)
+        observed = any(base.__name__ == words.OBSERVED for link in links for base in type(link).__mro__)
         return ("error" if observed else "refused"), "trace"
-    if "TorchRuntimeError" in named:
+    if words.FAKE_TENSORS in named:
         return "error", "trace"
-    if _text(outer).startswith(_NOTHING):
+    if _text(outer).startswith(words.NOTHING):
         return "refused", "trace"
-    if "InternalTorchDynamoError" in named or type(outer).__module__.startswith("torch._dynamo"):
+    if words.OF_DYNAMO in named or type(outer).__module__.startswith(words.DYNAMO):
         return "internal", "trace"
     return ("internal" if _compilers_own(outer) else "error"), stage
 
@@ -138,13 +130,13 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     original = links[-1]
     name, message = class_name(type(original)), _text(original)
     if len(links) == 1 or _is_wrapper(original):
-        quoted = _quoted(message) if "TorchRuntimeError" in {type(link).__name__ for link in links} else None
+        quoted = _quoted(message) if words.FAKE_TENSORS in {type(link).__name__ for link in links} else None
         if quoted:
             name, message = quoted
     wrapped = [class_name(type(link)) for link in links[:-1]]
     if name != class_name(type(original)):
         wrapped.append(class_name(type(original)))
-    message = message.split("\n\nfrom user code", 1)[0].strip()
+    message = message.split(words.USER_CODE, 1)[0].strip()
     if kind == "internal" and reference and (name, message) == (reference["class"], reference["message"]):
         kind = "error"
     return {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}

@@ -6,15 +6,19 @@ import gc
 import importlib
 import resource
 import time
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
-from . import compat, contexts, errors, names
-from .proof import Watch, compile_phases
+from . import contexts, errors, names
+from .child import Stages
+from .compat import dynamo, inductor
 from .problems import Fault, Malformed, Unsupported, need
+from .proof import Watch, compile_phases
 from .source import Source, compile_text, generate
 from .tensors import Inputs, Outputs, is_view, literal_text
+from .warmup import warm_headers
 
 
 class Program:
@@ -61,7 +65,7 @@ class Program:
 class Executor:
     """Runs one callable through all repetitions and calls of a program."""
 
-    def __init__(self, program: Program, outputs: Outputs, stage: Callable[[str], None]) -> None:
+    def __init__(self, program: Program, outputs: Outputs, stage: Stages) -> None:
         self.program, self.outputs, self.stage = program, outputs, stage
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
@@ -108,7 +112,7 @@ class Executor:
         torch.autograd.backward(of, with_)
 
 
-def import_modules(modules: object) -> None:
+def import_modules(modules: list | None) -> None:
     """Imports what a path asks for. Raises `Unsupported` where that fails."""
     for name in modules or []:
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
@@ -119,7 +123,7 @@ def import_modules(modules: object) -> None:
             raise Unsupported(f"cannot import {name}: {type(error).__name__}: {error}") from None
 
 
-def apply_config(config: object) -> None:
+def apply_config(config: dict | None) -> None:
     """Sets configuration: full dotted name → value. Raises `Unsupported` for a name that this
     torch does not have, before anything is set."""
     patches = []
@@ -149,7 +153,7 @@ def compiled(path: dict, function: Callable) -> Callable:
     """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend or
     a mode that this torch lacks."""
     backend = path["backend"]
-    if backend not in torch._dynamo.list_backends(exclude_tags=()):
+    if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
     try:
         return torch.compile(function, backend=backend, mode=path.get("mode"), dynamic=path.get("dynamic"),
@@ -158,11 +162,11 @@ def compiled(path: dict, function: Callable) -> Callable:
         raise Unsupported(str(error)) from None
 
 
-def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict:
+def observe(request: dict, directory: str, stage: Stages) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
     is told the stages and remembers the `last`. Raises `Malformed`."""
     outputs = Outputs(directory)
-    observation = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
+    observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
                    "proof": {}, "phases": {}}
     try:
         if request.get("mode", "plain") != "plain":
@@ -174,7 +178,7 @@ def observe(request: dict, directory: str, stage: Callable[[str], None]) -> dict
             "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
 
-def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], observation: dict) -> dict:
+def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
     stage("configure")
@@ -199,18 +203,20 @@ def _observe(request: dict, outputs: Outputs, stage: Callable[[str], None], obse
     gc.collect()
 
     stage("configure")
-    if not any(name.endswith("inductor.config.fallback_random") for name in path.get("config") or {}):
-        apply_config({"torch._inductor.config.fallback_random": True})
+    config = path.get("config") or {}
+    if not any(name.endswith(inductor.EAGER_RANDOM.removeprefix("torch._")) for name in config):
+        apply_config({inductor.EAGER_RANDOM: True})
     if "torch.autograd.grad(" in program.source.text:
-        compat.trace_gradients()
-    apply_config(path.get("config"))
+        dynamo.trace_gradients()
+    apply_config(config)
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
-    if settings := {name: value for name, value in (path.get("config") or {}).items() if "._inductor." in name}:
-        compat.warm_headers(settings, stage)
+    if settings := {name: value for name, value in config.items() if inductor.is_setting(name)}:
+        warm_headers(settings, stage)
     stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)
-    compat.on_stages(stage)
+    dynamo.on_stages(stage)
+    inductor.on_compile(lambda: stage("compile"))
     stage("trace")
     start = time.perf_counter()
     result = executor.observe(callable_, scope, reference)

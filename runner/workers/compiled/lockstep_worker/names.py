@@ -7,7 +7,8 @@ import builtins
 import keyword
 import re
 import types
-from typing import Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -100,7 +101,7 @@ def public_function(name: object) -> Callable:
     parts = name.split(".") if isinstance(name, str) else []
     if len(parts) < 2 or parts[0] != "torch" or not all(_NAME.fullmatch(part) for part in parts):
         raise Malformed(f"{name!r:.80} is not the full name of a torch function")
-    found: object = torch
+    found: Any = torch
     for i, part in enumerate(parts[1:]):
         # Only modules and the Tensor class are walked: no attributes of functions or instances.
         inside = isinstance(found, types.ModuleType) or found is torch.Tensor

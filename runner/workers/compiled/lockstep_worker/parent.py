@@ -114,7 +114,7 @@ class Parent:
             import torch
         except ImportError as error:
             raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
-        from . import warmup
+        from . import trials, warmup
 
         torch.set_num_threads(1)
         libraries = [str(path) for path in message.get("libraries") or []]
@@ -126,16 +126,16 @@ class Parent:
         devices = environment.devices()
         warmup.warm(self.cache)
         warmup.check_single_threaded()
+        lacks = trials.settle(trials.lacking())
         return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
-                "environment": environment.describe(int(message.get("threads") or 1), libraries, modules, compiler),
+                "environment": {**environment.describe(int(message.get("threads") or 1), libraries, modules, compiler), **lacks},
                 "devices": devices, "dtypes": environment.dtypes(), "modes": ["plain"]}
 
     def _run(self, message: dict) -> None:
-        run, out = message.get("run"), message.get("out")
-        problem = ("hello comes first" if self.hello is None
-                   else "run.out is not a directory" if not isinstance(out, str) or not os.path.isdir(out)
-                   else "run.run is missing" if run is None else None)
-        if problem:
+        run, out, hello = message.get("run"), message.get("out"), self.hello
+        if hello is None or not isinstance(out, str) or not os.path.isdir(out) or run is None:
+            problem = ("hello comes first" if hello is None
+                       else "run.run is missing" if run is None else "run.out is not a directory")
             self.wire.say({"type": "ended", "run": run, "exit": 64, "error": problem})
             return
         from . import child, warmup
@@ -153,7 +153,7 @@ class Parent:
         if pid == 0:
             try:
                 self._become_child(go, started)
-                child.main(message, self.wire, int(self.hello.get("threads") or 1), self.hello.get("limits") or {}, parent)
+                child.main(message, self.wire, int(hello.get("threads") or 1), hello.get("limits") or {}, parent)
             except BaseException:
                 traceback.print_exc()
             os._exit(child.INTERNAL)  # never back into the loop: that is the parent's

@@ -1,5 +1,7 @@
 """The ways in which this worker declines a request, or fails at it."""
 
+from typing import Any
+
 
 class Malformed(Exception):
     """The request breaks the protocol: the runner's fault. The execution ends with status 64
@@ -16,7 +18,7 @@ class Fault(Exception):
     of the program. The execution ends with status 70 and the text becomes the `error` of `ended`."""
 
 
-def need(mapping: dict, key: str, where: str):
+def need(mapping: Any, key: str, where: str) -> Any:
     """`mapping[key]`. Raises `Malformed` where `mapping` is not an object or lacks the key."""
     if not isinstance(mapping, dict):
         raise Malformed(f"{where}: an object is expected, found {type(mapping).__name__}")

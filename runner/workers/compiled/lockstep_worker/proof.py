@@ -2,11 +2,10 @@
 
 import re
 
-from . import compat
+from .compat import dynamo, inductor
 
 _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
 _ATEN = re.compile(r"\btorch\.ops\.((?:aten|prims|prim|mkldnn|onednn|quantized|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
-_LIMIT = "Dynamo recompile limit exceeded"
 
 
 class Watch:
@@ -14,27 +13,27 @@ class Watch:
 
     def __init__(self) -> None:
         self.code: list[str] = []
-        compat.reset_counters()
-        compat.on_source(self.code.append)
+        dynamo.reset()
+        inductor.reset_metrics()
+        inductor.on_source(self.code.append)
 
     def proof(self) -> dict:
         """The `proof` of an observation; only `graphs` is required (PROTOCOL.md)."""
-        from torch._dynamo.utils import counters
-
+        counters = dynamo.counters()
         frames = counters["frames"]
-        records = compat.compilation_metrics()
+        records = dynamo.records()
         recompiles = [str(reason) for record in records if (reason := getattr(record, "recompile_reason", None))]
         return {
             "graphs": int(counters["stats"]["unique_graphs"]),
             "operators": int(counters["stats"]["calls_captured"]),
             # Under fullgraph Dynamo counts no frames; it records every one that it compiled, though nothing was in it.
             "frames": sum(getattr(record, "fail_type", None) is None for record in records),
-            "kernels": compat.kernel_count(),
+            "kernels": inductor.kernel_count(),
             "fallbacks": fallbacks(self.code),
             "breaks": [_first_line(text) for text in counters["graph_break"]],
             "recompiles": len(recompiles),
             "recompile_reasons": [reason[:500] for reason in recompiles],
-            "recompile_limit": any(str(key).startswith(_LIMIT) for key in counters["unimplemented"]),
+            "recompile_limit": any(str(key).startswith(dynamo.LIMIT) for key in counters["unimplemented"]),
             "frames_skipped": int(frames["total"] - frames["ok"]),
             "cache_hits": int(counters["inductor"]["fxgraph_cache_hit"]),
             "cache_misses": int(counters["inductor"]["fxgraph_cache_miss"]),
@@ -48,7 +47,7 @@ def _first_line(text: object) -> str:
 
 def fallbacks(code: list[str]) -> list[str]:
     """What generated code calls instead of a kernel of its own, sorted, without comments."""
-    found = set()
+    found: set[str] = set()
     for text in code:
         for line in text.splitlines():
             line = line.split("#", 1)[0]
@@ -63,7 +62,7 @@ def compile_phases() -> dict[str, float]:
     """Seconds of all compilations since the reset: `trace` (Dynamo), `lower` (the backend without
     Inductor: AOT autograd) and `compile` (Inductor and the C++ or Triton compiler)."""
     total = lowered = compiled = 0
-    for record in compat.compilation_metrics():
+    for record in dynamo.records():
         # The records of a backward have no Dynamo time of their own.
         inductor = getattr(record, "inductor_cumulative_compile_time_us", None) or 0
         aot = max(getattr(record, "aot_autograd_cumulative_compile_time_us", None) or 0, inductor)

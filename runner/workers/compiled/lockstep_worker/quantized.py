@@ -1,9 +1,11 @@
 """Quantized tensors: integers that stand for numbers by a scale and a zero point."""
 
 import warnings
+from typing import Any
 
 import torch
 
+from .compat.tensors import quantized, quantized_by_channel
 from .problems import Malformed, Unsupported, need
 
 _PARTS = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
@@ -16,7 +18,7 @@ def part(dtype: torch.dtype) -> torch.dtype:
     return _PARTS[dtype]
 
 
-def parts(quantizer: object, where: str) -> tuple[list[float], list[int], int | None]:
+def parts(quantizer: Any, where: str) -> tuple[list[float], list[int], int | None]:
     """The scales, the zero points and the axis of a quantizer; without an axis there is one of each.
     Raises `Malformed` or `Unsupported`."""
     scheme = need(quantizer, "scheme", f"{where}.quantizer")
@@ -31,15 +33,15 @@ def parts(quantizer: object, where: str) -> tuple[list[float], list[int], int | 
     return scales, points, int(quantizer.get("axis", 0))
 
 
-def make(integers: torch.Tensor, quantizer: object, where: str) -> torch.Tensor:
+def make(integers: torch.Tensor, quantizer: Any, where: str) -> torch.Tensor:
     """The tensor of these integers, on a storage of its own. Raises `Malformed` or `Unsupported`."""
     scales, points, axis = parts(quantizer, where)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they are deprecated
         if axis is None:
-            return torch._make_per_tensor_quantized_tensor(integers, scales[0], points[0])
+            return quantized(integers, scales[0], points[0])
         device = integers.device
-        return torch._make_per_channel_quantized_tensor(
+        return quantized_by_channel(
             integers, torch.tensor(scales, dtype=torch.float64, device=device), torch.tensor(points, device=device), axis)
 
 

@@ -7,11 +7,13 @@ are looked up, strings and numbers are written by `repr`.
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Any
 
 from . import contexts, names
-from .problems import Malformed, Unsupported, need
+from .compat.operators import schema
+from .problems import Malformed, need
 from .spelling import Argument, resolve, spell
 
 _DEPTH = 16  # of nested `with` and lists; Python itself stops at 20 blocks
@@ -105,7 +107,8 @@ class _Writer:
         if isinstance(value, int):
             return Argument(repr(int(value)), "number")
         if isinstance(value, list):
-            return Argument("[" + ", ".join(self.value(item, depth + 1).text for item in value) + "]", "other")
+            items = [self.value(item, depth + 1) for item in value]
+            return Argument("[" + ", ".join(item.text for item in items) + "]", "gaps" if None in value else "other")
         if not isinstance(value, dict) or len(value) != 1:
             raise Malformed(f"{value!r:.80} is not a value")
         ((key, inner),) = value.items()
@@ -215,7 +218,7 @@ class _Writer:
         if "op" in step:
             op = resolve(step["op"])
             kinds = []
-            for result in op._schema.returns:
+            for result in schema(op).returns:
                 text = str(result.type)
                 kinds.append("tensor" if text in ("Tensor", "Optional[Tensor]")
                              else "other" if text.startswith("List") else "number")
@@ -227,11 +230,11 @@ class _Writer:
             texts = [a.text for a in args] + [f"{k}={v.text}" for k, v in kwargs.items()]
             return f"{step['call']}({', '.join(texts)})", ["unknown"]
         if "tensor" in step:
-            text = self.literal(step["tensor"])
-            if text is None:
-                text = self.name.fresh("literal")
-                self.captured[text] = step["tensor"]
-            return text, ["tensor"]
+            literal = self.literal(step["tensor"])
+            if literal is None:
+                literal = self.name.fresh("literal")
+                self.captured[literal] = step["tensor"]
+            return literal, ["tensor"]
         if "get" in step:
             return f"{self._subject(step['get'])}[{self.index(need(step, 'index', 'get'))}]", ["tensor"]
         if "set" in step:
@@ -260,7 +263,7 @@ class _Writer:
             return f"{word}({', '.join(operands)})"
         raise Malformed(f"scalar: {word!r:.80} with {len(operands)} operands is of no known kind")
 
-    def _grad(self, grad: object) -> tuple[str, list[str]]:
+    def _grad(self, grad: Any) -> tuple[str, list[str]]:
         def group(key: str) -> list[str]:
             values = need(grad, key, "grad")
             if not isinstance(values, list) or not values:

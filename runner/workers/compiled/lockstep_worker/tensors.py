@@ -7,11 +7,13 @@ overlap, aliasing and the lazy conj and neg bits.
 import ctypes
 import math
 import os
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
-from . import compat, names, quantized
+from . import names, quantized
+from .compat.tensors import identity, set_conj_neg
 from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
@@ -134,7 +136,7 @@ class Copies:
             tensor = torch.empty(0, dtype=stored, device=device).set_(storage, offset, shape, strides)
             if "quantizer" in view:
                 return quantized.make(tensor, view["quantizer"], where)
-            compat.set_conj_neg(tensor, bool(view.get("conj")), bool(view.get("neg")))
+            set_conj_neg(tensor, bool(view.get("conj")), bool(view.get("neg")))
             # Last: the bits above must not become part of an autograd graph.
             return tensor.requires_grad_() if view.get("requires_grad") else tensor
         except (Malformed, Unsupported):
@@ -142,12 +144,12 @@ class Copies:
         except Exception as error:
             raise Unsupported(f"{where}: {type(error).__name__}: {error}") from None
 
-    def value(self, value: object, where: str) -> Any:
+    def value(self, value: Any, where: str) -> Any:
         """An input: the tensor of a view, or a Python value. Raises as `tensor`."""
         return self.tensor(value, where) if is_view(value) else scalar(value)
 
 
-def literal_text(view: object, inputs: Inputs) -> str | None:
+def literal_text(view: Any, inputs: Inputs) -> str | None:
     """A literal tensor as `torch.tensor([...], dtype=...)` where that is short and gives the same
     bits in a contiguous tensor, else None. Raises `Malformed` or `Unsupported`."""
     if not is_view(view):
@@ -234,9 +236,10 @@ class Outputs:
             raise Unsupported(f"{name}: layout {str(tensor.layout).removeprefix('torch.')}")
         quantizer = {"quantizer": quantized.describe(tensor)} if tensor.is_quantized else {}
         storage = tensor.untyped_storage()
-        if storage._cdata not in seen:
-            seen[storage._cdata] = self._write(name, tensor, storage)
-        return {"storage": seen[storage._cdata], "dtype": str(tensor.dtype).removeprefix("torch."),
+        key = identity(storage)
+        if key not in seen:
+            seen[key] = self._write(name, tensor, storage)
+        return {"storage": seen[key], "dtype": str(tensor.dtype).removeprefix("torch."),
                 "shape": list(tensor.shape), "strides": list(tensor.stride()),
                 "offset": tensor.storage_offset(), "device": str(tensor.device), "layout": "strided",
                 "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg(), **quantizer}

@@ -3,12 +3,17 @@ Inductor precompiles in a new cache directory."""
 
 import contextlib
 import gc
+import hashlib
+import json
 import logging
 import os
 import threading
 import warnings
+from collections.abc import Callable
+from typing import Any
 
-from . import compat
+from .compat import build, dynamo, inductor
+from .compat.accelerator import no_accelerator
 
 
 def warm(cache: str) -> None:
@@ -25,27 +30,47 @@ def warm(cache: str) -> None:
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    compat.inductor_modules()
-    compat.pin_caches()
-    compat.one_compile_thread()
-    compat.place_headers(cache)
-    compat.atomic_builds()
-    compat.no_guard_profiling()
+    inductor.import_all()
+    # The first two: what lets one execution change how another compiles. What a torch lacks, the trials name.
+    for hook in (dynamo.no_profiles, inductor.no_remote_caches, inductor.one_compile_thread,
+                 lambda: inductor.place_headers(cache), inductor.atomic_builds, dynamo.no_guard_profiling):
+        with contextlib.suppress(ImportError, AttributeError):
+            hook()
 
-    def throw_away(x, y):
+    def throw_away(x: Any, y: Any) -> tuple:
         h = x.to(torch.float16).to(torch.float32)
         return torch.relu(h @ y).sum(dim=1), h.exp() + 1
 
-    with compat.no_accelerator():
+    with no_accelerator():
         # A graph with gradients too, unless that starts threads, which a fork would lose. Never a
         # real backward.
-        for grad in (False,) if compat.autograd_has_threads() else (False, True):
+        for grad in (False,) if build.autograd_has_threads() else (False, True):
             x = torch.arange(20.0).reshape(4, 5).requires_grad_(grad)
             torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(x, torch.ones(5, 3))
-    compat.reset_counters()
+    dynamo.reset()
+    inductor.reset_metrics()
     gc.collect()
     # What exists now is shared with every child; the collector would write to its pages.
     gc.freeze()
+
+
+def warm_headers(config: dict, stage: Callable[[str], None]) -> None:
+    """Has Inductor precompile its headers for the configuration in force, once for each cache directory and
+    `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
+    which is not the time of the instance that happens to be first. Tells `stage` so when there is something to do."""
+    import torch
+
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
+    mark = os.path.join(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{digest}")
+    if os.path.exists(mark):
+        return
+    stage("warm")
+    # Whatever goes wrong goes wrong again, in the instance.
+    with contextlib.suppress(Exception):
+        torch.compile(lambda x: x + 1, backend="inductor", dynamic=False)(torch.ones(3))
+        with open(mark, "x", encoding="utf-8"):
+            pass
+    torch.compiler.reset()
 
 
 def check_single_threaded() -> None:

@@ -1,0 +1,112 @@
+"""What Dynamo tells of its work, and what it has to be told."""
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from typing import Any
+
+#: How a counter is named that says that Dynamo gave up and ran the program eagerly.
+LIMIT = "Dynamo recompile limit exceeded"
+GRADIENTS = "trace_autograd_ops"
+PROFILES = ("automatic_dynamic_local_pgo", "automatic_dynamic_remote_pgo")
+
+
+def reset() -> None:
+    """Clears Dynamo's state, its counters and its records."""
+    import torch._dynamo.utils
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    clear = getattr(torch._dynamo.utils, "clear_compilation_metrics", None)
+    if clear:
+        clear()
+
+
+def counters() -> Any:
+    """Dynamo's counters: group → name → count, 0 where there is none."""
+    import torch._dynamo.utils
+
+    return torch._dynamo.utils.counters
+
+
+def records() -> list:
+    """Dynamo's records, one for each compilation: `recompile_reason`, `fail_type`, `*_time_us` and more."""
+    import torch._dynamo.utils
+
+    get = getattr(torch._dynamo.utils, "get_compilation_metrics", None)
+    return list(get()) if get else []
+
+
+def recompile_limit(limit: int) -> contextlib.AbstractContextManager:
+    """While it lasts, Dynamo compiles a function no more than so many times."""
+    import torch._dynamo.config
+
+    return torch._dynamo.config.patch(recompile_limit=limit)
+
+
+def trace_gradients() -> None:
+    """Lets Dynamo trace `torch.autograd.grad` inside a program, which it refuses by default."""
+    import torch._dynamo.config
+
+    if hasattr(torch._dynamo.config, GRADIENTS):
+        setattr(torch._dynamo.config, GRADIENTS, True)
+
+
+def traces_gradients() -> bool:
+    """Whether Dynamo traces `torch.autograd.grad`."""
+    import torch._dynamo.config
+
+    return bool(getattr(torch._dynamo.config, GRADIENTS, False))
+
+
+def no_guard_profiling(instead: Callable[[], None] = lambda: None) -> None:
+    """Spares every compilation the 25 ms in which Dynamo empties the CPU's caches to time its
+    guards, for a log line: `instead` is called."""
+    import torch._dynamo.guards as guards
+
+    def untimed(*_: Any) -> float:
+        instead()
+        return 0.0
+
+    if hasattr(guards, "profile_guard_manager"):
+        guards.profile_guard_manager = untimed
+
+
+def no_profiles() -> None:
+    """Switches off the profiles of dynamic shapes that are kept on disk: with them one execution changes how
+    another compiles."""
+    import torch._dynamo.config
+
+    for name in PROFILES:
+        if hasattr(torch._dynamo.config, name):
+            setattr(torch._dynamo.config, name, False)
+
+
+def keeps_profiles() -> bool:
+    """Whether this torch has profiles of dynamic shapes that `no_profiles` did not switch off."""
+    import torch._dynamo.config
+
+    switches = [getattr(torch._dynamo.config, name) for name in PROFILES if hasattr(torch._dynamo.config, name)]
+    return any(switches) or not switches and importlib.util.find_spec("torch._dynamo.pgo") is not None
+
+
+def on_stages(stage: Callable[[str], None]) -> None:
+    """Calls `stage` with `trace` when a compilation begins, `lower` when Dynamo hands a graph to the backend, and
+    `run` when a compilation is over. Where a release lacks a hook the stage is simply not told apart."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._dynamo.output_graph import OutputGraph
+
+        call_user_compiler = OutputGraph.call_user_compiler
+
+        def lowering(self: Any, *args: Any, **kwargs: Any) -> Any:
+            stage("lower")
+            return call_user_compiler(self, *args, **kwargs)
+
+        OutputGraph.call_user_compiler = lowering
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._dynamo.callback import on_compile_end, on_compile_start
+
+        on_compile_start(lambda *_: stage("trace"))
+        # Called from a `finally`: a compilation that is being left by an exception runs nothing.
+        on_compile_end(lambda *_: stage("run") if sys.exc_info()[0] is None else None)

@@ -1,0 +1,204 @@
+"""Inductor: its imports, its caches and its settings, what it generates and how far it is."""
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+#: The setting that has Inductor draw eager's random numbers.
+EAGER_RANDOM = "torch._inductor.config.fallback_random"
+#: What the first compilation would import.
+_MODULES = (
+    "torch._dynamo", "torch._dynamo.backends.common", "torch._dynamo.utils", "torch._functorch.aot_autograd",
+    "torch._functorch.partitioners", "torch._inductor.codecache", "torch._inductor.compile_fx", "torch._inductor.config",
+    "torch._inductor.cpp_builder", "torch._inductor.graph", "torch._inductor.metrics")
+_HEADERS = "precompiled_headers"
+
+
+def import_all() -> None:
+    """Imports what the first compilation would import, so that a forked child does not; what a release lacks is
+    left to the compilation."""
+    for name in _MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def is_setting(name: str) -> bool:
+    """Whether a setting of a path is one of Inductor's."""
+    return "._inductor." in name
+
+
+def no_remote_caches() -> None:
+    """Switches off caches on other machines: with them one execution changes how another compiles."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    for module, name in (
+        (torch._inductor.config, "fx_graph_remote_cache"),
+        (torch._inductor.config, "autotune_remote_cache"),
+        (torch._inductor.config, "bundled_autotune_remote_cache"),
+        (torch._functorch.config, "enable_remote_autograd_cache"),
+    ):
+        if hasattr(module, name):
+            setattr(module, name, False)
+
+
+def no_graph_cache() -> contextlib.AbstractContextManager:
+    """While it lasts, every graph is compiled, whether or not a cache has it."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    stack = contextlib.ExitStack()
+    stack.enter_context(torch._inductor.config.patch(fx_graph_cache=False))
+    stack.enter_context(torch._functorch.config.patch(enable_autograd_cache=False))
+    return stack
+
+
+def one_compile_thread() -> None:
+    """No pools of compiler processes: they would be threads in a parent that forks."""
+    import torch._inductor.config
+
+    torch._inductor.config.compile_threads = 1
+
+
+def reset_metrics() -> None:
+    """Clears Inductor's counts of kernels, where it has any."""
+    with contextlib.suppress(ImportError, AttributeError):
+        import torch._inductor.metrics
+
+        torch._inductor.metrics.reset()
+
+
+def kernel_count() -> int:
+    """How many kernels Inductor generated since the last reset, 0 where it does not count; a cache hit replays the count."""
+    try:
+        import torch._inductor.metrics
+
+        return int(torch._inductor.metrics.generated_kernel_count)
+    except (ImportError, AttributeError):
+        return 0
+
+
+def on_source(callback: Callable[[str], None]) -> None:
+    """Calls `callback` with every piece of code that Inductor generates or finds in its cache, where this release
+    lets it. `run_and_get_code` does the same, but resets Dynamo and so compiles twice."""
+    with contextlib.suppress(ImportError):
+        from torch._inductor.graph import GraphLowering
+
+        GraphLowering.save_output_code = staticmethod(callback)
+
+
+def on_compile(callback: Callable[[], None]) -> None:
+    """Calls `callback` when Inductor starts on a graph that no cache has, where this release lets it."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._inductor.graph import GraphLowering
+
+        codegen = GraphLowering.codegen
+
+        def compiling(self: Any, *args: Any, **kwargs: Any) -> Any:
+            callback()
+            return codegen(self, *args, **kwargs)
+
+        GraphLowering.codegen = compiling
+
+
+# Precompiled headers ----------------------------------------------------------------------------
+
+
+def place_headers(directory: str) -> None:
+    """Moves Inductor's precompiled headers below `directory`: it keeps them in one place for each
+    user, whatever `TORCHINDUCTOR_CACHE_DIR` says."""
+    import torch._inductor.codecache as codecache
+
+    if hasattr(codecache, "_HEADER_DIR"):
+        codecache._HEADER_DIR = os.path.join(directory, _HEADERS)
+        codecache._HEADER_LOCK_DIR = os.path.join(directory, _HEADERS, "locks")
+
+
+def on_header(callback: Callable[[str], None]) -> None:
+    """Calls `callback` with the path of every precompiled header that is used. Raises `AttributeError` where this
+    torch does not say."""
+    import torch._inductor.codecache as codecache
+
+    precompile = codecache._precompile_header
+
+    def using(*args: Any, **kwargs: Any) -> str:
+        path = precompile(*args, **kwargs)
+        callback(path)
+        return path
+
+    codecache._precompile_header = using
+
+
+def is_placed(header: str, directory: str) -> bool:
+    """Whether `header` lies where `place_headers(directory)` wants it."""
+    return os.path.realpath(header).startswith(os.path.realpath(os.path.join(directory, _HEADERS)) + os.sep)
+
+
+def own_headers() -> None:
+    """Has every compilation read its headers itself, whatever others have precompiled."""
+    import torch._inductor.config
+
+    if hasattr(torch._inductor.config, "cpp_cache_precompile_headers"):
+        torch._inductor.config.cpp_cache_precompile_headers = False
+
+
+# The C++ compiler -------------------------------------------------------------------------------
+
+
+def cpp_compiler() -> str:
+    """The C++ compiler that Inductor calls. Raises whatever Inductor raises where there is none."""
+    import torch._inductor.cpp_builder as builder
+
+    return str(builder.get_cpp_compiler())
+
+
+def atomic_builds() -> None:
+    """Lets the C++ compiler write beside its target and renames: Inductor takes any file of the
+    target's name for a finished one, and a child can be killed while its linker writes."""
+    from torch._inductor.cpp_builder import CppBuilder
+
+    build = CppBuilder.build
+
+    def build_beside(self: Any) -> None:
+        target, output = getattr(self, "_target_file", None), getattr(self, "_output", None)
+        if not target or not output or not output.endswith(" " + target):
+            return build(self)
+        part = f"{target}.{os.getpid()}.part"
+        self._output = output.removesuffix(target) + part
+        try:
+            build(self)
+            os.replace(part, target)
+        finally:
+            self._output = output
+
+    CppBuilder.build = build_beside
+
+
+def build_in(directory: str) -> tuple[str, str]:
+    """Compiles an empty library as Inductor compiles a kernel. The name that the compiler was told to write, and
+    that of the file that is there."""
+    import torch._inductor.cpp_builder as cpp
+
+    source = os.path.join(directory, "empty.cpp")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("int empty;\n")
+    builder = cpp.CppBuilder(name="empty", sources=source, BuildOption=cpp.CppOptions(), output_dir=directory)
+    told: list[str] = []
+    run = cpp.run_compile_cmd
+
+    def running(command: str, cwd: str) -> None:
+        told.append(command)
+        run(command, cwd=cwd)
+
+    cpp.run_compile_cmd = running
+    try:
+        builder.build()
+    finally:
+        cpp.run_compile_cmd = run
+    target = builder.get_target_file_path()
+    (command,) = told
+    (name,) = [word for word in command.split() if word.startswith(target)]
+    os.stat(target)
+    return name, target

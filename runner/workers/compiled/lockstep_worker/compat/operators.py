@@ -1,0 +1,76 @@
+"""The dispatcher's overloads and their bindings in Python, as torch keeps them."""
+
+import os
+import types
+from typing import Any, TypeAlias
+
+import torch
+
+Overload: TypeAlias = torch._ops.OpOverload
+Schema: TypeAlias = torch._C.FunctionSchema
+
+
+def overload(namespace: str, name: str, word: str) -> Overload | None:
+    """The overload `namespace::name.word`, `default` for the nameless one; None where this torch has none."""
+    try:
+        # The dispatcher is asked first: `torch.ops` also finds methods of its own classes
+        # (`torch.ops.import_module`) and TorchScript's operators (`aten::save` writes files).
+        suffix = "" if word == "default" else f".{word}"
+        if not torch._C._dispatch_has_kernel(f"{namespace}::{name}{suffix}"):
+            return None
+        found = getattr(getattr(getattr(torch.ops, namespace), name), word)
+    except (RuntimeError, AttributeError):
+        return None
+    return found if isinstance(found, torch._ops.OpOverload) else None
+
+
+def schema(op: Overload) -> Schema:
+    """The schema of an overload."""
+    return op._schema
+
+
+def names() -> list[str]:
+    """Every overload that the dispatcher knows, as `aten::add.Tensor`; a nameless one as `aten::relu`."""
+    return sorted(torch._C._dispatch_get_all_op_names())
+
+
+def is_tensor(declared: Any) -> bool:
+    """Whether an argument of a schema is a Tensor."""
+    return isinstance(declared.type, torch._C.TensorType)
+
+
+def is_number(declared: Any) -> bool:
+    """Whether an argument of a schema is a Scalar."""
+    return isinstance(declared.type, torch._C.NumberType)
+
+
+def _is_builtin(value: object) -> bool:
+    """Whether a binding is C: Python wrappers have other parameters than the aten signature."""
+    return isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType))
+
+
+def module_binding(module: str, name: str) -> Any:
+    """The C binding `name` of one of torch's binding modules (`nn`, `linalg`), or None."""
+    binding = getattr(getattr(torch._C, f"_{module}", None), name, None)
+    return binding if _is_builtin(binding) else None
+
+
+def module_path(module: str) -> str:
+    """The dotted name of a module of C bindings."""
+    return f"torch._C._{module}"
+
+
+def is_method(name: str) -> bool:
+    """Whether tensors have a method of this name that is C."""
+    return _is_builtin(vars(torch.Tensor).get(name, getattr(torch._C.TensorBase, name, None)))
+
+
+def is_function(name: str) -> bool:
+    """Whether `torch.<name>` is C."""
+    return _is_builtin(getattr(torch, name, None))
+
+
+def declarations() -> str:
+    """The path of torch's table of operators, which its wheel packages."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
+    return os.path.join(root, "torchgen", "packaged", "ATen", "native", "native_functions.yaml")

@@ -1,0 +1,139 @@
+"""What the worker can do without, for a price."""
+
+import os
+import tempfile
+from typing import Any
+
+from .. import errors
+from ..compat import build, dynamo, inductor, tensors
+from ..proof import compile_phases
+from .trial import Trial, compiled, expect, two_steps, untraced
+
+#: The trial without which `settle` takes headers away from the cache.
+HEADERS = "header cache"
+
+
+def _headers() -> None:
+    used: list[str] = []
+    inductor.on_header(used.append)
+    compiled(lambda x: x.relu() * 2, 5, backend="inductor")
+    expect("a precompiled header is used", bool(used), True)
+    for header in used:
+        expect(f"{header} lies in the cache", inductor.is_placed(header, os.environ["TORCHINDUCTOR_CACHE_DIR"]), True)
+
+
+def _compiler() -> None:
+    expect("the C++ compiler has a name", bool(inductor.cpp_compiler()), True)
+
+
+def _builds() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        name, target = inductor.build_in(directory)
+    expect(f"the compiler writes beside {os.path.basename(target)}", name != target, True)
+
+
+def _records() -> None:
+    proof = compiled(lambda x: (x.relu(), x.view(2, 2) @ x.view(2, 2)), 4, backend="inductor")
+    expect("kernels are counted", proof["kernels"] >= 1, True)
+    expect("what is called instead of a kernel", proof["fallbacks"], ["extern_kernels.mm"])
+    expect("graphs that came from the cache or did not", proof["cache_hits"] + proof["cache_misses"], 1)
+
+
+def _stages() -> None:
+    told: list[str] = []
+
+    def hook() -> None:
+        dynamo.on_stages(told.append)
+        inductor.on_compile(lambda: told.append("compile"))
+
+    with inductor.no_graph_cache():
+        compiled(lambda x: x.relu() * 2, 5, backend="inductor", hook=hook)
+    expect("stages", told, ["trace", "lower", "compile", "run"])
+    expect("stages without seconds", [stage for stage, seconds in compile_phases().items() if seconds <= 0], [])
+
+
+def _guards() -> None:
+    seen: list[int] = []
+    dynamo.no_guard_profiling(lambda: seen.append(1))
+    compiled(two_steps, 3)
+    expect("guards were asked to be timed", bool(seen), True)
+
+
+def _profiles() -> None:
+    expect("profiles are kept", dynamo.keeps_profiles(), False)
+
+
+def _errors() -> None:
+    def failing(*_: object) -> None:
+        raise ValueError("no")
+
+    leave = untraced()
+    for what, function, backend, expected in (
+        ("what an operator raises", lambda x: x.reshape(2), "eager", ("error", "trace", "RuntimeError")),
+        ("what Dynamo does not support", leave, "eager", ("refused", "trace", None)),
+        ("a backend that raises", two_steps, failing, ("internal", "lower", "ValueError")),
+    ):
+        try:
+            compiled(lambda x, function=function: function(x), 3, backend=backend)
+        except Exception as error:
+            seen = errors.describe(error, "trace")
+            expect(what, (seen["kind"], seen["stage"], expected[2] and seen["class"]), expected)
+        else:
+            raise AssertionError(f"{what}: no error")
+
+
+def _bits() -> None:
+    import torch
+
+    x = torch.ones(3, dtype=torch.complex64)
+    y = torch.empty(0, dtype=x.dtype).set_(x.untyped_storage(), 0, (3,), (1,))
+    tensors.set_conj_neg(y, True, True)
+    expect("conj and neg bits", [y.is_conj(), y.is_neg(), x.is_conj(), x.is_neg()], [True, True, False, False])
+
+
+def _quantizers() -> None:
+    import torch
+
+    integers = torch.tensor([1, 2], dtype=torch.int8)
+    one = tensors.quantized(integers, 0.5, 0)
+    each = tensors.quantized_by_channel(integers, torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([0, 0]), 0)
+    expect("quantized tensors", [one.dequantize().tolist(), each.dequantize().tolist()], [[0.5, 1.0], [0.5, 4.0]])
+
+
+def _gradients() -> None:
+    dynamo.trace_gradients()
+    expect("the setting", dynamo.traces_gradients(), True)
+    if build.autograd_has_threads():
+        return  # its first use starts them, and waits for them where a fork lost them
+
+    import torch
+
+    def gradient(x: Any) -> Any:
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad([(x * x).sum()], [x])
+
+    expect("graphs of a gradient", compiled(gradient, 3)["graphs"], 1)
+
+
+def _spellings() -> None:
+    from ..spelling import Argument, resolve, spell
+
+    x = Argument("x", "tensor")
+    spelled = [spell(resolve(name), [x], {}) for name in ("aten::relu.default", "aten::linalg_qr.default", "aten::real.default")]
+    expect("spellings", spelled, ["x.relu()", "torch.linalg.qr(x)", "torch.real(x)"])
+
+
+MISSED = (
+    Trial(HEADERS, "each compilation reads the C++ headers itself, which takes seconds", _headers),
+    Trial("atomic builds", "a compiler killed at a time-out can leave a torn file in the cache: delete the cache then", _builds),
+    Trial("compiler", "compilers share a cache: delete it when the compiler changes", _compiler),
+    Trial("records", "kernels, fallbacks, cache hits and seconds by stage are wrong or missing", _records),
+    Trial("stages", "the clocks of trace, lower, compile and run are not told apart", _stages),
+    Trial("guard timing", "every compilation takes 25 ms longer", _guards),
+    Trial("profiles", "one execution can change with which dynamic shapes another compiles", _profiles),
+    Trial("errors", "errors of the program and of the compiler can be taken for each other", _errors),
+    Trial("conj and neg bits", "inputs with these bits are unsupported", _bits),
+    Trial("quantizers", "quantized inputs are unsupported", _quantizers),
+    Trial("gradients", "programs with a grad step are refused", _gradients),
+    Trial("spellings", "programs call torch.ops, not the public functions that people write", _spellings),
+)
