@@ -4,7 +4,7 @@ import json
 import re
 import sys
 
-from test_cli import binary, case, FAKE, pytestmark, suite, verdicts  # noqa: F401
+from test_cli import FAKE, binary, case, pytestmark, suite, verdicts  # noqa: F401
 
 
 def rule(**more):

@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import pytest
-from test_cli import binary, BINARY, case, pytestmark, suite  # noqa: F401
+from test_cli import BINARY, binary, case, pytestmark, suite  # noqa: F401
 from test_expectations import rule
 
 

@@ -5,7 +5,7 @@ import shutil
 import sys
 
 import pytest
-from test_cli import binary, case, FAKE, pytestmark, suite, verdicts  # noqa: F401
+from test_cli import FAKE, binary, case, pytestmark, suite, verdicts  # noqa: F401
 
 
 def overload(*types, name="", returns=("Tensor",), tags=("pointwise",)):

@@ -9,9 +9,9 @@ import pytest
 import lockstep_worker
 
 PACKAGE = pathlib.Path(lockstep_worker.__file__).parent
-#: A reproducer is a script that stands alone.
-ALONE = {"repro.py"}
-FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if "compat" not in file.parts and file.name not in ALONE]
+#: A reproducer stands alone: `repro/script` is its text, and `part.py` writes the rest.
+ALONE = {*(PACKAGE / "repro" / "script").glob("*.py"), PACKAGE / "repro" / "part.py"}
+FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if "compat" not in file.parts and file not in ALONE]
 
 
 def private_uses(text):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from conversation import HERE, pack, path, view
 from lockstep_worker.repro.part import counting_text
 from lockstep_worker.repro.write import MODULES, module_text
@@ -95,7 +96,7 @@ def test_git_bisect_names_the_commit(tmp_path, script_environment):
         return done.stdout
 
     git("init", "-q")
-    good, bad = ("import torch._inductor.config as c\nc.emulate_precision_casts = %s\n" % value for value in (True, False))
+    good, bad = (f"import torch._inductor.config as c\nc.emulate_precision_casts = {value}\n" for value in (True, False))
     commits = []
     for number, text in enumerate([good, good, good, "import no_such_module\n", good, bad, bad]):
         (repository / "bisected_settings.py").write_text(f"# {number}\n" + text)

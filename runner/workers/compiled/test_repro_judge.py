@@ -17,6 +17,8 @@ import torch
 RUNNER = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(next(RUNNER.glob("judge/**/test_upstream.py")).parent))
 
+from test_upstream import Pairs  # noqa: E402
+
 from lockstep_worker.repro.script import endings  # noqa: E402
 from lockstep_worker.repro.script.begin import CannotTell  # noqa: E402
 from lockstep_worker.repro.script.judge import Execution, Rules, compare_call, judge  # noqa: E402
@@ -25,7 +27,6 @@ from lockstep_worker.repro.script.pair import Pair  # noqa: E402
 from lockstep_worker.repro.script.policy import check, default_policy, parse_policy  # noqa: E402
 from lockstep_worker.repro.script.samples import samples_agree  # noqa: E402
 from lockstep_worker.repro.script.view import FLOATS, OPAQUE, PARTS, WORDS, Snapshot, doubles  # noqa: E402
-from test_upstream import Pairs  # noqa: E402
 
 PAIRS = 4000 * int(os.environ.get("LOCKSTEP_JUDGE_EFFORT", "1"))
 DTYPES = [name for name in (*FLOATS, *PARTS, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -66,7 +67,7 @@ def from_words(numbers, shape, dtype):
     if dtype != number and "complex" not in dtype:
         whole = from_words(numbers, shape, number)
         return torch._make_per_tensor_quantized_tensor(whole, 0.5, 1)
-    strides = [math.prod(map(lambda s: max(s, 1), shape[i + 1:])) for i in range(len(shape))]
+    strides = [math.prod(max(s, 1) for s in shape[i + 1:]) for i in range(len(shape))]
     return torch.empty(0, dtype=getattr(torch, dtype)).set_(flat.untyped_storage(), 0, shape, strides)
 
 

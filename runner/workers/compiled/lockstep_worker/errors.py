@@ -6,7 +6,23 @@ import os
 import traceback
 from collections.abc import Iterator
 
-from .compat import errors as words
+from .compat.errors import (
+    BACKEND,
+    DYNAMO,
+    FAKE,
+    FAKE_TENSORS,
+    FOLDERS,
+    INDUCTOR,
+    MODULES,
+    NOTHING,
+    OBSERVED,
+    OF_DYNAMO,
+    OF_INDUCTOR,
+    QUOTED,
+    REFUSED,
+    USER_CODE,
+    WRAPPERS,
+)
 
 _MESSAGE = 16000  # characters; shape errors of large graphs can print whole programs
 #: Classes that the compiler's own slips have, and that kernels do not raise.
@@ -30,8 +46,8 @@ def _next(error: BaseException) -> BaseException | None:
 
 def _is_wrapper(error: BaseException) -> bool:
     kind = type(error)
-    return (kind.__module__.startswith(words.DYNAMO) or _text(error).startswith(words.FAKE)
-            or kind.__name__ in words.WRAPPERS)
+    return (kind.__module__.startswith(DYNAMO) or _text(error).startswith(FAKE)
+            or kind.__name__ in WRAPPERS)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -54,10 +70,10 @@ def _text(error: BaseException) -> str:
 
 def _quoted(message: str) -> tuple[str, str] | None:
     """Class and message that Dynamo quotes in `… got ValueError('…')`; None if there is none."""
-    match = words.QUOTED.search(message)
+    match = QUOTED.search(message)
     if not match:
         return None
-    inner = match.group(2).split(words.USER_CODE, 1)[0].rstrip(") \n")
+    inner = match.group(2).split(USER_CODE, 1)[0].rstrip(") \n")
     for text in (inner, inner + ")"):
         try:
             value = ast.literal_eval(text.rstrip(","))
@@ -74,11 +90,11 @@ def _raised_in(error: BaseException) -> str:
 
 def _compilers_own(error: BaseException) -> bool:
     """Whether an unwrapped exception comes from the compiler and not from an operator."""
-    if type(error).__module__.startswith(words.MODULES):
+    if type(error).__module__.startswith(MODULES):
         return True
     place = _raised_in(error)
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    inside = any(folder in place for folder in words.FOLDERS) or bool(cache and place.startswith(cache))
+    inside = any(folder in place for folder in FOLDERS) or bool(cache and place.startswith(cache))
     return inside and isinstance(error, _SLIPS)
 
 
@@ -91,20 +107,20 @@ def _is(error: BaseException, reference: dict | None) -> bool:
 def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     named = {type(link).__name__ for link in links}
     outer = links[0]
-    if words.OF_INDUCTOR in named or any(type(link).__module__.startswith(words.INDUCTOR) for link in links):
+    if OF_INDUCTOR in named or any(type(link).__module__.startswith(INDUCTOR) for link in links):
         return "internal", "compile"
-    if words.BACKEND in named:
+    if BACKEND in named:
         return "internal", "lower"
     lineage = {base.__name__ for base in type(outer).__mro__}
-    if lineage & words.REFUSED:
+    if lineage & REFUSED:
         # An exception that Dynamo saw the program raise is the program's, though it stops tracing.
-        observed = any(base.__name__ == words.OBSERVED for link in links for base in type(link).__mro__)
+        observed = any(base.__name__ == OBSERVED for link in links for base in type(link).__mro__)
         return ("error" if observed else "refused"), "trace"
-    if words.FAKE_TENSORS in named:
+    if FAKE_TENSORS in named:
         return "error", "trace"
-    if _text(outer).startswith(words.NOTHING):
+    if _text(outer).startswith(NOTHING):
         return "refused", "trace"
-    if words.OF_DYNAMO in named or type(outer).__module__.startswith(words.DYNAMO):
+    if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"
     return ("internal" if _compilers_own(outer) else "error"), stage
 
@@ -130,13 +146,13 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     original = links[-1]
     name, message = class_name(type(original)), _text(original)
     if len(links) == 1 or _is_wrapper(original):
-        quoted = _quoted(message) if words.FAKE_TENSORS in {type(link).__name__ for link in links} else None
+        quoted = _quoted(message) if FAKE_TENSORS in {type(link).__name__ for link in links} else None
         if quoted:
             name, message = quoted
     wrapped = [class_name(type(link)) for link in links[:-1]]
     if name != class_name(type(original)):
         wrapped.append(class_name(type(original)))
-    message = message.split(words.USER_CODE, 1)[0].strip()
+    message = message.split(USER_CODE, 1)[0].strip()
     if kind == "internal" and reference and (name, message) == (reference["class"], reference["message"]):
         kind = "error"
     return {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}

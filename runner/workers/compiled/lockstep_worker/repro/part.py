@@ -3,7 +3,8 @@
 import base64
 import math
 import zlib
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -26,7 +27,7 @@ class Part:
         self.device = self.storages.device
         self.calls = [need(call, "inputs", "calls") for call in need(request, "calls", "request")]
         self.names = [name for name in self.program["inputs"] if name not in prepared]
-        kinds = {name: "tensor" for name in prepared}
+        kinds = dict.fromkeys(prepared, "tensor")
         for name in self.names:
             given = [need(call, name, "calls.inputs") for call in self.calls]
             kinds[name] = "tensor" if all(map(is_view, given)) else "number"

@@ -6,7 +6,7 @@ the judge names it → the policy that the case asks for), `strides` and `raises
 object of `program`, `storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches
 the script as checked names, as literals or as escaped comments.
 
-Everything else in the script is the text of the modules in `script/` and of `errors.py`, as it is.
+Everything else in the script is the text of the modules in `script/`, of `errors.py` and of its `compat/errors.py`, as it is.
 """
 
 import ast
@@ -20,7 +20,7 @@ from .part import Part
 from .script.policy import parse_policy
 
 #: What a script consists of, in this order; the first needs no torch.
-MODULES = ("repro/script/begin.py", "errors.py", "repro/script/storage.py", "repro/script/view.py", "repro/script/pair.py",
+MODULES = ("repro/script/begin.py", "compat/errors.py", "errors.py", "repro/script/storage.py", "repro/script/view.py", "repro/script/pair.py",
            "repro/script/indices.py", "repro/script/samples.py", "repro/script/policy.py", "repro/script/metadata.py",
            "repro/script/endings.py", "repro/script/judge.py", "repro/script/execute.py", "repro/script/run.py")
 PROMISES = ("bits", "casts", "values")

@@ -35,7 +35,7 @@ def begin(environment: dict[str, str]) -> None:
     # A reproducer compiles anew, or a bisection would look at what was compiled before.
     for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):
         os.environ.setdefault(name, "0")
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036  whoever gets a script may have any Python
         cannot_run("this script needs Python 3.10")
     try:
         import torch  # noqa: F401

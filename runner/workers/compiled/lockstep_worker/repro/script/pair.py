@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 

@@ -2,8 +2,8 @@
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable
 
 from .indices import indices_agree
 from .pair import Pair

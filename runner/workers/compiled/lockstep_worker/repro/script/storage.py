@@ -2,7 +2,7 @@
 
 import base64
 import zlib
-from typing import Iterable
+from collections.abc import Iterable
 
 import torch
 
