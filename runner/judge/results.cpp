@@ -236,9 +236,10 @@ class CallComparison {
   /// The sentence about the worst output so far is the verdict's.
   void note_nearer(Status status, Nearer nearer) {
     const bool excuse = out_.nearer == "ill-conditioned";
-    if (!out_.nearer.empty() && info(status).rank >= nearer_rank_ + (excuse ? 1 : 0)) return;
+    const Rank rank = info(status).rank;
+    if (!out_.nearer.empty() && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
     if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
-    nearer_rank_ = info(status).rank;
+    nearer_rank_ = rank;
     out_.nearer = std::move(nearer.side);
     out_.sentence = std::move(nearer.sentence);
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
@@ -282,7 +283,7 @@ class CallComparison {
   const JudgeRequest& request_;
   std::size_t call_;
   ResultComparison& out_;
-  int nearer_rank_ = 0;
+  Rank nearer_rank_ = Rank::nothing;
 };
 
 }  // namespace
