@@ -98,6 +98,7 @@ std::string data_of(const RunRecord& record) {
     standings.push_back(std::move(row));
   }
   document["grades"] = grade_names();
+  document["input_kinds"] = kInputKinds;
   const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string result;
   result.reserve(json.size() + json.size() / 16);
