@@ -89,12 +89,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   if (const auto grade = reader.child(node, "grade")) {
     if (const auto word = reader.text(*grade)) {
       rule.grade = find_grade(*word);
-      if (!rule.grade) {
-        std::vector<std::string> grades = grade_names();
-        const std::string last = std::move(grades.back());
-        grades.pop_back();
-        reader.mismatch(*grade, fmt::format("a grade: {} or {}", fmt::join(grades, ", "), last));
-      }
+      if (!rule.grade) reader.mismatch(*grade, "a grade: " + enumerate(grade_names(), "or"));
     }
   }
   if (const auto waived = reader.child(node, "waived"))

@@ -79,14 +79,6 @@ class AsTensors {
   std::deque<Number> numbers_;  // never moves them
 };
 
-bool judges_positions(const Policy& policy) {
-  if (policy.kind == Policy::Kind::metadata || policy.kind == Policy::Kind::statistical) {
-    return false;
-  }
-  return policy.children.empty() ||
-         std::any_of(policy.children.begin(), policy.children.end(), judges_positions);
-}
-
 const Dtype& dtype_of(const DataValue& value) {
   AsTensors as_tensor;
   const TensorView* view = as_tensor(&value);
