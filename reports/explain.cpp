@@ -99,20 +99,6 @@ std::string_view sentence_for(std::string_view nearer) {
   return nearer;
 }
 
-bool stderr_matters(Status status) {
-  switch (status) {
-    case Status::internal_error:
-    case Status::crash:
-    case Status::timeout:
-    case Status::oom:
-    case Status::worker_lost:
-    case Status::harness:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::string headline(const Verdict& verdict) {
@@ -151,7 +137,7 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
   add_error(lines, "eager", verdict.eager_error, options.error_limit);
   add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
-  if (stderr_matters(verdict.status) && !verdict.stderr_tail.empty()) {
+  if (info(verdict.status).stderr_tells && !verdict.stderr_tail.empty()) {
     lines.add(Part::output, "the end of standard error:");
     lines.block(Part::output, verdict.stderr_tail, options.output_limit);
   }

@@ -83,14 +83,22 @@ std::string data_of(const RunRecord& record) {
     document["accuracy"] = accuracy_document(table);
   Json& statuses = document["statuses"] = Json::array();
   for (const StatusInfo& status : all_statuses()) {
-    constexpr std::string_view kElements[] = {"pass", "failure", "error", "skipped"};
     statuses.push_back({{"name", status.name},
                         {"label", status.label},
                         {"fails", status.fails},
                         {"fails_strict", status.fails_strict},
-                        {"junit", kElements[static_cast<std::size_t>(status.junit)]},
+                        {"junit", name_of(status.junit)},
                         {"meaning", status.meaning}});
   }
+  Json& standings = document["standings"] = Json::array();
+  for (const StandingInfo& standing : all_standings()) {
+    Json row = {{"name", standing.name}};
+    if (standing.fails) row["fails"] = *standing.fails;
+    if (standing.fails_strict) row["fails_strict"] = *standing.fails_strict;
+    standings.push_back(std::move(row));
+  }
+  document["grades"] = grade_names();
+  document["input_kinds"] = kInputKinds;
   const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string result;
   result.reserve(json.size() + json.size() / 16);

@@ -88,20 +88,6 @@ std::string class_name(const Verdict& verdict) {
   return result;
 }
 
-std::string_view tag_of(JunitElement element) {
-  switch (element) {
-    case JunitElement::failure:
-      return "failure";
-    case JunitElement::error:
-      return "error";
-    case JunitElement::skipped:
-      return "skipped";
-    case JunitElement::pass:
-      break;
-  }
-  return {};
-}
-
 struct Counts {
   std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
@@ -160,7 +146,7 @@ void add_case(Suite& suite, const Verdict& verdict, bool strict) {
                                      escape(cut(note, kTextLimit), false));
     return;
   }
-  const std::string_view tag = tag_of(told.element);
+  const std::string_view tag = name_of(told.element);
   suite.cases +=
       fmt::format(">\n      <{}{}{}>{}</{}>\n    </testcase>\n", tag,
                   attribute("message", one_line(clean(told.message))), attribute("type", told.type),

@@ -1,6 +1,6 @@
 // How far both sides are from the truth, by operator: a table that sorts and filters.
 
-const inputKinds = ["normal", "subnormal", "special"];
+const inputKinds = run.input_kinds;
 const accuracyShown = 200;  // rows in the page at once; the filter narrows them down
 
 /** Ulps for people, and as numbers to sort by; -1 where such inputs did not occur. */

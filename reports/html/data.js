@@ -28,7 +28,10 @@ function tidy(text) {
     .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
+// The tables of statuses and standings, and the ladder of grades, strictest first (html.cpp).
 const statuses = new Map(run.statuses.map((status, order) => [status.name, { ...status, order }]));
+const standings = new Map(run.standings.map((standing) => [standing.name, standing]));
+const { grades } = run;
 
 /** Kinds of verdict as the console counts them, worst first. */
 const kinds = [
@@ -40,14 +43,13 @@ const kinds = [
   { name: "conform", glyph: "=", meaning: "agrees with eager" },
 ];
 const kindOf = new Map(kinds.map((kind, order) => [kind.name, { ...kind, order }]));
-const grades = ["bits", "ulp4", "close", "no_worse1", "same1e-3", "none"];
 
 /** The same rule as Verdict::fails and tally(). */
 function classify(verdict, strict) {
   const status = statuses.get(verdict.status);
-  if (verdict.standing === "known" || verdict.standing === "waived") return verdict.standing;
-  if (verdict.standing === "fixed") return strict ? "failing" : "fixed";
-  if (strict ? status.fails_strict : status.fails) return "failing";
+  const key = strict ? "fails_strict" : "fails";
+  if (standings.get(verdict.standing)[key] ?? status[key]) return "failing";
+  if (verdict.standing !== "new") return verdict.standing;
   return status.junit === "skipped" ? "skipped" : "conform";
 }
 

@@ -101,10 +101,10 @@ std::string nearest(std::string_view text, std::span<const std::string> candidat
   return best;
 }
 
-std::string enumerate(std::span<const std::string> words) {
+std::string enumerate(std::span<const std::string> words, std::string_view last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    if (i > 0) text += i + 1 == words.size() ? fmt::format(" {} ", last) : ", ";
     text += words[i];
   }
   return text;

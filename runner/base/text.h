@@ -26,8 +26,8 @@ bool globs_take(std::span<const std::string> patterns, std::string_view text);
 /// meant (more than a third of the length).
 std::string nearest(std::string_view text, std::span<const std::string> candidates);
 
-/// "a, b and c".
-std::string enumerate(std::span<const std::string> words);
+/// "a, b and c"; `last` joins the last word.
+std::string enumerate(std::span<const std::string> words, std::string_view last = "and");
 
 /// 10000 as "10,000".
 std::string grouped(std::uint64_t number);

@@ -29,11 +29,9 @@ struct LiteralFill {
 /// Elements made by a rule from their place k in storage order; seeded ones by a counter-based
 /// generator, so that they are the same bytes on every machine.
 struct RuleFill {
-  /// constant, arange, uniform, normal, integers, small_integers, powers_of_two, permutation,
-  /// special, grid, stratified, all_bits, kaiming, xavier
-  std::string rule;
+  const struct FillRule* rule = nullptr;  ///< of the table in fill_rules.cpp; never null
   std::uint64_t seed = 0;
-  /// Parameters by name with defaults filled in; what they mean is in fill.cpp beside each rule.
+  /// Parameters by name with defaults filled in.
   std::vector<std::pair<std::string, double>> parameters;
 
   double parameter(std::string_view name) const;

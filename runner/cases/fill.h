@@ -2,32 +2,57 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cases/case.h"
+#include "cases/random_stream.h"
 
 namespace lockstep {
 
 /// A parameter of a fill rule.
 struct RuleParameter {
   std::string_view name;
-  double fallback;
-  /// Whether the fall-back is made from the tensor's shape instead.
-  bool from_shape = false;
+  double fallback = 0;
+  std::string_view bounds = {};  ///< what it must be, for people; FillRule::fault decides
+  /// Makes the fall-back of the tensor's shape instead, where it is not null.
+  double (*from_shape)(const std::vector<std::int64_t>& shape) = nullptr;
 };
 
-/// A fill rule as the case format knows it.
-struct RuleInfo {
+/// What a rule makes a tensor's elements of.
+struct FillSource {
+  const Dtype& dtype;
+  const RuleFill& fill;
+  const RandomStream& stream;
+  std::uint64_t count;  ///< elements of the storage
+};
+
+/// Element k of the storage.
+using FillElements = std::function<ElementBits(std::uint64_t k)>;
+
+/// A fill rule: all that the case format knows of it.  The table in fill_rules.cpp is the only list
+/// of them.
+struct FillRule {
   std::string_view name;
-  std::vector<RuleParameter> parameters;
-  bool seeded;
+  std::span<const RuleParameter> parameters = {};
+  bool seeded = false;  ///< draws random numbers
+  bool direct = false;  ///< a number may stand for its only parameter: {"constant": 3}
+  bool opaque = false;  ///< fills dtypes that have no numbers, too
+  bool whole = false;   ///< an element depends on how many there are
+  /// What is wrong with its parameters, or with the dtype for this rule; empty if nothing.
+  std::string (*fault)(const RuleFill& fill, const Dtype& dtype);
+  FillElements (*elements)(const FillSource& source);
   std::string_view meaning;  ///< of element k of n, in storage order
 };
 
 /// Every fill rule.
-const std::vector<RuleInfo>& fill_rules();
+std::span<const FillRule> fill_rules();
+
+/// The rule of that name, or nullptr.
+const FillRule* find_fill_rule(std::string_view name);
 
 /// The element for a real number: integers are truncated and wrap, bool is "not 0", complex gets no
 /// imaginary part.

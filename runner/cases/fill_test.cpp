@@ -8,25 +8,35 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
+#include "base/fixtures.h"
 #include "cases/boundary.h"
 #include "cases/random_stream.h"
 
 namespace lockstep {
 namespace {
 
-TensorSpec spec(const char* dtype, std::int64_t elements, RuleFill fill) {
+/// A rule as a test writes it; without parameters with the fall-backs.
+struct Written {
+  std::string_view rule;
+  std::uint64_t seed;
+  std::vector<std::pair<std::string, double>> parameters;
+};
+
+TensorSpec spec(const char* dtype, std::int64_t elements, Written written) {
   TensorSpec result;
   result.dtype = find_dtype(dtype);
   result.shape = {elements};
   result.strides = {1};
   result.storage_elements = elements;
-  for (const RuleInfo& rule : fill_rules()) {
-    if (rule.name != fill.rule || !fill.parameters.empty()) continue;
-    for (const RuleParameter& parameter : rule.parameters) {
-      fill.parameters.emplace_back(parameter.name, parameter.from_shape ? 9 : parameter.fallback);
-    }
+  RuleFill fill{find_fill_rule(written.rule), written.seed, std::move(written.parameters)};
+  if (fill.parameters.empty()) {
+    for (const RuleParameter& parameter : fill.rule->parameters)
+      fill.parameters.emplace_back(parameter.name,
+                                   parameter.from_shape != nullptr ? 9 : parameter.fallback);
   }
   result.fill = std::move(fill);
   return result;
@@ -145,11 +155,10 @@ TEST(Fill, TwoGridsHaveEveryPair) {
 // The bytes of every rule, frozen: a change here changes what every case computes on.
 TEST(Fill, BytesAreTheSameOnEveryMachine) {
   std::map<std::string, std::uint64_t> digests;
-  for (const RuleInfo& rule : fill_rules()) {
+  for (const FillRule& rule : fill_rules()) {
     for (const char* dtype : {"float32", "bfloat16", "float64", "int32", "complex64", "bool"}) {
       if (rule.name == "all_bits" && find_dtype(dtype)->bytes > 2) continue;
-      digests[std::string(rule.name) + " " + dtype] =
-          digest(spec(dtype, 257, {std::string(rule.name), 42, {}}));
+      digests[std::string(rule.name) + " " + dtype] = digest(spec(dtype, 257, {rule.name, 42, {}}));
     }
   }
   const std::map<std::string, std::uint64_t> frozen = {
@@ -161,6 +170,86 @@ TEST(Fill, BytesAreTheSameOnEveryMachine) {
         << "{\"" << name << "\", 0x" << std::hex << value << "},";
   }
   EXPECT_EQ(frozen.size(), digests.size());
+}
+
+TEST(Fill, RulesThatDrawAreSeeded) {
+  for (const FillRule& rule : fill_rules()) {
+    const auto bytes = [&](std::uint64_t seed) {
+      return storage_bytes(spec("float16", 4096, {rule.name, seed, {}}), "x");
+    };
+    EXPECT_EQ(bytes(1) != bytes(2), rule.seeded) << rule.name;
+  }
+}
+
+TEST(Fill, OnlyWholeRulesDependOnHowManyThereAre) {
+  for (const FillRule& rule : fill_rules()) {
+    const char* dtype = rule.name == "all_bits" ? "bfloat16" : "float64";
+    const auto more = storage_bytes(spec(dtype, 128, {rule.name, 1, {}}), "x");
+    const auto less = storage_bytes(spec(dtype, 64, {rule.name, 1, {}}), "x");
+    EXPECT_EQ(std::memcmp(more.data(), less.data(), less.size()) != 0, rule.whole) << rule.name;
+  }
+}
+
+std::string fallback_text(const RuleParameter& parameter) {
+  return parameter.from_shape != nullptr ? "from the shape" : fmt::format("{}", parameter.fallback);
+}
+
+TEST(Fill, TheReadmeHasTheTable) {
+  std::vector<std::string> rows;
+  for (const FillRule& rule : fill_rules()) {
+    std::vector<std::string> parameters;
+    for (const RuleParameter& parameter : rule.parameters)
+      parameters.push_back(fmt::format("`{}` ({})", parameter.name, fallback_text(parameter)));
+    std::string cell = fmt::format(" {}", fmt::join(parameters, ", "));
+    if (rule.direct) cell += fmt::format("; `{{\"{}\": 3}}` is short", rule.name);
+    rows.push_back(fmt::format("| `{}` |{} | {} |", rule.name, rule.parameters.empty() ? "" : cell,
+                               rule.meaning));
+  }
+  expect_table("cases/README.md", "| fill | parameters (default) | elements |", rows);
+}
+
+/// What the schema has for one rule: `{"NAME": {…}, "seed": …}`, where without parameters there is
+/// a seed, as the name alone says the same.
+Json schema_of(const FillRule& rule) {
+  const Json choice = {{"$ref", "#/$defs/choice"}};
+  const Json number = {{"type", "number"}};
+  Json properties = Json::object();
+  for (const RuleParameter& parameter : rule.parameters) {
+    std::string text = fmt::format("default {}", fallback_text(parameter));
+    if (!parameter.bounds.empty()) text += fmt::format("; {}", parameter.bounds);
+    properties[std::string(parameter.name)] = {{"description", text},
+                                               {"anyOf", Json::array({choice, number})}};
+  }
+  Json body = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+  if (rule.direct) {
+    body = {{"description", rule.meaning}, {"anyOf", Json::array({choice, number, body})}};
+  } else {
+    Json described = {{"description", rule.meaning}};
+    described.update(body);
+    body = std::move(described);
+  }
+  const std::string name(rule.name);
+  Json result = {{"type", "object"},
+                 {"required", Json::array({name})},
+                 {"additionalProperties", false},
+                 {"minProperties", 1},
+                 {"properties", {{name, body}}}};
+  if (rule.seeded) result["properties"]["seed"] = {{"$ref", "#/$defs/seed"}};
+  const Json given = {{"minProperties", 1}};
+  result["anyOf"] = Json::array();
+  result["anyOf"].push_back({{"properties", {{name, given}}}});
+  result["anyOf"].push_back({{"required", Json::array({"seed"})}});
+  return result;
+}
+
+TEST(Fill, TheSchemaHasEveryRule) {
+  Json names = Json::array();
+  Json choices = Json::array();
+  choices.push_back({{"$ref", "#/$defs/choice"}});
+  for (const FillRule& rule : fill_rules()) names.push_back(rule.name);
+  choices.push_back({{"description", "A rule with its default parameters."}, {"enum", names}});
+  for (const FillRule& rule : fill_rules()) choices.push_back(schema_of(rule));
+  expect_json("cases/schema/case.schema.json", "/$defs/fill/anyOf", choices);
 }
 
 }  // namespace

@@ -98,11 +98,9 @@ std::string show_element(const Dtype& dtype, const std::byte* bytes) {
 std::string show_fill(const TensorSpec& spec) {
   const auto* rule = std::get_if<RuleFill>(&spec.fill);
   if (rule == nullptr) return "values";
-  std::string text = rule->rule;
+  std::string text(rule->rule->name);
   for (const auto& [name, value] : rule->parameters) text += fmt::format(" {}={}", name, value);
-  for (const RuleInfo& info : fill_rules()) {
-    if (info.name == rule->rule && info.seeded) text += fmt::format(" seed={}", rule->seed);
-  }
+  if (rule->rule->seeded) text += fmt::format(" seed={}", rule->seed);
   return text;
 }
 
@@ -139,8 +137,8 @@ std::string show_tensor(const std::string& name, const TensorSpec& spec) {
   } else {
     head.fill = spec.fill;
   }
-  const bool whole = std::get_if<RuleFill>(&spec.fill) != nullptr &&
-                     std::get<RuleFill>(spec.fill).rule == "permutation";
+  const auto* made = std::get_if<RuleFill>(&spec.fill);
+  const bool whole = made != nullptr && made->rule->whole;
   if (!whole) head.storage_elements = std::min(spec.storage_elements, kShownElements);
   if (whole && spec.storage_elements > (1 << 20)) return text;
   const std::vector<std::byte> bytes = storage_bytes(head, name);

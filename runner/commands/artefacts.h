@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Writes every report of a run into a directory: run.json, junit.xml, report.html, summary.md, and
-/// accuracy.txt and accuracy.json where there is something to say.
+/// Writes the reports that belong into the directory of a run, each where it has something to say
+/// (report_formats.h).
 Result<void> write_reports(const RunRecord& record, const std::filesystem::path& directory,
                            bool strict);
 

@@ -8,6 +8,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "commands/report_formats.h"
 
 namespace lockstep {
 namespace {
@@ -105,7 +106,7 @@ void add_selection(CLI::App* command, Options& options) {
 }
 
 void add_report_files(CLI::App* command, Options& options) {
-  for (const ReportFlag& report : kReportFlags)
+  for (const ReportFormat& report : report_formats())
     command->add_option(report.flag, options.*report.file, report.help)->type_name("FILE");
 }
 
@@ -322,7 +323,7 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     return misused("--accept-crashes needs --update-known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
-  for (const ReportFlag& report : kReportFlags) {
+  for (const ReportFormat& report : report_formats()) {
     // Opened by such a name, a file that standard output goes to would be written from its begin.
     for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
       if (options.*report.file == name) options.*report.file = "-";
@@ -368,7 +369,7 @@ Options parse_options(const std::vector<std::string>& arguments,
 
 std::vector<std::string> on_standard_output(const Options& options) {
   std::vector<std::string> flags;
-  for (const ReportFlag& report : kReportFlags) {
+  for (const ReportFormat& report : report_formats()) {
     if (options.*report.file == "-") flags.emplace_back(report.flag);
   }
   if (options.update_known == "-") flags.emplace_back("--update-known");

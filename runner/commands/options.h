@@ -80,21 +80,6 @@ struct Options {
   bool quick = false;     ///< of `doctor`: start no worker
 };
 
-/// The flags that ask for a single report.
-struct ReportFlag {
-  const char* flag;
-  std::filesystem::path Options::*file;
-  const char* help;
-};
-inline constexpr ReportFlag kReportFlags[] = {
-    {"--junit", &Options::junit_file, "Write the JUnit report to FILE (- is standard output)"},
-    {"--html", &Options::html_file, "Write the HTML page to FILE"},
-    {"--json", &Options::json_file, "Write run.json to FILE"},
-    {"--summary", &Options::summary_file, "Write the Markdown summary to FILE"},
-    {"--case-table", &Options::case_table_file, "Write a Markdown table of the cases to FILE"},
-    {"--accuracy", &Options::accuracy_file,
-     "Write the accuracy table of pointwise cases to FILE (as JSON to NAME.json)"}};
-
 /// Reads the command line and the environment.
 Options parse_options(int argc, const char* const* argv);
 

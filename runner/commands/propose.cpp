@@ -15,11 +15,6 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_crash(Status status) {
-  return status == Status::crash || status == Status::timeout || status == Status::oom ||
-         status == Status::worker_lost;
-}
-
 /// The releases of one minor version: ">=2.13,<2.14".
 std::string minor_range(const std::string& torch) {
   int major = 0, minor = 0;
@@ -70,7 +65,7 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
   std::map<Key, Group> groups;
   for (const Verdict& verdict : record.verdicts) {
     if (!verdict.fails(false) || verdict.standing != Standing::new_) continue;
-    if (verdict.status == Status::harness || (is_crash(verdict.status) && !crashes)) continue;
+    if (verdict.status == Status::harness || (info(verdict.status).crashed() && !crashes)) continue;
     const bool pointwise =
         std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
                     [](const OutputComparison& output) { return !output.first.empty(); });
@@ -128,7 +123,7 @@ Result<void> propose(const RunRecord& record, const Options& options) {
   std::size_t kept_back = 0, fixed = 0;
   for (const Verdict& verdict : record.verdicts) {
     const bool is_new = verdict.fails(false) && verdict.standing == Standing::new_;
-    if (is_new && is_crash(verdict.status) && !options.accept_crashes) ++kept_back;
+    if (is_new && info(verdict.status).crashed() && !options.accept_crashes) ++kept_back;
     if (verdict.standing == Standing::fixed) ++fixed;
   }
   if (kept_back > 0)

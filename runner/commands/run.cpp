@@ -18,6 +18,7 @@
 #include "commands/commands.h"
 #include "commands/home.h"
 #include "commands/propose.h"
+#include "commands/report_formats.h"
 #include "commands/workers.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
@@ -222,7 +223,7 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   std::set<std::string> free = {"--resume",   "--jobs",         "--strict",
                                 "--max-fail", "--fail-fast",    "--verbose",
                                 "--github",   "--update-known", "--accept-crashes"};
-  for (const ReportFlag& report : kReportFlags) free.insert(report.flag);
+  for (const ReportFormat& report : report_formats()) free.insert(report.flag);
   for (const auto& [name, values] : given.given) {
     const auto before = options.given.find(name);
     if (free.contains(name) || (before != options.given.end() && before->second == values))
@@ -241,7 +242,7 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   options.strict |= given.strict;
   options.accept_crashes |= given.accept_crashes;
   if (!given.update_known.empty()) options.update_known = given.update_known;
-  for (const ReportFlag& report : kReportFlags) {
+  for (const ReportFormat& report : report_formats()) {
     if (!(given.*report.file).empty()) options.*report.file = given.*report.file;
   }
   options.color = given.color;

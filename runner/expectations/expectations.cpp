@@ -44,12 +44,6 @@ bool valid_date(const std::string& text) {
       .ok();
 }
 
-/// What an expectation can be about.  Of a verdict that conforms there is nothing to explain, and
-/// what is unsupported was not judged.
-bool can_be_expected(Status status) {
-  return status != Status::conform && status != Status::unsupported;
-}
-
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
@@ -101,7 +95,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   if (const auto status = reader.required(node, "status", "what is expected to happen")) {
     std::vector<std::string> words;
     for (const StatusInfo& each : all_statuses()) {
-      if (can_be_expected(each.status)) words.emplace_back(each.name);
+      if (each.expectable()) words.emplace_back(each.name);
     }
     if (const auto word = reader.word(*status, words, "a status that says what is wrong"))
       rule.status = find_status(*word)->status;
@@ -109,8 +103,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   if (const auto grade = reader.child(node, "grade")) {
     if (const auto word = reader.text(*grade)) {
       rule.grade = find_grade(*word);
-      if (!rule.grade)
-        reader.mismatch(*grade, "a grade: bits, ulp4, close, no_worse1, same1e-3 or none");
+      if (!rule.grade) reader.mismatch(*grade, "a grade: " + enumerate(grade_names(), "or"));
     }
   }
   if (const auto waived = reader.child(node, "waived"))

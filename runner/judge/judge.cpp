@@ -12,19 +12,6 @@
 namespace lockstep {
 namespace {
 
-bool ended_by_itself(Status status) {
-  switch (status) {
-    case Status::unsupported:
-    case Status::crash:
-    case Status::timeout:
-    case Status::oom:
-    case Status::worker_lost:
-      return false;
-    default:
-      return true;
-  }
-}
-
 /// What the two eager executions do differently, apart from the text of an error; empty if nothing.
 std::string harness_difference(const Observation& eager, const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
@@ -123,12 +110,12 @@ const OutputComparison* worst_of(const std::vector<OutputComparison>& outputs) {
 
 /// Whether b is worse than a: by the status of the worst output, then by the grade.
 bool is_worse(const ResultComparison& a, const ResultComparison& b) {
-  const auto key = [](const ResultComparison& results) {
+  const auto rank = [](const ResultComparison& results) {
     const OutputComparison* worst = worst_of(results.outputs);
-    return std::pair(worst == nullptr ? -info(Status::conform).rank : -info(worst->status).rank,
-                     worst_grade(results.outputs));
+    return info(worst == nullptr ? Status::conform : worst->status).rank;
   };
-  return key(a) < key(b);
+  if (rank(a) != rank(b)) return rank(b) < rank(a);
+  return worst_grade(a.outputs) < worst_grade(b.outputs);
 }
 
 /// Both returned: metadata, masks and values, then proof, then noise.
@@ -223,7 +210,7 @@ Verdict judge(const JudgeRequest& request) {
 
   const std::optional<Ending> ending =
       judge_endings(*eager, compiled, request.raises, request.compiles);
-  if (ending && !ended_by_itself(ending->status)) {
+  if (ending && !info(ending->status).ended_by_itself()) {
     settle(verdict, ending->status, ending->reason);
     return verdict;
   }

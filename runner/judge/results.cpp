@@ -79,14 +79,6 @@ class AsTensors {
   std::deque<Number> numbers_;  // never moves them
 };
 
-bool judges_positions(const Policy& policy) {
-  if (policy.kind == Policy::Kind::metadata || policy.kind == Policy::Kind::statistical) {
-    return false;
-  }
-  return policy.children.empty() ||
-         std::any_of(policy.children.begin(), policy.children.end(), judges_positions);
-}
-
 const Dtype& dtype_of(const DataValue& value) {
   AsTensors as_tensor;
   const TensorView* view = as_tensor(&value);
@@ -236,9 +228,10 @@ class CallComparison {
   /// The sentence about the worst output so far is the verdict's.
   void note_nearer(Status status, Nearer nearer) {
     const bool excuse = out_.nearer == "ill-conditioned";
-    if (!out_.nearer.empty() && info(status).rank >= nearer_rank_ + (excuse ? 1 : 0)) return;
+    const Rank rank = info(status).rank;
+    if (!out_.nearer.empty() && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
     if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
-    nearer_rank_ = info(status).rank;
+    nearer_rank_ = rank;
     out_.nearer = std::move(nearer.side);
     out_.sentence = std::move(nearer.sentence);
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
@@ -282,7 +275,7 @@ class CallComparison {
   const JudgeRequest& request_;
   std::size_t call_;
   ResultComparison& out_;
-  int nearer_rank_ = 0;
+  Rank nearer_rank_ = Rank::nothing;
 };
 
 }  // namespace

@@ -40,10 +40,8 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     path.title = reader.text(*title).value_or("");
   if (const auto promise =
           reader.required(root, "promise", "what the path claims of its results")) {
-    const auto word =
-        reader.word(*promise, {"bits", "casts", "values"}, "`bits`, `casts` or `values`");
-    if (word == "bits") path.promise = Promise::bits;
-    if (word == "casts") path.promise = Promise::casts;
+    const auto word = reader.word(*promise, promise_names(), "`bits`, `casts` or `values`");
+    if (word) path.promise = *find_promise(*word);
   }
   if (const auto flag = reader.child(root, "default"))
     path.is_default = reader.boolean(*flag).value_or(false);

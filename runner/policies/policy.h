@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,25 +20,28 @@ std::string_view name_of(Promise promise);
 /// The promise of that name, or nothing.
 std::optional<Promise> find_promise(std::string_view name);
 
-/// A rule under which two tensors agree.  Plain data; the formulas are in compare.h.
+/// The names of all promises, strictest first.
+std::vector<std::string> promise_names();
+
+/// A rule under which two tensors agree.  Plain data; what each kind means is in the table in
+/// policy.cpp, the checks are in judge/numerics/checks.cpp.
 struct Policy {
   enum class Kind {
-    bits,           ///< the same bits; any NaN equals any NaN
-    bits_strict,    ///< the same bits, NaN payloads too
-    equal,          ///< ==, so -0 equals +0; any NaN equals any NaN
-    ulp,            ///< at most `parameter` units in the last place apart
-    close,          ///< torch.testing.assert_close's table by dtype; or with explicit rtol and atol
-    same,           ///< PyTorch's accuracy gate, hardened; `parameter` is tol
-    same_upstream,  ///< PyTorch's accuracy gate, as it is; `parameter` is tol
-    no_worse,       ///< error against the fp64 gold at most `parameter` times eager's, and hardly
-                    ///< more elements grossly wrong
-    stepwise,       ///< error against the stepwise gold at most `parameter` ulp more than eager's
-    exact,          ///< integers, bools: the same number
-    index_equivalent,  ///< indices that select equal values
-    metadata,          ///< dtype, shape and the rest; no values
-    statistical,       ///< the same distribution
-    any_of,
-    all_of,
+    bits,
+    bits_strict,
+    equal,
+    ulp,            ///< `parameter` units in the last place
+    close,          ///< with `rtol` and `atol`, or `terms`
+    same,           ///< `parameter` is tol
+    same_upstream,  ///< `parameter` is tol
+    no_worse,       ///< `parameter` is k
+    stepwise,       ///< `parameter` is n
+    exact,
+    index_equivalent,  ///< `of` and `dim`
+    metadata,
+    statistical,  ///< `parameter` is p
+    any_of,       ///< `children`
+    all_of,       ///< `children`
   };
   Kind kind = Kind::bits;
   double parameter = 0;
@@ -60,11 +65,48 @@ std::string to_string(const Policy& policy);
 /// nor complex.
 Policy default_policy(Promise promise, const struct Dtype& dtype);
 
-/// Which golds the policy reads.
+/// Which golds a policy reads.
 struct GoldNeeds {
   bool fp64 = false;
   bool stepwise = false;
 };
+
+/// What may stand in the brackets after a policy's name.
+enum class Brackets { none, count, number, probability, tolerance, tensor, policies };
+
+/// What a policy judges.
+enum class Judges {
+  elements,  ///< at each position, NaN, +Inf and -Inf at equal positions first
+  numbers,   ///< at each position, NaN and infinity in a way of its own
+  tensors,   ///< as wholes
+  children,  ///< what these do
+};
+
+/// Everything that depends on a policy's kind alone but its check, which is the judge's.  The table
+/// in policy.cpp is its only home.
+struct PolicyInfo {
+  Policy::Kind kind;
+  std::string_view name;
+  Brackets brackets;
+  /// Value of the parameter where the text gives none; NaN where it must be given.
+  double fallback;
+  Judges judges;
+  GoldNeeds golds;
+  std::array<std::string_view, 3> examples;  ///< as a case may spell it; the rest is empty
+  std::string_view written;                  ///< in Markdown, for the table in cases/README.md
+  std::string_view formula;                  ///< when two tensors agree; likewise
+};
+
+/// All policies in the order of the enumeration.
+std::span<const PolicyInfo> all_policies();
+
+const PolicyInfo& info(Policy::Kind kind);
+
+/// Which golds the policy reads, its children's among them.
 GoldNeeds gold_needs(const Policy& policy);
+
+/// Whether the policy judges elements by their positions, so that two executions must have the same
+/// at each.
+bool judges_positions(const Policy& policy);
 
 }  // namespace lockstep

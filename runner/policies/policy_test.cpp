@@ -1,16 +1,24 @@
 #include "policies/policy.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "base/dtype.h"
+#include "base/fixtures.h"
 
 namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+
+std::vector<std::string_view> examples_of(const PolicyInfo& policy) {
+  std::vector<std::string_view> examples(policy.examples.begin(), policy.examples.end());
+  std::erase(examples, "");
+  return examples;
+}
 
 TEST(Policy, EverySpellingReadsBackAsItself) {
   for (const std::string_view text :
@@ -85,6 +93,41 @@ TEST(Policy, PromisesMeanPolicies) {
       EXPECT_EQ(spelled(promise, dtype), "exact");
     }
   }
+}
+
+TEST(Policy, ExamplesAreSpellingsOfTheirPolicy) {
+  for (const PolicyInfo& policy : all_policies()) {
+    for (const std::string_view example : examples_of(policy)) {
+      const auto read = parse_policy(example);
+      ASSERT_TRUE(read) << example << ": " << read.error().message;
+      EXPECT_EQ(read->kind, policy.kind) << example;
+    }
+  }
+}
+
+TEST(Policy, SomeJudgePositions) {
+  for (const char* text : {"bits", "close", "same_upstream", "no_worse", "index_equivalent(x)",
+                           "any_of(metadata, ulp(4))"}) {
+    EXPECT_TRUE(judges_positions(*parse_policy(text))) << text;
+  }
+  for (const char* text : {"metadata", "statistical", "all_of(metadata, statistical)"})
+    EXPECT_FALSE(judges_positions(*parse_policy(text))) << text;
+}
+
+TEST(Policy, TheReadmeHasTheTable) {
+  std::vector<std::string> rows;
+  for (const PolicyInfo& policy : all_policies())
+    rows.push_back(fmt::format("| {} | {} |", policy.written, policy.formula));
+  expect_table("cases/README.md", "| policy | two tensors agree when |", rows);
+}
+
+TEST(Policy, TheSchemasHaveExamplesAndPromises) {
+  Json examples = Json::array();
+  for (const PolicyInfo& policy : all_policies()) {
+    for (const std::string_view example : examples_of(policy)) examples.push_back(example);
+  }
+  expect_json("cases/schema/case.schema.json", "/$defs/policy/anyOf/1/examples", examples);
+  expect_json("cases/schema/path.schema.json", "/properties/promise/enum", promise_names());
 }
 
 TEST(Policy, SaysWhichGoldsItReads) {

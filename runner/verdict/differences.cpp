@@ -6,22 +6,35 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/enum_table.h"
 #include "base/text.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::string_view, 6> kGrades = {"bits",      "ulp4",     "close",
-                                                     "no_worse1", "same1e-3", "none"};
+struct GradeRow {
+  Grade grade;
+  std::string_view name;
+};
+constexpr std::array kGrades = {
+    GradeRow{Grade::bits, "bits"},        GradeRow{Grade::ulp4, "ulp4"},
+    GradeRow{Grade::close, "close"},      GradeRow{Grade::no_worse1, "no_worse1"},
+    GradeRow{Grade::same1e3, "same1e-3"}, GradeRow{Grade::none, "none"}};
+static_assert(has_every_row(kGrades, &GradeRow::grade));
 
 }  // namespace
 
-std::string_view name_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)]; }
+std::string_view name_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)].name; }
+
+std::vector<std::string> grade_names() {
+  std::vector<std::string> names;
+  for (const GradeRow& row : kGrades) names.emplace_back(row.name);
+  return names;
+}
 
 std::optional<Grade> find_grade(std::string_view name) {
-  const auto found = std::find(kGrades.begin(), kGrades.end(), name);
-  if (found == kGrades.end()) return std::nullopt;
-  return static_cast<Grade>(found - kGrades.begin());
+  const GradeRow* found = find_named(kGrades, name);
+  return found == nullptr ? std::nullopt : std::optional(found->grade);
 }
 
 std::string describe(const DifferenceClasses& classes) {

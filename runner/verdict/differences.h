@@ -17,6 +17,8 @@ enum class Grade { bits, ulp4, close, no_worse1, same1e3, none };
 
 /// "bits", "ulp4", "close", "no_worse1", "same1e-3", "none".
 std::string_view name_of(Grade grade);
+/// All of them, strictest first.
+std::vector<std::string> grade_names();
 std::optional<Grade> find_grade(std::string_view name);
 
 /// The kinds of inputs that Accuracy tells apart, in its order.

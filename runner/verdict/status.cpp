@@ -1,71 +1,87 @@
 #include "verdict/status.h"
 
-#include <array>
+#include <algorithm>
+
+#include "base/enum_table.h"
 
 namespace lockstep {
 namespace {
 
 using enum Status;
 
+constexpr auto kPass = JunitElement::pass;
+constexpr auto kFailure = JunitElement::failure;
+constexpr auto kError = JunitElement::error;
+constexpr auto kSkipped = JunitElement::skipped;
+
+// Columns: status, name, label, fails, fails_strict, junit, rank, stderr_tells, meaning.
 constexpr std::array kStatuses = {
-    StatusInfo{conform, "conform", "conform", false, false, JunitElement::pass, 6,
+    StatusInfo{conform, "conform", "conform", false, false, kPass, Rank::nothing, false,
                "agrees with eager under the policy, or both raise"},
-    StatusInfo{value_differs, "value_differs", "value differs", true, true, JunitElement::failure,
-               2, "an output's values are outside the policy"},
-    StatusInfo{nonfinite_differs, "nonfinite_differs", "non-finite differs", true, true,
-               JunitElement::failure, 1,
+    StatusInfo{value_differs, "value_differs", "value differs", true, true, kFailure, Rank::value,
+               false, "an output's values are outside the policy"},
+    StatusInfo{nonfinite_differs, "nonfinite_differs", "non-finite differs", true, true, kFailure,
+               Rank::nonfinite, false,
                "NaN or infinity where the other side has none, or another one"},
-    StatusInfo{metadata_differs, "metadata_differs", "metadata differs", true, true,
-               JunitElement::failure, 0,
+    StatusInfo{metadata_differs, "metadata_differs", "metadata differs", true, true, kFailure,
+               Rank::metadata, false,
                "dtype, shape, strides, device, layout, requires_grad or aliasing differ"},
-    StatusInfo{mutation_differs, "mutation_differs", "mutation differs", true, true,
-               JunitElement::failure, 3, "an input is left behind in another state"},
-    StatusInfo{validation_lost, "validation_lost", "validation lost", true, true,
-               JunitElement::failure, 6, "eager raises, the compiled program accepts"},
-    StatusInfo{spurious_error, "spurious_error", "spurious error", true, true,
-               JunitElement::failure, 6, "eager accepts, the compiled program raises"},
-    StatusInfo{internal_error, "internal_error", "internal error", true, true,
-               JunitElement::failure, 6, "the compiler itself failed"},
-    StatusInfo{crash, "crash", "crash", true, true, JunitElement::error, 6, "the process died"},
-    StatusInfo{timeout, "timeout", "time-out", true, true, JunitElement::error, 6,
+    StatusInfo{mutation_differs, "mutation_differs", "mutation differs", true, true, kFailure,
+               Rank::mutation, false, "an input is left behind in another state"},
+    StatusInfo{validation_lost, "validation_lost", "validation lost", true, true, kFailure,
+               Rank::error, false, "eager raises, the compiled program accepts"},
+    StatusInfo{spurious_error, "spurious_error", "spurious error", true, true, kFailure,
+               Rank::error, false, "eager accepts, the compiled program raises"},
+    StatusInfo{internal_error, "internal_error", "internal error", true, true, kFailure,
+               Rank::error, true, "the compiler itself failed"},
+    StatusInfo{crash, "crash", "crash", true, true, kError, Rank::ending, true, "the process died"},
+    StatusInfo{timeout, "timeout", "time-out", true, true, kError, Rank::ending, true,
                "not done in the time allowed"},
-    StatusInfo{oom, "oom", "out of memory", true, true, JunitElement::error, 6,
+    StatusInfo{oom, "oom", "out of memory", true, true, kError, Rank::ending, true,
                "ended by a memory limit or the kernel"},
-    StatusInfo{worker_lost, "worker_lost", "worker lost", true, true, JunitElement::error, 6,
+    StatusInfo{worker_lost, "worker_lost", "worker lost", true, true, kError, Rank::ending, true,
                "the worker died or broke the protocol"},
-    StatusInfo{not_compiled, "not_compiled", "not compiled", true, true, JunitElement::error, 4,
+    StatusInfo{not_compiled, "not_compiled", "not compiled", true, true, kError, Rank::proof, false,
                "there is no proof that the compiler saw the program"},
-    StatusInfo{harness, "harness", "harness", true, true, JunitElement::error, 6,
+    StatusInfo{harness, "harness", "harness", true, true, kError, Rank::reference, true,
                "the two eager executions disagree: nothing is said of the compiler"},
-    StatusInfo{refused, "refused", "refused", false, false, JunitElement::skipped, 6,
+    StatusInfo{refused, "refused", "refused", false, false, kSkipped, Rank::error, false,
                "the compiler says that it does not support this"},
-    StatusInfo{extension, "extension", "extension", false, false, JunitElement::skipped, 6,
+    StatusInfo{extension, "extension", "extension", false, false, kSkipped, Rank::error, false,
                "eager has no implementation, the compiled program does"},
-    StatusInfo{unsupported, "unsupported", "unsupported", false, false, JunitElement::skipped, 6,
-               "this device, dtype, operator, layout or torch lacks what the case needs"},
-    StatusInfo{inconclusive, "inconclusive", "inconclusive", false, true, JunitElement::skipped, 5,
-               "eager disagrees with itself"},
+    StatusInfo{unsupported, "unsupported", "unsupported", false, false, kSkipped, Rank::support,
+               false, "this device, dtype, operator, layout or torch lacks what the case needs"},
+    StatusInfo{inconclusive, "inconclusive", "inconclusive", false, true, kSkipped, Rank::noise,
+               false, "eager disagrees with itself"},
 };
 
-consteval bool in_order() {
-  for (std::size_t i = 0; i < kStatuses.size(); ++i) {
-    if (static_cast<std::size_t>(kStatuses[i].status) != i) return false;
-  }
-  return kStatuses.size() == static_cast<std::size_t>(inconclusive) + 1;
-}
-static_assert(in_order());
+static_assert(has_every_row(kStatuses, &StatusInfo::status));
+static_assert(std::all_of(kStatuses.begin(), kStatuses.end(), [](const StatusInfo& row) {
+  return !row.name.empty() && !row.label.empty() && !row.meaning.empty();
+}));
+// Else something that is wrong could lose against what conforms.
+static_assert(std::all_of(kStatuses.begin(), kStatuses.end(), [](const StatusInfo& row) {
+  return (row.rank == Rank::nothing) == (row.status == conform);
+}));
+
+struct ElementRow {
+  JunitElement element;
+  std::string_view name;
+};
+constexpr std::array kElements = {ElementRow{kPass, "pass"}, ElementRow{kFailure, "failure"},
+                                  ElementRow{kError, "error"}, ElementRow{kSkipped, "skipped"}};
+static_assert(has_every_row(kElements, &ElementRow::element));
 
 }  // namespace
+
+std::string_view name_of(JunitElement element) {
+  return kElements[static_cast<std::size_t>(element)].name;
+}
 
 std::span<const StatusInfo> all_statuses() { return kStatuses; }
 
 const StatusInfo& info(Status status) { return kStatuses[static_cast<std::size_t>(status)]; }
 
-const StatusInfo* find_status(std::string_view name) {
-  for (const StatusInfo& status : kStatuses) {
-    if (status.name == name) return &status;
-  }
-  return nullptr;
-}
+const StatusInfo* find_status(std::string_view name) { return find_named(kStatuses, name); }
 
 }  // namespace lockstep

@@ -30,6 +30,25 @@ enum class Status {
 /// Which element JUnit has for a verdict.
 enum class JunitElement { pass, failure, error, skipped };
 
+/// "pass", "failure", "error", "skipped".
+std::string_view name_of(JunitElement element);
+
+/// What the judge looked at when it found a status, in the order in which it looks: of two
+/// statuses the one with the lower rank counts.
+enum class Rank {
+  support,    ///< whether both sides can execute the program here
+  ending,     ///< how the processes ended
+  reference,  ///< whether the two eager executions agree
+  error,      ///< what was raised
+  metadata,
+  nonfinite,
+  value,
+  mutation,
+  proof,  ///< of compilation
+  noise,  ///< whether eager agrees with itself
+  nothing,
+};
+
 /// Everything that depends on a status alone.  The table in status.cpp is its only home.
 struct StatusInfo {
   Status status;
@@ -38,8 +57,17 @@ struct StatusInfo {
   bool fails;              ///< whether a verdict with this status fails a run, unless it is known
   bool fails_strict;       ///< the same with --strict
   JunitElement junit;
-  int rank;  ///< place in the order in which the judge looks: the lower, the sooner it decides
+  Rank rank;
+  bool stderr_tells;         ///< whether what the process wrote to standard error explains it
   std::string_view meaning;  ///< one line for reports
+
+  /// Whether every process came to an end of its own, so that there is something to judge.
+  constexpr bool ended_by_itself() const { return rank > Rank::ending; }
+  /// Whether a process died, hung or lacked memory.
+  constexpr bool crashed() const { return rank == Rank::ending; }
+  /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what
+  /// is unsupported was not judged.
+  constexpr bool expectable() const { return rank != Rank::support && rank != Rank::nothing; }
 };
 
 /// All statuses in the order of the enumeration.

@@ -1,35 +1,38 @@
 #include "verdict/verdict.h"
 
-#include <algorithm>
-#include <array>
+#include "base/enum_table.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::string_view, 4> kStandings = {"new", "known", "fixed", "waived"};
+constexpr std::array kStandings = {
+    StandingInfo{Standing::new_, "new", std::nullopt, std::nullopt},
+    StandingInfo{Standing::known, "known", false, false},
+    StandingInfo{Standing::fixed, "fixed", false, true},
+    StandingInfo{Standing::waived, "waived", false, false},
+};
+static_assert(has_every_row(kStandings, &StandingInfo::standing));
+
+const StandingInfo& row_of(Standing standing) {
+  return kStandings[static_cast<std::size_t>(standing)];
+}
 
 }  // namespace
 
-std::string_view name_of(Standing standing) {
-  return kStandings[static_cast<std::size_t>(standing)];
-}
+std::span<const StandingInfo> all_standings() { return kStandings; }
+
+std::string_view name_of(Standing standing) { return row_of(standing).name; }
+
 std::optional<Standing> find_standing(std::string_view name) {
-  const auto found = std::find(kStandings.begin(), kStandings.end(), name);
-  if (found == kStandings.end()) return std::nullopt;
-  return static_cast<Standing>(found - kStandings.begin());
+  const StandingInfo* found = find_named(kStandings, name);
+  return found == nullptr ? std::nullopt : std::optional(found->standing);
 }
 
 bool Verdict::fails(bool strict) const {
-  switch (standing) {
-    case Standing::known:
-    case Standing::waived:
-      return false;
-    case Standing::fixed:
-      return strict;
-    case Standing::new_:
-      break;
-  }
-  return strict ? info(status).fails_strict : info(status).fails;
+  const StandingInfo& by_standing = row_of(standing);
+  const StatusInfo& by_status = info(status);
+  return strict ? by_standing.fails_strict.value_or(by_status.fails_strict)
+                : by_standing.fails.value_or(by_status.fails);
 }
 
 }  // namespace lockstep

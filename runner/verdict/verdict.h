@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,17 @@ namespace lockstep {
 
 /// What the expectations make of a verdict.
 enum class Standing { new_, known, fixed, waived };
+
+/// Everything that depends on a standing alone.  The table in verdict.cpp is its only home.
+struct StandingInfo {
+  Standing standing;
+  std::string_view name;
+  std::optional<bool> fails;         ///< whether it fails a run; empty: as its status does
+  std::optional<bool> fails_strict;  ///< the same with --strict
+};
+
+/// All standings in the order of the enumeration.
+std::span<const StandingInfo> all_standings();
 
 std::string_view name_of(Standing standing);
 std::optional<Standing> find_standing(std::string_view name);

@@ -148,14 +148,9 @@ TEST(Verdict, FailsByStandingAndStatus) {
 }
 
 TEST(Verdict, NamesAreFoundAgain) {
-  for (const Grade grade :
-       {Grade::bits, Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3, Grade::none}) {
-    EXPECT_EQ(find_grade(name_of(grade)), grade);
-  }
-  for (const Standing standing :
-       {Standing::new_, Standing::known, Standing::fixed, Standing::waived}) {
-    EXPECT_EQ(find_standing(name_of(standing)), standing);
-  }
+  for (const std::string& name : grade_names()) EXPECT_EQ(name_of(*find_grade(name)), name);
+  for (const StandingInfo& standing : all_standings())
+    EXPECT_EQ(find_standing(standing.name), standing.standing);
   EXPECT_EQ(name_of(Standing::new_), "new");
   EXPECT_FALSE(find_grade("bit"));
 }

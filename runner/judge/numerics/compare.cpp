@@ -5,41 +5,21 @@
 #include <array>
 #include <cmath>
 
+#include "judge/numerics/checks.h"
 #include "judge/numerics/classes.h"
-#include "judge/numerics/indices.h"
+#include "judge/numerics/close.h"
+#include "judge/numerics/no_worse.h"
 #include "judge/numerics/numbers.h"
 #include "judge/numerics/same.h"
-#include "judge/numerics/statistical.h"
 
 namespace lockstep {
 namespace {
-
-using Kind = Policy::Kind;
 
 std::vector<const TensorView*> sides(const Subject& subject) {
   return {subject.eager, subject.compiled};
 }
 
-/// Rules that are not about the same position on both sides, or that are upstream's and as they
-/// are.
-bool ignores_masks(Kind kind) {
-  return kind == Kind::same_upstream || kind == Kind::metadata || kind == Kind::statistical;
-}
-
-std::string of(std::int64_t some, std::int64_t all) {
-  return fmt::format("{} of {} elements", some, all);
-}
-
 }  // namespace
-
-Tolerance close_tolerance(const Dtype& dtype) {
-  const Dtype& number = number_dtype(dtype);
-  if (number.name == "float16") return {1e-3, 1e-5};
-  if (number.name == "bfloat16") return {1.6e-2, 1e-5};
-  if (number.name == "float32" || dtype.kind == NumberKind::quantized) return {1.3e-6, 1e-5};
-  if (number.name == "float64") return {1e-7, 1e-7};
-  return {0, 0};
-}
 
 Comparison::Comparison(Subject subject, PassOptions options)
     : subject_(std::move(subject)),
@@ -83,135 +63,20 @@ std::optional<Conditioning> Comparison::conditions() const {
   return conditioning(TensorWalk(views), dtype_, *subject_.fp64->dtype, table_.atol);
 }
 
+std::string Comparison::share(std::int64_t some) const {
+  return fmt::format("{} of {} elements", some, subject_.eager->elements());
+}
+
 CheckResult Comparison::differ(std::string what) {
   return {Status::value_differs, what + worst_place()};
 }
 
 CheckResult Comparison::check(const Policy& policy) {
-  switch (policy.kind) {
-    case Kind::any_of:
-      return any_of(policy);
-    case Kind::all_of:
-      for (const Policy& child : policy.children) {
-        if (CheckResult result = check(child); !result.holds()) return result;
-      }
-      return {};
-    default:
-      break;
-  }
-  if (!ignores_masks(policy.kind) && pair().nonfinite > 0) {
+  if (info(policy.kind).judges == Judges::elements && pair().nonfinite > 0) {
     return {Status::nonfinite_differs,
-            fmt::format("NaN or infinity differs in {}{}",
-                        of(pair().nonfinite, subject_.eager->elements()), worst_place())};
+            fmt::format("NaN or infinity differs in {}{}", share(pair().nonfinite), worst_place())};
   }
-  return check_one(policy);
-}
-
-CheckResult Comparison::any_of(const Policy& policy) {
-  CheckResult first;
-  for (const Policy& child : policy.children) {
-    CheckResult result = check(child);
-    if (result.holds()) return result;
-    if (first.holds()) {
-      first = std::move(result);
-    } else if (result.status == first.status && result.reason.ends_with(worst_place())) {
-      // The place has been named; what remains is what this rule measured.
-      result.reason.resize(result.reason.size() - worst_place().size());
-      if (!first.reason.ends_with(result.reason)) first.reason += "; " + result.reason;
-    }
-  }
-  return first;
-}
-
-CheckResult Comparison::check_one(const Policy& policy) {
-  const std::int64_t all = subject_.eager->elements();
-  const PairNumbers& numbers = pair();
-  switch (policy.kind) {
-    case Kind::bits:
-      if (numbers.differing == 0) return {};
-      return differ(of(numbers.differing, all) + " differ");
-    case Kind::bits_strict:
-      if (numbers.payload_differing == 0) return {};
-      return differ(of(numbers.payload_differing, all) +
-                    (numbers.differing == 0 ? " differ in the payload of a NaN" : " differ"));
-    case Kind::equal:
-    case Kind::exact:
-      if (numbers.unequal == 0) return {};
-      return differ(of(numbers.unequal, all) + " differ");
-    case Kind::ulp:
-      if (numbers.max_ulp <= static_cast<std::uint64_t>(policy.parameter)) return {};
-      return differ(
-          fmt::format("up to {} ulp apart, {} allowed", numbers.max_ulp, policy.parameter));
-    case Kind::close:
-      return close(policy);
-    case Kind::same:
-      return check_same(*this, policy.parameter, true);
-    case Kind::same_upstream:
-      return check_same_upstream(*this, policy.parameter);
-    case Kind::no_worse:
-      return no_worse(policy.parameter);
-    case Kind::stepwise:
-      return stepwise(policy.parameter);
-    case Kind::index_equivalent:
-      return check_indices(*this, policy);
-    case Kind::statistical:
-      return check_statistical(*this, policy.parameter);
-    case Kind::metadata:
-    case Kind::any_of:
-    case Kind::all_of:
-      break;
-  }
-  return {};
-}
-
-CheckResult Comparison::close(const Policy& policy) {
-  Tolerance tolerance = table_;
-  if (policy.rtol && policy.atol) tolerance = {*policy.rtol, *policy.atol};
-  if (policy.terms) {
-    const Dtype& number = number_dtype(dtype_);
-    if (number.is_floating()) {
-      const double roundoff = std::min(unit_roundoff(number), 0x1p-24);
-      tolerance.atol += 16 * std::sqrt(static_cast<double>(*policy.terms)) * roundoff *
-                        greatest_magnitude(walk_, dtype_, options_);
-    }
-  }
-  const PairNumbers& numbers = pair(tolerance);
-  if (numbers.not_close == 0) return {};
-  return differ(fmt::format("{} outside rtol {:.3g}, atol {:.3g}",
-                            of(numbers.not_close, subject_.eager->elements()), tolerance.rtol,
-                            tolerance.atol));
-}
-
-CheckResult Comparison::no_worse(double factor) {
-  if (pair().unequal == 0) return {};
-  const GoldNumbers* gold = gold_fp64();
-  if (gold == nullptr) return differ("no fp64 gold");
-  if (gold->without_gold > 0) {
-    return differ(of(gold->without_gold, subject_.eager->elements()) +
-                  " differ where the fp64 gold is not finite");
-  }
-  const Dtype& number = number_dtype(dtype_);
-  const double floor = number.is_floating() ? 2 * unit_roundoff(number) * gold->gold_max : 0;
-  if (!(gold->compiled_max <= factor * gold->eager_max + floor)) {
-    return differ(fmt::format("error against fp64 {:.3g}, eager's {:.3g}", gold->compiled_max,
-                              gold->eager_max));
-  }
-  if (gold->compiled_gross <= gold->gross_allowed(factor)) return {};
-  return differ(fmt::format("{} of {} numbers grossly wrong against fp64, {} in eager",
-                            gold->compiled_gross, gold->looked_at, gold->eager_gross));
-}
-
-CheckResult Comparison::stepwise(double steps) {
-  if (pair().unequal == 0) return {};
-  const GoldNumbers* gold = gold_stepwise(steps);
-  if (gold == nullptr) return differ("no stepwise gold");
-  if (gold->without_gold > 0) {
-    return differ(of(gold->without_gold, subject_.eager->elements()) +
-                  " differ where the stepwise gold is not finite");
-  }
-  if (gold->beyond_steps == 0) return {};
-  return differ(fmt::format("{} more than {} ulp further from the stepwise gold than eager",
-                            of(gold->beyond_steps, subject_.eager->elements()), steps));
+  return check_of(policy.kind)(*this, policy);
 }
 
 Grade Comparison::grade() {
@@ -222,7 +87,7 @@ Grade Comparison::grade() {
   if (!number.is_floating()) return Grade::none;
   if (numbers.max_ulp <= 4) return Grade::ulp4;
   if (numbers.not_close == 0) return Grade::close;
-  if (gold_fp64() != nullptr && no_worse(1).holds()) return Grade::no_worse1;
+  if (gold_fp64() != nullptr && check_no_worse(*this, 1).holds()) return Grade::no_worse1;
   return check_same(*this, 1e-3, false).holds() ? Grade::same1e3 : Grade::none;
 }
 

@@ -36,39 +36,14 @@ struct CheckResult {
   bool holds() const { return status == Status::conform; }
 };
 
-/// Two tensors under comparison.  Passes over the memory are made when a rule first needs them,
-/// each once.
-///
-/// Formulas (e eager, c compiled, g gold; every rule but `metadata`, `statistical` and
-/// `same_upstream` demands equal NaN, +Inf and -Inf positions first, and answers
-/// nonfinite_differs):
-///
-///  bits              every element has the same bits; any NaN equals any NaN
-///  bits_strict       every element has the same bits
-///  equal, exact      c == e for every element; a NaN equals a NaN (a bool is its byte)
-///  ulp(n)            |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements
-///                    one by one; integers: |c - e| <= n
-///  close             |c - e| <= atol + rtol |e|, as torch.testing.assert_close with equal_nan
-///                    computes it (close_tolerance)
-///  close(k=K)        the same with atol + 16 sqrt(K) u max|e|, u the unit roundoff (at least
-///                    float32's): a sum of K terms in another order errs by at most
-///                    lambda sqrt(K) u times the sum of magnitudes on each side with probability
-///                    1 - 2 exp(-lambda^2 / 2) (Higham & Mary 2019, thm 2.4), lambda = 8,
-///                    magnitudes estimated by max|e|
-///  same, same_upstream   see same.h
-///  no_worse(k)       max|c - g| <= k max|e - g| + eps max|g|, eps = 2u of the dtype, 0 for
-///                    integers; where g is not finite, c == e; and of the numbers with
-///                    |c - g| > max(|g| / 8, atol, ulp(g)) no more than gold.h allows: without
-///                    that, one large element buys every small one its absolute error
-///  stepwise(n)       |c - g| <= |e - g| + n ulp(g) for every element, g the stepwise gold;
-///                    integers have no ulp here; where g is not finite, c == e
-///  index_equivalent  see indices.h
-///  statistical(p)    see statistical.h
-///  any_of, all_of    of the rules inside
+/// Two tensors under comparison, e (eager) and c (compiled) in the formulas of the checks, g being
+/// a gold.  Passes over the memory are made when a rule first needs them, each once.
 class Comparison {
  public:
   explicit Comparison(Subject subject, PassOptions options = {});
 
+  /// Whether the policy holds (checks.cpp).  One that judges elements demands equal NaN, +Inf and
+  /// -Inf positions first, and answers nonfinite_differs.
   CheckResult check(const Policy& policy);
 
   /// The strictest rung of the ladder that holds.  `no_worse1` needs the fp64 gold; without it the
@@ -84,6 +59,12 @@ class Comparison {
   std::optional<Conditioning> conditions() const;
   const TensorWalk& walk() const { return walk_; }
   const Subject& subject() const { return subject_; }
+  const PassOptions& options() const { return options_; }
+
+  /// "17 of 20 elements".
+  std::string share(std::int64_t some) const;
+  /// A value differs: what, and where at worst.
+  CheckResult differ(std::string what);
 
   /// ", greatest |Δ| 7.45e-4 at [1, 3]: eager 0.14282227, compiled 0.14285715".
   std::string worst_place();
@@ -92,12 +73,6 @@ class Comparison {
   OutputComparison numbers();
 
  private:
-  CheckResult check_one(const Policy& policy);
-  CheckResult any_of(const Policy& policy);
-  CheckResult close(const Policy& policy);
-  CheckResult no_worse(double factor);
-  CheckResult stepwise(double steps);
-  CheckResult differ(std::string what);
   std::int64_t worst_position();
   std::string element(const TensorView& view, std::int64_t position, bool bits) const;
 
@@ -110,10 +85,6 @@ class Comparison {
   std::optional<GoldNumbers> fp64_;
   std::vector<std::pair<double, GoldNumbers>> stepwise_;
 };
-
-/// The table of torch.testing.assert_close (torch/testing/_comparison.py, _DTYPE_PRECISIONS); 0, 0
-/// for what is not in it.
-Tolerance close_tolerance(const Dtype& dtype);
 
 /// "eager", "compiled" or "both": who is nearer to the truth by the errors of both.  Less than a
 /// tenth is no difference that a sentence in a report should rest on.

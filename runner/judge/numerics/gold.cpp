@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "judge/numerics/compare.h"
+#include "judge/numerics/close.h"
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {

@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <set>
 
-#include "judge/numerics/compare.h"
+#include "judge/numerics/close.h"
 #include "judge/numerics/oracle.h"
 
-// What every policy decides, against its formula (compare.h) written down plainly, over all dtypes.
-// Three have an oracle elsewhere: same and same_upstream are torch's own (test_upstream.py), and
-// statistical is a matter of samples (compare_test.cpp).
+// What every policy decides, against its formula (the checks) written down plainly, over all
+// dtypes. Three have an oracle elsewhere: same and same_upstream are torch's own
+// (test_upstream.py), and statistical is a matter of samples (compare_test.cpp).
 
 namespace lockstep {
 namespace {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace lockstep {
+
+/// Whether an enumeration has an enumerator of that value.  Compilers print one that it lacks as a
+/// cast, "(lockstep::Status)18".
+template <auto value>
+consteval bool is_enumerator() {
+  constexpr std::string_view kBefore = "value = ";
+  const std::string_view text = __PRETTY_FUNCTION__;
+  return text[text.rfind(kBefore) + kBefore.size()] != '(';
+}
+
+/// Whether a table has one row for each enumerator, in their order, so that a value is its row's
+/// place.  `key` is the column with the enumerator.  Meant for a static_assert beside the table: an
+/// enumerator without a row then does not compile, and needs no counter among the enumerators.
+template <class Row, std::size_t size, class Enum>
+consteval bool has_every_row(const std::array<Row, size>& rows, Enum Row::*key) {
+  for (std::size_t i = 0; i < size; ++i) {
+    if (static_cast<std::size_t>(rows[i].*key) != i) return false;
+  }
+  return !is_enumerator<static_cast<Enum>(size)>();
+}
+
+/// The row whose column `name` is that, or nullptr.
+template <class Row, std::size_t size>
+constexpr const Row* find_named(const std::array<Row, size>& rows, std::string_view name) {
+  for (const Row& row : rows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace lockstep

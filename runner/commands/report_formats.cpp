@@ -1,0 +1,78 @@
+#include "commands/report_formats.h"
+
+#include "reports/accuracy.h"
+#include "reports/case_table.h"
+#include "reports/html.h"
+#include "reports/json.h"
+#include "reports/junit.h"
+#include "reports/summary.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool always(const RunRecord&) { return true; }
+
+bool has_pointwise_cases(const RunRecord& record) { return !accuracy_table(record).rows.empty(); }
+
+std::string make_junit(const RunRecord& record, bool strict, const fs::path&) {
+  return junit(record, strict);
+}
+
+std::string make_html(const RunRecord& record, bool, const fs::path&) { return html(record); }
+
+std::string make_json(const RunRecord& record, bool, const fs::path&) { return run_json(record); }
+
+std::string make_summary(const RunRecord& record, bool strict, const fs::path&) {
+  return summary(record, strict);
+}
+
+std::string make_case_table(const RunRecord& record, bool, const fs::path&) {
+  return case_table(record);
+}
+
+std::string make_accuracy(const RunRecord& record, bool, const fs::path& file) {
+  const AccuracyTable table = accuracy_table(record);
+  return file.extension() == ".json" ? accuracy_json(table) : accuracy_text(table);
+}
+
+const ReportFormat kFormats[] = {
+    {"--junit",
+     &Options::junit_file,
+     "Write the JUnit report to FILE (- is standard output)",
+     {"junit.xml"},
+     always,
+     make_junit},
+    {"--html",
+     &Options::html_file,
+     "Write the HTML page to FILE",
+     {"report.html"},
+     always,
+     make_html},
+    {"--json", &Options::json_file, "Write run.json to FILE", {"run.json"}, always, make_json},
+    {"--summary",
+     &Options::summary_file,
+     "Write the Markdown summary to FILE",
+     {"summary.md"},
+     always,
+     make_summary},
+    {"--case-table",
+     &Options::case_table_file,
+     "Write a Markdown table of the cases to FILE",
+     {},
+     always,
+     make_case_table},
+    {"--accuracy",
+     &Options::accuracy_file,
+     "Write the accuracy table of pointwise cases to FILE (as JSON to NAME.json)",
+     {"accuracy.txt", "accuracy.json"},
+     has_pointwise_cases,
+     make_accuracy},
+};
+
+}  // namespace
+
+std::span<const ReportFormat> report_formats() { return kFormats; }
+
+}  // namespace lockstep

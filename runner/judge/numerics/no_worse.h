@@ -1,0 +1,14 @@
+#pragma once
+
+#include "judge/numerics/compare.h"
+
+namespace lockstep {
+
+/// `no_worse(k)`, g the fp64 gold:
+///   max|c - g| <= k max|e - g| + eps max|g|,  eps = 2u of the dtype, 0 for integers;
+/// where g is not finite, c == e; and of the numbers with |c - g| > max(|g| / 8, atol, ulp(g)) no
+/// more than gold.h allows: without that, one large element buys every small one its absolute
+/// error.
+CheckResult check_no_worse(Comparison& comparison, double factor);
+
+}  // namespace lockstep
