@@ -141,6 +141,25 @@ inline void values_of(Json& document, std::vector<Json*>& values) {
   for (Json& child : document) values_of(child, values);
 }
 
+/// Changes one number, flag or text of a document into something that may well stand there.
+inline void nudge_value(Json& document, Random& random) {
+  std::vector<Json*> values, leaves;
+  values_of(document, values);
+  for (Json* value : values) {
+    if (value->is_primitive() && !value->is_null()) leaves.push_back(value);
+  }
+  if (leaves.empty()) return;
+  Json& leaf = *random.one_of(leaves);
+  const Json& other = *random.one_of(leaves);
+  if (leaf.is_boolean()) {
+    leaf = !leaf.get<bool>();
+  } else if (leaf.is_number_integer() && random.often(6)) {
+    leaf = leaf.get<std::int64_t>() + static_cast<std::int64_t>(random.below(5)) - 2;
+  } else if (leaf.type() == other.type()) {
+    leaf = Json(other);
+  }
+}
+
 /// Changes one place of a document: a value becomes another one of it, or a boundary, or is gone,
 /// or is there twice.
 inline void change_value(Json& document, Random& random) {
@@ -148,29 +167,32 @@ inline void change_value(Json& document, Random& random) {
   values_of(document, values);
   Json& place = *random.one_of(values);
   const Json other = *random.one_of(values);
-  if (place.is_structured() && !place.empty() && random.often(5)) {
-    auto child = place.begin();
-    std::advance(child, random.below(place.size()));
-    if (random.often(3)) {
-      place.erase(child);
-    } else if (place.is_array() && random.often(4) && place.size() < 100) {
-      place.push_back(Json(*child));
-    } else {
-      *child = random.often(4) ? boundary(random) : other;
-    }
-  } else if (place.is_number_integer() && random.often(4)) {
-    place = place.get<std::int64_t>() + static_cast<std::int64_t>(random.below(5)) - 2;
-  } else {
+  if (!place.is_structured() || place.empty() || random.often(3)) {
     place = random.often(5) ? boundary(random) : other;
+    return;
+  }
+  auto child = place.begin();
+  std::advance(child, random.below(place.size()));
+  if (random.often(3)) {
+    place.erase(child);
+  } else if (place.is_array() && random.often(4) && place.size() < 100) {
+    place.push_back(Json(*child));
+  } else {
+    *child = random.often(4) ? boundary(random) : other;
   }
 }
 
 /// A JSON text that is changed here and there: as text, or as the document that it is.
 inline std::string changed_json(const std::string& text, Random& random) {
-  if (random.often(3)) return changed_bytes(text, random);
   Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded()) return changed_bytes(text, random);
-  for (std::size_t i = 1 + random.below(2); i > 0; --i) change_value(document, random);
+  if (document.is_discarded() || random.often(2)) return changed_bytes(text, random);
+  for (std::size_t i = 1 + random.below(2); i > 0; --i) {
+    if (random.often(5)) {
+      nudge_value(document, random);
+    } else {
+      change_value(document, random);
+    }
+  }
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

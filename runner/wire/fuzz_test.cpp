@@ -13,22 +13,33 @@ namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
 
-/// The messages of testdata, those that are refused as well.
-std::vector<std::string> texts(const char* file, const char* key) {
+/// The messages of testdata: those that are accepted, and all.
+struct Written {
+  std::vector<std::string> accepted;
   std::vector<std::string> all;
+
+  const std::string& one(fuzz::Random& random) const {
+    return random.one_of(random.often(7) ? accepted : all);
+  }
+};
+
+Written written(const char* file, const char* key) {
+  Written result;
   std::ifstream lines(fs::path(LOCKSTEP_SOURCE_DIR) / "runner/wire/testdata" / file);
   for (std::string line; std::getline(lines, line);) {
     const Json example = Json::parse(line);
     const std::string text =
         example.contains(key) ? example[key].dump() : example["text"].get<std::string>();
-    if (text.size() < 4000) all.push_back(text);
+    if (text.size() > 4000) continue;
+    result.all.push_back(text);
+    if (!example.contains("refused")) result.accepted.push_back(text);
   }
-  return all;
+  return result;
 }
 
 /// Whatever a worker says, in whatever pieces it comes: messages or a fault.
 TEST(Fuzz, EveryLineOfAWorkerGivesAMessageOrAFault) {
-  const std::vector<std::string> lines = texts("worker_lines.jsonl", "line");
+  const Written lines = written("worker_lines.jsonl", "line");
   const auto [begin, count] = fuzz::stint();
   fuzz::Stopwatch watch;
   std::size_t messages = 0, faults = 0;
@@ -36,7 +47,7 @@ TEST(Fuzz, EveryLineOfAWorkerGivesAMessageOrAFault) {
     fuzz::Random random(seed * 1'000'003);
     std::string said;
     for (std::size_t i = 1 + random.below(3); i > 0; --i)
-      said += fuzz::changed_json(random.one_of(lines), random) + (random.often(7) ? "\n" : "");
+      said += fuzz::changed_json(lines.one(random), random) + (random.often(7) ? "\n" : "");
     watch.time(seed, [&] {
       MessageReader reader;
       for (std::size_t at = 0; at < said.size();) {
@@ -74,7 +85,7 @@ std::int64_t elements_of(const Observation& observation) {
 
 /// Whatever a worker writes: an error, or an observation that can be judged.
 TEST(Fuzz, EveryObservationGivesAnErrorOrAVerdict) {
-  const std::vector<std::string> written = texts("observations.jsonl", "observation");
+  const Written observations = written("observations.jsonl", "observation");
   const fs::path folder =
       fs::path(testing::TempDir()) / ("lockstep-fuzz-wire-" + std::to_string(::getpid()));
   fs::create_directories(folder);
@@ -84,7 +95,7 @@ TEST(Fuzz, EveryObservationGivesAnErrorOrAVerdict) {
   std::size_t read = 0, refused = 0, judged = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     fuzz::Random random(seed * 1'000'003);
-    const std::string& original = random.one_of(written);
+    const std::string& original = observations.one(random);
     const std::string text = fuzz::changed_json(original, random);
     SCOPED_TRACE(seed);
     watch.time(seed, [&] {
