@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/text.h"
@@ -33,12 +35,13 @@ class Descriptor {
   int fd_;
 };
 
-// A page behind the end of a mapping, never touched: two mappings exactly 256 MiB apart, as two
-// tensors of 2^26 float32 would be, share cache sets, and reading both takes twice as long.
+// A page behind the end of a large copy, never touched: two exactly 256 MiB apart, as two tensors
+// of 2^26 float32 would be, share cache sets, and reading both takes twice as long.
 constexpr std::size_t kPadding = 4096;
 
-// Smaller files are copied instead of mapped: that costs no more, and is safe from their writers.
-constexpr std::size_t kSmallestMapped = 1 << 20;
+// Larger copies have pages of their own, so that holes cost no memory; smaller ones are of the
+// heap, for a process may have only so many mappings.
+constexpr std::size_t kSmallestLarge = 1 << 20;
 
 std::string why() { return std::strerror(errno); }
 
@@ -49,6 +52,7 @@ std::string shown(const std::filesystem::path& path) { return one_line(path.stri
 struct Regular {
   Descriptor fd;
   std::size_t size = 0;
+  std::size_t allocated = 0;  ///< bytes that are not in holes
 };
 
 Result<Regular> open_regular(const std::filesystem::path& path) {
@@ -60,6 +64,7 @@ Result<Regular> open_regular(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode))
     return fail(fmt::format("cannot read {}: it is no regular file", shown(path)));
   file.size = static_cast<std::size_t>(status.st_size);
+  file.allocated = static_cast<std::size_t>(status.st_blocks) * 512;
   return file;
 }
 
@@ -75,6 +80,35 @@ ssize_t read_at(const Descriptor& fd, char* to, std::size_t size, std::size_t of
     done += static_cast<std::size_t>(count);
   }
   return static_cast<ssize_t>(done);
+}
+
+/// Reads what is not in holes into memory of zeros; false where there was less than `size` says.
+bool copy_extents(const Descriptor& fd, char* to, std::size_t size) {
+  for (std::size_t at = 0; at < size;) {
+    const off_t data = ::lseek(fd.get(), static_cast<off_t>(at), SEEK_DATA);
+    // Nothing but a hole is left; whether the file still is as long shows below.
+    if (data < 0 && errno == ENXIO) break;
+    // A file system that does not know of holes has none.
+    const std::size_t begin = data < 0 ? at : static_cast<std::size_t>(data);
+    const off_t hole = data < 0 ? -1 : ::lseek(fd.get(), data, SEEK_HOLE);
+    const std::size_t end = hole < 0 ? size : std::min(size, static_cast<std::size_t>(hole));
+    if (begin >= size) break;
+    if (read_at(fd, to + begin, end - begin, begin) != static_cast<ssize_t>(end - begin))
+      return false;
+    at = end;
+  }
+  struct stat status {};
+  return ::fstat(fd.get(), &status) == 0 && std::cmp_greater_equal(status.st_size, size);
+}
+
+/// Bytes that a process may take before the kernel ends one for want of memory.
+std::size_t free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  for (std::size_t kib = 0; file >> key >> kib; file.ignore(80, '\n')) {
+    if (key == "MemAvailable:") return kib * 1024;
+  }
+  return SIZE_MAX;
 }
 
 /// Where the symbolic links of a name lead in the end, whether or not there is something.
@@ -159,28 +193,41 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   return fail(fmt::format("cannot write {}: {}", shown(path), reason));
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
+Result<std::shared_ptr<const FileCopy>> FileCopy::open(const std::filesystem::path& path) {
   const auto file = open_regular(path);
   if (!file) return tl::unexpected(file.error());
   const std::size_t size = file->size;
-  const bool small = size < kSmallestMapped;
-  void* data = nullptr;
-  if (size > 0) {
-    data =
-        ::mmap(nullptr, size + kPadding, small ? PROT_READ | PROT_WRITE : PROT_READ,
-               small ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, small ? -1 : file->fd.get(), 0);
-    if (data == MAP_FAILED) return fail(fmt::format("cannot map {}: {}", shown(path), why()));
+  if (size < kSmallestLarge) {
+    std::shared_ptr<const FileCopy> copy(new FileCopy(new std::byte[size], size));
+    if (read_at(file->fd, reinterpret_cast<char*>(copy->data_), size, 0) !=
+        static_cast<ssize_t>(size)) {
+      return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
+    }
+    return copy;
   }
-  if (small && read_at(file->fd, static_cast<char*>(data), size, 0) != static_cast<ssize_t>(size)) {
-    ::munmap(data, size + kPadding);
+  if (const std::size_t free = free_memory(); file->allocated > free) {
+    return fail(fmt::format("cannot read {}: its {} MiB do not fit the {} MiB of free memory",
+                            shown(path), file->allocated >> 20, free >> 20),
+                "run fewer instances at a time: -j 1");
+  }
+  void* data = size > SIZE_MAX - kPadding
+                   ? MAP_FAILED
+                   : ::mmap(nullptr, size + kPadding, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
+  ::madvise(data, size + kPadding, MADV_DONTFORK);  // a guard of a worker needs none of it
+  std::shared_ptr<const FileCopy> copy(new FileCopy(static_cast<std::byte*>(data), size));
+  if (!copy_extents(file->fd, static_cast<char*>(data), size))
     return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
-  }
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), size));
+  return copy;
 }
 
-MappedFile::~MappedFile() {
-  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_ + kPadding);
+FileCopy::~FileCopy() {
+  if (size_ < kSmallestLarge) {
+    delete[] data_;
+  } else {
+    ::munmap(data_, size_ + kPadding);
+  }
 }
 
 }  // namespace lockstep

@@ -32,21 +32,24 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& fold
 /// is no regular file (a device, a pipe) is opened and written as it is.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// A file mapped for reading; unmapped at the end of its life.  Empty files map to an empty span.
-/// One below 1 MiB is a copy: whoever shortens it later changes nothing.  To read what a larger one
-/// has lost since it was mapped is SIGBUS.
-class MappedFile {
+/// The bytes that a file had when it was opened, in memory of this process.  What a stranger wrote
+/// he may shorten or write again at any time: a mapping of the file would be SIGBUS then, or other
+/// numbers for the second look than for the first.  A copy takes the memory twice until the file is
+/// removed, and about 0.4 s for 1 GiB, which judging it takes many times over; holes of the file
+/// take neither.
+class FileCopy {
  public:
-  static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
+  /// An Error for what is no regular file, is changed meanwhile, or is larger than the free memory.
+  static Result<std::shared_ptr<const FileCopy>> open(const std::filesystem::path& path);
+  FileCopy(const FileCopy&) = delete;
+  FileCopy& operator=(const FileCopy&) = delete;
+  ~FileCopy();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
-  const std::byte* data_;
+  FileCopy(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  std::byte* data_;
   std::size_t size_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/bounded_json.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -202,7 +203,7 @@ void parse_json(JsonFile& file, Diagnostics& diagnostics) {
     return;
   }
   try {
-    file.root = Json::parse(file.text);
+    file.root = build_json(file.text);
   } catch (const Json::parse_error& error) {
     std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1,
                                       // column 2: syntax error ..."

@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/wide.h"
@@ -126,38 +124,27 @@ TEST(Fuzz, EveryFileGivesAnErrorOrACase) {
   const Registry registry = *Registry::read(source / "runner/cases/testdata/schemas.json");
   Diagnostics none;
   const std::vector<Path> paths = read_paths(source / "runner/paths", {}, none);
-  const char* asked = std::getenv("LOCKSTEP_FUZZ");
-  const char* first = std::getenv("LOCKSTEP_FUZZ_SEED");
-  const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 3000;
-  const std::uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 0;
-  using Clock = std::chrono::steady_clock;
+  const auto [begin, count] = fuzz::stint();
   Tally tally;
-  Clock::duration slowest{};
-  std::uint64_t slowest_seed = begin;
+  fuzz::Stopwatch watch;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     SCOPED_TRACE(seed);
     fuzz::Random random(seed * 1'000'003);
     const std::string text = fuzz::made_file(random);
-    const auto start = Clock::now();
     bool valid = false;
-    digest(text, &registry, paths, valid, tally);
-    // The registry of the tests has few operators: most cases use others.
-    if (!valid && !HasFatalFailure()) digest(text, nullptr, paths, valid, tally);
+    watch.time(seed, [&] {
+      digest(text, &registry, paths, valid, tally);
+      // The registry of the tests has few operators: most cases use others.
+      if (!valid && !HasFatalFailure()) digest(text, nullptr, paths, valid, tally);
+    });
     ++(valid ? tally.cases : tally.refused);
-    if (const auto took = Clock::now() - start; took > slowest) {
-      slowest = took;
-      slowest_seed = seed;
-    }
     if (HasFatalFailure()) {
       FAIL() << "seed " << seed << ":\n" << text;
     }
   }
-  std::printf(
-      "%zu cases, %zu refused; %zu instances planned, inputs made for %zu; the slowest file, seed "
-      "%llu, took %.0f ms\n",
-      tally.cases, tally.refused, tally.planned, tally.made,
-      static_cast<unsigned long long>(slowest_seed),
-      std::chrono::duration<double, std::milli>(slowest).count());
+  std::printf("%zu cases, %zu refused; %zu instances planned, inputs made for %zu\n", tally.cases,
+              tally.refused, tally.planned, tally.made);
+  watch.print("file");
   if (count >= 1000) {
     EXPECT_GT(tally.cases, count / 5) << "little decodes: the fuzzer tests the first checks only";
     EXPECT_GT(tally.made, count / 5);

@@ -10,27 +10,11 @@
 
 #include "base/dtype.h"
 #include "base/files.h"
+#include "base/fuzzing.h"
 #include "base/json.h"
-#include "base/splitmix.h"
 
 // How the fuzzer makes files: out of the files of the suite, more or less gently.
 namespace lockstep::fuzz {
-
-/// Numbers of which a failing seed is the same everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() { return splitmix64(state_); }
-  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
-  bool often(std::size_t of_eight) { return below(8) < of_eight; }
-  template <class List>
-  const auto& one_of(const List& list) {
-    return list[below(std::size(list))];
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// What files are made of.
 struct Seeds {
@@ -225,31 +209,6 @@ inline void nudge(Json& document, Random& random) {
   }
 }
 
-inline std::string mutated_bytes(Random& random) {
-  std::string text = random.one_of(seeds().texts);
-  const std::size_t changes = 1 + random.below(4);
-  for (std::size_t i = 0; i < changes && !text.empty(); ++i) {
-    const std::size_t at = random.below(text.size());
-    switch (random.below(5)) {
-      case 0:
-        text[at] = static_cast<char>(random.below(256));
-        break;
-      case 1:
-        text.erase(at, random.below(20));
-        break;
-      case 2:
-        text.insert(at, text.substr(random.below(text.size()), random.below(40)));
-        break;
-      case 3:
-        text.insert(at, 1, R"({}[]",:0-e.%$\)"[random.below(15)]);
-        break;
-      default:
-        text.resize(at);
-    }
-  }
-  return text;
-}
-
 /// A document out of the format's own words, right in its outline and wild in its details.
 inline Json generated(Random& random) {
   const auto any = [&] {
@@ -299,7 +258,7 @@ inline Json generated(Random& random) {
 inline std::string made_file(Random& random) {
   switch (random.below(8)) {
     case 0:
-      return mutated_bytes(random);
+      return changed_bytes(random.one_of(seeds().texts), random);
     case 1:
       return generated(random).dump();
     case 2:

@@ -8,6 +8,7 @@
 #include "commands/home.h"
 #include "record/machine.h"
 #include "run/run.h"
+#include "wire/request.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -48,21 +49,19 @@ Json hello_message(const Options& options, const std::vector<Path>& paths,
   const double memory = options.memory_gib > 0 ? options.memory_gib * (1 << 30)
                                                : static_cast<double>(physical_memory());
   const auto bytes = static_cast<std::int64_t>(memory);
-  Json hello = {{"type", "hello"},
-                {"protocol", 1},
-                {"threads", options.threads},
-                {"scratch", scratch.string()},
-                {"cache", nullptr},
-                {"limits", {{"memory_bytes", bytes}, {"file_bytes", bytes}}},
-                {"libraries", Json::array()}};
   std::set<std::string> modules;
   for (const Path& path : paths) {
     for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
   }
-  hello["modules"] = modules;
-  for (const fs::path& library : options.libraries) hello["libraries"].push_back(library.string());
-  if (!options.no_cache) hello["cache"] = (fs::absolute(options.cache) / "inductor").string();
-  return hello;
+  HelloRequest hello{options.threads,
+                     scratch,
+                     std::nullopt,
+                     bytes,
+                     bytes,
+                     options.libraries,
+                     {modules.begin(), modules.end()}};
+  if (!options.no_cache) hello.cache = fs::absolute(options.cache) / "inductor";
+  return to_json(hello);
 }
 
 Result<Json> wait_for_hello(Executor& executor, const WorkerSpec& worker) {

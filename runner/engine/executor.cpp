@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "engine/post_mortem.h"
+#include "wire/request.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -59,7 +60,7 @@ Executor::~Executor() {
   abandon();
   for (auto& [key, worker] : workers_) {
     if (worker->connection && worker->ready) {
-      worker->connection->send({{"type", "stop"}});
+      worker->connection->send(stop_message());
       worker->connection->process().close_input();
       // Its own exit frees what it holds in order; Process kills what is left.
       for (int i = 0; i < 100 && !worker->connection->process().poll_status(); ++i)
@@ -189,11 +190,8 @@ void Executor::dispatch() {
     job = queue_.erase(job);
     std::error_code error;
     fs::create_directory(running->out, error);
-    Json message = {{"type", "run"}, {"run", run}};
-    message.update(running->job.message);
-    message["out"] = running->out.string();
     ++worker.busy;
-    worker.connection->send(message);
+    worker.connection->send(run_message(run, running->job.message, running->out));
     running_.emplace(run, std::move(running));
     if (on_started) on_started();
   }
@@ -214,9 +212,7 @@ void Executor::finish(std::int64_t run, Observation observation, Clock::time_poi
 void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
     if (message.hello.contains("error")) {
-      worker.failure = message.hello["error"].is_string()
-                           ? message.hello["error"].get<std::string>()
-                           : message.hello["error"].dump();
+      worker.failure = message.hello["error"].get<std::string>();
       return;
     }
     if (message.hello.value("protocol", Json()) != 1) {
@@ -240,8 +236,8 @@ void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_
   Running& running = *found->second;
   worker.deaths = 0;
   if (message.kind == WorkerMessage::Kind::started) {
-    // A worker that names itself has no group for the execution alone.
-    running.pid = message.pid == worker.connection->process().pid() ? 0 : message.pid;
+    // A worker that names itself (or its guard) has no group for the execution alone.
+    running.pid = worker.connection->process().is(message.pid) ? 0 : message.pid;
     running.began = running.stage_began = now;
   } else if (message.kind == WorkerMessage::Kind::stage) {
     if (running.stage == "warm") running.began += now - running.stage_began;  // nobody's seconds

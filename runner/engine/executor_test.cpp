@@ -137,7 +137,10 @@ TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
        std::vector<std::pair<std::string, std::string>>{{"refuse", "there is no torch here"},
                                                         {"die", "exited with 5"},
                                                         {"old", "protocol 9"},
-                                                        {"garbage", "broke the protocol"}}) {
+                                                        {"garbage", "broke the protocol"},
+                                                        {"deep", "nested deeper than"},
+                                                        {"keys", "more than 65,536 values"},
+                                                        {"odd", "/environment: an object"}}) {
     const auto seen = run({"conform", "conform"}, fake(how));
     EXPECT_EQ(seen[0].outcome, Outcome::lost) << how;
     EXPECT_EQ(seen[1].outcome, Outcome::lost) << how;
@@ -267,6 +270,93 @@ TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {
     EXPECT_EQ(seen[i].outcome, conforms ? Outcome::returned : Outcome::timed_out)
         << i << ": " << seen[i].reason;
   }
+}
+
+TEST_F(Executors, TheFirstHelloCounts) {
+  Executor executor(options(20));
+  std::vector<std::string> said;
+  executor.on_hello = [&](const std::string&, const Json& hello) {
+    said.push_back(hello["environment"]["torch"]);
+  };
+  const WorkerSpec worker = fake("twice");
+  for (int i = 0; i < 3; ++i)
+    executor.submit({"j", worker, message("conform"), 0, [](auto, auto) {}});
+  while (!executor.idle()) executor.step(0.05);
+  EXPECT_EQ(std::count(said.begin(), said.end(), "6.6.6"), 0);
+  EXPECT_NE(executor.failure_of(worker).find("a second hello"), std::string::npos)
+      << executor.failure_of(worker);
+}
+
+TEST_F(Executors, AFloodCostsItsWorkerAndNobodyElse) {
+  Executor executor(options(3));
+  Observation flood, hang;
+  WorkerSpec other = fake();
+  other.command.environment = {{"OTHER", "1"}};  // so that it is a worker of its own
+  const auto start = std::chrono::steady_clock::now();
+  executor.submit({"flood", fake(), message("flood"), 0,
+                   [&](Observation seen, double) { flood = std::move(seen); }});
+  executor.submit({"hang", other, message("hang"), 1,
+                   [&](Observation seen, double) { hang = std::move(seen); }});
+  while (!executor.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    executor.step(0.05);
+  EXPECT_EQ(flood.outcome, Outcome::lost) << flood.reason;
+  EXPECT_NE(flood.reason.find("a flood"), std::string::npos) << flood.reason;
+  EXPECT_EQ(hang.outcome, Outcome::timed_out) << hang.reason;  // its clock went on
+}
+
+TEST_F(Executors, WhatAWorkerDoesToItsFilesAfterwardsChangesNothing) {
+  const auto seen = run({"truncate", "conform"}, fake());  // the second one follows the truncation
+  ASSERT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  const auto bytes = seen[0].storages.at(1)->bytes();
+  ASSERT_EQ(bytes.size(), 4U << 20);
+  // Were it mapped, this would be SIGBUS.
+  EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](auto b) { return b == std::byte{'x'}; }));
+  EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
+}
+
+TEST_F(Executors, ListsAreResults) {
+  const auto seen = run({"list"}, fake());
+  ASSERT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
+  const NamedValues& outputs = seen[0].repetitions.at(0).at(0).outputs;
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(describe(outputs[0].second), "a list of 2");
+  EXPECT_EQ(outputs[1].first, "x[0]");
+  EXPECT_EQ(describe(outputs[2].second), "int 3");
+}
+
+/// Processes with this text in their command line.
+std::vector<pid_t> processes_with(const std::string& mark) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    if (pid > 0 && line.find(mark) != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+TEST_F(Executors, ADaemonEndsWithItsWorker) {
+  const std::string mark = scratch_.path().string();
+  const auto gone = [&] {  // zombies have no command line
+    for (int i = 0; i < 1000 && !processes_with(mark).empty(); ++i) ::usleep(10000);
+    return processes_with(mark).empty();
+  };
+  {
+    Executor executor(options(20));
+    Observation observation;
+    executor.submit({"daemon", fake(), message("daemon"), 0,
+                     [&](Observation seen, double) { observation = std::move(seen); }});
+    while (!executor.idle()) executor.step(0.05);
+    EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
+    for (int i = 0; i < 1000 && processes_with(mark).empty(); ++i) ::usleep(10000);
+    EXPECT_FALSE(processes_with(mark).empty());  // it is left alone while its worker works
+  }
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(run({"daemon-hang"}, fake(), 1)[0].outcome, Outcome::timed_out);
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(run({"daemon-die"}, fake())[0].outcome, Outcome::lost);
+  EXPECT_TRUE(gone());
 }
 
 TEST_F(Executors, LeaveNothingBehind) {

@@ -1,6 +1,5 @@
 #include "engine/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -9,11 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <set>
+
+#include "engine/guard.h"
 
 extern char** environ;
 
@@ -53,141 +52,112 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// Whether a process is of a session and alive; a zombie only waits for its parent.
-bool lives_in(pid_t pid, pid_t session) {
-  if (::getsid(pid) != session) return false;
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t name = line.rfind(") ");
-  return name != std::string::npos && line[name + 2] != 'Z' && line[name + 2] != 'X';
-}
+/// The runner's and the guard's ends of what they tell each other, and what the worker gets.
+struct Pipes {
+  Pipe to_worker;
+  Pipe from_worker;
+  /// The worker says here why it could not execute the command; on success it is closed by exec.
+  Pipe trouble;
+  /// Nothing is ever written here: its end tells the guard that the worker is to end.
+  Pipe orders;
+  /// The worker's number, later its wait status.
+  Pipe news;
 
-/// Kills every process of a session, again until there is none: one may fork meanwhile.
-void kill_session(pid_t session) {
-  for (int round = 0; round < 200; ++round) {
-    bool found = false;
-    DIR* all = ::opendir("/proc");
-    if (all == nullptr) return;
-    while (const dirent* entry = ::readdir(all)) {
-      const pid_t pid = std::atoi(entry->d_name);
-      if (pid > 1 && lives_in(pid, session)) found |= ::kill(pid, SIGKILL) == 0;
-    }
-    ::closedir(all);
-    if (!found) return;
-    ::usleep(10000);
-  }
-}
-
-/// A process that outlives the runner by moments.  When the runner ends, however it ends, the
-/// kernel kills its workers, but not what these have started; the guard does.
-class Guard {
- public:
-  static void add(pid_t session) { tell(session); }
-  static void remove(pid_t session) { tell(-session); }
-
- private:
-  static void tell(pid_t word) {
-    static const int guard = start();
-    // One that was killed is missed only where the runner is killed, too.
-    if (guard >= 0 && ::write(guard, &word, sizeof word) < 0) return;
-  }
-
-  static int start() {
-    const auto ends = make_pipe();
-    if (!ends) return -1;
-    const pid_t pid = ::fork();
-    if (pid == 0) watch(ends->read);
-    ::close(ends->read);
-    ::fcntl(ends->write, F_SETFL, O_NONBLOCK);
-    return ends->write;
-  }
-
-  [[noreturn]] static void watch(int runner) {
-    ::setsid();  // nothing that is sent to the runner's group or terminal is for the guard
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
-    ::prctl(PR_SET_NAME, "guard");  // `killall lockstep` is not for it either
-    ::dup2(runner, 0);
-    ::closefrom(1);  // the end to write to above all, and locks and pipes of the runner
-    std::set<pid_t> sessions;
-    pid_t word = 0;
-    while (::read(0, &word, sizeof word) == sizeof word) {
-      if (word > 0) {
-        sessions.insert(word);
-      } else {
-        sessions.erase(-word);
-      }
-    }
-    for (const pid_t session : sessions) kill_session(session);
-    ::_exit(0);
-  }
+  std::array<Pipe*, 5> all() { return {&to_worker, &from_worker, &trouble, &orders, &news}; }
 };
+
+void close_ends(Pipes& pipes) {
+  for (const Pipe* pipe : pipes.all()) {
+    for (const int fd : {pipe->read, pipe->write}) {
+      if (fd >= 0) ::close(fd);
+    }
+  }
+}
+
+Result<Pipes> make_pipes() {
+  Pipes pipes;
+  for (Pipe* pipe : pipes.all()) {
+    auto made = make_pipe();
+    if (!made) {
+      close_ends(pipes);
+      return tl::unexpected(made.error());
+    }
+    *pipe = *made;
+  }
+  return pipes;
+}
+
+/// Becomes the worker.  Only async-signal-safe calls from here to exec.
+[[noreturn]] void execute(const Pipes& pipes, int errors, char* const* argv,
+                          char* const* environment, pid_t guard) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != guard) ::_exit(127);
+  ::dup2(pipes.to_worker.read, STDIN_FILENO);
+  ::dup2(pipes.from_worker.write, STDOUT_FILENO);
+  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
+  ::execvpe(argv[0], argv, environment);
+  const int why = errno;
+  if (::write(pipes.trouble.write, &why, sizeof why) < 0) ::_exit(126);
+  ::_exit(127);
+}
 
 }  // namespace
 
 Result<Process> Process::start(const Command& command) {
   ::signal(SIGPIPE, SIG_IGN);
-  auto to_child = make_pipe();
-  if (!to_child) return tl::unexpected(to_child.error());
-  auto from_child = make_pipe();
-  if (!from_child) {
-    ::close(to_child->read);
-    ::close(to_child->write);
-    return tl::unexpected(from_child.error());
-  }
-  // The child reports through this pipe why it could not execute the command; on success it is
-  // closed by exec.
-  auto trouble = make_pipe();
-  if (!trouble) {
-    for (const int fd : {to_child->read, to_child->write, from_child->read, from_child->write})
-      ::close(fd);
-    return tl::unexpected(trouble.error());
-  }
+  auto pipes = make_pipes();
+  if (!pipes) return tl::unexpected(pipes.error());
   const int errors =
       ::open(command.stderr_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   std::vector<std::string> argv_texts = command.argv;
   std::vector<std::string> environment_texts = merged_environment(command.environment);
   std::vector<char*> argv = pointers(argv_texts);
   std::vector<char*> environment = pointers(environment_texts);
-  const pid_t parent = ::getpid();
 
-  const pid_t pid = ::fork();
-  if (pid == 0) {  // only async-signal-safe calls from here to exec
-    ::setsid();
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);
-    ::dup2(to_child->read, STDIN_FILENO);
-    ::dup2(from_child->write, STDOUT_FILENO);
-    if (errors >= 0) ::dup2(errors, STDERR_FILENO);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGINT, SIG_DFL);
-    ::execvpe(argv[0], argv.data(), environment.data());
-    const int why = errno;
-    if (::write(trouble->write, &why, sizeof why) < 0) ::_exit(126);
-    ::_exit(127);
+  const pid_t guard = ::fork();
+  if (guard == 0) {
+    prepare_guard();
+    const pid_t self = ::getpid();
+    const pid_t worker = ::fork();
+    if (worker == 0) execute(*pipes, errors, argv.data(), environment.data(), self);
+    watch_over(worker < 0 ? -errno : worker, pipes->orders.read, pipes->news.write);
   }
   const int fork_error = errno;
-  for (const int fd : {to_child->read, from_child->write, trouble->write, errors}) {
-    if (fd >= 0) ::close(fd);
-  }
-  if (pid < 0) {
-    for (const int fd : {to_child->write, from_child->read, trouble->read}) ::close(fd);
-    return fail(fmt::format("cannot start {}: {}", command.argv[0], std::strerror(fork_error)));
-  }
-  Guard::add(pid);
-  Process process(pid, to_child->write, from_child->read);
-  ::fcntl(process.input_, F_SETFL, O_NONBLOCK);
-  ::fcntl(process.output_, F_SETFL, O_NONBLOCK);
-  int why = 0;
-  const ssize_t count = ::read(trouble->read, &why, sizeof why);
-  ::close(trouble->read);
-  if (count == sizeof why) {
+  const auto refuse = [&](int why) {
     return fail(fmt::format("cannot start {}: {}", command.argv[0], std::strerror(why)),
                 why == ENOENT ? "is it installed, and is its folder in PATH?" : "");
+  };
+  if (guard < 0) {
+    close_ends(*pipes);
+    if (errors >= 0) ::close(errors);
+    return refuse(fork_error);
   }
+  for (const int fd : {pipes->to_worker.read, pipes->from_worker.write, pipes->trouble.write,
+                       pipes->orders.read, pipes->news.write, errors}) {
+    if (fd >= 0) ::close(fd);
+  }
+  Process process;
+  process.guard_ = guard;
+  process.orders_ = pipes->orders.write;
+  process.news_ = pipes->news.read;
+  process.input_ = pipes->to_worker.write;
+  process.output_ = pipes->from_worker.read;
+  const auto worker = heard_from(process.news_);
+  int why = 0;
+  const bool failed = ::read(pipes->trouble.read, &why, sizeof why) == sizeof why;
+  ::close(pipes->trouble.read);
+  if (!worker) return fail(fmt::format("cannot start {}: its guard is gone", command.argv[0]));
+  if (*worker < 0) return refuse(-*worker);
+  process.pid_ = *worker;
+  if (failed) return refuse(why);
+  for (const int fd : {process.input_, process.output_, process.news_})
+    ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return process;
 }
 
@@ -197,6 +167,9 @@ Process& Process::operator=(Process&& other) noexcept {
   if (this != &other) {
     release();
     pid_ = std::exchange(other.pid_, -1);
+    guard_ = std::exchange(other.guard_, -1);
+    orders_ = std::exchange(other.orders_, -1);
+    news_ = std::exchange(other.news_, -1);
     input_ = std::exchange(other.input_, -1);
     output_ = std::exchange(other.output_, -1);
     status_ = std::exchange(other.status_, std::nullopt);
@@ -207,16 +180,16 @@ Process& Process::operator=(Process&& other) noexcept {
 Process::~Process() { release(); }
 
 void Process::release() {
-  if (pid_ > 0) {
-    kill();
-    kill_session(pid_);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    Guard::remove(pid_);
-  }
   close_input();
-  if (output_ >= 0) ::close(output_);
-  pid_ = output_ = -1;
+  for (int* fd : {&orders_, &news_, &output_}) {
+    if (*fd >= 0) ::close(*fd);
+    *fd = -1;
+  }
+  if (guard_ > 0) {  // which now ends the worker and all that came of it, and then itself
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = guard_ = -1;
 }
 
 void Process::close_input() {
@@ -229,13 +202,11 @@ void Process::kill() {
 }
 
 std::optional<int> Process::poll_status() {
-  if (status_ || pid_ <= 0) return status_;
-  siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-      info.si_pid == pid_) {
-    const bool exited = info.si_code == CLD_EXITED;
-    status_ = W_EXITCODE(exited ? info.si_status : 0, exited ? 0 : info.si_status);
-  }
+  if (status_ || news_ < 0) return status_;
+  int status = 0;
+  const ssize_t count = ::read(news_, &status, sizeof status);
+  if (count == sizeof status) status_ = status;
+  if (count == 0) status_ = W_EXITCODE(0, SIGKILL);  // the guard was killed, and with it the worker
   return status_;
 }
 

@@ -19,10 +19,10 @@ struct Command {
   std::filesystem::path stderr_file;  ///< standard error is appended to it
 };
 
-/// A child process in a session of its own, with pipes on its standard input and output.  It dies
-/// with the runner: the kernel kills it when the thread that started it ends, so all processes are
-/// started by the main thread.  What else is in its session dies with it, or moments later: also
-/// when the runner is killed, the compilers that the process had started.
+/// A worker process in a session of its own, with pipes on its standard input and output.  It and
+/// all that comes of it, whatever session that moves to and whoever its parent was, die with this
+/// object, or moments after the runner, also when that is killed: a guard is between the two (see
+/// engine/guard.h).
 class Process {
  public:
   /// From now on the program ignores SIGPIPE: a worker that is gone is seen as an error of write().
@@ -30,7 +30,7 @@ class Process {
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
   Process(const Process&) = delete;
-  /// Kills the session and reaps the process.
+  /// Ends the worker and everything that it left behind.
   ~Process();
 
   pid_t pid() const { return pid_; }
@@ -39,14 +39,19 @@ class Process {
   void close_input();
   /// Kills the process and everything in its group.
   void kill();
-  /// The wait status once it has ended; never waits.  It is reaped later, so that until then its
-  /// number is nobody else's.
+  /// The wait status once it has ended; never waits.  Its number is nobody else's until this object
+  /// ends.
   std::optional<int> poll_status();
+  /// Whether a number is that of the worker or of its guard.
+  bool is(pid_t pid) const { return pid > 0 && (pid == pid_ || pid == guard_); }
 
  private:
-  Process(pid_t pid, int input, int output) : pid_(pid), input_(input), output_(output) {}
+  Process() = default;
   void release();
   pid_t pid_ = -1;
+  pid_t guard_ = -1;
+  int orders_ = -1;
+  int news_ = -1;
   int input_ = -1;
   int output_ = -1;
   std::optional<int> status_;

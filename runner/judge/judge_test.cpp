@@ -381,6 +381,51 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
   EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer, "ill-conditioned");
 }
 
+/// `y` as a list, in the form in which observations have one.
+Observation listed(const std::vector<DataValue>& elements) {
+  NamedValues outputs = {{"y", ScalarValue(ListOf{elements.size()})}};
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    outputs.emplace_back("y[" + std::to_string(i) + "]", elements[i]);
+  return returned({CallResult{std::move(outputs), {}, {}}});
+}
+
+TEST(Judge, ComparesListsElementByElement) {
+  const DataValue one = tensor("float32", {1, 2}), other = tensor("float32", {1, 3});
+  const DataValue three = ScalarValue(std::int64_t{3});
+  const Verdict same = judge_under(listed({one, three}), listed({one, three}), "bits");
+  EXPECT_EQ(same.status, Status::conform);
+  ASSERT_EQ(same.outputs.size(), 2U);
+  EXPECT_EQ(same.outputs[0].name, "y[0]");
+  EXPECT_EQ(same.outputs[0].type, "float32[2]");
+  const Verdict differs = judge_under(listed({one, three}), listed({other, three}), "bits");
+  EXPECT_EQ(differs.status, Status::value_differs);
+  EXPECT_THAT(differs.reason, StartsWith("y[0]: 1 of 2 elements differ"));
+  // The length is to a list what the shape is to a tensor.
+  const Verdict shorter = judge_under(listed({one, three}), listed({one}), "bits");
+  EXPECT_EQ(shorter.status, Status::metadata_differs);
+  EXPECT_THAT(shorter.reason, StartsWith("y: a list of 2, compiled a list of 1"));
+  EXPECT_EQ(judge_under(listed({one}), listed({one, three}), "bits").status,
+            Status::metadata_differs);
+  EXPECT_EQ(judge_under(listed({}), listed({}), "bits").status, Status::conform);
+  const Verdict no_list = judge_under(listed({one}), returned(one), "bits");
+  EXPECT_EQ(no_list.status, Status::metadata_differs);
+  EXPECT_THAT(no_list.reason, StartsWith("y: a list of 1, compiled float32[2]"));
+}
+
+TEST(Judge, ThePolicyOfAListIsThatOfItsElements) {
+  const Observation eager = listed({tensor("float32", {1, 2})});
+  const Observation compiled = listed({tensor("float32", {1, 2.0000002})});
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.promise = Promise::bits;
+  EXPECT_EQ(judge(request).status, Status::value_differs);
+  request.policy_of = [](std::string_view name) {
+    return name == "y" ? std::optional(*parse_policy("ulp(1)")) : std::nullopt;
+  };
+  EXPECT_EQ(judge(request).status, Status::conform);
+}
+
 TEST(Judge, SurvivesMissingObservations) {
   const Observation eager = returned(tensor("float32", {1}));
   JudgeRequest request;

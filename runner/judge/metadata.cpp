@@ -95,10 +95,13 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
   const auto* e = std::get_if<TensorView>(&eager);
   const auto* c = std::get_if<TensorView>(&compiled);
   if (e != nullptr && c != nullptr) return tensor_difference(*e, *c, strides);
-  const bool same_kind =
-      e == nullptr && c == nullptr &&
-      std::get<ScalarValue>(eager).index() == std::get<ScalarValue>(compiled).index();
-  if (same_kind) return "";
+  const auto* x = std::get_if<ScalarValue>(&eager);
+  const auto* y = std::get_if<ScalarValue>(&compiled);
+  // The length of a list is to its elements what a shape is.
+  if (x != nullptr && y != nullptr && x->index() == y->index() &&
+      (!std::holds_alternative<ListOf>(*x) || *x == *y)) {
+    return "";
+  }
   return fmt::format("{}, compiled {}", describe(eager), describe(compiled));
 }
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/bounded_json.h"
 #include "base/files.h"
 #include "base/json.h"
 
@@ -20,6 +21,9 @@ namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Of one record: far more than a verdict with all that a worker may say of itself.
+constexpr JsonBounds kRecordBounds = {.bytes = 64 << 20, .depth = 64, .values = 1 << 22};
 
 /// How to mend what the system refused.
 std::string hint_for(int error) {
@@ -179,10 +183,13 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
     const auto at = [&](const std::string& what) {
       return fail(fmt::format("{}:{}: {}", where, number, what));
     };
-    const Json json = Json::parse(line, nullptr, false);
+    const Result<Json> parsed = parse_bounded_json(line, kRecordBounds);
+    const Json json = parsed.value_or(Json());
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
-      return at(number == 1 ? "this is no run log: a run log begins with a record of type \"run\""
-                            : "this line is no record; the log was damaged");
+      if (number == 1)
+        return at("this is no run log: a run log begins with a record of type \"run\"");
+      return at(fmt::format("this line is no record; the log was damaged: {}",
+                            parsed ? "it has no `type`" : parsed.error().message));
     }
     const std::string type = json["type"];
     if ((type == "run") != (number == 1)) {

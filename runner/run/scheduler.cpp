@@ -13,6 +13,7 @@
 #include "run/differing_tensors.h"
 #include "run/joint.h"
 #include "run/repeat.h"
+#include "wire/request.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -166,15 +167,9 @@ void Scheduler::begin_batch() {
 
 Json Scheduler::run_message(const Task& task, const std::string& mode, int repeat,
                             const Json& path) const {
-  return {{"instance", task.instance->id},
-          {"path", path},
-          {"device", task.instance->device},
-          {"mode", mode},
-          {"repeat", repeat},
-          {"seed", task.instance->declared->seed},
-          {"program", task.inputs.program},
-          {"storages", task.inputs.storages},
-          {"calls", task.inputs.calls}};
+  return to_json(RunRequest{task.instance->id, path, task.instance->device, mode, repeat,
+                            task.instance->declared->seed, task.inputs.program,
+                            task.inputs.storages, task.inputs.calls});
 }
 
 void Scheduler::begin(Task& task) {

@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_sabotage import ROOT, path_file
+from test_sabotage import DATA, ROOT, path_file
 
 COUNT = 12  # instances
 ROUNDS = 8 if os.environ.get("LOCKSTEP_LONG") else 1
@@ -83,9 +83,10 @@ def processes(mark):
 
 
 def victims(mark, runner, kind):
-    """Processes of a kind: the runner, a worker of it, or an execution (a child of a worker)."""
+    """Processes of a kind: the runner, a worker of it (between the two is a guard), or an execution (a child of a worker)."""
     alive = processes(mark)
-    workers = {pid: line for pid, (parent, line) in alive.items() if parent == runner}
+    guards = {pid for pid, (parent, _) in alive.items() if parent == runner}
+    workers = {pid: line for pid, (parent, line) in alive.items() if parent in guards}
     if kind == "runner":
         return [runner]
     if kind == "python worker":
@@ -172,3 +173,31 @@ def test_a_compiler_of_the_warm_up_dies_with_the_runner(scene):
     process.kill()
     process.communicate(timeout=60)
     wait_for_none(scene["mark"], 60)
+
+
+@pytest.mark.parametrize("end", ["normal", "time-out", "killed"])
+def test_a_daemon_of_an_execution_ends_with_the_run(scene, end):
+    folder = scene["folder"] / f"daemon-{end}"
+    folder.mkdir()
+    path = path_file(folder, "daemon", backend="eager", **{"import": ["lockstep_daemon"]})
+    daemons = folder / "daemons"
+    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+                   "LOCKSTEP_TEST_MARK": str(folder), "LOCKSTEP_TEST_DAEMON": str(daemons), "PYTHONPATH": str(DATA),
+                   "LOCKSTEP_TEST_HANG": "" if end == "normal" else "1"}
+    command = [os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "run", "--suite", str(scene["folder"] / "suite"),
+               "--level", "all", "--path", "daemon", "--path-file", str(path), "-j", "2", "--out", str(folder / "out"),
+               "bugs/program-0", "bugs/program-1", *(["--timeout", "4"] if end == "time-out" else [])]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if end == "killed":
+        moment = time.monotonic() + 300
+        while not (daemons.exists() and daemons.read_text().count("\n") == 2):
+            assert time.monotonic() < moment and process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == {"normal": 0, "time-out": 1, "killed": -signal.SIGKILL}[end], said
+    assert len(daemons.read_text().split()) == 2
+    wait_for_none(str(folder))
+    if end != "killed":
+        statuses = {status for status, _ in verdicts(folder / "out").values()}
+        assert statuses == ({"conform"} if end == "normal" else {"timeout"}), said

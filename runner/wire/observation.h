@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/result.h"
-#include "wire/tensor.h"
+#include "wire/values.h"
 
 namespace lockstep {
 
@@ -40,8 +41,6 @@ struct RaisedError {
 
   bool operator==(const RaisedError&) const = default;
 };
-
-using NamedValues = std::vector<std::pair<std::string, DataValue>>;
 
 /// What one call of the program returned and left behind.
 struct CallResult {
@@ -75,20 +74,24 @@ struct Observation {
   /// The same program run eagerly in the same process before compiling.
   std::shared_ptr<const Observation> reference;
   /// Bytes that the views point into.
-  std::vector<std::shared_ptr<const MappedFile>> storages;
+  std::vector<std::shared_ptr<const FileCopy>> storages;
 };
 
-/// Reads `directory/observation.json` and maps its storages (see workers/PROTOCOL.md).  Everything
-/// that the file says is checked: a view that leaves its storage, an unknown dtype or a missing
-/// file is an error, never undefined behaviour.  So is a view that overlaps itself and has more
-/// than 2^31 elements, expanded dimensions counted once: as many as the storage has, or expanded
-/// ones, may be more.
+/// Reads `directory/observation.json` and its storages (see workers/PROTOCOL.md).  Everything that
+/// the file says is checked: a view that leaves its storage, an unknown dtype or a missing file is
+/// an error, never undefined behaviour.  So is a view that overlaps itself and has more than 2^31
+/// elements, expanded dimensions counted once: as many as the storage has, or expanded ones, may be
+/// more.  What anybody does to the files afterwards changes nothing.
 Result<Observation> read_observation(const std::filesystem::path& directory);
+
+/// The same for the text of an observation, whose storages are in `directory`.
+Result<Observation> parse_observation(std::string_view text,
+                                      const std::filesystem::path& directory);
 
 /// The inputs of each call, and the bytes that their views point into.
 struct Inputs {
   std::vector<NamedValues> calls;
-  std::vector<std::shared_ptr<const MappedFile>> storages;
+  std::vector<std::shared_ptr<const FileCopy>> storages;
 };
 
 /// Reads the `calls` of a `run` message (workers/PROTOCOL.md), whose `storages` are plain names of

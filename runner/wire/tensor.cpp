@@ -21,6 +21,7 @@ std::string describe_scalar(const ScalarValue& value) {
     std::string operator()(const std::string& v) const {
       return fmt::format("str \"{}\"", one_line(v, 60));
     }
+    std::string operator()(const ListOf& v) const { return fmt::format("a list of {}", v.size); }
   };
   return std::visit(Visitor{}, value);
 }

@@ -52,14 +52,20 @@ struct TensorView {
   }
 };
 
+/// A list of results; each element is a value of its own, under the name of the list and its index.
+struct ListOf {
+  std::size_t size = 0;
+  bool operator==(const ListOf&) const = default;
+};
+
 /// A result that is not a tensor.
-using ScalarValue =
-    std::variant<std::monostate, bool, std::int64_t, double, std::complex<double>, std::string>;
+using ScalarValue = std::variant<std::monostate, bool, std::int64_t, double, std::complex<double>,
+                                 std::string, ListOf>;
 
 /// An input, output or gradient.
 using DataValue = std::variant<ScalarValue, TensorView>;
 
-/// "float16[2, 3]", "int 4".
+/// "float16[2, 3]", "int 4", "a list of 2".
 std::string describe(const DataValue& value);
 
 /// Whether every element of the view lies inside `bytes`, computed without overflow; sizes and

@@ -1,6 +1,7 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "crowd" (it takes several
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and "keys" (a hello of 200 kB of nested lists, of 1 MiB of
+keys), "odd" (an environment that is a number), "twice" (a second hello, of another torch), "crowd" (it takes several
 executions at once, and does them one after the other), "struck" (it is killed), "once=FILE" (unless the file is there,
 which it makes), "as=NAME" (it takes NAME for the name of every path).
 """
@@ -91,6 +92,18 @@ def raise_error(result, bytes_of):
                                            "kind": "error"}, runs=[])
 
 
+def leave_behind(mark):
+    """A process that nobody waits for, in a session of its own, whose parent is gone: a daemon."""
+    if os.fork() == 0:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(null, fd)
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
+        os._exit(0)
+    os.wait()
+
+
 def main():
     how = sys.argv[1] if len(sys.argv) > 1 else "ready"
     flaky = 0
@@ -109,9 +122,18 @@ def main():
             hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 4 if how == "crowd" else 1,
                      "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
                      "modes": ["plain"]}
+            if how == "odd":
+                hello["environment"] = 3
+            if how in ("deep", "keys"):
+                more = '"x": ' + "[" * 200_000 if how == "deep" else ", ".join(f'"{i}": 0' for i in range(80_000))
+                sys.stdout.write(json.dumps(hello)[:-1] + ", " + more + "}\n")
+                sys.stdout.flush()
+                continue
             if how == "refuse":
                 hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
             say(hello)
+            if how == "twice":
+                say({**hello, "environment": {"torch": "6.6.6"}})
         elif message["type"] == "stop":
             return
         elif message["type"] == "run":
@@ -137,6 +159,16 @@ def main():
                 subprocess.Popen(["sleep", "600"])
                 subprocess.Popen(["sleep", "600"], preexec_fn=os.setpgrp)
                 time.sleep(600)
+            if name.startswith("daemon"):
+                leave_behind(os.path.dirname(message["out"]))
+                if name == "daemon-hang":
+                    time.sleep(600)
+                if name == "daemon-die":
+                    os.kill(os.getpid(), signal.SIGKILL)
+            if name == "flood":
+                lines = json.dumps({"type": "stage", "run": run, "stage": "run"}).encode() + b"\n"
+                while True:
+                    os.write(1, lines * 1000)
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "babble":
@@ -166,6 +198,15 @@ def main():
                               stage="configure" if name == "absent" else "prepare")
             if name == "uncompiled":
                 result["proof"] = {"graphs": 0}
+            if name == "list":
+                for repetition in result["runs"]:
+                    for call in repetition["calls"]:
+                        call["outputs"] = {key: [view, 3] for key, view in call["outputs"].items()}
+            if name == "truncate":  # what it has written, once the runner has been told to read it
+                large = open(os.path.join(message["out"], "large"), "wb+")
+                large.write(b"x" * (4 << 20))
+                large.flush()
+                result["storages"].append({"file": "large", "bytes": 4 << 20})
             if name == "half":
                 with open(os.path.join(message["out"], "observation.json"), "w") as file:
                     file.write(json.dumps(result)[:100])
@@ -175,6 +216,10 @@ def main():
             elif name != "nothing":
                 write(message, result)
             say({"type": "ended", "run": run, "exit": 0})
+            if name == "truncate":
+                while os.path.exists(message["out"]):  # until it has been read
+                    time.sleep(0.01)
+                large.truncate(0)
 
 
 main()

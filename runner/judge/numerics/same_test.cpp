@@ -73,7 +73,7 @@ TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
   if (directory == nullptr) GTEST_SKIP() << "asked by test_upstream.py";
   const std::filesystem::path path(directory);
   const auto pairs = nlohmann::json::parse(*read_file(path / "pairs.json"));
-  const auto file = MappedFile::open(path / "pairs.bin");
+  const auto file = FileCopy::open(path / "pairs.bin");
   ASSERT_TRUE(file) << file.error().message;
   nlohmann::json answers = nlohmann::json::array();
   for (const auto& pair : pairs) {

@@ -9,6 +9,7 @@ import time
 import pytest
 import torch
 
+import conversation
 from conversation import Worker, pack, path, view
 
 X = {"ref": "x"}
@@ -273,7 +274,7 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
 
 
 def test_path_files():
-    import conversation
+
 
     names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
@@ -284,3 +285,54 @@ def test_path_files():
         assert set(p) == keys and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
     assert {p["name"] for p in ours if p["default"]} == {"inductor", "inductor-emulate-casts", "inductor-strict"}
     json.dumps(ours)
+
+
+# What is accepted and what is refused, in files that the runner and the other worker are tested with, too.
+
+
+def examples(name):
+    with open(os.path.join(conversation.HERE, "..", "..", "wire", "testdata", name), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def form(value):
+    """What a result is, without its numbers."""
+    return [form(item) for item in value] if isinstance(value, list) else "tensor" if "storage" in value else "scalar"
+
+
+@pytest.mark.parametrize("example", examples("requests.jsonl"), ids=lambda example: example["name"])
+def test_requests_are_accepted_or_refused_as_the_file_says(worker, tmp_path, example):
+    out, storage = tmp_path / "out", tmp_path / "storage"
+    out.mkdir()
+    storage.write_bytes(pack(range(20), "f"))
+    line = example.get("text") or json.dumps(example["request"])
+    worker.process.stdin.write(line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)).encode() + b"\n")
+    worker.process.stdin.flush()
+    answer = worker.hear()
+    while answer["type"] not in ("ended", "error"):
+        answer = worker.hear()
+    if refused := example.get("refused"):
+        assert answer.get("exit", 64) == 64
+        assert (refused if isinstance(refused, str) else refused["compiled"]) in answer["error"]
+        return
+    assert answer["exit"] == 0, answer
+    seen = json.loads((out / "observation.json").read_text())
+    assert seen["outcome"] == example["outcome"]
+    if "outputs" in example:
+        outputs = seen["runs"][0]["calls"][0]["outputs"]
+        assert {name: form(value) for name, value in outputs.items()} == example["outputs"]
+
+
+def test_what_the_worker_says_is_what_the_runner_accepts(worker):
+    """By type: no key that the accepted examples do not have."""
+    known = {}
+    for example in examples("worker_lines.jsonl"):
+        if "refused" not in example:
+            known.setdefault(example["line"]["type"], set()).update(example["line"])
+    round_trip(worker, path("eager"))
+    for message in worker.log:
+        if message["type"] != "error":
+            assert set(message) <= known[message["type"]], message
+    stages = {example["line"]["stage"] for example in examples("worker_lines.jsonl")
+              if "refused" not in example and example["line"]["type"] == "stage"}
+    assert {message["stage"] for message in worker.log if message["type"] == "stage"} <= stages

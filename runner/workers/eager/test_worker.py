@@ -1,6 +1,7 @@
 """lockstep-eager over its pipes: the protocol, processes and time.  Set LOCKSTEP_EAGER to the binary."""
 import json
 import os
+import pathlib
 import signal
 import statistics
 import struct
@@ -294,3 +295,51 @@ def test_an_execution_costs_milliseconds(greeted):
         seconds.append(time.perf_counter() - start)
     # 2 to 10 ms on an idle machine; the bound only notices a worker that starts torch each time.
     assert statistics.median(seconds) < 0.2, seconds
+
+
+# What is accepted and what is refused, in files that the runner and the other worker are tested with, too.
+
+
+def examples(name):
+    folder = pathlib.Path(__file__).resolve().parents[2] / "wire" / "testdata"
+    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+
+
+def form(value):
+    """What a result is, without its numbers."""
+    return [form(item) for item in value] if isinstance(value, list) else "tensor" if "storage" in value else "scalar"
+
+
+def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
+    known = {}  # by type: the keys of what the runner accepts
+    for example in examples("worker_lines.jsonl"):
+        if "refused" not in example:
+            known.setdefault(example["line"]["type"], set()).update(example["line"])
+    for number, example in enumerate(examples("requests.jsonl")):
+        out, storage = greeted.scratch / f"out{number}", greeted.scratch / f"storage{number}"
+        out.mkdir()
+        storage.write_bytes(struct.pack("20f", *range(20)))
+        line = example.get("text") or json.dumps(example["request"])
+        greeted.process.stdin.write(line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)) + "\n")
+        greeted.process.stdin.flush()
+        said = [greeted.hear()]
+        while said[-1]["type"] not in ("ended", "error"):
+            said.append(greeted.hear())
+        for message in said:
+            assert message["type"] == "error" or set(message) <= known[message["type"]], message
+        answer = said[-1]
+        if refused := example.get("refused"):
+            assert answer.get("exit", 64) == 64, example["name"]
+            assert (refused if isinstance(refused, str) else refused["eager"]) in answer["error"], example["name"]
+            continue
+        assert answer["exit"] == 0, (example["name"], answer)
+        seen = json.loads((out / "observation.json").read_text())
+        assert seen["outcome"] == example["outcome"], example["name"]
+        if "outputs" in example:
+            outputs = seen["runs"][0]["calls"][0]["outputs"]
+            assert {name: form(value) for name, value in outputs.items()} == example["outputs"]
+
+
+def test_hello_is_what_the_runner_accepts(worker):
+    accepted = next(example["line"] for example in examples("worker_lines.jsonl") if example["name"] == "hello")
+    assert set(worker.hello()) <= set(accepted)

@@ -133,7 +133,10 @@ class Copies:
         storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
         try:
             stored = quantized.part(dtype) if "quantizer" in view else dtype
+            size = storage.nbytes()
             tensor = torch.empty(0, dtype=stored, device=device).set_(storage, offset, shape, strides)
+            if storage.nbytes() != size:  # torch makes it larger
+                raise Malformed(f"{where}: the view reaches outside its storage")
             if "quantizer" in view:
                 return quantized.make(tensor, view["quantizer"], where)
             set_conj_neg(tensor, bool(view.get("conj")), bool(view.get("neg")))

@@ -1,0 +1,135 @@
+#include "engine/guard.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace lockstep {
+namespace {
+
+constexpr int kOrders = 0;
+constexpr int kNews = 1;
+
+// How often what is left is killed again: a process may fork meanwhile, and what cannot be killed
+// at all (it waits for a driver) must not hold the runner for ever.
+constexpr int kMostRounds = 1000;
+
+/// The signal that a child has ended.
+sigset_t child_signal() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+void tell(int number) {
+  if (::write(kNews, &number, sizeof number) < 0) return;  // a runner that is gone needs no news
+}
+
+pid_t parent_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);  // "17 (a name, of any characters) S 4 …"
+  const std::size_t name = line.rfind(") ");
+  return name == std::string::npos ? 0 : std::atoi(line.c_str() + name + 4);
+}
+
+void kill_children(pid_t self) {
+  DIR* all = ::opendir("/proc");
+  if (all == nullptr) return;
+  while (const dirent* entry = ::readdir(all)) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid > 1 && parent_of(pid) == self) ::kill(pid, SIGKILL);
+  }
+  ::closedir(all);
+}
+
+/// Reaps what has ended of that which was left behind; true once the worker has ended, whose status
+/// is told.  The worker itself stays a zombie, so that its number is nobody else's.
+bool reap(pid_t worker) {
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+      return false;
+    if (info.si_pid == worker) {
+      const bool exited = info.si_code == CLD_EXITED;
+      tell(W_EXITCODE(exited ? info.si_status : 0, exited ? 0 : info.si_status));
+      return true;
+    }
+    ::waitpid(info.si_pid, nullptr, 0);
+  }
+}
+
+/// Kills the worker and what came of it.  What a process leaves behind becomes a child of this one
+/// as it ends, so that nothing is left where there is no child.
+[[noreturn]] void end_all(pid_t worker) {
+  const pid_t self = ::getpid();
+  ::kill(-worker, SIGKILL);
+  for (int round = 0; round < kMostRounds; ++round) {
+    kill_children(self);
+    pid_t reaped = 0;
+    while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (reaped < 0 && errno == ECHILD) break;
+    ::usleep(1000);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+void prepare_guard() {
+  ::setsid();  // nothing that is sent to the runner's group or terminal is for the guard
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const sigset_t set = child_signal();
+  ::sigprocmask(SIG_SETMASK, &set, nullptr);
+}
+
+void watch_over(pid_t worker, int orders, int news) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
+    ::signal(signal, SIG_IGN);
+  ::prctl(PR_SET_NAME, "guard");  // `killall lockstep` is not for it either
+  orders = ::fcntl(orders, F_DUPFD, kNews + 1);
+  ::dup2(news, kNews);
+  ::dup2(orders, kOrders);
+  ::closefrom(kNews +
+              1);  // ends of other guards' pipes above all, and locks and pipes of the runner
+  tell(worker);
+  if (worker < 0) ::_exit(0);
+  const sigset_t set = child_signal();
+  int ends = ::signalfd(-1, &set, SFD_NONBLOCK);
+  while (true) {
+    pollfd watched[2] = {{kOrders, POLLIN, 0}, {ends, POLLIN, 0}};
+    if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
+    if (watched[0].revents != 0) break;
+    if (watched[1].revents == 0) continue;
+    signalfd_siginfo ignored;
+    while (::read(ends, &ignored, sizeof ignored) > 0) {
+    }
+    if (reap(worker)) ends = -1;  // there is nothing more to tell
+  }
+  end_all(worker);
+}
+
+std::optional<int> heard_from(int news) {
+  int number = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(news, &number, sizeof number);
+  } while (count < 0 && errno == EINTR);
+  if (count != sizeof number) return std::nullopt;
+  return number;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/fuzzing.h"
+#include "judge/fixtures.h"
+#include "record/log.h"
+
+namespace lockstep {
+namespace {
+
+/// The lines of a log with all kinds of records.
+std::vector<std::string> log_lines() {
+  RunInfo info;
+  info.version = "0.1.0";
+  info.started = "2026-11-21T10:00:00Z";
+  info.planned = 3;
+  info.paths = {{"inductor", "Inductor", "values"}};
+  info.devices = {"cpu"};
+  std::vector<std::string> lines = {to_json(info).dump()};
+  lines.push_back(
+      R"({"type": "environment", "name": "eager", "values": {"torch": "2.13.0", "cores": 2}})");
+  const fixtures::Tensor one = fixtures::tensor("float32", {1, 2, 3, 4});
+  const fixtures::Tensor other = fixtures::tensor("float32", {1, 2, 3, NAN});
+  const std::vector<Verdict> verdicts = {
+      fixtures::judge_under(fixtures::returned(DataValue(one)),
+                            fixtures::returned(DataValue(other)), "bits"),
+      fixtures::judge_under(fixtures::returned(DataValue(one)), fixtures::returned(DataValue(one)),
+                            "bits"),
+      fixtures::judge_under(fixtures::returned(DataValue(one)),
+                            fixtures::raised("ValueError", "no"), "close")};
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    Verdict verdict = verdicts[i];
+    verdict.index = i;
+    verdict.instance = "bugs/one@cpu";
+    verdict.path = "inductor";
+    verdict.id = verdict.instance + "/inductor" + std::to_string(i);
+    Json json = {{"type", "verdict"}};
+    json.update(to_json(verdict));
+    lines.push_back(json.dump());
+  }
+  RunEnd end{.seconds = 1.5, .interrupted = false, .unmatched = {{"known.json:1", "x"}}};
+  lines.push_back(to_json(end).dump());
+  return lines;
+}
+
+/// Whatever a log holds: an error that names its line, or a record that can be written again.
+TEST(Fuzz, EveryLogGivesAnErrorOrARecord) {
+  const std::vector<std::string> lines = log_lines();
+  const auto [begin, count] = fuzz::stint();
+  fuzz::Stopwatch watch;
+  std::size_t records = 0, refused = 0;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    fuzz::Random random(seed * 1'000'003);
+    std::string text;
+    const std::size_t changed = random.below(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      text += (i == changed ? fuzz::changed_json(lines[i], random) : lines[i]) + "\n";
+    if (random.often(1)) text.resize(random.below(text.size()));  // torn
+    SCOPED_TRACE(seed);
+    watch.time(seed, [&] {
+      const auto record = parse_log(text, "log");
+      ++(record ? records : refused);
+      if (!record) {
+        ASSERT_EQ(record.error().message.substr(0, 4), "log:") << text;
+        ASSERT_LT(record.error().message.size(), 2000U) << text;
+        return;
+      }
+      for (const Verdict& verdict : record->verdicts)
+        ASSERT_TRUE(verdict_from_json(to_json(verdict))) << text;
+      static_cast<void>(tally(*record, true));
+    });
+    if (HasFatalFailure()) return;
+  }
+  std::printf("%zu records, %zu refused\n", records, refused);
+  watch.print("log");
+  if (count < 1000) return;
+  EXPECT_GT(records, count / 5) << "little is read: the fuzzer tests the first checks only";
+  EXPECT_GT(refused, count / 5);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+#include "wire/request.h"
+
+namespace lockstep {
+
+Json to_json(const HelloRequest& request) {
+  Json hello = {
+      {"type", "hello"},
+      {"protocol", 1},
+      {"threads", request.threads},
+      {"scratch", request.scratch.string()},
+      {"cache", nullptr},
+      {"limits", {{"memory_bytes", request.memory_bytes}, {"file_bytes", request.file_bytes}}},
+      {"libraries", Json::array()},
+      {"modules", request.modules}};
+  if (request.cache) hello["cache"] = request.cache->string();
+  for (const auto& library : request.libraries) hello["libraries"].push_back(library.string());
+  return hello;
+}
+
+Json to_json(const RunRequest& request) {
+  return {
+      {"instance", request.instance}, {"path", request.path},         {"device", request.device},
+      {"mode", request.mode},         {"repeat", request.repeat},     {"seed", request.seed},
+      {"program", request.program},   {"storages", request.storages}, {"calls", request.calls}};
+}
+
+Json run_message(std::int64_t run, const Json& request, const std::filesystem::path& out) {
+  Json message = {{"type", "run"}, {"run", run}};
+  message.update(request);
+  message["type"] = "run";
+  message["run"] = run;
+  message["out"] = out.string();
+  return message;
+}
+
+Json stop_message() { return {{"type", "stop"}}; }
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+// What workers are told (workers/PROTOCOL.md); what they say is in wire/message.h.
+namespace lockstep {
+
+/// The first message to a worker.
+struct HelloRequest {
+  int threads = 1;                             ///< intra-op threads of every execution
+  std::filesystem::path scratch;               ///< a directory of this run
+  std::optional<std::filesystem::path> cache;  ///< of compilations; none: none may outlive the run
+  std::int64_t memory_bytes = 0;               ///< address space of an execution; 0: no limit
+  std::int64_t file_bytes = 0;                 ///< its largest file; 0: no limit
+  std::vector<std::filesystem::path> libraries;  ///< to be loaded before anything runs
+  std::vector<std::string> modules;  ///< Python modules of the run's paths, to be reported on
+};
+
+Json to_json(const HelloRequest& request);
+
+/// What to execute; which number it has and where it writes is the engine's.
+struct RunRequest {
+  std::string instance;  ///< for people
+  Json path;             ///< the path file, whole
+  std::string device;
+  std::string mode;  ///< "plain", or a gold: "fp64", "perturbed", "stepwise"
+  int repeat = 1;
+  std::uint64_t seed = 0;
+  Json program;
+  Json storages;
+  Json calls;
+};
+
+/// A `run` without `run` and `out`.
+Json to_json(const RunRequest& request);
+
+/// The `run` message: `request` is what `to_json` made of a RunRequest, and nothing in it can put
+/// something else in the place of the number and the directory.
+Json run_message(std::int64_t run, const Json& request, const std::filesystem::path& out);
+
+/// The last message to a worker.
+Json stop_message();
+
+}  // namespace lockstep

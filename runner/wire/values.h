@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "wire/json_at.h"
+#include "wire/tensor.h"
+
+namespace lockstep {
+
+/// Values by name: outputs, inputs or gradients of one call.  A list `y` is followed by its
+/// elements as values of their own, `y[0]`, `y[1]`.
+using NamedValues = std::vector<std::pair<std::string, DataValue>>;
+
+}  // namespace lockstep
+
+namespace lockstep::wire {
+
+/// The values of one document, whose views point into the files that it names.  Everything that
+/// these say is checked; what is wrong is thrown as Broken.
+class Values {
+ public:
+  /// `storages`: `[{"file": "0", "bytes": 80}]`, plain names of files in `directory`.
+  Values(const JsonAt& storages, const std::filesystem::path& directory);
+
+  /// Reads an object of values by name.
+  NamedValues read(const JsonAt& node);
+  const std::vector<std::shared_ptr<const FileCopy>>& files() const { return files_; }
+
+ private:
+  void add_file(const JsonAt& node, const std::filesystem::path& directory);
+  void read_value(const JsonAt& value, std::string name, NamedValues& values);
+  TensorView read_view(const JsonAt& node) const;
+  std::span<const std::byte> bytes(const JsonAt& index) const;
+
+  std::vector<std::span<const std::byte>> bytes_;
+  std::vector<std::shared_ptr<const FileCopy>> files_;
+  std::size_t values_ = 0;  ///< so far
+};
+
+}  // namespace lockstep::wire
