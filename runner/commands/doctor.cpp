@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/home.h"
 #include "commands/workers.h"
+#include "engine/local.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
 #include "run/run.h"
@@ -234,10 +235,9 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
               "see above; or leave --library out");
     return;
   }
-  Executor executor(
-      {1, {}, scratch->path(), hello_message(options, paths, scratch->path()), false});
-  const WorkerSpec eager = eager_worker(options, scratch->path());
-  auto hello = wait_for_hello(executor, eager);
+  LocalEngine engine({1, {}, scratch->path(), scratch->path(), hello_message(options, paths)});
+  const WorkerSpec eager = eager_worker(options);
+  auto hello = wait_for_hello(engine, eager);
   if (!hello) {
     const bool symbols = hello.error().message.find("symbol") != std::string::npos ||
                          hello.error().message.find("shared librar") != std::string::npos;
@@ -272,10 +272,9 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
 
   fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
              paths.size());
-  for (const Path& path : paths)
-    executor.warm_up(worker_for(path, options, scratch->path(), eager));
+  for (const Path& path : paths) engine.warm_up(worker_for(path, options, eager));
   for (const Path& path : paths) {
-    auto answer = wait_for_hello(executor, worker_for(path, options, scratch->path(), eager));
+    auto answer = wait_for_hello(engine, worker_for(path, options, eager));
     if (interrupted()) return;
     std::vector<std::string> here;
     for (const std::string& device : devices) {

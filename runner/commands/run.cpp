@@ -18,6 +18,7 @@
 #include "commands/home.h"
 #include "commands/propose.h"
 #include "commands/workers.h"
+#include "engine/local.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
 #include "reports/console.h"
@@ -299,13 +300,13 @@ Exit command_run(const Options& given) {
   directory = fs::absolute(*directory);
   std::error_code directory_error;
 
-  const WorkerSpec eager = eager_worker(options, *directory);
-  Executor executor({jobs,
-                     {options.compile_timeout, options.timeout, 600},
-                     scratch->path(),
-                     hello_message(options, home->paths, scratch->path()),
-                     false});
-  auto hello = wait_for_hello(executor, eager);
+  const WorkerSpec eager = eager_worker(options);
+  LocalEngine engine({jobs,
+                      {options.compile_timeout, options.timeout, 600},
+                      scratch->path(),
+                      *directory,
+                      hello_message(options, home->paths)});
+  auto hello = wait_for_hello(engine, eager);
   if (!hello) {
     if (interrupted()) return Exit::interrupted;
     print_error(hello.error());
@@ -368,9 +369,7 @@ Exit command_run(const Options& given) {
   for (const fs::path& library : options.libraries)
     settings.repro_options += " --library " + shell_quote(library.string());
   settings.eager = eager;
-  settings.worker_of = [&](const Path& path) {
-    return worker_for(path, options, *directory, eager);
-  };
+  settings.worker_of = [&](const Path& path) { return worker_for(path, options, eager); };
   settings.info = {LOCKSTEP_VERSION,
                    now,
                    options.arguments,
@@ -406,7 +405,7 @@ Exit command_run(const Options& given) {
   // Where a report is the data on standard output, what people read goes to standard error.
   Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
                   console_options(options));
-  auto record = execute(plan, executor, settings, console);
+  auto record = execute(plan, engine, settings, console);
   if (!record) {
     print_error(record.error());
     return Exit::internal;

@@ -16,42 +16,34 @@ fs::path compiled_worker_modules(const Options& options) {
   return fs::absolute(options.home) / "runner" / "workers" / "compiled";
 }
 
-WorkerSpec eager_worker(const Options& options, const fs::path& directory) {
-  return {"eager",
-          {{eager_executable(options).string(), "worker"}, {}, directory / "worker-eager.log"}};
+WorkerSpec eager_worker(const Options& options) {
+  return {"eager", {eager_executable(options).string(), "worker"}, {}};
 }
 
-WorkerSpec worker_for(const Path& path, const Options& options, const fs::path& directory,
-                      const WorkerSpec& eager) {
+WorkerSpec worker_for(const Path& path, const Options& options, const WorkerSpec& eager) {
   if (path.worker == "eager") {
     WorkerSpec spec = eager;
-    spec.command.environment = path.environment;
+    spec.environment = path.environment;
     return spec;
   }
   if (path.worker == "compiled") {
-    WorkerSpec spec{"compiled",
-                    {{options.python, "-m", "lockstep_worker"},
-                     path.environment,
-                     directory / "worker-compiled.log"}};
+    WorkerSpec spec{"compiled", {options.python, "-m", "lockstep_worker"}, path.environment};
     std::string modules = compiled_worker_modules(options).string();
     if (const char* existing = std::getenv("PYTHONPATH"); existing != nullptr && *existing != '\0')
       modules += std::string(":") + existing;
-    spec.command.environment.emplace_back("PYTHONPATH", modules);
+    spec.environment.emplace_back("PYTHONPATH", modules);
     return spec;
   }
-  return {path.name,
-          {path.command, path.environment, directory / ("worker-" + path.name + ".log")}};
+  return {path.name, path.command, path.environment};
 }
 
-Json hello_message(const Options& options, const std::vector<Path>& paths,
-                   const fs::path& scratch) {
+Json hello_message(const Options& options, const std::vector<Path>& paths) {
   const double memory = options.memory_gib > 0 ? options.memory_gib * (1 << 30)
                                                : static_cast<double>(physical_memory());
   const auto bytes = static_cast<std::int64_t>(memory);
   Json hello = {{"type", "hello"},
                 {"protocol", 1},
                 {"threads", options.threads},
-                {"scratch", scratch.string()},
                 {"cache", nullptr},
                 {"limits", {{"memory_bytes", bytes}, {"file_bytes", bytes}}},
                 {"libraries", Json::array()}};
@@ -65,17 +57,17 @@ Json hello_message(const Options& options, const std::vector<Path>& paths,
   return hello;
 }
 
-Result<Json> wait_for_hello(Executor& executor, const WorkerSpec& worker) {
-  executor.warm_up(worker);
-  while (executor.hello_of(worker) == nullptr) {
-    if (const std::string failure = executor.failure_of(worker); !failure.empty()) {
+Result<Json> wait_for_hello(Engine& engine, const WorkerSpec& worker) {
+  engine.warm_up(worker);
+  while (engine.hello_of(worker) == nullptr) {
+    if (const std::string failure = engine.failure_of(worker); !failure.empty()) {
       return fail(fmt::format("the {} worker cannot be used: {}", worker.name, failure),
                   "`ci/lockstep doctor` says what is amiss; `ci/lockstep check` works without it");
     }
     if (interrupted()) return fail("interrupted");
-    executor.step(0.25);
+    engine.step(0.25);
   }
-  return *executor.hello_of(worker);
+  return *engine.hello_of(worker);
 }
 
 }  // namespace lockstep
