@@ -73,9 +73,9 @@ class Writer {
   Json& json_;
 };
 
-class Reader {
+class VerdictReader {
  public:
-  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
+  VerdictReader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
   template <class T>
   void operator()(const char* key, T& value, const T& = {}) {
@@ -175,7 +175,7 @@ class Reader {
   std::string error_;
 };
 
-// `Visitor` is a Writer or a Reader.
+// `Visitor` is a Writer or a VerdictReader.
 
 template <class Visitor, Is<RaisedError> T>
 void members(Visitor& visit, T& error) {
@@ -298,9 +298,9 @@ Json Writer::encode(const T& value) {
 }
 
 template <Record T>
-void Reader::read(const std::string& key, const Json& json, T& value) {
+void VerdictReader::read(const std::string& key, const Json& json, T& value) {
   if (!json.is_object()) return expected(key, "an object", json);
-  Reader reader(json, fmt::format("{}/{}", where_, key));
+  VerdictReader reader(json, fmt::format("{}/{}", where_, key));
   members(reader, value);
   if (error_.empty()) error_ = reader.error();
 }
@@ -319,7 +319,7 @@ Result<Verdict> verdict_from_json(const Json& json) {
     return fail(fmt::format("a verdict is an object, found {}", json.type_name()));
   }
   Verdict verdict;
-  Reader reader(json, "");
+  VerdictReader reader(json, "");
   members(reader, verdict);
   if (!reader.error().empty()) return fail(fmt::format("verdict: {}", reader.error()));
   return verdict;

@@ -1,34 +1,33 @@
-#include "commands/workers.h"
+#include "run/workers.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <set>
 
-#include "commands/home.h"
 #include "record/machine.h"
 #include "run/run.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 
-fs::path compiled_worker_modules(const Options& options) {
-  return fs::absolute(options.home) / "runner" / "workers" / "compiled";
+fs::path compiled_worker_modules(const SessionSettings& settings) {
+  return fs::absolute(settings.root) / "runner" / "workers" / "compiled";
 }
 
-WorkerSpec eager_worker(const Options& options) {
-  return {"eager", {eager_executable(options).string(), "worker"}, {}};
+WorkerSpec eager_worker(const SessionSettings& settings) {
+  return {"eager", {settings.eager.string(), "worker"}, {}};
 }
 
-WorkerSpec worker_for(const Path& path, const Options& options, const WorkerSpec& eager) {
+WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   if (path.worker == "eager") {
-    WorkerSpec spec = eager;
+    WorkerSpec spec = eager_worker(settings);
     spec.environment = path.environment;
     return spec;
   }
   if (path.worker == "compiled") {
-    WorkerSpec spec{"compiled", {options.python, "-m", "lockstep_worker"}, path.environment};
-    std::string modules = compiled_worker_modules(options).string();
+    WorkerSpec spec{"compiled", {settings.python, "-m", "lockstep_worker"}, path.environment};
+    std::string modules = compiled_worker_modules(settings).string();
     if (const char* existing = std::getenv("PYTHONPATH"); existing != nullptr && *existing != '\0')
       modules += std::string(":") + existing;
     spec.environment.emplace_back("PYTHONPATH", modules);
@@ -37,13 +36,13 @@ WorkerSpec worker_for(const Path& path, const Options& options, const WorkerSpec
   return {path.name, path.command, path.environment};
 }
 
-Json hello_message(const Options& options, const std::vector<Path>& paths) {
-  const double memory = options.memory_gib > 0 ? options.memory_gib * (1 << 30)
-                                               : static_cast<double>(physical_memory());
-  const auto bytes = static_cast<std::int64_t>(memory);
+Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths) {
+  const std::int64_t bytes = settings.memory_bytes > 0
+                                 ? settings.memory_bytes
+                                 : static_cast<std::int64_t>(physical_memory());
   Json hello = {{"type", "hello"},
                 {"protocol", 1},
-                {"threads", options.threads},
+                {"threads", settings.threads},
                 {"cache", nullptr},
                 {"limits", {{"memory_bytes", bytes}, {"file_bytes", bytes}}},
                 {"libraries", Json::array()}};
@@ -52,8 +51,8 @@ Json hello_message(const Options& options, const std::vector<Path>& paths) {
     for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
   }
   hello["modules"] = modules;
-  for (const fs::path& library : options.libraries) hello["libraries"].push_back(library.string());
-  if (!options.no_cache) hello["cache"] = (fs::absolute(options.cache) / "inductor").string();
+  for (const fs::path& library : settings.libraries) hello["libraries"].push_back(library.string());
+  if (!settings.compiler_cache.empty()) hello["cache"] = settings.compiler_cache.string();
   return hello;
 }
 
