@@ -1,8 +1,8 @@
 // What a scheduler does with instances that share a graph.
 #include <fmt/format.h>
 
-#include "run/joint.h"
 #include "run/scheduler.h"
+#include "run/shared_program.h"
 
 namespace lockstep {
 
