@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/home.h"
+#include "commands/errors.h"
+#include "commands/open.h"
 #include "plan/level.h"
 
 namespace lockstep {
@@ -34,7 +34,7 @@ std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnosti
 }
 
 /// Reads the levels of the suite, those that a release froze too.
-void check_levels(const Options& options, const Home& home, Counts& counts,
+void check_levels(const Options& options, const Suite& suite, Counts& counts,
                   Diagnostics& diagnostics) {
   // Of a case whose file is wrong nobody has misspelt the id.
   const bool whole = diagnostics.empty();
@@ -43,20 +43,20 @@ void check_levels(const Options& options, const Home& home, Counts& counts,
         read_json(path, path.lexically_relative(options.home).generic_string(), diagnostics);
     if (!file) continue;
     decode_level(*file, diagnostics);
-    if (whole) check_level(*file, home.suite, home.names, diagnostics);
+    if (whole) check_level(*file, suite.cases, suite.names, diagnostics);
     ++counts.levels;
   }
 }
 
 /// A whole suite.
-Result<std::vector<CaseFile>> check_suite(const Options& options, Counts& counts,
+Result<std::vector<CaseFile>> check_suite(const Options& options, Session& session, Counts& counts,
                                           Diagnostics& diagnostics) {
-  auto home = read_files(options, diagnostics);
-  if (!home) return tl::unexpected(home.error());
-  counts.paths = home->paths.size();
-  counts.expectations = home->expectations.size();
-  check_levels(options, *home, counts, diagnostics);
-  return std::move(home->suite);
+  if (auto read = session.read_suite(diagnostics); !read) return tl::unexpected(read.error());
+  const Suite& suite = session.suite();
+  counts.paths = suite.paths.size();
+  counts.expectations = suite.expectations.size();
+  check_levels(options, suite, counts, diagnostics);
+  return suite.cases;
 }
 
 /// Files of any kind, told apart by their top-level keys; the cases among them are given back.
@@ -106,9 +106,8 @@ std::vector<CaseFile> check_files(const Options& options, Counts& counts,
 }
 
 /// What valid cases are valid as.
-std::string operators_as(const std::vector<CaseFile>& files,
-                         const std::optional<Registry>& registry) {
-  if (registry) return fmt::format(", operators as of torch {}", registry->torch());
+std::string operators_as(const std::vector<CaseFile>& files, const Registry* registry) {
+  if (registry != nullptr) return fmt::format(", operators as of torch {}", registry->torch());
   std::string text =
       " in structure; operators are not checked, for there is no dump of their schemas";
   const auto sweeps = std::count_if(files.begin(), files.end(), is_sweep);
@@ -127,21 +126,20 @@ std::string number_of(std::size_t number, std::string_view what) {
 
 Exit command_check(const Options& options) {
   Diagnostics diagnostics;
-  auto operators = read_registry(options);
-  if (!operators) return operators.error();
-  const std::optional<Registry>& registry = *operators;
+  Session session(session_settings(options));
+  if (auto read = read_operators(session); !read) return read.error();
+  const Registry* const registry = session.operators();
   Counts counts;
   auto files = options.select.empty()
-                   ? check_suite(options, counts, diagnostics)
+                   ? check_suite(options, session, counts, diagnostics)
                    : Result<std::vector<CaseFile>>(check_files(options, counts, diagnostics));
   if (!files) {
     print_error(files.error());
     return Exit::usage;
   }
-  if (registry) expand_sweeps(*files, &*registry);
+  if (registry != nullptr) expand_sweeps(*files, registry);
   std::size_t instances = 0;
-  for (const CaseFile& file : *files)
-    instances += check_case(file, registry ? &*registry : nullptr, diagnostics);
+  for (const CaseFile& file : *files) instances += check_case(file, registry, diagnostics);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return Exit::usage;

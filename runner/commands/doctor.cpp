@@ -10,11 +10,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/home.h"
-#include "commands/workers.h"
+#include "commands/open.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
-#include "run/run.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -142,24 +140,23 @@ std::string examine_python(const Options& options, Chart& chart) {
   return version;
 }
 
-void examine_suite(const Options& options, std::vector<Path>& paths, Chart& chart) {
+void examine_suite(Session& session, Chart& chart) {
   Diagnostics diagnostics;
-  auto home = read_files(options, diagnostics);
-  if (!home) {
-    chart.say(Health::bad, "suite", home.error().message,
+  if (auto read = session.read_suite(diagnostics); !read) {
+    chart.say(Health::bad, "suite", read.error().message,
               "--suite or LOCKSTEP_HOME names the folder that holds cases/ and expected/");
     return;
   }
-  paths = home->paths;
   if (!diagnostics.empty()) {
     chart.say(
         Health::bad, "suite",
         fmt::format("{} errors, the first: {}", diagnostics.size(), to_string(diagnostics.front())),
         "`ci/lockstep check` prints them all");
   } else {
-    chart.say(Health::good, "suite",
-              fmt::format("{} cases, {} paths in {}", home->suite.size(), paths.size(),
-                          fs::absolute(options.home).string()));
+    chart.say(
+        Health::good, "suite",
+        fmt::format("{} cases, {} paths in {}", session.suite().cases.size(),
+                    session.suite().paths.size(), fs::absolute(session.settings().root).string()));
   }
 }
 
@@ -218,26 +215,20 @@ void examine_places(const Options& options, Chart& chart) {
 }
 
 /// Starts every worker that the paths need and says what it answers.
-void examine_workers(const Options& options, const std::vector<Path>& paths,
-                     const std::string& python_torch, Chart& chart) {
-  const fs::path executable = eager_executable(options);
+void examine_workers(Session& session, const std::string& python_torch, Chart& chart) {
+  const fs::path& executable = session.settings().eager;
   if (::access(executable.c_str(), X_OK) != 0) {
     chart.say(Health::bad, "eager", executable.string() + " is missing",
               "build with torch: `ci/lockstep` does; or LOCKSTEP_EAGER names it");
     return;
   }
-  auto scratch = Scratch::create();
-  if (!scratch) return;
-  auto registry = read_registry(options);
-  if (!registry) {
+  if (!read_operators(session)) {
     chart.say(Health::bad, "library", "an operator library cannot be loaded",
               "see above; or leave --library out");
     return;
   }
-  Executor executor(
-      {1, {}, scratch->path(), hello_message(options, paths, scratch->path()), false});
-  const WorkerSpec eager = eager_worker(options, scratch->path());
-  auto hello = wait_for_hello(executor, eager);
+  if (!session.start(fs::path())) return;  // said of the scratch directory
+  auto hello = session.wait_for(session.eager());
   if (!hello) {
     const bool symbols = hello.error().message.find("symbol") != std::string::npos ||
                          hello.error().message.find("shared librar") != std::string::npos;
@@ -256,12 +247,12 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
                         same ? "" : fmt::format(", Python has {}", python_torch)),
             "both must have the same torch: remove the build folder of the cache and start "
             "`ci/lockstep` again");
-  const std::optional<Registry>& operators = *registry;
+  const Registry* const operators = session.operators();
   const std::string fingerprint = environment.value("fingerprint", std::string());
-  const bool fits = operators && operators->fingerprint() == fingerprint;
+  const bool fits = operators != nullptr && operators->fingerprint() == fingerprint;
   chart.say(fits ? Health::good : Health::poor, "operators",
-            !operators ? "there is no dump of their schemas"
-            : fits     ? "the dump of their schemas is of this torch"
+            operators == nullptr ? "there is no dump of their schemas"
+            : fits               ? "the dump of their schemas is of this torch"
                    : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
             "`ci/lockstep` builds it; until then list, show and check know less");
   std::vector<std::string> devices;
@@ -270,12 +261,12 @@ void examine_workers(const Options& options, const std::vector<Path>& paths,
   chart.say(devices.empty() ? Health::bad : Health::good, "devices",
             devices.empty() ? "none" : enumerate(devices), "this torch finds no device at all");
 
+  const std::vector<Path>& paths = session.suite().paths;
   fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
              paths.size());
-  for (const Path& path : paths)
-    executor.warm_up(worker_for(path, options, scratch->path(), eager));
+  for (const Path& path : paths) session.engine().warm_up(session.worker(path));
   for (const Path& path : paths) {
-    auto answer = wait_for_hello(executor, worker_for(path, options, scratch->path(), eager));
+    auto answer = session.wait_for(session.worker(path));
     if (interrupted()) return;
     std::vector<std::string> here;
     for (const std::string& device : devices) {
@@ -304,11 +295,14 @@ Exit command_doctor(const Options& options) {
   watch_for_interrupts();
   Chart chart;
   chart.say(Health::good, "lockstep", LOCKSTEP_VERSION);
-  std::vector<Path> paths;
-  examine_suite(options, paths, chart);
+  SessionSettings settings = session_settings(options);
+  settings.jobs = 1;
+  settings.limits = {};
+  Session session(std::move(settings));
+  examine_suite(session, chart);
   const std::string torch = examine_python(options, chart);
   examine_places(options, chart);
-  if (!options.quick) examine_workers(options, paths, torch, chart);
+  if (!options.quick) examine_workers(session, torch, chart);
   if (interrupted()) return Exit::interrupted;
   const std::size_t bad = chart.count(Health::bad), poor = chart.count(Health::poor);
   fmt::print("\n{}\n", bad > 0    ? fmt::format("{} to mend before a run", bad)

@@ -6,7 +6,9 @@
 
 #include "cases/sweep.h"
 #include "commands/commands.h"
-#include "commands/home.h"
+#include "commands/errors.h"
+#include "commands/open.h"
+#include "commands/selection.h"
 
 namespace lockstep {
 namespace {
@@ -68,13 +70,13 @@ Exit list_unswept(const PlanRequest& request) {
 Exit command_list(const Options& options) {
   Options quiet = options;
   quiet.no_expectations = true;  // no matter here
-  auto home = read_home(quiet);
-  if (!home) return home.error();
+  const auto session = open_session(quiet);
+  if (!session) return session.error();
   if (options.unswept && quiet.select.empty() && quiet.level.empty()) quiet.level = "all";
   std::string level;
-  auto filter = selection(quiet, home->paths, level);
+  auto filter = selection(quiet, session->suite().paths, level);
   if (!filter) return filter.error();
-  PlanRequest request = offline_request(*home, options, *filter);
+  PlanRequest request = session->plan_request(*filter);
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;

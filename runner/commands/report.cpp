@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"
-#include "commands/home.h"
+#include "commands/errors.h"
 #include "record/log.h"
 #include "reports/closing.h"
 #include "reports/terminal.h"

@@ -10,11 +10,13 @@
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "commands/commands.h"
-#include "commands/home.h"
-#include "commands/workers.h"
+#include "commands/errors.h"
+#include "commands/open.h"
+#include "commands/selection.h"
 #include "engine/scratch.h"
 #include "policies/policy.h"
 #include "run/scheduler.h"
+#include "run/workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -120,7 +122,7 @@ Result<std::string> render(const Json& request, const Options& options, const fs
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const fs::path modules = compiled_worker_modules(options);
+  const fs::path modules = compiled_worker_modules(session_settings(options));
   const char* const path = std::getenv("PYTHONPATH");
   const std::string rest = path == nullptr || *path == '\0' ? "" : fmt::format(":{}", path);
   const auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
@@ -138,17 +140,17 @@ Result<std::string> render(const Json& request, const Options& options, const fs
 }  // namespace
 
 Exit command_repro(const Options& options) {
-  auto home = read_home(options);
-  if (!home) return home.error();
-  if (!home->registry) {
+  const auto session = open_session(options);
+  if (!session) return session.error();
+  if (session->operators() == nullptr) {
     print_error({"there is no dump of the operator schemas beside this binary",
                  "`ci/lockstep` builds it; a build without torch has none"});
     return Exit::internal;
   }
   std::string level;
-  auto filter = selection(options, home->paths, level);
+  auto filter = selection(options, session->suite().paths, level);
   if (!filter) return filter.error();
-  const PlanRequest request = offline_request(*home, options, *filter);
+  const PlanRequest request = session->plan_request(*filter);
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {

@@ -3,17 +3,19 @@
 #include "base/text.h"
 #include "cases/show.h"
 #include "commands/commands.h"
-#include "commands/home.h"
+#include "commands/errors.h"
+#include "commands/open.h"
+#include "commands/selection.h"
 
 namespace lockstep {
 
 Exit command_show(const Options& options) {
-  auto home = read_home(options);
-  if (!home) return home.error();
+  const auto session = open_session(options);
+  if (!session) return session.error();
   std::string level;
-  auto filter = selection(options, home->paths, level);
+  auto filter = selection(options, session->suite().paths, level);
   if (!filter) return filter.error();
-  PlanRequest request = offline_request(*home, options, *filter);
+  PlanRequest request = session->plan_request(*filter);
   auto earlier = earlier_statuses(options, *filter);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
@@ -30,7 +32,7 @@ Exit command_show(const Options& options) {
     fmt::print("{}{}", first ? "" : "\n", show_case(*instance.declared, instance.id));
     first = false;
     bool heading = false;
-    for (const Expectation& rule : home->expectations) {
+    for (const Expectation& rule : session->suite().expectations) {
       const auto meant = [&](const std::string& glob) {
         return glob_match(glob, instance.id) || glob_match(glob, instance.declared->id);
       };

@@ -142,25 +142,26 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
 }
 
 void shuffle(Plan& plan, std::uint64_t seed) {
-  std::vector<std::vector<std::size_t>> batches;
+  std::vector<std::vector<std::size_t>> graphs;
   for (std::size_t i = 0; i < plan.instances.size(); ++i) {
-    if (i == 0 || plan.instances[i].batch != plan.instances[i - 1].batch) batches.emplace_back();
-    batches.back().push_back(i);
+    if (i == 0 || plan.instances[i].shared_graph != plan.instances[i - 1].shared_graph)
+      graphs.emplace_back();
+    graphs.back().push_back(i);
   }
-  for (std::size_t i = batches.size(); i > 1; --i)
-    std::swap(batches[i - 1], batches[splitmix64(seed) % i]);
+  for (std::size_t i = graphs.size(); i > 1; --i)
+    std::swap(graphs[i - 1], graphs[splitmix64(seed) % i]);
   std::vector<std::vector<PlanItem>> items(plan.instances.size());
   for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
   std::vector<Instance> instances;
   plan.items.clear();
-  for (std::size_t batch = 0; batch < batches.size(); ++batch) {
-    for (const std::size_t from : batches[batch]) {
+  for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
+    for (const std::size_t from : graphs[graph]) {
       for (PlanItem& item : items[from]) {
         item.instance = instances.size();
         plan.items.push_back(std::move(item));
       }
       instances.push_back(std::move(plan.instances[from]));
-      instances.back().batch = batch;
+      instances.back().shared_graph = graph;
     }
   }
   plan.instances = std::move(instances);

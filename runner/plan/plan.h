@@ -21,7 +21,7 @@ struct Instance {
   std::shared_ptr<const Case> declared;
   std::size_t items = 0;  ///< how many verdicts it gives
   /// Neighbours with the same number may be compiled in one graph (share.h).
-  std::size_t batch = 0;
+  std::size_t shared_graph = 0;
 };
 
 /// One verdict to come.
@@ -32,7 +32,7 @@ struct PlanItem {
 };
 
 /// What a run will do, in order: the items of an instance are neighbours, and so are the instances
-/// of a batch.
+/// of a shared graph.
 struct Plan {
   std::vector<Path> paths;
   std::vector<Instance> instances;
@@ -59,8 +59,8 @@ struct PlanRequest {
 /// the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 
-/// Puts the batches into an order that the seed decides, the same on every machine.  Instances of a
-/// batch and items of an instance stay together.
+/// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances
+/// of a graph and items of an instance stay together.
 void shuffle(Plan& plan, std::uint64_t seed);
 
 /// The dtypes of a case's inputs, each once, in order.

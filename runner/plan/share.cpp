@@ -44,7 +44,7 @@ void share(Plan& plan, bool alone) {
     if (!joins) members = bytes = 0;
     ++members;
     bytes += own;
-    instance.batch = i == 0 ? 0 : plan.instances[i - 1].batch + (joins ? 0 : 1);
+    instance.shared_graph = i == 0 ? 0 : plan.instances[i - 1].shared_graph + (joins ? 0 : 1);
   }
 }
 

@@ -12,12 +12,12 @@ constexpr std::size_t kMostShared = 64;
 /// Their inputs in memory, bytes; a path holds as much again for each of its executions.
 constexpr std::uint64_t kMostSharedBytes = 64 << 20;
 
-/// Puts neighbours whose cases may share compilations (Case::share) into batches of
-/// Plan::instances; every other instance is a batch of its own.
+/// Gives neighbours whose cases may share compilations (Case::share) the same shared graph; every
+/// other instance gets one of its own.
 ///
-/// A path then executes the programs of a batch as one first.  What conforms there is judged; what
-/// does not, runs alone, and only that counts.  A batch that does not return is halved.  With
-/// `alone` every instance is a batch of its own.
+/// A path then executes the programs of a shared graph as one first.  What conforms there is
+/// judged; what does not, runs alone, and only that counts.  A graph that does not return is
+/// halved.  With `alone` every instance gets a graph of its own.
 void share(Plan& plan, bool alone = false);
 
 }  // namespace lockstep

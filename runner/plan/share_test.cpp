@@ -29,24 +29,24 @@ Plan plan_of(std::size_t count, std::int64_t elements = 4,
   return plan;
 }
 
-std::vector<std::size_t> batches(const Plan& plan) {
+std::vector<std::size_t> graphs(const Plan& plan) {
   std::vector<std::size_t> numbers;
-  for (const Instance& instance : plan.instances) numbers.push_back(instance.batch);
+  for (const Instance& instance : plan.instances) numbers.push_back(instance.shared_graph);
   return numbers;
 }
 
 TEST(Share, BatchesAreFullAndInOrder) {
   const Plan plan = plan_of(2 * kMostShared + 1);
-  EXPECT_EQ(plan.instances[0].batch, 0U);
-  EXPECT_EQ(plan.instances[kMostShared - 1].batch, 0U);
-  EXPECT_EQ(plan.instances[kMostShared].batch, 1U);
-  EXPECT_EQ(plan.instances[2 * kMostShared].batch, 2U);
+  EXPECT_EQ(plan.instances[0].shared_graph, 0U);
+  EXPECT_EQ(plan.instances[kMostShared - 1].shared_graph, 0U);
+  EXPECT_EQ(plan.instances[kMostShared].shared_graph, 1U);
+  EXPECT_EQ(plan.instances[2 * kMostShared].shared_graph, 2U);
 }
 
 TEST(Share, MemoryBoundsABatch) {
   const auto half = static_cast<std::int64_t>(kMostSharedBytes / 4 / 2);
-  EXPECT_EQ(batches(plan_of(5, half)), (std::vector<std::size_t>{0, 0, 1, 1, 2}));
-  EXPECT_EQ(batches(plan_of(2, 4 * half)), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(graphs(plan_of(5, half)), (std::vector<std::size_t>{0, 0, 1, 1, 2}));
+  EXPECT_EQ(graphs(plan_of(2, 4 * half)), (std::vector<std::size_t>{0, 1}));
 }
 
 TEST(Share, ReportsAndWhatIsUnlikeStandAlone) {
@@ -63,7 +63,7 @@ TEST(Share, ReportsAndWhatIsUnlikeStandAlone) {
     const Plan plan = plan_of(4, 4, [&](std::size_t i, Case& declared, Instance& instance) {
       if (i == 1) unlike[k](declared, instance);
     });
-    EXPECT_EQ(batches(plan), (std::vector<std::size_t>{0, 1, 2, 2})) << k;
+    EXPECT_EQ(graphs(plan), (std::vector<std::size_t>{0, 1, 2, 2})) << k;
   }
 }
 
@@ -77,10 +77,10 @@ TEST(Share, ShufflingKeepsBatchesTogether) {
   for (std::size_t i = 0; i < plan.instances.size(); ++i) {
     EXPECT_EQ(plan.items[i].instance, i);
     EXPECT_EQ(plan.items[i].id, plan.instances[i].id + "/p");
-    if (i > 0 && plan.instances[i].batch != plan.instances[i - 1].batch) {
-      EXPECT_EQ(plan.instances[i].batch, plan.instances[i - 1].batch + 1);
+    if (i > 0 && plan.instances[i].shared_graph != plan.instances[i - 1].shared_graph) {
+      EXPECT_EQ(plan.instances[i].shared_graph, plan.instances[i - 1].shared_graph + 1);
     }
-    if (plan.instances[i].declared->share) seen.insert(plan.instances[i].batch);
+    if (plan.instances[i].declared->share) seen.insert(plan.instances[i].shared_graph);
   }
   EXPECT_EQ(seen.size(), 1U);
 }

@@ -88,7 +88,7 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
   return {};
 }
 
-Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSettings& settings,
+Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter) {
   const auto began = std::chrono::steady_clock::now();
   auto opened = settings.resumed ? RunLog::append_to(settings.directory)
@@ -106,15 +106,15 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   };
   note_environment("machine",
                    settings.machine.is_null() ? machine_environment() : settings.machine);
-  const Json* eager_hello = executor.hello_of(settings.eager);
+  const Json* eager_hello = engine.hello_of(settings.eager);
   note_environment(settings.eager.name, eager_hello == nullptr
                                             ? Json::object()
                                             : eager_hello->value("environment", Json::object()));
-  executor.on_hello = [&](const std::string& name, const Json& hello) {
+  engine.on_hello = [&](const std::string& name, const Json& hello) {
     note_environment(name, hello.value("environment", Json::object()));
   };
-  executor.on_note = [&](const std::string& text) { reporter.note(text); };
-  executor.on_started = [&] { reporter.running(executor.running_ids()); };
+  engine.on_note = [&](const std::string& text) { reporter.note(text); };
+  engine.on_started = [&] { reporter.running(engine.running_ids()); };
 
   reporter.run_started(record.info);
   Expectations expectations(settings.expectations, settings.conditions);
@@ -140,14 +140,14 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
   for (const PlanItem& item : plan.items) used.insert(item.path);
   const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
   for (const std::size_t path : used) {
-    if (!all_done) executor.warm_up(settings.worker_of(plan.paths[path]));
+    if (!all_done) engine.warm_up(settings.worker_of(plan.paths[path]));
   }
   const auto torch =
       eager_hello == nullptr
           ? std::string()
           : eager_hello->value("environment", Json::object()).value("torch", std::string());
   Scheduler scheduler(
-      plan, executor,
+      plan, engine,
       {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch, 2,
        std::max(1, settings.repeat), settings.keep ? settings.directory : std::filesystem::path()},
       skip);
@@ -156,24 +156,28 @@ Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSetting
     verdict.repro += settings.repro_options;
     judged(std::move(verdict), true);
   };
-  bool stopped = false;
-  while (!scheduler.done() && written && !stopped) {
+  const auto stopped = [&] {
+    return !written || interrupted() ||
+           (settings.max_failures > 0 && failures >= settings.max_failures);
+  };
+  while (!scheduler.done() && !stopped()) {
     scheduler.advance();
-    executor.step(1);
+    engine.step(1);
+    while (!stopped() && scheduler.hear()) {
+    }
     reporter.tick();
-    if (std::exchange(g_asked, 0) != 0) reporter.note(executor.report());
-    stopped = interrupted() || (settings.max_failures > 0 && failures >= settings.max_failures);
+    if (std::exchange(g_asked, 0) != 0) reporter.note(engine.report());
   }
-  executor.abandon();
-  executor.on_hello = nullptr;
-  executor.on_note = nullptr;
-  executor.on_started = nullptr;
+  engine.abandon();
+  engine.on_hello = nullptr;
+  engine.on_note = nullptr;
+  engine.on_started = nullptr;
 
   RunEnd end;
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   end.interrupted = interrupted();
   end.unmatched =
-      stopped ? std::vector<UnmatchedExpectation>{} : expectations.unmatched(settings.scope);
+      stopped() ? std::vector<UnmatchedExpectation>{} : expectations.unmatched(settings.scope);
   if (written) written = log.end(end);
   if (!written) return tl::unexpected(written.error());
   in_order.flush();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/executor.h"
+#include "engine/engine.h"
 #include "expectations/expectations.h"
 #include "plan/plan.h"
 #include "record/log.h"
@@ -17,7 +17,7 @@ namespace lockstep {
 struct RunSettings {
   std::filesystem::path directory;  ///< of the log; made where needed
   std::filesystem::path scratch;
-  std::size_t jobs = 1;
+  std::size_t jobs = 1;          ///< judges on so many threads, and is so far ahead of the engine
   std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
   bool strict = false;
   int repeat = 1;     ///< executions of every item on its path; the worst one counts
@@ -43,10 +43,10 @@ struct RunSettings {
 Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment);
 
 /// Executes a plan: begins (or resumes) the log, runs every item, gives verdicts their standing,
-/// tells the reporter, and ends the log.  `executor` has the eager worker ready. After
+/// tells the reporter, and ends the log.  `engine` has the eager worker ready.  After
 /// `interrupted()` has become true nothing new is begun, what runs is killed, and the record holds
-/// what was done. Errors are those of the log; the verdicts so far are in it.
-Result<RunRecord> execute(const Plan& plan, Executor& executor, const RunSettings& settings,
+/// what was done.  Errors are those of the log; the verdicts so far are in it.
+Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter);
 
 /// Catches SIGINT and SIGTERM: the first makes `interrupted` true, the second ends the process at

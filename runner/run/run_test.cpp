@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "cases/decode.h"
+#include "engine/local.h"
 #include "engine/scratch.h"
 #include "plan/share.h"
 
@@ -74,19 +75,17 @@ class Runs : public testing::Test {
                         std::size_t jobs = 2, std::vector<Expectation> expectations = {}) {
     const std::string script =
         std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
-    const WorkerSpec worker{"fake", {{"python3", script}, {}, scratch_.path() / "log"}};
-    const WorkerSpec eager{"eager",
-                           {{"python3", script, "as=" + eager_}, {}, scratch_.path() / "log"}};
+    const WorkerSpec worker{"fake", {"python3", script}, {}};
+    const WorkerSpec eager{"eager", {"python3", script, "as=" + eager_}, {}};
     const Json hello = {{"type", "hello"},
                         {"protocol", 1},
                         {"threads", 1},
-                        {"scratch", scratch_.path().string()},
                         {"cache", nullptr},
                         {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
                         {"libraries", Json::array()}};
-    Executor executor({jobs, {2, 2, 20}, scratch_.path(), hello, false});
-    executor.warm_up(eager);
-    while (executor.hello_of(eager) == nullptr) executor.step(0.05);
+    LocalEngine engine({jobs, {2, 2, 20}, scratch_.path(), scratch_.path(), hello});
+    engine.warm_up(eager);
+    while (engine.hello_of(eager) == nullptr) engine.step(0.05);
     RunSettings settings;
     settings.directory = scratch_.path() / directory;
     settings.scratch = scratch_.path();
@@ -108,7 +107,7 @@ class Runs : public testing::Test {
         return tl::unexpected(can.error());
     }
     ear_ = {};
-    return execute(made, executor, settings, ear_);
+    return execute(made, engine, settings, ear_);
   }
 
   /// Goes on with a run of which this much of the log is left.

@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/executor.h"
-#include "judge/judge.h"
+#include "engine/engine.h"
 #include "plan/plan.h"
+#include "run/judgement.h"
+#include "run/task.h"
+#include "run/thread_pool.h"
 
 namespace lockstep {
 
@@ -24,15 +25,19 @@ struct SchedulerOptions {
   int repeat = 2;              ///< calls within one execution
   int executions = 1;          ///< of every item on its path; the worst one counts
   std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
+  JudgeFunction judge = lockstep::judge;
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
-/// something differs; and has the judge speak.  Batches are begun in the order of the plan, a few
-/// at a time; each path executes a batch as one program first (plan/share.h).
+/// something differs; and has the judge speak, on threads of its own.  Instances are begun in the
+/// order of the plan, a few at a time; each path executes those of a shared graph as one program
+/// first (plan/share.h).
 class Scheduler {
  public:
-  /// `skip` holds the ids of items that need no execution (they are in the log that a run resumes).
-  Scheduler(const Plan& plan, Executor& executor, SchedulerOptions options, std::vector<bool> skip);
+  /// `skip` says of each item of the plan whether it needs no execution (it is in the log that a
+  /// run resumes).
+  Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options, std::vector<bool> skip);
+  /// Abandons what the engine has under way; waits for what is being judged.
   ~Scheduler();
 
   /// Called with each verdict when it is there, in no particular order.
@@ -41,43 +46,42 @@ class Scheduler {
   /// Called with what a person should know and no verdict says: tensors that cannot be kept.
   std::function<void(const std::string&)> on_note;
 
-  /// Begins what there is room for.  Call it until `done`, with Executor::step in between.
+  /// Begins what there is room for.  Call it until `done`, with Engine::step and `hear` in between.
   void advance();
+  /// Goes on with one judgement, if there is one: that may give a verdict.
+  bool hear() { return judges_.take(); }
   bool done() const;
 
  private:
-  struct Task;
-  struct Pending;
-  struct Gold;
-  struct Batch;
-  struct Member;
-
-  void begin_batch();
-  void begin(Task& task);
-  void write_inputs_of(Task& task, const Observation* prepared);
-  void submit_eager(Task& task);
-  void eager_known(Task& task);
-  void submit_paths(Batch& batch);
-  void submit_joint(std::vector<Member> members);
-  void submit_path(Task& task, Pending& pending);
-  void judged(Task& task, Pending& pending, Verdict verdict);
-  void need_gold(Task& task, Pending& pending, std::size_t index);
-  void judge_item(Task& task, Pending& pending);
-  void judge_waiting(Task& task);
-  void give_up(Task& task, Status status, const std::string& reason);
-  void emit(Task& task, Pending& pending, Verdict verdict);
+  void begin_next();
+  void begin(const TaskPtr& task);
+  void write_inputs_of(const TaskPtr& task, const Observation* prepared);
+  void submit_eager(const TaskPtr& task);
+  void eager_known(const Task& task);
+  void submit_paths(const SharedGraph& graph);
+  void submit_shared(std::vector<Sharer> sharers);
+  void submit_path(const TaskPtr& task, PendingVerdict& pending);
+  void need_gold(const TaskPtr& task, PendingVerdict& pending, std::size_t index);
+  void judge_with_golds(const TaskPtr& task, PendingVerdict& pending);
+  void judge_waiting(const TaskPtr& task);
+  void judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement);
+  void finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
+  void give_up(const TaskPtr& task, Status status, const std::string& reason);
+  void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
-  Json run_message(const Task& task, const std::string& mode, int repeat, const Json& path) const;
+  /// A job of an instance with one part; of an eager worker, unless a path says otherwise.
+  Job job_of(const Task& task, std::string id, const std::string& mode, int repeat,
+             const Path* path = nullptr) const;
 
   const Plan& plan_;
-  Executor& executor_;
+  Engine& engine_;
   SchedulerOptions options_;
   std::vector<bool> skip_;
   std::size_t next_instance_ = 0;
   std::size_t next_item_ = 0;
-  std::map<std::size_t, std::unique_ptr<Task>> tasks_;
-  std::map<std::size_t, std::unique_ptr<Batch>> batches_;
-  std::vector<std::size_t> finished_;
+  std::map<std::size_t, SharedGraph> graphs_;  ///< under way, by Instance::shared_graph
+  std::vector<TaskPtr> finished_;
+  ThreadPool judges_;  ///< last: it ends before what it reads
 };
 
 }  // namespace lockstep

@@ -7,7 +7,6 @@ Json to_json(const HelloRequest& request) {
       {"type", "hello"},
       {"protocol", 1},
       {"threads", request.threads},
-      {"scratch", request.scratch.string()},
       {"cache", nullptr},
       {"limits", {{"memory_bytes", request.memory_bytes}, {"file_bytes", request.file_bytes}}},
       {"libraries", Json::array()},
@@ -18,18 +17,23 @@ Json to_json(const HelloRequest& request) {
 }
 
 Json to_json(const RunRequest& request) {
-  return {
-      {"instance", request.instance}, {"path", request.path},         {"device", request.device},
-      {"mode", request.mode},         {"repeat", request.repeat},     {"seed", request.seed},
-      {"program", request.program},   {"storages", request.storages}, {"calls", request.calls}};
+  return {{"instance", request.instance}, {"path", request.path},     {"device", request.device},
+          {"mode", request.mode},         {"repeat", request.repeat}, {"seed", request.seed},
+          {"program", request.program},   {"calls", request.calls}};
 }
 
-Json run_message(std::int64_t run, const Json& request, const std::filesystem::path& out) {
+Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
+                 const std::filesystem::path& out, const std::filesystem::path& before) {
   Json message = {{"type", "run"}, {"run", run}};
   message.update(request);
   message["type"] = "run";
   message["run"] = run;
+  message["storages"] = Json::array();
+  for (const StorageFile& storage : storages)
+    message["storages"].push_back({{"file", storage.file.string()}, {"bytes", storage.bytes}});
   message["out"] = out.string();
+  message.erase("before");
+  if (!before.empty()) message["before"] = before.string();
   return message;
 }
 

@@ -11,10 +11,15 @@
 // What workers are told (workers/PROTOCOL.md); what they say is in wire/message.h.
 namespace lockstep {
 
-/// The first message to a worker.
+/// A storage that an execution reads: a file of the machine that the worker is on.
+struct StorageFile {
+  std::filesystem::path file;
+  std::uint64_t bytes = 0;
+};
+
+/// The first message to a worker, but for `scratch`, which the engine adds.
 struct HelloRequest {
   int threads = 1;                             ///< intra-op threads of every execution
-  std::filesystem::path scratch;               ///< a directory of this run
   std::optional<std::filesystem::path> cache;  ///< of compilations; none: none may outlive the run
   std::int64_t memory_bytes = 0;               ///< address space of an execution; 0: no limit
   std::int64_t file_bytes = 0;                 ///< its largest file; 0: no limit
@@ -24,7 +29,7 @@ struct HelloRequest {
 
 Json to_json(const HelloRequest& request);
 
-/// What to execute; which number it has and where it writes is the engine's.
+/// What to execute; which number it has, where it reads and where it writes is the engine's.
 struct RunRequest {
   std::string instance;  ///< for people
   Json path;             ///< the path file, whole
@@ -33,16 +38,17 @@ struct RunRequest {
   int repeat = 1;
   std::uint64_t seed = 0;
   Json program;
-  Json storages;
   Json calls;
 };
 
-/// A `run` without `run` and `out`.
+/// A `run` without what run_message adds.
 Json to_json(const RunRequest& request);
 
 /// The `run` message: `request` is what `to_json` made of a RunRequest, and nothing in it can put
-/// something else in the place of the number and the directory.
-Json run_message(std::int64_t run, const Json& request, const std::filesystem::path& out);
+/// something else in the place of what the engine says.  `before`: where the part before it wrote;
+/// empty for the first one.
+Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
+                 const std::filesystem::path& out, const std::filesystem::path& before);
 
 /// The last message to a worker.
 Json stop_message();

@@ -1,4 +1,4 @@
-#include "engine/executor.h"
+#include "engine/local.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <thread>
 
 #include "engine/scratch.h"
 #include "record/machine.h"
@@ -19,25 +20,24 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Jobs for the fake worker, whose behaviour is the name of the path.
-class Executors : public testing::Test {
+class LocalEngines : public testing::Test {
  protected:
-  Executors() : scratch_(std::move(*Scratch::create())) {
+  LocalEngines() : scratch_(std::move(*Scratch::create())) {
     std::ofstream(scratch_.path() / "input") << std::string(16, 'x');
   }
-  ExecutorOptions options(double seconds) const {
+  LocalEngineOptions options(double seconds) const {
     const Json hello = {{"type", "hello"},
                         {"protocol", 1},
                         {"threads", 1},
-                        {"scratch", scratch_.path().string()},
                         {"cache", nullptr},
                         {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
                         {"libraries", Json::array()}};
-    return {2, {seconds, seconds, 20}, scratch_.path(), hello, false};
+    return {2, {seconds, seconds, 20}, scratch_.path(), scratch_.path(), hello};
   }
   WorkerSpec fake(const std::string& how = "ready") const {
     const std::string script =
         std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
-    return {"fake", {{"python3", script, how}, {}, scratch_.path() / "log"}};
+    return {"fake", {"python3", script, how}, {}};
   }
   Json message(const std::string& path) const {
     const Json view = {{"storage", 0},
@@ -57,8 +57,15 @@ class Executors : public testing::Test {
               {"outputs", {"x"}},
               {"context", Json::object()},
               {"backward", nullptr}}},
-            {"storages", {{{"file", (scratch_.path() / "input").string()}, {"bytes", 16}}}},
             {"calls", {{{"inputs", {{"x", view}}}}}}};
+  }
+  Job job(std::string id, const WorkerSpec& worker, const std::string& path, std::size_t order,
+          std::function<void(Observation, double)> done) const {
+    return {std::move(id),
+            {{worker, message(path)}},
+            {{scratch_.path() / "input", 16}},
+            order,
+            std::move(done)};
   }
   /// Runs one job for each path and gives the observations in the order of the paths.
   std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
@@ -66,16 +73,16 @@ class Executors : public testing::Test {
     return run(paths, worker, options(seconds));
   }
   std::vector<Observation> run(const std::vector<std::string>& paths, const WorkerSpec& worker,
-                               const ExecutorOptions& options) {
-    Executor executor(options);
-    executor.on_note = [this](const std::string& text) { notes_.push_back(text); };
+                               const LocalEngineOptions& options) {
+    LocalEngine engine(options);
+    engine.on_note = [this](const std::string& text) { notes_.push_back(text); };
     std::vector<Observation> observations(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      executor.submit(
-          {paths[i], worker, message(paths[i]), i,
-           [&observations, i](Observation seen, double) { observations[i] = std::move(seen); }});
+      engine.submit(
+          job(paths[i], worker, paths[i], i,
+              [&observations, i](Observation seen, double) { observations[i] = std::move(seen); }));
     }
-    while (!executor.idle()) executor.step(0.05);
+    while (!engine.idle()) engine.step(0.05);
     return observations;
   }
   /// Waits until the third execution of a crowd has written: the second one's `ended` is said.
@@ -88,14 +95,14 @@ class Executors : public testing::Test {
   std::vector<std::string> notes_;
 };
 
-TEST_F(Executors, BringBackWhatAWorkerObserved) {
+TEST_F(LocalEngines, BringBackWhatAWorkerObserved) {
   const auto seen = run({"conform"}, fake());
   EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
   ASSERT_EQ(seen[0].repetitions.size(), 1U);
   EXPECT_EQ(seen[0].repetitions[0].at(0).outputs.at(0).first, "x");
 }
 
-TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
+TEST_F(LocalEngines, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
   const std::vector<std::string> paths = {"conform", "crash",  "leave", "nothing", "half",
                                           "short",   "escape", "die",   "babble",  "conform"};
   const std::vector<Outcome> expected = {
@@ -109,7 +116,7 @@ TEST_F(Executors, EveryBadEndIsItsOwnObservationAndCostsOneJob) {
   EXPECT_EQ(seen[1].signal, 11);
 }
 
-TEST_F(Executors, NoPidOfAWorkerKillsAnythingElse) {
+TEST_F(LocalEngines, NoPidOfAWorkerKillsAnythingElse) {
   // Two checks stand before `kill(-1)`, so that a test of either costs nobody his processes.
   const auto seen = run({"first", "first-of-64"}, fake());
   for (const Observation& each : seen) {
@@ -125,14 +132,14 @@ TEST_F(Executors, NoPidOfAWorkerKillsAnythingElse) {
   EXPECT_FALSE(kill_group(0));
 }
 
-TEST_F(Executors, AJobThatHangsIsKilledAndTheNextOneRuns) {
+TEST_F(LocalEngines, AJobThatHangsIsKilledAndTheNextOneRuns) {
   const auto seen = run({"hang", "conform"}, fake(), 1);
   EXPECT_EQ(seen[0].outcome, Outcome::timed_out) << seen[0].reason;
   EXPECT_EQ(seen[0].stage, "compile");
   EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
 }
 
-TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
+TEST_F(LocalEngines, AWorkerThatCannotWorkIsNotStartedForEver) {
   for (const auto& [how, part] :
        std::vector<std::pair<std::string, std::string>>{{"refuse", "there is no torch here"},
                                                         {"die", "exited with 5"},
@@ -147,11 +154,11 @@ TEST_F(Executors, AWorkerThatCannotWorkIsNotStartedForEver) {
     EXPECT_NE(seen[1].reason.find(part), std::string::npos) << seen[1].reason;
   }
   WorkerSpec absent = fake();
-  absent.command.argv = {"/no/such/program"};
+  absent.argv = {"/no/such/program"};
   EXPECT_NE(run({"conform"}, absent)[0].reason.find("No such file"), std::string::npos);
 }
 
-TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
+TEST_F(LocalEngines, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
   const auto seen = run({"conform"}, fake("once=" + (scratch_.path() / "struck").string()));
   EXPECT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
   const auto never = run({"conform"}, fake("struck"));
@@ -159,78 +166,78 @@ TEST_F(Executors, AWorkerThatIsKilledAsItStartsIsStartedAgain) {
   EXPECT_NE(never[0].reason.find("signal 9"), std::string::npos) << never[0].reason;
 }
 
-TEST_F(Executors, AWorkerThatDiesAgainAndAgainIsGivenUp) {
+TEST_F(LocalEngines, AWorkerThatDiesAgainAndAgainIsGivenUp) {
   const std::string once = "die-at-once";
   const auto seen = run({once, once, once, once, once}, fake());
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
 }
 
-TEST_F(Executors, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
+TEST_F(LocalEngines, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
   const auto seen = run({"die-held", "conform"}, fake());
   EXPECT_EQ(seen[0].outcome, Outcome::lost);
   EXPECT_NE(seen[0].reason.find("signal 9"), std::string::npos) << seen[0].reason;
   EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
 }
 
-TEST_F(Executors, NeighboursThatCrashDoNotCostTheRest) {
+TEST_F(LocalEngines, NeighboursThatCrashDoNotCostTheRest) {
   const auto seen = run({"die", "die", "babble", "die", "conform"}, fake());
   EXPECT_EQ(seen[3].outcome, Outcome::lost);
   EXPECT_EQ(seen[4].outcome, Outcome::returned) << seen[4].reason;
 }
 
-TEST_F(Executors, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
-  Executor executor(options(1));  // less than what is made takes
+TEST_F(LocalEngines, DoNotChargeAnExecutionForWhatIsMadeOnceForAll) {
+  LocalEngine engine(options(1));  // less than what is made takes
   Observation observation;
   double seconds = 9;
-  executor.submit({"warm", fake(), message("warm"), 0, [&](Observation seen, double took) {
-                     observation = std::move(seen);
-                     seconds = took;
-                   }});
-  while (!executor.idle()) executor.step(0.05);
+  engine.submit(job("warm", fake(), "warm", 0, [&](Observation seen, double took) {
+    observation = std::move(seen);
+    seconds = took;
+  }));
+  while (!engine.idle()) engine.step(0.05);
   EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
   EXPECT_LT(seconds, 2);
 }
 
-TEST_F(Executors, ACallbackTakesNobodyElsesTime) {
-  ExecutorOptions three = options(5);
+TEST_F(LocalEngines, ACallbackTakesNobodyElsesTime) {
+  LocalEngineOptions three = options(5);
   three.jobs = 3;
-  Executor executor(three);
+  LocalEngine engine(three);
   Observation second;
-  executor.submit({"first", fake("crowd"), message("conform"), 0, [&](Observation, double) {
-                     // Longer than a stage may take, and the second one ends meanwhile.
-                     EXPECT_TRUE(third_has_begun());
-                     ::usleep(5500000);
-                   }});
-  executor.submit({"second", fake("crowd"), message("slow"), 1,
-                   [&](Observation seen, double) { second = std::move(seen); }});
-  executor.submit({"third", fake("crowd"), message("conform"), 2, [](Observation, double) {}});
-  while (!executor.idle()) executor.step(0.05);
+  engine.submit(job("first", fake("crowd"), "conform", 0, [&](Observation, double) {
+    // Longer than a stage may take, and the second one ends meanwhile.
+    EXPECT_TRUE(third_has_begun());
+    ::usleep(5500000);
+  }));
+  engine.submit(job("second", fake("crowd"), "slow", 1,
+                    [&](Observation seen, double) { second = std::move(seen); }));
+  engine.submit(job("third", fake("crowd"), "conform", 2, [](Observation, double) {}));
+  while (!engine.idle()) engine.step(0.05);
   EXPECT_EQ(second.outcome, Outcome::returned) << second.reason;
 }
 
-TEST_F(Executors, TheSecondsOfAnExecutionEndWhenItSaysSo) {
-  ExecutorOptions three = options(60);
+TEST_F(LocalEngines, TheSecondsOfAnExecutionEndWhenItSaysSo) {
+  LocalEngineOptions three = options(60);
   three.jobs = 3;
-  Executor executor(three);
+  LocalEngine engine(three);
   std::vector<double> seconds;
   const auto done = [&](Observation, double took) {
     if (seconds.empty()) ::usleep(3000000);
     seconds.push_back(took);
   };
   for (std::size_t i = 0; i < 3; ++i) {
-    executor.submit({fmt::format("{}", i), fake("crowd"), message("conform"), i, done});
+    engine.submit(job(fmt::format("{}", i), fake("crowd"), "conform", i, done));
   }
-  while (executor.running_ids().size() < 3) executor.step(0.05);
+  while (engine.running_ids().size() < 3) engine.step(0.05);
   const auto began = std::chrono::steady_clock::now();
   // Two ends that are read at once: what the callback of the first takes is not the second's.
   EXPECT_TRUE(third_has_begun());
-  while (seconds.size() < 2) executor.step(0.05);
+  while (seconds.size() < 2) engine.step(0.05);
   const std::chrono::duration<double> read = std::chrono::steady_clock::now() - began;
   EXPECT_LT(seconds[1], read.count() - 2);
 }
 
-TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
-  ExecutorOptions crowd = options(20);
+TEST_F(LocalEngines, OnlyTheGuiltyIsLostWithItsWorker) {
+  LocalEngineOptions crowd = options(20);
   crowd.jobs = 4;
   // Whichever of the four runs when the worker dies, the others are on it.
   const std::vector<std::string> paths = {"conform", "die", "slow", "babble", "conform", "conform"};
@@ -250,7 +257,7 @@ TEST_F(Executors, OnlyTheGuiltyIsLostWithItsWorker) {
   }
 }
 
-TEST_F(Executors, WritingToADeadWorkerIsNoSignal) {
+TEST_F(LocalEngines, WritingToADeadWorkerIsNoSignal) {
   signal(SIGPIPE, SIG_DFL);
   auto process = Process::start({{"true"}, {}, scratch_.path() / "log"});
   ASSERT_TRUE(process);
@@ -259,8 +266,8 @@ TEST_F(Executors, WritingToADeadWorkerIsNoSignal) {
   EXPECT_EQ(errno, EPIPE);
 }
 
-TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {
-  ExecutorOptions crowd = options(20);
+TEST_F(LocalEngines, AHangCostsNobodyElseOnItsWorker) {
+  LocalEngineOptions crowd = options(20);
   crowd.jobs = 4;
   crowd.limits.compile = 1;
   const auto seen =
@@ -272,39 +279,38 @@ TEST_F(Executors, AHangCostsNobodyElseOnItsWorker) {
   }
 }
 
-TEST_F(Executors, TheFirstHelloCounts) {
-  Executor executor(options(20));
+TEST_F(LocalEngines, TheFirstHelloCounts) {
+  LocalEngine engine(options(20));
   std::vector<std::string> said;
-  executor.on_hello = [&](const std::string&, const Json& hello) {
+  engine.on_hello = [&](const std::string&, const Json& hello) {
     said.push_back(hello["environment"]["torch"]);
   };
   const WorkerSpec worker = fake("twice");
-  for (int i = 0; i < 3; ++i)
-    executor.submit({"j", worker, message("conform"), 0, [](auto, auto) {}});
-  while (!executor.idle()) executor.step(0.05);
+  for (int i = 0; i < 3; ++i) engine.submit(job("j", worker, "conform", 0, [](auto, auto) {}));
+  while (!engine.idle()) engine.step(0.05);
   EXPECT_EQ(std::count(said.begin(), said.end(), "6.6.6"), 0);
-  EXPECT_NE(executor.failure_of(worker).find("a second hello"), std::string::npos)
-      << executor.failure_of(worker);
+  EXPECT_NE(engine.failure_of(worker).find("a second hello"), std::string::npos)
+      << engine.failure_of(worker);
 }
 
-TEST_F(Executors, AFloodCostsItsWorkerAndNobodyElse) {
-  Executor executor(options(3));
+TEST_F(LocalEngines, AFloodCostsItsWorkerAndNobodyElse) {
+  LocalEngine engine(options(3));
   Observation flood, hang;
   WorkerSpec other = fake();
-  other.command.environment = {{"OTHER", "1"}};  // so that it is a worker of its own
+  other.environment = {{"OTHER", "1"}};  // so that it is a worker of its own
   const auto start = std::chrono::steady_clock::now();
-  executor.submit({"flood", fake(), message("flood"), 0,
-                   [&](Observation seen, double) { flood = std::move(seen); }});
-  executor.submit({"hang", other, message("hang"), 1,
-                   [&](Observation seen, double) { hang = std::move(seen); }});
-  while (!executor.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
-    executor.step(0.05);
+  engine.submit(
+      job("flood", fake(), "flood", 0, [&](Observation seen, double) { flood = std::move(seen); }));
+  engine.submit(
+      job("hang", other, "hang", 1, [&](Observation seen, double) { hang = std::move(seen); }));
+  while (!engine.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    engine.step(0.05);
   EXPECT_EQ(flood.outcome, Outcome::lost) << flood.reason;
   EXPECT_NE(flood.reason.find("a flood"), std::string::npos) << flood.reason;
   EXPECT_EQ(hang.outcome, Outcome::timed_out) << hang.reason;  // its clock went on
 }
 
-TEST_F(Executors, WhatAWorkerDoesToItsFilesAfterwardsChangesNothing) {
+TEST_F(LocalEngines, WhatAWorkerDoesToItsFilesAfterwardsChangesNothing) {
   const auto seen = run({"truncate", "conform"}, fake());  // the second one follows the truncation
   ASSERT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
   const auto bytes = seen[0].storages.at(1)->bytes();
@@ -314,7 +320,7 @@ TEST_F(Executors, WhatAWorkerDoesToItsFilesAfterwardsChangesNothing) {
   EXPECT_EQ(seen[1].outcome, Outcome::returned) << seen[1].reason;
 }
 
-TEST_F(Executors, ListsAreResults) {
+TEST_F(LocalEngines, ListsAreResults) {
   const auto seen = run({"list"}, fake());
   ASSERT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;
   const NamedValues& outputs = seen[0].repetitions.at(0).at(0).outputs;
@@ -336,18 +342,18 @@ std::vector<pid_t> processes_with(const std::string& mark) {
   return found;
 }
 
-TEST_F(Executors, ADaemonEndsWithItsWorker) {
+TEST_F(LocalEngines, ADaemonEndsWithItsWorker) {
   const std::string mark = scratch_.path().string();
   const auto gone = [&] {  // zombies have no command line
     for (int i = 0; i < 1000 && !processes_with(mark).empty(); ++i) ::usleep(10000);
     return processes_with(mark).empty();
   };
   {
-    Executor executor(options(20));
+    LocalEngine engine(options(20));
     Observation observation;
-    executor.submit({"daemon", fake(), message("daemon"), 0,
-                     [&](Observation seen, double) { observation = std::move(seen); }});
-    while (!executor.idle()) executor.step(0.05);
+    engine.submit(job("daemon", fake(), "daemon", 0,
+                      [&](Observation seen, double) { observation = std::move(seen); }));
+    while (!engine.idle()) engine.step(0.05);
     EXPECT_EQ(observation.outcome, Outcome::returned) << observation.reason;
     for (int i = 0; i < 1000 && processes_with(mark).empty(); ++i) ::usleep(10000);
     EXPECT_FALSE(processes_with(mark).empty());  // it is left alone while its worker works
@@ -359,24 +365,97 @@ TEST_F(Executors, ADaemonEndsWithItsWorker) {
   EXPECT_TRUE(gone());
 }
 
-TEST_F(Executors, LeaveNothingBehind) {
+/// A job whose first part packages what its second part runs.
+class JobsOfSeveralParts : public LocalEngines {
+ protected:
+  Observation run_parts(const std::string& first, const std::string& second, double* took = nullptr,
+                        const WorkerSpec* runner = nullptr) {
+    LocalEngine engine(options(20));
+    Job whole = job("whole", fake(), first, 0, [&](Observation seen, double seconds) {
+      observation_ = std::move(seen);
+      if (took != nullptr) *took = seconds;
+    });
+    whole.parts.push_back({runner == nullptr ? fake() : *runner, message(second)});
+    engine.on_started = [&] { ++started_; };
+    engine.submit(std::move(whole));
+    while (!engine.idle()) engine.step(0.05);
+    for (const auto& entry : fs::directory_iterator(scratch_.path()))
+      EXPECT_FALSE(entry.is_directory()) << entry.path();
+    return observation_;
+  }
+  Observation observation_;
+  int started_ = 0;
+};
+
+TEST_F(JobsOfSeveralParts, FindWhatTheOneBeforeLeft) {
+  const WorkerSpec other = {"other", fake("crowd").argv, {}};
+  const Observation seen = run_parts("package", "run-package", nullptr, &other);
+  ASSERT_EQ(seen.outcome, Outcome::returned) << seen.reason;
+  EXPECT_EQ(started_, 2);
+  // The bytes come from the package, and so does the proof; both parts took 0.001 s to run.
+  const auto& y = std::get<TensorView>(seen.repetitions.at(0).at(0).outputs.at(0).second);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(y.bytes.data()), 16), std::string(16, 'p'));
+  EXPECT_EQ(seen.proof.value("graphs", 0), 7);
+  EXPECT_DOUBLE_EQ(seen.phases.at("run"), 0.002);
+}
+
+TEST_F(JobsOfSeveralParts, EndWithTheFirstThatDoesNotReturn) {
+  EXPECT_EQ(run_parts("raise", "run-package").outcome, Outcome::raised);
+  EXPECT_EQ(started_, 1);
+  EXPECT_EQ(run_parts("package", "crash").outcome, Outcome::crashed);
+  EXPECT_EQ(started_, 3);
+  const WorkerSpec absent = {"absent", {"/no/such/program"}, {}};
+  EXPECT_EQ(run_parts("package", "run-package", nullptr, &absent).outcome, Outcome::lost);
+}
+
+TEST_F(JobsOfSeveralParts, KeepWhatIsDoneWhereALaterPartIsRunAgain) {
+  LocalEngine engine(options(20));
+  std::vector<std::string> started;
+  engine.on_started = [&] { started.push_back(engine.running_ids().back()); };
+  // The worker of the second part dies with it and with the one that is at fault.
+  Observation at_fault, seen;
+  engine.submit(job("at fault", fake("crowd"), "die-late", 0,
+                    [&](Observation observation, double) { at_fault = std::move(observation); }));
+  Job whole = job("whole", fake(), "package", 1,
+                  [&](Observation observation, double) { seen = std::move(observation); });
+  whole.parts.push_back({fake("crowd"), message("run-package")});
+  engine.submit(std::move(whole));
+  while (!engine.idle()) engine.step(0.05);
+  EXPECT_EQ(at_fault.outcome, Outcome::lost);
+  EXPECT_EQ(seen.outcome, Outcome::returned) << seen.reason;
+  // Two parts, the second one twice.
+  EXPECT_EQ(std::count(started.begin(), started.end(), "whole"), 3);
+}
+
+TEST_F(LocalEngines, AreWokenFromAnotherThread) {
+  LocalEngine engine(options(20));
+  const auto began = std::chrono::steady_clock::now();
+  // Each of them would wait for a quarter of a second.
+  for (int i = 0; i < 200; ++i) {
+    std::thread([&] { engine.wake(); }).join();
+    engine.step(10);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+}
+
+TEST_F(LocalEngines, LeaveNothingBehind) {
   run({"conform", "crash", "half"}, fake());
   for (const auto& entry : fs::directory_iterator(scratch_.path())) {
     EXPECT_FALSE(entry.is_directory()) << entry.path();
   }
 }
 
-TEST_F(Executors, AnAbandonedHangIsKilledWithItsWorker) {
+TEST_F(LocalEngines, AnAbandonedHangIsKilledWithItsWorker) {
   std::string log;
   {
-    Executor executor(options(60));
-    executor.submit({"hang", fake(), message("hang"), 0, [](Observation, double) {
-                       ADD_FAILURE() << "an abandoned job was reported";
-                     }});
-    for (int i = 0; i < 200 && executor.running_ids().empty(); ++i) executor.step(0.05);
-    ASSERT_EQ(executor.running_ids().size(), 1U);
-    executor.abandon();
-    EXPECT_TRUE(executor.idle());
+    LocalEngine engine(options(60));
+    engine.submit(job("hang", fake(), "hang", 0, [](Observation, double) {
+      ADD_FAILURE() << "an abandoned job was reported";
+    }));
+    for (int i = 0; i < 200 && engine.running_ids().empty(); ++i) engine.step(0.05);
+    ASSERT_EQ(engine.running_ids().size(), 1U);
+    engine.abandon();
+    EXPECT_TRUE(engine.idle());
   }  // the destructor must not wait for the worker's ten minutes
   SUCCEED();
 }

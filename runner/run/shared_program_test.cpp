@@ -1,4 +1,4 @@
-#include "run/joint.h"
+#include "run/shared_program.h"
 
 #include <gtest/gtest.h>
 

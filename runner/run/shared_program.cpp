@@ -1,4 +1,4 @@
-#include "run/joint.h"
+#include "run/shared_program.h"
 
 #include <fmt/format.h>
 

@@ -1,15 +1,18 @@
-#include "engine/executor.h"
+#include "engine/local.h"
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "engine/parts.h"
 #include "engine/post_mortem.h"
 #include "wire/request.h"
 
@@ -25,9 +28,15 @@ constexpr int kMostDeaths = 3;
 // too.
 constexpr double kGrace = 10;
 
+/// Removes a directory of a part, if there is one.
+void remove_directory(const fs::path& directory) {
+  std::error_code error;
+  if (!directory.empty()) fs::remove_all(directory, error);
+}
+
 }  // namespace
 
-struct Executor::Worker {
+struct LocalEngine::Worker {
   WorkerSpec spec;
   std::unique_ptr<WorkerConnection> connection;
   Json hello;
@@ -41,8 +50,8 @@ struct Executor::Worker {
   Clock::time_point started;
 };
 
-struct Executor::Running {
-  Job job;
+struct LocalEngine::Running {
+  Execution execution;
   Worker* worker = nullptr;
   fs::path out;
   pid_t pid = 0;
@@ -54,9 +63,12 @@ struct Executor::Running {
   Clock::time_point killed_at;
 };
 
-Executor::Executor(ExecutorOptions options) : options_(std::move(options)) {}
+LocalEngine::LocalEngine(LocalEngineOptions options)
+    : options_(std::move(options)), woken_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  options_.hello["scratch"] = options_.scratch.string();
+}
 
-Executor::~Executor() {
+LocalEngine::~LocalEngine() {
   abandon();
   for (auto& [key, worker] : workers_) {
     if (worker->connection && worker->ready) {
@@ -67,18 +79,19 @@ Executor::~Executor() {
         ::poll(nullptr, 0, 5);
     }
   }
+  ::close(woken_);
 }
 
-std::string Executor::key_of(const WorkerSpec& spec) {
+std::string LocalEngine::key_of(const WorkerSpec& spec) {
   std::string key;
-  for (const std::string& word : spec.command.argv) key += word + '\n';
-  auto environment = spec.command.environment;
+  for (const std::string& word : spec.argv) key += word + '\n';
+  auto environment = spec.environment;
   std::sort(environment.begin(), environment.end());
   for (const auto& [name, value] : environment) key += name + "=" + value + '\n';
   return key;
 }
 
-Executor::Worker& Executor::worker_for(const WorkerSpec& spec) {
+LocalEngine::Worker& LocalEngine::worker_for(const WorkerSpec& spec) {
   std::unique_ptr<Worker>& worker = workers_[key_of(spec)];
   if (!worker) {
     worker = std::make_unique<Worker>();
@@ -88,8 +101,12 @@ Executor::Worker& Executor::worker_for(const WorkerSpec& spec) {
   return *worker;
 }
 
-void Executor::start(Worker& worker) {
-  auto process = Process::start(worker.spec.command);
+fs::path LocalEngine::log_of(const WorkerSpec& spec) const {
+  return options_.logs / ("worker-" + spec.name + ".log");
+}
+
+void LocalEngine::start(Worker& worker) {
+  auto process = Process::start({worker.spec.argv, worker.spec.environment, log_of(worker.spec)});
   if (!process) {
     worker.failure = process.error().message;
     return;
@@ -102,29 +119,33 @@ void Executor::start(Worker& worker) {
   if (on_note) on_note(fmt::format("starting the {} worker", worker.spec.name));
 }
 
-void Executor::warm_up(const WorkerSpec& spec) { worker_for(spec); }
+void LocalEngine::warm_up(const WorkerSpec& spec) { worker_for(spec); }
 
-void Executor::submit(Job job) {
-  worker_for(job.worker);
-  const auto after =
-      std::upper_bound(queue_.begin(), queue_.end(), job.order,
-                       [](std::size_t order, const Job& other) { return order < other.order; });
-  queue_.insert(after, std::move(job));
+void LocalEngine::submit(Job job) {
+  for (const JobPart& part : job.parts) worker_for(part.worker);
+  enqueue({std::move(job), 0, false, {}, {}, 0});
 }
 
-std::vector<std::string> Executor::running_ids() const {
+void LocalEngine::enqueue(Execution execution) {
+  const auto after = std::upper_bound(
+      queue_.begin(), queue_.end(), execution.job.order,
+      [](std::size_t order, const Execution& other) { return order < other.job.order; });
+  queue_.insert(after, std::move(execution));
+}
+
+std::vector<std::string> LocalEngine::running_ids() const {
   std::vector<std::string> ids;
-  for (const auto& [run, running] : running_) ids.push_back(running->job.id);
+  for (const auto& [run, running] : running_) ids.push_back(running->execution.job.id);
   return ids;
 }
 
-std::string Executor::report() const {
+std::string LocalEngine::report() const {
   const auto seconds_since = [](Clock::time_point then) {
     return format_seconds(std::chrono::duration<double>(Clock::now() - then).count());
   };
   std::string text = fmt::format("{} under way, {} queued\n", running_.size(), queue_.size());
   for (const auto& [run, running] : running_) {
-    text += fmt::format("  {}: {} in the stage `{}`, {} in all{}\n", running->job.id,
+    text += fmt::format("  {}: {} in the stage `{}`, {} in all{}\n", running->execution.job.id,
                         seconds_since(running->stage_began), running->stage,
                         seconds_since(running->began),
                         running->pid > 0 ? fmt::format(" (process {})", running->pid) : "");
@@ -138,18 +159,18 @@ std::string Executor::report() const {
   return text;
 }
 
-const Json* Executor::hello_of(const WorkerSpec& spec) const {
+const Json* LocalEngine::hello_of(const WorkerSpec& spec) const {
   const auto found = workers_.find(key_of(spec));
   return found == workers_.end() || found->second->hello.is_null() ? nullptr
                                                                    : &found->second->hello;
 }
 
-std::string Executor::failure_of(const WorkerSpec& spec) const {
+std::string LocalEngine::failure_of(const WorkerSpec& spec) const {
   const auto found = workers_.find(key_of(spec));
   return found == workers_.end() ? "" : found->second->failure;
 }
 
-void Executor::abandon() {
+void LocalEngine::abandon() {
   queue_.clear();
   for (auto& [run, running] : running_) {
     kill_group(running->pid);
@@ -158,58 +179,73 @@ void Executor::abandon() {
   for (auto& [key, worker] : workers_) worker->busy = 0;
 }
 
-void Executor::dispatch() {
+void LocalEngine::dispatch() {
   for (auto& [key, worker] : workers_) worker->reserved = false;
-  for (auto job = queue_.begin(); job != queue_.end();) {
-    Worker& worker = worker_for(job->worker);
+  for (auto next = queue_.begin(); next != queue_.end();) {
+    Worker& worker = worker_for(next->worker());
     if (!worker.failure.empty()) {
       Observation observation;
       observation.outcome = Outcome::lost;
       observation.reason =
           fmt::format("the {} worker cannot be used: {}", worker.spec.name, worker.failure);
-      const auto done = std::move(job->done);
-      job = queue_.erase(job);
-      done(std::move(observation), 0);
-      job = queue_.begin();  // the callback may have submitted more
+      const auto done = std::move(next->job.done);
+      const double seconds = next->seconds;
+      remove_directory(next->before);
+      next = queue_.erase(next);
+      done(std::move(observation), seconds);
+      next = queue_.begin();  // the callback may have submitted more
       continue;
     }
     if (running_.size() >= options_.jobs) return;
-    if (!worker.ready || worker.reserved || worker.busy >= (job->alone ? 1 : worker.room)) {
-      worker.reserved |= job->alone;
-      ++job;
+    if (!worker.ready || worker.reserved || worker.busy >= (next->alone ? 1 : worker.room)) {
+      worker.reserved |= next->alone;
+      ++next;
       continue;
     }
-    worker.room = job->alone ? 1 : worker.concurrent;
+    worker.room = next->alone ? 1 : worker.concurrent;
     const std::int64_t run = next_run_++;
     auto running = std::make_unique<Running>();
-    running->job = std::move(*job);
+    running->execution = std::move(*next);
     running->worker = &worker;
     running->out = options_.scratch / fmt::format("out{}", run);
     running->began = running->stage_began = Clock::now();
     running->oom_kills_before = oom_kills();
-    job = queue_.erase(job);
+    next = queue_.erase(next);
     std::error_code error;
     fs::create_directory(running->out, error);
+    const Execution& execution = running->execution;
+    const fs::path before = execution.part > 0 ? execution.before : fs::path();
     ++worker.busy;
-    worker.connection->send(run_message(run, running->job.message, running->out));
+    worker.connection->send(run_message(run, execution.job.parts[execution.part].message,
+                                        execution.job.storages, running->out, before));
     running_.emplace(run, std::move(running));
     if (on_started) on_started();
   }
 }
 
-void Executor::finish(std::int64_t run, Observation observation, Clock::time_point now) {
+void LocalEngine::finish(std::int64_t run, Observation observation, Clock::time_point now) {
   const auto found = running_.find(run);
   const std::unique_ptr<Running> running = std::move(found->second);
   running_.erase(found);
   if (running->worker->busy > 0) --running->worker->busy;
+  Execution& execution = running->execution;
   observation.stderr_tail = tail_of(running->out / "stderr");
-  std::error_code error;
-  if (!options_.keep_outputs) fs::remove_all(running->out, error);  // what is mapped stays readable
-  const std::chrono::duration<double> seconds = now - running->began;
-  running->job.done(std::move(observation), seconds.count());
+  execution.seconds += std::chrono::duration<double>(now - running->began).count();
+  // What is mapped of a removed directory stays readable.
+  remove_directory(execution.before);
+  if (execution.seen) observation = join_parts(*execution.seen, std::move(observation));
+  if (!execution.is_last() && observation.outcome == Outcome::returned) {
+    ++execution.part;
+    execution.alone = false;
+    execution.before = running->out;
+    execution.seen = std::move(observation);
+    return enqueue(std::move(execution));
+  }
+  remove_directory(running->out);
+  execution.job.done(std::move(observation), execution.seconds);
 }
 
-void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
+void LocalEngine::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
     if (message.hello.contains("error")) {
       worker.failure = message.hello["error"].get<std::string>();
@@ -252,7 +288,7 @@ void Executor::handle(Worker& worker, const WorkerMessage& message, Clock::time_
   }
 }
 
-void Executor::lost(Worker& worker, Clock::time_point now) {
+void LocalEngine::lost(Worker& worker, Clock::time_point now) {
   const std::string why = worker.connection->fault();
   const std::optional<int> status = worker.connection->process().poll_status();
   const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
@@ -272,21 +308,19 @@ void Executor::lost(Worker& worker, Clock::time_point now) {
     // Killed from outside while it warmed up, by the kernel or a person: it need not happen again.
     if (struck && worker.deaths < kMostDeaths) return start(worker);
     worker.failure = fmt::format("it {} before it said hello; the end of {}:\n{}", why,
-                                 worker.spec.command.stderr_file.string(),
-                                 tail_of(worker.spec.command.stderr_file));
+                                 log_of(worker.spec).string(), tail_of(log_of(worker.spec)));
   } else if (worker.deaths >= kMostDeaths && worker.failure.empty()) {
     worker.failure =
         fmt::format("it died {} times in a row before anything started; the last time it {}",
                     worker.deaths, why);
   }
-  std::vector<Job> again;
+  std::vector<Execution> again;
   for (const std::int64_t run : gone) {
     Running& running = *running_.at(run);
     kill_group(running.pid);
     if (!running.killed && gone.size() > 1) {
-      again.push_back(std::move(running.job));
-      std::error_code error;
-      fs::remove_all(running.out, error);
+      again.push_back(std::move(running.execution));
+      remove_directory(running.out);
       running_.erase(run);
       continue;
     }
@@ -305,13 +339,13 @@ void Executor::lost(Worker& worker, Clock::time_point now) {
                     worker.spec.name, why, gone.size(), again.size()));
   }
   worker.busy = 0;
-  for (Job& job : again) {
-    job.alone = true;
-    submit(std::move(job));
+  for (Execution& execution : again) {
+    execution.alone = true;
+    enqueue(std::move(execution));
   }
 }
 
-void Executor::check_clocks(Clock::time_point now) {
+void LocalEngine::check_clocks(Clock::time_point now) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
@@ -335,7 +369,9 @@ void Executor::check_clocks(Clock::time_point now) {
   }
 }
 
-void Executor::step(double seconds) {
+void LocalEngine::wake() { ::eventfd_write(woken_, 1); }
+
+void LocalEngine::step(double seconds) {
   dispatch();
   std::vector<pollfd> polled;
   for (auto& [key, worker] : workers_) {
@@ -344,9 +380,12 @@ void Executor::step(double seconds) {
     if (worker->connection->wants_to_write())
       polled.push_back({worker->connection->process().input(), POLLOUT, 0});
   }
+  polled.push_back({woken_, POLLIN, 0});
   // Clocks are looked at four times a second.
   const double wait = std::min(seconds, 0.25);
   ::poll(polled.data(), polled.size(), static_cast<int>(wait * 1000));
+  ::eventfd_t times = 0;
+  ::eventfd_read(woken_, &times);
   // All that was said until now is read before any of it is acted upon: an execution whose `ended`
   // waits in a pipe while a callback judges another one is not late.
   const auto now = Clock::now();

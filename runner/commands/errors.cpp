@@ -1,0 +1,32 @@
+#include "commands/errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace lockstep {
+
+void print_error(const Error& error) {
+  fmt::print(stderr, "lockstep: {}\n", error.message);
+  if (!error.hint.empty()) fmt::print(stderr, "    {}\n", error.hint);
+}
+
+void print_diagnostics(const Diagnostics& diagnostics) {
+  Diagnostics sorted = diagnostics;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+  });
+  for (const Diagnostic& diagnostic : sorted) fmt::print(stderr, "{}\n", to_string(diagnostic));
+  std::vector<std::string> files;
+  for (const Diagnostic& diagnostic : sorted) {
+    if (files.empty() || files.back() != diagnostic.file) files.push_back(diagnostic.file);
+  }
+  fmt::print(stderr, "lockstep: {} error{} in {} file{}\n", sorted.size(),
+             sorted.size() == 1 ? "" : "s", files.size(), files.size() == 1 ? "" : "s");
+}
+
+}  // namespace lockstep

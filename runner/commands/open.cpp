@@ -1,0 +1,74 @@
+#include "commands/open.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "commands/errors.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// A file beside the running binary: lockstep-eager, schemas.json.
+fs::path beside_binary(std::string_view name) {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
+}
+
+}  // namespace
+
+SessionSettings session_settings(const Options& options) {
+  SessionSettings settings;
+  settings.root = options.home;
+  settings.path_files = options.path_files;
+  settings.expectations = !options.no_expectations;
+  settings.libraries = options.libraries;
+  settings.schemas = beside_binary("schemas.json");
+  settings.eager = options.eager.empty() ? beside_binary("lockstep-eager") : options.eager;
+  settings.python = options.python;
+  settings.devices = options.devices;
+  settings.jobs =
+      options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
+  settings.limits.compile = options.compile_timeout;
+  settings.limits.other = options.timeout;
+  settings.threads = options.threads;
+  if (options.memory_gib > 0)
+    settings.memory_bytes = static_cast<std::int64_t>(options.memory_gib * (1 << 30));
+  if (!options.no_cache) settings.compiler_cache = fs::absolute(options.cache) / "inductor";
+  return settings;
+}
+
+tl::expected<void, Exit> read_operators(Session& session) {
+  for (const fs::path& library : session.settings().libraries) {
+    std::error_code error;
+    if (fs::is_regular_file(library, error)) continue;
+    print_error({fmt::format("found --library {}, expected a file that exists", library.string()),
+                 "it names the shared object (.so) that a build of your operators makes"});
+    return tl::unexpected(Exit::usage);
+  }
+  if (auto read = session.read_operators(); !read) {
+    print_error(read.error());
+    return tl::unexpected(Exit::internal);
+  }
+  return {};
+}
+
+tl::expected<Session, Exit> open_session(const Options& options) {
+  Session session(session_settings(options));
+  Diagnostics diagnostics;
+  if (auto read = session.read_suite(diagnostics); !read) {
+    print_error(read.error());
+    return tl::unexpected(Exit::usage);
+  }
+  if (!diagnostics.empty()) {
+    print_diagnostics(diagnostics);
+    return tl::unexpected(Exit::usage);
+  }
+  if (auto read = read_operators(session); !read) return tl::unexpected(read.error());
+  session.expand();
+  return session;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+#include "commands/run_directory.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// The directory of a new run: its time, and a number when there are several in one second.
+Result<fs::path> new_run_directory(const fs::path& runs, const std::string& now) {
+  std::error_code error;
+  fs::create_directories(runs, error);
+  if (error)
+    return fail(fmt::format("cannot make {}: {}", runs.string(), error.message()),
+                "--out DIR or LOCKSTEP_CACHE choose another place");
+  std::string name = now;
+  std::replace(name.begin(), name.end(), ':', '-');
+  for (int i = 1; i < 1000; ++i) {
+    const fs::path directory = runs / (i == 1 ? name : fmt::format("{}-{}", name, i));
+    if (fs::create_directory(directory, error)) return directory;
+    if (error)
+      return fail(fmt::format("cannot make {}: {}", directory.string(), error.message()),
+                  "--out DIR or LOCKSTEP_CACHE choose another place");
+  }
+  return fail("cannot find a name for the directory of the run");
+}
+
+}  // namespace
+
+Result<fs::path> run_directory(const Options& options, const std::string& now) {
+  const fs::path given = options.resume.empty() ? options.out : options.resume;
+  if (given.empty()) {
+    auto made = new_run_directory(options.cache / "runs", now);
+    return made ? Result<fs::path>(fs::absolute(*made)) : made;
+  }
+  std::error_code error;
+  fs::create_directories(given, error);
+  if (error) return fail(fmt::format("cannot make {}: {}", given.string(), error.message()));
+  return fs::absolute(given);
+}
+
+void point_latest_at(const fs::path& directory) {
+  std::error_code error;
+  const fs::path link = directory.parent_path() / "latest";
+  const fs::path temporary = directory.parent_path() / fmt::format(".latest-{}", ::getpid());
+  fs::create_directory_symlink(directory.filename(), temporary, error);
+  fs::rename(temporary, link, error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "wire/observation.h"
+#include "wire/request.h"
+
+namespace lockstep {
+
+/// How to start a worker.  Where it runs, and where its standard error goes, the engine decides.
+struct WorkerSpec {
+  std::string name;               ///< "eager", "compiled", or the path's name
+  std::vector<std::string> argv;  ///< argv[0] is searched in PATH
+  std::vector<std::pair<std::string, std::string>> environment;  ///< added to the engine's own
+};
+
+/// One execution of a job.
+struct JobPart {
+  WorkerSpec worker;  ///< workers with the same command and environment are shared
+  /// A `run` message (workers/PROTOCOL.md) without what the engine adds to it: `run`, `out`,
+  /// `storages` and `before`.
+  Json message;
+};
+
+/// One observation to come.
+struct Job {
+  std::string id;  ///< shown while it runs
+  /// What is executed for it, in this order: mostly one.  A later part finds what the one before
+  /// left in its `out`, and is not begun unless that one returned.
+  std::vector<JobPart> parts;
+  /// Of every part: files of this machine.  The engine brings them to where the worker is and tells
+  /// it their names there.
+  std::vector<StorageFile> storages;
+  std::size_t order = 0;  ///< smaller ones go first
+  /// Gets what happened (several parts: join_parts) and the seconds that it took.
+  std::function<void(Observation, double)> done;
+};
+
+/// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the
+/// thread that calls it; all functions but `wake` belong to one thread.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// Starts a worker without a job, so that it warms up meanwhile.
+  virtual void warm_up(const WorkerSpec& spec) = 0;
+  virtual void submit(Job job) = 0;
+  /// Waits until something happens, at most `seconds`, and handles it.
+  virtual void step(double seconds) = 0;
+  /// Makes the `step` that is waiting, or else the next one, return at once.  From any thread.
+  virtual void wake() = 0;
+  /// Whether nothing is queued or under way.
+  virtual bool idle() const = 0;
+  virtual std::vector<std::string> running_ids() const = 0;
+  /// What runs and what workers start, a line each, with stage and seconds: for someone who
+  /// wonders.
+  virtual std::string report() const = 0;
+  /// What a worker answered to `hello`, or null while it has not.
+  virtual const Json* hello_of(const WorkerSpec& spec) const = 0;
+  /// Why a worker cannot be used, or empty.
+  virtual std::string failure_of(const WorkerSpec& spec) const = 0;
+  /// Drops the queue and kills what runs; callbacks of these jobs are not called.
+  virtual void abandon() = 0;
+
+  /// Called once for each worker that is ready, and with a note when one starts.
+  std::function<void(const std::string& name, const Json& hello)> on_hello;
+  std::function<void(const std::string& text)> on_note;
+  std::function<void()> on_started;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#include "run/judgement.h"
+
+#include "policies/policy.h"
+#include "run/differing_tensors.h"
+
+namespace lockstep {
+namespace {
+
+/// Golds are made only where they can decide something: an output is not `close` to eager, or its
+/// policy reads one.  The perturbed one only tells why something differs, so it waits until the
+/// fp64 gold has not made it conform; of a pointwise case, each input is meant to the last bit.
+GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwise) {
+  GoldSet needs{};
+  for (const OutputComparison& output : verdict.outputs) {
+    const bool differs = output.grade && *output.grade > Grade::close;
+    const bool fails =
+        output.status == Status::value_differs || output.status == Status::nonfinite_differs;
+    if (!differs && !fails) continue;
+    needs[kFp64] = true;
+    if (fails && !pointwise && fp64 != nullptr && fp64->outcome == Outcome::returned)
+      needs[kPerturbed] = true;
+    if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
+      needs[kStepwise] = true;
+  }
+  return needs;
+}
+
+/// `evidence` outlives the request.
+JudgeRequest request_of(const Evidence& evidence) {
+  const Case& declared = *evidence.declared;
+  JudgeRequest request;
+  request.compiled = evidence.compiled.get();
+  request.eager = evidence.eager.get();
+  request.fp64 = evidence.golds[kFp64].get();
+  request.perturbed = evidence.golds[kPerturbed].get();
+  request.stepwise = evidence.golds[kStepwise].get();
+  request.inputs = &evidence.inputs->calls;
+  request.policy_of = [&evidence](std::string_view output) {
+    return policy_for(*evidence.declared, output, evidence.path);
+  };
+  request.promise = evidence.promise;
+  request.strides = declared.strides;
+  request.raises = declared.raises;
+  request.pointwise = declared.pointwise;
+  request.compiles = evidence.compiles;
+  return request;
+}
+
+}  // namespace
+
+Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
+                     const std::filesystem::path& keep) {
+  const JudgeRequest request = request_of(evidence);
+  Judgement judgement;
+  Verdict& verdict = judgement.verdict = judge(request);
+  verdict.peak_memory_bytes = evidence.compiled->peak_memory_bytes;
+  verdict.stderr_tail = evidence.compiled->stderr_tail;
+  if (evidence.shared && (verdict.status != Status::conform || verdict.unstable)) {
+    judgement.counts = false;
+    return judgement;
+  }
+  const GoldSet needs = golds_for(verdict, request.fp64, request.pointwise);
+  bool is_final = true;
+  for (std::size_t index = 0; index < kGolds.size(); ++index) {
+    judgement.needs[index] = needs[index] && !evidence.golds[index];
+    is_final = is_final && !judgement.needs[index];
+  }
+  if (is_final && !keep.empty()) {
+    auto kept = keep_tensors(keep, evidence.id, request, verdict);
+    if (!kept) judgement.note = "cannot keep tensors: " + kept.error().message;
+  }
+  return judgement;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cases/case.h"
+#include "judge/judge.h"
+#include "wire/observation.h"
+
+namespace lockstep {
+
+/// The modes of golds; their indices in a GoldSet.
+enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise };
+constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwise"};
+using GoldSet = std::array<bool, kGolds.size()>;
+
+/// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread
+/// whatever becomes of the run.
+struct Evidence {
+  std::string id;  ///< of the item
+  std::shared_ptr<const Case> declared;
+  std::string path;
+  Promise promise = Promise::values;
+  bool compiles = true;
+  /// `compiled` was made in one graph with others: only what conforms counts.
+  bool shared = false;
+  std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
+  std::shared_ptr<const Observation> eager, compiled;
+  std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for
+};
+
+/// What the judge says of an item, and whether that is its last word.
+struct Judgement {
+  Verdict verdict;
+  bool counts = true;  ///< false: it must be executed alone
+  GoldSet needs{};     ///< golds that it is to be judged again with
+  std::string note;    ///< what a person should know and the verdict does not say
+};
+
+using JudgeFunction = std::function<Verdict(const JudgeRequest&)>;
+
+/// Judges an item.  Where the verdict is final and `keep` is a directory, tensors that do not
+/// conform are kept there (differing_tensors.h).
+Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
+                     const std::filesystem::path& keep);
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+// What a scheduler does with instances that share a graph.
+#include <fmt/format.h>
+
+#include "run/scheduler.h"
+#include "run/shared_program.h"
+
+namespace lockstep {
+
+/// What eager does with an instance is known, or that it will not be executed.
+void Scheduler::eager_known(const Task& task) {
+  SharedGraph& graph = graphs_.at(task.instance->shared_graph);
+  if (--graph.waiting == 0) submit_paths(graph);
+}
+
+void Scheduler::submit_paths(const SharedGraph& graph) {
+  std::map<std::size_t, std::vector<Sharer>> by_path;
+  for (const TaskPtr& task : graph.tasks) {
+    for (PendingVerdict& pending : task->items) {
+      if (pending.emitted) continue;
+      // An error would end the whole of a graph, and its own verdict hangs on every detail.
+      const bool shares = graph.tasks.size() > 1 && task->eager->outcome == Outcome::returned;
+      if (shares) {
+        by_path[plan_.items[pending.item].path].push_back({task, &pending});
+      } else {
+        submit_path(task, pending);
+      }
+    }
+  }
+  for (auto& [path, sharers] : by_path) submit_shared(std::move(sharers));
+}
+
+/// Several instances as one program; halved where that does not return.
+void Scheduler::submit_shared(std::vector<Sharer> sharers) {
+  if (sharers.size() == 1) return submit_path(sharers[0].task, *sharers[0].pending);
+  std::vector<const InputSet*> inputs;
+  for (const Sharer& sharer : sharers) inputs.push_back(&sharer.task->inputs);
+  InputSet joined = join(inputs);
+  const PlanItem& item = plan_.items[sharers[0].pending->item];
+  Job job = job_of(*sharers[0].task,
+                   fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
+                   "plain", options_.repeat, &plan_.paths[item.path]);
+  job.storages = storage_files(joined);
+  job.parts[0].message["program"] = std::move(joined.program);
+  job.parts[0].message["calls"] = std::move(joined.calls);
+  job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
+    const std::size_t count = sharers.size();
+    for (const Sharer& sharer : sharers)
+      sharer.pending->seconds += seconds / static_cast<double>(count);
+    if (observation.outcome == Outcome::returned) {
+      for (std::size_t k = 0; k < count; ++k) {
+        PendingVerdict& pending = *sharers[k].pending;
+        pending.observation = std::make_shared<const Observation>(part_of(observation, k, count));
+        pending.shared = count - 1;
+        judge_with_golds(sharers[k].task, pending);
+      }
+    } else if (observation.outcome == Outcome::unsupported) {
+      // Mostly it is the path, which says so at once.
+      for (const Sharer& sharer : sharers) submit_path(sharer.task, *sharer.pending);
+    } else {
+      const auto middle = sharers.begin() + static_cast<std::ptrdiff_t>(count / 2);
+      submit_shared({sharers.begin(), middle});
+      submit_shared({middle, sharers.end()});
+    }
+  };
+  engine_.submit(std::move(job));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,275 @@
+#include "run/scheduler.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+
+#include "cases/decode.h"
+#include "engine/fake.h"
+#include "engine/scratch.h"
+#include "plan/share.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr const char* kDoubler = R"({
+  "format": 1, "title": "adds its input to itself",
+  "matrix": {"rows": [1, 2, 3]},
+  "inputs": {"x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}},
+  "steps": [{"let": "y", "op": "add.Tensor", "args": ["%x", "%x"]}],
+  "outputs": ["y"]
+})";
+
+/// A storage of an observation that no worker made.
+std::shared_ptr<const MappedFile> storage_of(const fs::path& file, std::string_view bytes) {
+  EXPECT_TRUE(write_file(file, bytes));
+  auto mapped = MappedFile::open(file);
+  EXPECT_TRUE(mapped);
+  return *mapped;
+}
+
+/// Schedulers on an engine without processes.
+class Schedulers : public testing::Test {
+ protected:
+  Schedulers() : scratch_(std::move(*Scratch::create())) {
+    file_.file = {"cases/bugs/1.json", kDoubler, {}};
+    file_.id = "bugs/1";
+    Diagnostics diagnostics;
+    parse_json(file_.file, diagnostics);
+    Reader reader(file_.file, diagnostics);
+    file_.choices = matrix_choices(reader, file_.file.root);
+    suite_ = {file_};
+  }
+
+  /// What every execution of a program returns: as many twos as its first input has elements, with
+  /// another last one where `differs`.
+  Observation returned(const Job& job, bool differs = false) {
+    const Json& message = job.parts.at(0).message;
+    Observation seen;
+    seen.outcome = Outcome::returned;
+    seen.stage = "run";
+    seen.proof = {{"graphs", 1}};
+    Json storages = Json::array();
+    for (const StorageFile& storage : job.storages)
+      storages.push_back({{"file", storage.file.filename().string()}, {"bytes", storage.bytes}});
+    const auto inputs =
+        read_calls(job.storages.at(0).file.parent_path(), storages, message["calls"]);
+    EXPECT_TRUE(inputs);
+    seen.storages = inputs->storages;
+    CallResult call;
+    for (const Json& name : message["program"]["outputs"]) {
+      TensorView view = std::get<TensorView>(inputs->calls.at(0).at(0).second);
+      std::vector<float> values(static_cast<std::size_t>(view.elements()), 2);
+      if (differs) values.back() = 3;
+      const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                                   values.size() * sizeof(float));
+      seen.storages.push_back(storage_of(scratch_.path() / fmt::format("made{}", made_++), bytes));
+      view.bytes = seen.storages.back()->bytes();
+      view.storage = static_cast<int>(seen.storages.size());
+      call.outputs.emplace_back(name.get<std::string>(), view);
+    }
+    call.inputs = inputs->calls.at(0);
+    seen.repetitions.assign(message["repeat"].get<std::size_t>(), {call});
+    return seen;
+  }
+
+  Plan plan(const std::vector<std::string>& paths) {
+    PlanRequest request{&suite_, {}, {"cpu"}, {}, {}};
+    for (const std::string& name : paths) {
+      Path path;
+      path.name = name;
+      path.promise = Promise::bits;
+      path.is_default = true;
+      path.devices = {"*"};
+      path.compiles = true;
+      path.declared = {{"name", name}};
+      request.paths.push_back(path);
+    }
+    Diagnostics diagnostics;
+    Plan made = make_plan(request, diagnostics);
+    for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
+    return made;
+  }
+
+  SchedulerOptions options(std::size_t jobs) const {
+    SchedulerOptions result;
+    result.jobs = jobs;
+    result.scratch = scratch_.path();
+    result.eager = {"eager", {"eager"}, {}};
+    result.worker_of = [](const Path& path) { return WorkerSpec{path.name, {path.name}, {}}; };
+    result.torch = "2.13.0";
+    return result;
+  }
+
+  /// Runs a plan to its end; "ID STATUS" of each verdict in the order of the plan.
+  static std::vector<std::string> verdicts(const Plan& made, Engine& engine,
+                                           SchedulerOptions options) {
+    std::vector<std::string> result(made.items.size());
+    Scheduler scheduler(made, engine, std::move(options), std::vector<bool>(made.items.size()));
+    scheduler.on_verdict = [&](const Verdict& verdict) {
+      EXPECT_TRUE(result[verdict.index].empty()) << verdict.id << " has two verdicts";
+      result[verdict.index] = fmt::format("{} {}", verdict.id, info(verdict.status).name);
+    };
+    while (!scheduler.done()) {
+      scheduler.advance();
+      engine.step(0.05);
+      while (scheduler.hear()) {
+      }
+    }
+    EXPECT_TRUE(engine.idle());
+    return result;
+  }
+
+  Scratch scratch_;
+  CaseFile file_;
+  std::vector<CaseFile> suite_;
+  int made_ = 0;
+};
+
+/// Whether the job is that of a path, and of which one.
+bool is_of_path(const Job& job, const std::string& path) {
+  return job.parts[0].worker.name == path;
+}
+
+TEST_F(Schedulers, AskForStoragesAndNameNoDirectoryOfThisMachine) {
+  const Plan made = plan({"good"});
+  std::vector<std::string> ids;
+  FakeEngine engine(1, [&](const Job& job) {
+    ids.push_back(job.id);
+    EXPECT_EQ(job.storages.size(), 1U);
+    EXPECT_EQ(job.parts.at(0).message.dump().find(scratch_.path().string()), std::string::npos);
+    return returned(job);
+  });
+  EXPECT_EQ(verdicts(made, engine, options(1)),
+            (std::vector<std::string>{"bugs/1[rows=1]@cpu/good conform",
+                                      "bugs/1[rows=2]@cpu/good conform",
+                                      "bugs/1[rows=3]@cpu/good conform"}));
+  EXPECT_EQ(ids.size(), 6U);
+  EXPECT_EQ(ids[0], "bugs/1[rows=1]@cpu/eager");
+}
+
+TEST_F(Schedulers, GoOnDispatchingWhileTheJudgeIsBusy) {
+  const Plan made = plan({"first", "second"});
+  // The judge is at its first item until the engine has been asked for the second instance, and the
+  // engine goes on with that one only then: each would wait for the other if one thread did both.
+  std::promise<void> dispatched;
+  const std::shared_future<void> heard = dispatched.get_future().share();
+  std::atomic<bool> judging = false;
+  SchedulerOptions slow = options(1);
+  slow.judge = [&](const JudgeRequest& request) {
+    if (!judging.exchange(true)) {
+      EXPECT_EQ(heard.wait_for(std::chrono::seconds(60)), std::future_status::ready)
+          << "nothing was dispatched while the judge was busy";
+    }
+    return judge(request);
+  };
+  bool is_told = false;
+  FakeEngine engine(1, [&](const Job& job) -> std::optional<Observation> {
+    if (job.id.starts_with("bugs/1[rows=2]@cpu/") && !is_told) {
+      if (!judging) return std::nullopt;
+      is_told = true;
+      dispatched.set_value();
+    }
+    return returned(job);
+  });
+  const auto result = verdicts(made, engine, slow);
+  EXPECT_TRUE(is_told);
+  for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" conform")) << line;
+}
+
+TEST_F(Schedulers, GiveTheSameVerdictsWhateverTheNumberOfThreads) {
+  const Plan made = plan({"good", "bad", "shy"});
+  const auto answer = [&](const Job& job) {
+    Observation seen = returned(job, is_of_path(job, "bad"));
+    if (is_of_path(job, "shy")) {
+      seen = {};
+      seen.outcome = Outcome::unsupported;
+      seen.reason = "not here";
+    }
+    return seen;
+  };
+  FakeEngine one(1, answer), many(4, answer);
+  const auto expected = verdicts(made, one, options(1));
+  EXPECT_EQ(expected[1], "bugs/1[rows=1]@cpu/bad value_differs");
+  EXPECT_EQ(expected[2], "bugs/1[rows=1]@cpu/shy unsupported");
+  for (const std::size_t jobs : {2, 4, 8}) EXPECT_EQ(verdicts(made, many, options(jobs)), expected);
+}
+
+TEST_F(Schedulers, EndWhileAJudgeIsAtWork) {
+  const Plan made = plan({"bad"});
+  std::promise<void> begun, go_on;
+  std::shared_future<void> may_go_on = go_on.get_future().share();
+  std::atomic<int> judged = 0;
+  SchedulerOptions slow = options(2);
+  slow.judge = [&](const JudgeRequest& request) {
+    if (judged++ == 0) {
+      begun.set_value();
+      may_go_on.wait();
+    }
+    return judge(request);  // reads all that the scheduler has let go of by then
+  };
+  std::thread helper;
+  FakeEngine engine(2, [&](const Job& job) { return returned(job, is_of_path(job, "bad")); });
+  {
+    Scheduler scheduler(made, engine, slow, std::vector<bool>(made.items.size()));
+    scheduler.on_verdict = [](const Verdict&) { ADD_FAILURE() << "nobody heard the judge"; };
+    auto is_begun = begun.get_future();
+    while (is_begun.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      scheduler.advance();
+      engine.step(0.01);
+    }
+    helper = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      go_on.set_value();
+    });
+  }
+  helper.join();
+  EXPECT_TRUE(engine.idle()) << "jobs that would answer into the scheduler";
+}
+
+TEST_F(Schedulers, MakeAGoldOnceForAllThatAskForIt) {
+  const Plan made = plan({"bad", "worse"});
+  std::vector<std::string> golds;
+  FakeEngine engine(2, [&](const Job& job) {
+    if (job.id.ends_with("gold)")) golds.push_back(job.id);
+    return returned(job, is_of_path(job, "bad") || is_of_path(job, "worse"));
+  });
+  const auto result = verdicts(made, engine, options(4));
+  for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" value_differs")) << line;
+  std::sort(golds.begin(), golds.end());
+  EXPECT_FALSE(golds.empty());
+  EXPECT_EQ(std::adjacent_find(golds.begin(), golds.end()), golds.end());
+}
+
+TEST_F(Schedulers, HalveASharedGraphThatDoesNotReturn) {
+  Plan made = plan({"crowded"});
+  for (Instance& instance : made.instances) {
+    Case declared = *instance.declared;
+    declared.share = true;
+    instance.declared = std::make_shared<const Case>(std::move(declared));
+  }
+  share(made);
+  std::vector<std::string> ids;
+  FakeEngine engine(2, [&](const Job& job) {
+    if (!is_of_path(job, "crowded")) return returned(job);
+    ids.push_back(job.id);
+    if (job.storages.size() == 1) return returned(job);
+    Observation crashed;
+    crashed.outcome = Outcome::crashed;
+    return crashed;
+  });
+  const auto result = verdicts(made, engine, options(2));
+  for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" conform")) << line;
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"bugs/1[rows=1]@cpu/crowded (in a graph with 2 others)",
+                                      "bugs/1[rows=1]@cpu/crowded",
+                                      "bugs/1[rows=2]@cpu/crowded (in a graph with 1 others)",
+                                      "bugs/1[rows=2]@cpu/crowded", "bugs/1[rows=3]@cpu/crowded"}));
+}
+
+}  // namespace
+}  // namespace lockstep

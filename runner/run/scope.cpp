@@ -1,0 +1,35 @@
+#include "run/scope.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+
+ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool whole_suite) {
+  ExpectationScope scope;
+  scope.whole_suite = whole_suite;
+  scope.devices = plan.devices;
+  std::set<std::string> ran;
+  for (const Instance& instance : plan.instances) ran.insert(instance.id);
+  for (const CaseFile& file : *request.suite) {
+    for (const MatrixChoice& choice : file.choices) {
+      for (const std::string& device : plan.devices) {
+        const std::string id = file.id + choice.suffix + "@" + device;
+        scope.instances.push_back({file.id, id, ran.contains(id)});
+      }
+    }
+  }
+  // Terms that look at single verdicts make paths partial: then nothing can be told.
+  const std::vector<std::string> ids = request.filter.ids();
+  const bool single = std::any_of(ids.begin(), ids.end(), [](const std::string& id) {
+    const std::size_t at = id.find('@');
+    return at != std::string::npos && id.find('/', at) != std::string::npos;
+  });
+  if (single || request.filter.mentions("status")) return scope;
+  std::set<std::size_t> used;
+  for (const PlanItem& item : plan.items) used.insert(item.path);
+  for (const std::size_t path : used) scope.paths.push_back(plan.paths[path].name);
+  return scope;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,163 @@
+#include "run/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/cpu.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "record/machine.h"
+#include "run/scope.h"
+#include "run/workers.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// What a record says of the machine, and of what runs on it that no worker tells.
+Json machine_of(const SessionSettings& settings) {
+  Json machine = machine_environment();
+  machine["threads"] = settings.threads;
+  machine["eager worker"] = file_digest(settings.eager);
+  machine["compiled worker"] =
+      folder_digest(compiled_worker_modules(settings) / "lockstep_worker", ".py");
+  for (std::size_t i = 0; i < settings.libraries.size(); ++i) {
+    const fs::path& library = settings.libraries[i];
+    machine[fmt::format("library {}", i)] =
+        fmt::format("{} ({})", library.string(), file_digest(library));
+  }
+  return machine;
+}
+
+/// The options that the command needs that repeats a verdict.
+std::string repro_options(const SessionSettings& settings) {
+  std::string options;
+  for (const fs::path& file : settings.path_files)
+    options += " --path-file " + shell_quote(file.string());
+  for (const fs::path& library : settings.libraries)
+    options += " --library " + shell_quote(library.string());
+  return options;
+}
+
+/// The paths that a plan has items of.
+std::vector<PathInfo> paths_of(const Plan& plan) {
+  std::vector<bool> used(plan.paths.size(), false);
+  for (const PlanItem& item : plan.items) used[item.path] = true;
+  std::vector<PathInfo> paths;
+  for (std::size_t i = 0; i < plan.paths.size(); ++i) {
+    const Path& path = plan.paths[i];
+    if (used[i]) paths.push_back({path.name, path.title, std::string(name_of(path.promise))});
+  }
+  return paths;
+}
+
+}  // namespace
+
+Result<void> Session::read_suite(Diagnostics& diagnostics) {
+  auto suite = lockstep::read_suite(settings_, diagnostics);
+  if (!suite) return tl::unexpected(suite.error());
+  suite_ = std::move(*suite);
+  return {};
+}
+
+Result<void> Session::read_operators() {
+  auto operators = lockstep::read_operators(settings_);
+  if (!operators) return tl::unexpected(operators.error());
+  operators_ = std::move(*operators);
+  return {};
+}
+
+void Session::expand() { expand_sweeps(suite_.cases, operators()); }
+
+Result<void> Session::start(const fs::path& logs) {
+  auto scratch = Scratch::create();
+  if (!scratch) return tl::unexpected(scratch.error());
+  const fs::path path = scratch->path();
+  scratch_.emplace(std::move(*scratch));
+  engine_ = std::make_unique<LocalEngine>(
+      LocalEngineOptions{settings_.jobs, settings_.limits, path, logs.empty() ? path : logs,
+                         hello_message(settings_, suite_.paths)});
+  return {};
+}
+
+Result<void> Session::start_on(std::unique_ptr<Engine> engine) {
+  auto scratch = Scratch::create();
+  if (!scratch) return tl::unexpected(scratch.error());
+  scratch_.emplace(std::move(*scratch));
+  engine_ = std::move(engine);
+  return {};
+}
+
+WorkerSpec Session::eager() const { return eager_worker(settings_); }
+
+WorkerSpec Session::worker(const Path& path) const { return worker_of(path, settings_); }
+
+Result<Json> Session::wait_for(const WorkerSpec& worker) {
+  return wait_for_hello(*engine_, worker);
+}
+
+Result<void> Session::meet_torch() {
+  auto hello = wait_for(eager());
+  if (!hello) return tl::unexpected(hello.error());
+  environment_ = hello->value("environment", Json::object());
+  met_torch_ = true;
+  devices_.clear();
+  for (const Json& device : hello->value("devices", Json::array())) {
+    if (device.is_string()) devices_.push_back(device.get<std::string>());
+  }
+  const std::string fingerprint = environment_.value("fingerprint", std::string());
+  if (!fingerprint.empty()) {
+    if (operators_ && operators_->fingerprint() == fingerprint) return {};
+    auto dumped = dump_operators(settings_);
+    if (!dumped) return tl::unexpected(dumped.error());
+    operators_ = std::move(*dumped);
+  } else {
+    operators_.reset();
+  }
+  expand();
+  return {};
+}
+
+PlanRequest Session::plan_request(const Filter& filter) const {
+  std::vector<std::string> devices = met_torch_ ? devices_ : settings_.devices;
+  if (!met_torch_ && devices.empty()) devices.emplace_back("cpu");
+  return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
+}
+
+RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
+                                  bool whole_suite) const {
+  RunSettings run;
+  run.scratch = scratch_->path();
+  run.jobs = settings_.jobs;
+  run.scope = scope_of(request, plan, whole_suite);
+  run.eager = eager();
+  run.worker_of = [settings = settings_](const Path& path) { return worker_of(path, settings); };
+  run.repro_options = repro_options(settings_);
+  run.machine = machine_of(settings_);
+  run.expectations = suite_.expectations;
+  run.conditions = {environment_.value("torch", std::string()),
+                    lower(environment_.value("cpu_capability", std::string())), cpu_features(),
+                    info.started.substr(0, 10)};
+  run.info = std::move(info);
+  run.info.suite = digest_of_suite(settings_);
+  run.info.plan = plan.digest;
+  run.info.planned = plan.items.size();
+  run.info.jobs = settings_.jobs;
+  run.info.paths = paths_of(plan);
+  run.info.devices = plan.devices;
+  return run;
+}
+
+Result<RunRecord> Session::run(const Plan& plan, const RunSettings& settings, Reporter& reporter) {
+  return execute(plan, *engine_, settings, reporter);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/scratch.h"
+#include "run/operators.h"
+#include "run/run.h"
+#include "run/session_settings.h"
+#include "run/suite.h"
+
+namespace lockstep {
+
+/// A suite, the operators of a torch, and the workers that execute: what every command needs, each
+/// as much of it as it asks for.  In this order: read_suite, read_operators, expand; start,
+/// meet_torch; plan_request and make_plan; run.
+class Session {
+ public:
+  explicit Session(SessionSettings settings) : settings_(std::move(settings)) {}
+
+  const SessionSettings& settings() const { return settings_; }
+  const Suite& suite() const { return suite_; }
+  /// Null where there is no dump of them: then only the structure of cases is checked.
+  const Registry* operators() const { return operators_ ? &*operators_ : nullptr; }
+
+  /// Reads the suite (suite.h).
+  Result<void> read_suite(Diagnostics& diagnostics);
+  /// Reads the operators (operators.h).
+  Result<void> read_operators();
+  /// Expands the suite's sweeps over the operators.
+  void expand();
+
+  /// Makes workers possible, on this machine; what they say on standard error goes to `logs`, or
+  /// is lost at the end of the session where that is empty.
+  Result<void> start(const std::filesystem::path& logs);
+  /// The same with another engine; its scratch directory is its own.
+  Result<void> start_on(std::unique_ptr<Engine> engine);
+  /// What the workers run on.
+  Engine& engine() { return *engine_; }
+  WorkerSpec eager() const;
+  WorkerSpec worker(const Path& path) const;
+  /// Waits for what a worker answers to `hello`.  Its failure and an interruption are errors.
+  Result<Json> wait_for(const WorkerSpec& worker);
+  /// Waits for the eager worker, and takes the operators and the devices of the torch that it has,
+  /// which may not be the one that the build found.  A worker that states no fingerprint has none.
+  Result<void> meet_torch();
+  /// What the eager worker says of the torch that it has; an object.
+  const Json& environment() const { return environment_; }
+
+  /// From what a plan is made: with the devices that there are, or before meet_torch those of the
+  /// settings.  Points into the session.
+  PlanRequest plan_request(const Filter& filter) const;
+  /// What a run of the plan needs; the caller adds where and how it is to be run.  `info` says what
+  /// was asked for: version, time, arguments and level.  `whole_suite`: the request takes every
+  /// case on the paths and devices that it takes.
+  RunSettings run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
+                           bool whole_suite) const;
+  /// Executes a plan (run.h).
+  Result<RunRecord> run(const Plan& plan, const RunSettings& settings, Reporter& reporter);
+
+ private:
+  SessionSettings settings_;
+  Suite suite_;
+  std::optional<Registry> operators_;
+  std::optional<Scratch> scratch_;
+  std::unique_ptr<Engine> engine_;  ///< after `scratch_`, so that it ends first
+  Json environment_ = Json::object();
+  std::vector<std::string> devices_;  ///< that the eager worker has
+  bool met_torch_ = false;
+};
+
+}  // namespace lockstep

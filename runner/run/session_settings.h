@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/local.h"
+
+namespace lockstep {
+
+/// From what a session is made.
+struct SessionSettings {
+  std::filesystem::path root;  ///< of the suite: the folder that has cases/ and expected/
+  std::vector<std::filesystem::path> path_files;  ///< besides those of the suite
+  bool expectations = true;                       ///< read them
+  /// Shared objects that add operators or kernels to torch; absolute.
+  std::vector<std::filesystem::path> libraries;
+  /// The dump of the operators that was made with the build; need not be there.
+  std::filesystem::path schemas;
+  std::filesystem::path eager;     ///< the executable of the eager worker
+  std::string python = "python3";  ///< of the compiled worker
+  /// Of plans that are made before a worker has said which devices there are; none: the CPU.
+  std::vector<std::string> devices;
+  std::size_t jobs = 1;  ///< executions at a time
+  StageLimits limits;
+  int threads = 1;  ///< of each execution
+  /// Address space and largest file of one execution, bytes; 0: the memory of the machine.
+  std::int64_t memory_bytes = 0;
+  /// Where compilers keep what later runs can use; empty: their caches live as long as the session.
+  std::filesystem::path compiler_cache;
+};
+
+}  // namespace lockstep

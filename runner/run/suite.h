@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cases/suite.h"
+#include "expectations/expectations.h"
+#include "paths/path.h"
+#include "plan/names.h"
+#include "run/session_settings.h"
+
+namespace lockstep {
+
+/// The cases and what belongs to them.
+struct Suite {
+  std::vector<CaseFile> cases;
+  std::vector<Path> paths;
+  KnownNames names;  ///< of paths and devices
+  std::vector<Expectation> expectations;
+};
+
+/// Reads the files: cases, sweeps not expanded, paths and expectations, each checked by itself and
+/// for names of paths and devices that there are.  What is wrong is added to `diagnostics`; an
+/// error where there is no suite.
+Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics);
+
+/// Digest of every file that decides what a run does: cases, paths, expectations, and what the
+/// settings name besides.  Hexadecimal.
+std::string digest_of_suite(const SessionSettings& settings);
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/json.h"
+#include "engine/engine.h"
+#include "paths/path.h"
+#include "run/session_settings.h"
+
+namespace lockstep {
+
+/// The folder that has the Python worker's package, lockstep_worker.
+std::filesystem::path compiled_worker_modules(const SessionSettings& settings);
+
+/// How lockstep-eager is started.
+WorkerSpec eager_worker(const SessionSettings& settings);
+
+/// How the worker of a path is started.
+WorkerSpec worker_of(const Path& path, const SessionSettings& settings);
+
+/// The `hello` that every worker gets, but for what the engine adds; `paths` are those whose Python
+/// modules it should record.
+Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths);
+
+/// Waits for a worker's hello.  Its failure and an interruption are errors.
+Result<Json> wait_for_hello(Engine& engine, const WorkerSpec& worker);
+
+}  // namespace lockstep
