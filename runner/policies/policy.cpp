@@ -13,10 +13,10 @@ namespace {
 using Kind = Policy::Kind;
 
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
-constexpr GoldNeeds kNoGold{};
-constexpr GoldNeeds kFp64{.fp64 = true};
-constexpr GoldNeeds kStepwise{.stepwise = true};
-constexpr GoldNeeds kBoth{.fp64 = true, .stepwise = true};
+constexpr GoldNeeds kReadsNone{};
+constexpr GoldNeeds kReadsFp64{.fp64 = true};
+constexpr GoldNeeds kReadsStepwise{.stepwise = true};
+constexpr GoldNeeds kReadsBoth{.fp64 = true, .stepwise = true};
 
 // Columns: kind, name, brackets, fallback, judges, golds, examples, written, formula.
 constexpr std::array kPolicies = {
@@ -25,7 +25,7 @@ constexpr std::array kPolicies = {
                Brackets::none,
                0,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"bits"},
                "`bits`",
                "the bits are the same; any NaN equals any NaN"},
@@ -34,7 +34,7 @@ constexpr std::array kPolicies = {
                Brackets::none,
                0,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"bits_strict"},
                "`bits_strict`",
                "the bits are the same, payloads of NaN too"},
@@ -43,7 +43,7 @@ constexpr std::array kPolicies = {
                Brackets::none,
                0,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"equal"},
                "`equal`",
                "they are ==, so that −0 equals +0; any NaN equals any NaN"},
@@ -52,7 +52,7 @@ constexpr std::array kPolicies = {
                Brackets::count,
                kRequired,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"ulp(4)"},
                "`ulp(n)`",
                "they are at most n units in the last place apart"},
@@ -62,7 +62,7 @@ constexpr std::array kPolicies = {
         Brackets::tolerance,
         0,
         Judges::elements,
-        kNoGold,
+        kReadsNone,
         {"close", "close(rtol=1e-3, atol=1e-5)", "close(k=1024)"},
         "`close`, `close(rtol=1e-3, atol=1e-5)`, `close(k=K)`",
         "\\|c − e\\| ≤ atol + rtol·\\|e\\| with torch.testing.assert_close's table by dtype, or "
@@ -74,7 +74,7 @@ constexpr std::array kPolicies = {
                Brackets::number,
                1e-4,
                Judges::elements,
-               kBoth,
+               kReadsBoth,
                {"same", "same(1e-3)"},
                "`same(tol)`",
                "the rule of PyTorch's accuracy gate, hardened; tol is 1e-4 by default"},
@@ -83,7 +83,7 @@ constexpr std::array kPolicies = {
                Brackets::number,
                1e-4,
                Judges::numbers,
-               kFp64,
+               kReadsFp64,
                {"same_upstream", "same_upstream(1e-3)"},
                "`same_upstream(tol)`",
                "the same rule as it is"},
@@ -92,7 +92,7 @@ constexpr std::array kPolicies = {
                Brackets::number,
                1,
                Judges::elements,
-               kFp64,
+               kReadsFp64,
                {"no_worse", "no_worse(2)"},
                "`no_worse(k)`",
                "max\\|c − g\\| ≤ k·max\\|e − g\\| + 2u·max\\|g\\|, g an fp64 gold; and of the "
@@ -103,7 +103,7 @@ constexpr std::array kPolicies = {
                Brackets::number,
                1,
                Judges::elements,
-               kStepwise,
+               kReadsStepwise,
                {"stepwise", "stepwise(2)"},
                "`stepwise(n)`",
                "the error against a gold that rounds every step as eager does is at most n ulp "
@@ -113,7 +113,7 @@ constexpr std::array kPolicies = {
                Brackets::none,
                0,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"exact"},
                "`exact`",
                "integers and bools are the same"},
@@ -122,7 +122,7 @@ constexpr std::array kPolicies = {
                Brackets::tensor,
                0,
                Judges::elements,
-               kNoGold,
+               kReadsNone,
                {"index_equivalent(x)", "index_equivalent(x, dim=1)"},
                "`index_equivalent(of=x, dim=0)`",
                "the indices select equal values (argmax, topk)"},
@@ -131,7 +131,7 @@ constexpr std::array kPolicies = {
                Brackets::none,
                0,
                Judges::tensors,
-               kNoGold,
+               kReadsNone,
                {"metadata"},
                "`metadata`",
                "dtype, shape and the rest agree; values are not looked at"},
@@ -141,7 +141,7 @@ constexpr std::array kPolicies = {
         Brackets::probability,
         1e-9,
         Judges::tensors,
-        kNoGold,
+        kReadsNone,
         {"statistical", "statistical(1e-6)"},
         "`statistical`, `statistical(p)`",
         "they may come from one distribution: share of non-finite numbers, mean and "
@@ -154,7 +154,7 @@ constexpr std::array kPolicies = {
                Brackets::policies,
                0,
                Judges::children,
-               kNoGold,
+               kReadsNone,
                {"any_of(close, ulp(4))"},
                "`any_of(…)`",
                "one of these holds"},
@@ -163,7 +163,7 @@ constexpr std::array kPolicies = {
                Brackets::policies,
                0,
                Judges::children,
-               kNoGold,
+               kReadsNone,
                {"all_of(close, ulp(4))"},
                "`all_of(…)`",
                "all of these hold"},
