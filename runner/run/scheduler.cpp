@@ -172,7 +172,7 @@ Json Scheduler::run_message(const Task& task, const std::string& mode, int repea
           {"mode", mode},
           {"repeat", repeat},
           {"seed", task.instance->declared->seed},
-          {"program", task.inputs.program},
+          {"program", task.inputs.wire_program()},
           {"storages", task.inputs.storages},
           {"calls", task.inputs.calls}};
 }
@@ -269,7 +269,7 @@ void Scheduler::submit_joint(std::vector<Member> members) {
   const PlanItem& item = plan_.items[members[0].pending->item];
   const Path& path = plan_.paths[item.path];
   Json message = run_message(first, "plain", options_.repeat, path.declared);
-  message["program"] = std::move(joint.program);
+  message["program"] = joint.wire_program();
   message["storages"] = std::move(joint.storages);
   message["calls"] = std::move(joint.calls);
   executor_.submit({fmt::format("{} (in a graph with {} others)", item.id, members.size() - 1),
