@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/json.h"
 #include "policies/policy.h"
 #include "policies/rules.h"
+#include "program/program.h"
 #include "wire/tensor.h"
 
 namespace lockstep {
@@ -54,10 +54,10 @@ struct TensorSpec {
   std::optional<Quantizer> quantizer;
 };
 
-/// An input: a tensor, or a scalar in the spelling of the worker protocol.
+/// An input: a tensor, or a scalar.
 struct InputSpec {
   std::string name;
-  std::variant<TensorSpec, Json> value;
+  std::variant<TensorSpec, Value> value;
 };
 
 /// One call of the program.
@@ -68,8 +68,8 @@ struct CallSpec {
 /// What `prepare` runs once, eagerly, to make inputs as a report did.
 struct PrepareSpec {
   std::uint64_t seed = 0;
-  Json program;  ///< without inputs; its outputs are inputs of the case
-  std::vector<TensorSpec> literals;
+  Program program;                         ///< without inputs; its outputs are inputs of the case
+  std::vector<TensorSpec> literals;        ///< of the program's literal tensors
   std::vector<std::string> requires_grad;  ///< outputs that require a gradient as inputs
 };
 
@@ -100,10 +100,8 @@ struct Case {
   bool share = false;
 
   std::vector<CallSpec> calls;
-  /// In the spelling of the worker protocol.  A literal tensor is `{"literal": k}` until inputs.h
-  /// gives it a storage.
-  Json program;
-  std::vector<TensorSpec> literals;
+  Program program;
+  std::vector<TensorSpec> literals;  ///< of the program's literal tensors
   std::optional<PrepareSpec> prepare;
 
   std::vector<CompareRule> compare;

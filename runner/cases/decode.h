@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/reader.h"
 #include "cases/case.h"
@@ -55,9 +58,9 @@ struct Scope {
   std::vector<std::string> known() const;
 };
 
-/// Steps, rewritten in the spelling of the worker protocol.
+/// What steps make.
 struct ProgramParts {
-  Json steps = Json::array();
+  std::vector<Step> steps;
   std::vector<TensorSpec> literals;
   std::vector<std::string> operators;
   std::string lacking;
@@ -67,11 +70,32 @@ struct ProgramParts {
 void decode_steps(Reader& reader, const Node& node, const DecodeContext& context, Scope& scope,
                   ProgramParts& parts);
 
-/// A context object, rewritten in the spelling of the worker protocol.
-Json decode_context(Reader& reader, const Node& node);
+Context decode_context(Reader& reader, const Node& node);
+
+/// The names of `let`, which are added to the scope; nothing stands for a result that is not
+/// needed.  `kinds` are those of the results, none where they are not known; with `effect` the step
+/// is there for what it does, and its names need not be used.
+std::vector<std::optional<std::string>> decode_let(Reader& reader, const Node& step, Scope& scope,
+                                                   const std::vector<ValueKind>& kinds,
+                                                   bool effect);
+
+/// The backward after a call: of some of the outputs, from ones or from some of the inputs, which
+/// are then used.
+Backward decode_backward(Reader& reader, const Node& node, const std::set<std::string>& outputs,
+                         const std::set<std::string>& inputs, Scope& scope);
+
+/// The calls of a file: its `inputs`, each time with what `calls` has otherwise.  `define` gets the
+/// inputs whose names steps may use, once, also where calls are wrong.
+std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
+                                   const std::function<void(const CallSpec&)>& define);
+
+/// The rules of `compare`; `known` are the outputs, inputs and gradients that there are.  Of a
+/// sweep (`swept`), results that this operator does not have may be named, too.
+std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
+                                        const std::vector<std::string>& known, bool swept);
 
 /// A value without knowledge of a schema: numbers, lists, references; strings stay strings.
-Json decode_plain_value(Reader& reader, const Node& node, Scope& scope);
+Value decode_plain_value(Reader& reader, const Node& node, Scope& scope);
 
 /// A reference "%x" to a known name, marked as used; nothing (and an error) when it is none.
 std::optional<std::string> decode_reference(Reader& reader, const Node& node, Scope& scope);
@@ -79,14 +103,11 @@ std::optional<std::string> decode_reference(Reader& reader, const Node& node, Sc
 /// Whether text is `[A-Za-z_][A-Za-z0-9_]*`, at most 64 characters.
 bool valid_name(std::string_view text);
 
-/// "%t[..., 0::2]": the name and the index items in the spelling of the worker protocol.
+/// "%t[..., 0::2]": the name and the index items.
 struct IndexedName {
   std::string name;
-  Json items = Json::array();
+  std::vector<IndexItem> items;
 };
 std::optional<IndexedName> decode_indexed(Reader& reader, const Node& node, Scope& scope);
-
-/// `{"float": "0x1.8p+1"}`, the spelling of a float in the worker protocol.
-Json wire_float(double value);
 
 }  // namespace lockstep

@@ -3,8 +3,8 @@
 
 namespace lockstep {
 
-Json decode_context(Reader& reader, const Node& node) {
-  Json context = Json::object();
+Context decode_context(Reader& reader, const Node& node) {
+  Context context;
   if (!reader.object(
           node, {"grad", "inference", "deterministic_algorithms", "autocast", "default_dtype"}))
     return context;
@@ -15,10 +15,12 @@ Json decode_context(Reader& reader, const Node& node) {
     if (text) reader.mismatch(value, "the name of a floating dtype");
     return std::nullopt;
   };
-  for (const std::string_view key : {"grad", "inference", "deterministic_algorithms"}) {
-    if (const auto flag = reader.child(node, key))
-      context[std::string(key)] = reader.boolean(*flag).value_or(false);
-  }
+  const auto flag = [&](std::string_view key, std::optional<bool>& into) {
+    if (const auto value = reader.child(node, key)) into = reader.boolean(*value).value_or(false);
+  };
+  flag("grad", context.grad);
+  flag("inference", context.inference);
+  flag("deterministic_algorithms", context.deterministic_algorithms);
   if (const auto autocast = reader.child(node, "autocast");
       autocast && reader.object(*autocast, {"device", "dtype"})) {
     const auto device = reader.required(*autocast, "device", "the kind of device, such as \"cpu\"");
@@ -30,11 +32,10 @@ Json decode_context(Reader& reader, const Node& node) {
       reader.mismatch(*device, "the kind of device, such as \"cpu\"");
     }
     const auto dtype_text = dtype ? dtype_name(*dtype) : std::nullopt;
-    if (device_text && dtype_text)
-      context["autocast"] = {{"device", *device_text}, {"dtype", *dtype_text}};
+    if (device_text && dtype_text) context.autocast = {*device_text, *dtype_text};
   }
   if (const auto dtype = reader.child(node, "default_dtype")) {
-    if (const auto name = dtype_name(*dtype)) context["default_dtype"] = *name;
+    if (const auto name = dtype_name(*dtype)) context.default_dtype = *name;
   }
   return context;
 }

@@ -76,26 +76,26 @@ class IndexParser {
     return true;
   }
   /// An int or a reference; nothing when neither is there.
-  std::optional<Json> number() {
+  std::optional<Value> number() {
     space();
     if (at_ < text_.size() && text_[at_] == '%') {
       ++at_;
       const std::string referred = name();
       if (!use(referred)) return std::nullopt;
-      return Json{{"ref", referred}};
+      return Value{Ref{referred}};
     }
     std::int64_t value = 0;
     const auto [end, error] =
         std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc{}) return std::nullopt;
     at_ = static_cast<std::size_t>(end - text_.data());
-    return Json(value);
+    return Value{value};
   }
-  std::optional<Json> index_item() {
-    if (take("...")) return Json{{"ellipsis", true}};
-    if (take("None")) return Json{{"newaxis", true}};
-    if (take("true") || take("True")) return Json(true);
-    if (take("false") || take("False")) return Json(false);
+  std::optional<IndexItem> index_item() {
+    if (take("...")) return Ellipsis{};
+    if (take("None")) return NewAxis{};
+    if (take("true") || take("True")) return Value{true};
+    if (take("false") || take("False")) return Value{false};
     if (take('[')) return list();
     auto first = number();
     if (!fault_.empty()) return std::nullopt;
@@ -107,20 +107,20 @@ class IndexParser {
       return first;
     }
     ++at_;
-    Json parts = Json::array({first.value_or(Json()), number().value_or(Json()), Json()});
-    if (take(':')) parts[2] = number().value_or(Json());
+    Slice slice{first.value_or(Value{}), number().value_or(Value{}), {}};
+    if (take(':')) slice.step = number().value_or(Value{});
     if (!fault_.empty()) return std::nullopt;
-    return Json{{"slice", parts}};
+    return slice;
   }
-  std::optional<Json> list() {
-    Json items = Json::array();
+  std::optional<Value> list() {
+    Value::List items;
     do {
       auto item = number();
-      if (!item || item->is_object()) return wrong("an integer");
+      if (!item || std::holds_alternative<Ref>(item->is)) return wrong("an integer");
       items.push_back(std::move(*item));
     } while (take(','));
     if (!take(']')) return wrong("`,` or `]`");
-    return items;
+    return Value{std::move(items)};
   }
 
   std::string_view text_;

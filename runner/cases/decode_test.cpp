@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "cases/suite.h"
 #include "cases/testdata/registry.h"
+#include "program/program_json.h"
 
 namespace lockstep {
 namespace {
@@ -168,7 +169,7 @@ Json step_of(const std::string& step, const std::string& outputs = "\"y\"") {
   const auto decoded =
       decode(with_step(step, outputs), {&dumped_operators(), "cpu", false}, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
-  return decoded ? decoded->program["steps"][0] : Json();
+  return decoded ? program_to_json(decoded->program, Json::array())["steps"][0] : Json();
 }
 
 TEST(Decode, ResolvesOverloadsByTheirArguments) {
@@ -183,6 +184,20 @@ TEST(Decode, ResolvesOverloadsByTheirArguments) {
   EXPECT_EQ(overload(R"({"let": "y", "op": "relu", "args": ["%x"]})"), "aten::relu.default");
   EXPECT_EQ(overload(R"({"let": "y", "op": "to", "args": ["%x", "float16"]})"), "aten::to.dtype");
   EXPECT_EQ(overload(R"({"let": "y", "op": "cat", "args": [["%x", "%x"]]})"), "aten::cat.default");
+}
+
+TEST(Decode, ScalarOperatorsTakeAsManyOperandsAsTheTableSays) {
+  EXPECT_EQ(step_of(R"({"let": "y", "scalar": ["max", "%n", 2, 2.5]})").dump(),
+            R"({"let":["y"],"scalar":["max",{"ref":"n"},2,{"float":"0x1.4p+1"}]})");
+  const std::vector<std::pair<const char*, const char*>> refused = {
+      {R"({"let": "y", "scalar": ["max", "%n"]})", "found 1 operands of `max`, expected 2 or more"},
+      {R"({"let": "y", "scalar": ["neg", "%n", 2]})", "found 2 operands of `neg`, expected 1"}};
+  for (const auto& [step, message] : refused) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(decode(with_step(step), {&dumped_operators(), "cpu", false}, diagnostics));
+    ASSERT_EQ(diagnostics.size(), 1U) << step;
+    EXPECT_EQ(diagnostics[0].message, message);
+  }
 }
 
 TEST(Decode, TypesArgumentsByTheSchema) {
@@ -202,7 +217,7 @@ TEST(Decode, WhatIsAssignedOrComputedWithIsANumber) {
   const auto second = [](const std::string& step, Diagnostics& diagnostics) {
     const auto decoded = decode(with_step(R"({"let": "y", "op": "relu", "args": ["%x"]}, )" + step),
                                 {&dumped_operators(), "cpu", false}, diagnostics);
-    return decoded ? decoded->program["steps"][1] : Json();
+    return decoded ? program_to_json(decoded->program, Json::array())["steps"][1] : Json();
   };
   const auto to = [&](const std::string& text) {
     Diagnostics diagnostics;
@@ -231,9 +246,9 @@ TEST(Decode, AListOfOneTensorIsUnpacked) {
   const auto decoded = decode(with_step(R"({"let": ["y"], "op": "chunk", "args": ["%x", 1]})"),
                               {&dumped_operators(), "cpu", false}, diagnostics);
   ASSERT_TRUE(decoded && diagnostics.empty());
-  const Json& steps = decoded->program.at("steps");
-  EXPECT_EQ(steps.at(0).at("let"), Json::array({"y__list"}));
-  EXPECT_EQ(steps.at(1).dump(), R"({"get":{"ref":"y__list"},"index":[0],"let":["y"]})");
+  const Json steps = program_to_json(decoded->program, Json::array()).at("steps");
+  EXPECT_EQ(steps.at(0).at("let"), Json::array({"y_list"}));
+  EXPECT_EQ(steps.at(1).dump(), R"({"let":["y"],"get":{"ref":"y_list"},"index":[0]})");
 }
 
 TEST(Decode, IndexTextIsTakenApart) {

@@ -60,6 +60,15 @@ void expect_within(const Json& view, const Json& storages) {
   ASSERT_LE(end * static_cast<Wide>(dtype->bytes), static_cast<Wide>(bytes)) << view.dump();
 }
 
+/// What a worker reads of the message is the program that was sent.
+void expect_read_back(const Program& program, const InputSet& set) {
+  Json literals = Json::array();
+  const auto read = program_from_json(set.wire_program(), literals);
+  ASSERT_TRUE(read) << to_string(read.error());
+  ASSERT_TRUE(*read == program) << set.wire_program().dump();
+  ASSERT_EQ(literals, set.literals);
+}
+
 /// Makes the inputs as `run` does.
 void make_inputs(const Case& declared, Tally& tally) {
   if (bytes_of(declared) > kMostBytes) return;
@@ -75,8 +84,11 @@ void make_inputs(const Case& declared, Tally& tally) {
     for (const Json& view : call["inputs"])
       ASSERT_NO_FATAL_FAILURE(expect_within(view, set->storages));
   }
+  ASSERT_NO_FATAL_FAILURE(expect_read_back(declared.program, *set));
   if (declared.prepare) {
-    ASSERT_TRUE(write_prepare_inputs(*declared.prepare, folder.path));
+    const auto made = write_prepare_inputs(*declared.prepare, folder.path);
+    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_NO_FATAL_FAILURE(expect_read_back(declared.prepare->program, *made));
   }
   ++tally.made;
 }

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/files.h"
-#include "cases/decode.h"
 #include "cases/fill.h"
 
 namespace lockstep {
@@ -46,7 +45,7 @@ class Writer {
 
 Json quantizer_json(const Quantizer& quantizer) {
   Json scales = Json::array();
-  for (const double scale : quantizer.scales) scales.push_back(wire_float(scale));
+  for (const double scale : quantizer.scales) scales.push_back(value_to_json({Float{scale}}));
   Json json = {{"scheme", quantizer.scheme},
                {"scales", std::move(scales)},
                {"zero_points", quantizer.zero_points}};
@@ -74,23 +73,13 @@ Json view_json(const TensorView& tensor, int storage, bool requires_grad) {
   return view;
 }
 
-/// Replaces each `{"tensor": {"literal": k}}` of a step list by a view.
-void place_literals(Json& steps, const std::vector<Json>& views) {
-  for (Json& step : steps) {
-    if (step.contains("tensor"))
-      step["tensor"] = views[step["tensor"]["literal"].get<std::size_t>()];
-    if (step.contains("steps")) place_literals(step["steps"], views);
-  }
-}
-
-Result<void> add_literals(Writer& writer, const std::vector<TensorSpec>& literals, Json& program) {
-  std::vector<Json> views;
+/// Writes the literal tensors of a program.
+Result<void> add_literals(Writer& writer, const std::vector<TensorSpec>& literals, InputSet& set) {
   for (const TensorSpec& literal : literals) {
-    auto storage = writer.write(literal, "literal " + std::to_string(views.size()));
+    auto storage = writer.write(literal, "literal " + std::to_string(set.literals.size()));
     if (!storage) return tl::unexpected(storage.error());
-    views.push_back(view_json(literal, *storage));
+    set.literals.push_back(view_json(literal, *storage));
   }
-  place_literals(program["steps"], views);
   return {};
 }
 
@@ -127,7 +116,7 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
     for (const InputSpec& input : call.inputs) {
       const auto* spec = std::get_if<TensorSpec>(&input.value);
       if (spec == nullptr) {
-        inputs[input.name] = std::get<Json>(input.value);
+        inputs[input.name] = value_to_json(std::get<Value>(input.value));
         continue;
       }
       if (spec->view_of.empty()) {
@@ -141,7 +130,7 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
     }
     set.calls.push_back({{"inputs", inputs}});
   }
-  if (auto added = add_literals(writer, declared.literals, set.program); !added)
+  if (auto added = add_literals(writer, declared.literals, set); !added)
     return tl::unexpected(added.error());
   return set;
 }
@@ -161,7 +150,7 @@ Result<InputSet> write_prepare_inputs(const PrepareSpec& prepare,
   set.program = prepare.program;
   set.calls.push_back({{"inputs", Json::object()}});
   Writer writer(directory, set.storages);
-  if (auto added = add_literals(writer, prepare.literals, set.program); !added)
+  if (auto added = add_literals(writer, prepare.literals, set); !added)
     return tl::unexpected(added.error());
   return set;
 }

@@ -4,15 +4,20 @@
 
 #include "base/result.h"
 #include "cases/case.h"
+#include "program/program_json.h"
 #include "wire/observation.h"
 
 namespace lockstep {
 
-/// The inputs of an instance as files, in the spelling of the worker protocol.
+/// A program with its inputs as files.
 struct InputSet {
-  Json storages = Json::array();
-  Json calls = Json::array();
-  Json program;
+  Json storages = Json::array();  ///< as in a run message
+  Json calls = Json::array();     ///< as in a run message
+  Program program;
+  Json literals = Json::array();  ///< views of the program's literal tensors
+
+  /// `program` of a run message.
+  Json wire_program() const { return program_to_json(program, literals); }
 };
 
 /// Writes every storage of the case's inputs and literal tensors to `directory`, which exists.

@@ -3,132 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "base/text.h"
+#include "cases/fit_argument.h"
 
 namespace lockstep {
 namespace {
 
-const std::vector<std::string> kLayouts = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
-                                           "sparse_bsr", "sparse_bsc", "mkldnn",     "jagged"};
-const std::vector<std::string> kMemoryFormats = {"contiguous_format", "preserve_format",
-                                                 "channels_last", "channels_last_3d"};
-
-/// "%x"; "%%x" is the string "%x".
-bool is_reference(const Json& value) {
-  if (!value.is_string()) return false;
-  const std::string& text = value.get_ref<const std::string&>();
-  return text.starts_with('%') && !text.starts_with("%%");
-}
-
-const Scope::Name* referred(const Json& value, const Scope& scope) {
-  if (!is_reference(value)) return nullptr;
-  return const_cast<Scope&>(scope).find(value.get_ref<const std::string&>().substr(1));
-}
-
-Json wire_reference(const Json& value) {
-  return {{"ref", value.get_ref<const std::string&>().substr(1)}};
-}
-
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-/// "cpu", "cuda", "cuda:1".
-bool is_device(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  const bool named =
-      !kind.empty() && kind.size() < 32 &&
-      kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
-  const bool numbered = colon == std::string::npos ||
-                        (colon + 1 < text.size() && text.size() - colon < 5 &&
-                         text.find_first_not_of("0123456789", colon + 1) == std::string::npos);
-  return named && numbered;
-}
-
-/// A complex literal of a program: {"complex": [real, imaginary]}.
-std::optional<Json> wire_complex(const Json& value) {
-  if (!value.is_object() || value.size() != 1 || !value.contains("complex")) return std::nullopt;
-  const Json& parts = value["complex"];
-  if (!parts.is_array() || parts.size() != 2 || !parts[0].is_number() || !parts[1].is_number())
-    return std::nullopt;
-  return Json{
-      {"complex",
-       {wire_float(parts[0].get<double>())["float"], wire_float(parts[1].get<double>())["float"]}}};
-}
-
-std::optional<double> special_float(const Json& value) {
-  if (!value.is_string()) return std::nullopt;
-  const std::string& text = value.get_ref<const std::string&>();
-  if (text == "inf") return INFINITY;
-  if (text == "-inf") return -INFINITY;
-  if (text == "nan") return NAN;
-  return std::nullopt;
-}
-
-/// Ints, floats and the like: `type` without "?" and "[]".
-std::optional<Json> fit_plain(const Json& value, const std::string& type, const Scope& scope) {
-  if (is_reference(value)) {
-    const Scope::Name* name = referred(value, scope);
-    if (name == nullptr) return std::nullopt;
-    const bool tensor_type = type == "Tensor";
-    const bool scalar_type =
-        type == "int" || type == "float" || type == "bool" || type == "Scalar" || type == "SymInt";
-    const bool fits = name->kind == ValueKind::unknown ||
-                      (tensor_type && name->kind != ValueKind::tensor_list) ||
-                      (scalar_type && name->kind == ValueKind::scalar);
-    return fits ? std::optional(wire_reference(value)) : std::nullopt;
-  }
-  const auto special = special_float(value);
-  if (type == "int" || type == "SymInt")
-    return value.is_number_integer() ? std::optional(value) : std::nullopt;
-  if (type == "bool") return value.is_boolean() ? std::optional(value) : std::nullopt;
-  if (type == "float") {
-    if (value.is_number()) return wire_float(value.get<double>());
-    return special ? std::optional(wire_float(*special)) : std::nullopt;
-  }
-  if (type == "Scalar" ||
-      type == "Tensor") {  // a number where a Tensor is meant is a wrapped number
-    if (value.is_number_integer() || value.is_boolean()) return value;
-    if (value.is_number()) return wire_float(value.get<double>());
-    if (special) return wire_float(*special);
-    return wire_complex(value);
-  }
-  if (!value.is_string()) return std::nullopt;
-  const std::string& text = value.get_ref<const std::string&>();
-  if (type == "str") return Json{{"str", text.starts_with("%%") ? text.substr(1) : text}};
-  if (type == "ScalarType")
-    return find_dtype(text) != nullptr ? std::optional(Json{{"dtype", text}}) : std::nullopt;
-  if (type == "Layout")
-    return contains(kLayouts, text) ? std::optional(Json{{"layout", text}}) : std::nullopt;
-  if (type == "MemoryFormat")
-    return contains(kMemoryFormats, text) ? std::optional(Json{{"memory_format", text}})
-                                          : std::nullopt;
-  if (type == "Device")
-    return is_device(text) ? std::optional(Json{{"device", text}}) : std::nullopt;
-  return std::nullopt;
-}
-
-std::string expected_text(const std::string& type) {
-  if (type == "Tensor") return "a tensor, such as \"%x\"";
-  if (type == "ScalarType") return "the name of a dtype";
-  if (type == "Layout") return "a layout: " + enumerate(kLayouts);
-  if (type == "MemoryFormat") return "a memory format: " + enumerate(kMemoryFormats);
-  if (type == "Device") return "a device, such as \"cpu\" or \"cuda:0\"";
-  if (type == "float") return "a number, \"inf\", \"-inf\" or \"nan\"";
-  if (type == "Tensor[]") return "a list of tensors, such as [\"%x\"]";
-  if (type == "Generator?") return "null: cases are seeded by their `seed`";
-  return "a value of type " + type;
-}
-
 /// How one overload takes the arguments of a step.
 struct Attempt {
   const Overload* overload = nullptr;
-  Json args = Json::array();
-  Json kwargs = Json::object();
+  Arguments arguments;
   int defaults = 0;
   int wrapped = 0;    ///< numbers given for tensors
   int scalars = 0;    ///< arguments given for a Scalar
@@ -138,9 +24,10 @@ struct Attempt {
 };
 
 /// int[N] takes one int for all; a list without a length does not.
-bool one_for_many(const Argument& argument, const Json& fitted) {
+bool one_for_many(const Argument& argument, const Value& fitted) {
   const bool numbers = argument.type.starts_with("int[") || argument.type.starts_with("float[");
-  return numbers && argument.list_size == 0 && !fitted.is_array() && !fitted.is_null();
+  return numbers && argument.list_size == 0 && !std::holds_alternative<Value::List>(fitted.is) &&
+         !fitted.is_none();
 }
 
 Attempt attempt(const Overload& overload, const std::optional<Node>& args,
@@ -170,9 +57,9 @@ Attempt attempt(const Overload& overload, const std::optional<Node>& args,
     if (argument.type == "Scalar" || argument.type == "Scalar?") ++result.scalars;
     given[index] = true;
     if (positional) {
-      result.args.push_back(std::move(*fitted));
+      result.arguments.args.push_back(std::move(*fitted));
     } else {
-      result.kwargs[argument.name] = std::move(*fitted);
+      result.arguments.kwargs.emplace_back(argument.name, std::move(*fitted));
     }
   };
   if (args) {
@@ -270,39 +157,6 @@ void report_no_fit(Reader& reader, const Node& name, const Operator& op,
 
 }  // namespace
 
-std::optional<Json> fit_argument(const Json& value, const std::string& type, const Scope& scope,
-                                 std::string* why) {
-  *why = expected_text(type);
-  if (type.ends_with("?")) {
-    if (value.is_null()) return Json();
-    if (type == "Generator?") return std::nullopt;
-    return fit_argument(value, type.substr(0, type.size() - 1), scope, why);
-  }
-  if (!type.ends_with("]")) return fit_plain(value, type, scope);
-  const std::string element = type.substr(0, type.rfind('['));
-  if (is_reference(value)) {
-    const Scope::Name* name = referred(value, scope);
-    const bool fits = name != nullptr &&
-                      (name->kind == ValueKind::tensor_list || name->kind == ValueKind::unknown) &&
-                      element.starts_with("Tensor");
-    if (fits) return wire_reference(value);
-    // int[N] takes one int, which may be a reference to one.
-  }
-  if (!value.is_array()) {
-    if (element == "int" || element == "float" || element == "SymInt")
-      return fit_plain(value, element, scope);
-    return std::nullopt;
-  }
-  Json list = Json::array();
-  for (const Json& item : value) {
-    std::string ignored;
-    auto fitted = fit_argument(item, element, scope, &ignored);
-    if (!fitted || (element == "Tensor" && !is_reference(item))) return std::nullopt;
-    list.push_back(std::move(*fitted));
-  }
-  return list;
-}
-
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
                                   const std::optional<Node>& kwargs, const DecodeContext& context,
                                   Scope& scope) {
@@ -383,7 +237,7 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   }
   const Attempt& best = *fitting.front();
   if (refused(*best.overload)) return std::nullopt;
-  return Resolution{op, best.overload, best.args, best.kwargs, ""};
+  return Resolution{op, best.overload, best.arguments, ""};
 }
 
 }  // namespace lockstep

@@ -7,12 +7,11 @@
 
 namespace lockstep {
 
-/// The overload that a step means, and its arguments in the spelling of the worker protocol.
+/// The overload that a step means, and its arguments.
 struct Resolution {
   const Operator* op = nullptr;
   const Overload* overload = nullptr;
-  Json args = Json::array();
-  Json kwargs = Json::object();
+  Arguments arguments = {};
   /// Set instead of the rest when the registry has no such operator or overload: what it lacks.
   std::string lacking;
 };
@@ -29,10 +28,5 @@ struct Resolution {
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
                                   const std::optional<Node>& kwargs, const DecodeContext& context,
                                   Scope& scope);
-
-/// Rewrites a JSON value for an argument of that type, or nothing when it does not fit.
-/// `std::string* why` gets what was expected.
-std::optional<Json> fit_argument(const Json& value, const std::string& type, const Scope& scope,
-                                 std::string* why);
 
 }  // namespace lockstep

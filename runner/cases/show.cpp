@@ -2,71 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/text.h"
 #include "cases/fill.h"
+#include "program/print.h"
 
 namespace lockstep {
 namespace {
 
 // More elements than these are cut: the beginning says what a fill does.
 constexpr std::int64_t kShownElements = 24;
-
-std::string show_float(const std::string& text) {
-  const double value = std::strtod(text.c_str(), nullptr);
-  if (!std::isfinite(value)) return text;
-  const std::string shown = fmt::format("{}", value);
-  return shown.find_first_of(".e") == std::string::npos ? shown + ".0" : shown;
-}
-
-std::string show_list(const Json& list) {
-  std::string text;
-  for (const Json& item : list) text += (text.empty() ? "" : ", ") + show_value(item);
-  return text;
-}
-
-std::string show_slice_part(const Json& value) { return value.is_null() ? "" : show_value(value); }
-
-std::string show_index(const Json& items) {
-  std::string text;
-  for (const Json& item : items) {
-    if (!text.empty()) text += ", ";
-    if (item.is_object() && item.contains("ellipsis")) {
-      text += "...";
-    } else if (item.is_object() && item.contains("newaxis")) {
-      text += "None";
-    } else if (item.is_object() && item.contains("slice")) {
-      const Json& parts = item["slice"];
-      text += show_slice_part(parts[0]) + ":" + show_slice_part(parts[1]);
-      if (!parts[2].is_null()) text += ":" + show_slice_part(parts[2]);
-    } else {
-      text += show_value(item);
-    }
-  }
-  return text;
-}
-
-std::string show_arguments(const Json& step) {
-  std::string text = show_list(step["args"]);
-  for (const auto& [name, value] : step["kwargs"].items())
-    text += (text.empty() ? "" : ", ") + name + "=" + show_value(value);
-  return "(" + text + ")";
-}
-
-std::string show_context(const Json& context) {
-  std::string text;
-  for (const auto& [name, value] : context.items()) {
-    text += (text.empty() ? "" : ", ") + name + "=";
-    text += value.is_object()   ? fmt::format("{} {}", value["device"].get<std::string>(),
-                                              value["dtype"].get<std::string>())
-            : value.is_string() ? value.get<std::string>()
-                                : value.dump();
-  }
-  return text;
-}
 
 double part_value(const Dtype& dtype, const std::byte* bytes) {
   std::uint64_t bits = 0;
@@ -152,58 +98,17 @@ std::string show_tensor(const std::string& name, const TensorSpec& spec) {
   return text + "          storage: " + elements + "\n";
 }
 
-void show_steps(const Json& steps, const std::vector<TensorSpec>& literals,
-                const std::string& indent, std::string& text) {
-  for (const Json& step : steps) {
-    std::string names;
-    for (const Json& name : step.value("let", Json::array()))
-      names += (names.empty() ? "" : ", ") + (name.is_null() ? "_" : name.get<std::string>());
-    text += indent + (names.empty() ? "" : names + " = ");
-    if (step.contains("op")) {
-      text += step["op"].get<std::string>() + show_arguments(step);
-    } else if (step.contains("call")) {
-      text += step["call"].get<std::string>() + show_arguments(step);
-    } else if (step.contains("tensor")) {
-      const TensorSpec& literal = literals[step["tensor"]["literal"].get<std::size_t>()];
-      std::string shown = show_tensor("", literal);
-      text += "tensor" + shown.substr(shown.find_first_not_of(' ') - 1);
-      text.pop_back();
-    } else if (step.contains("get")) {
-      text += show_value(step["get"]) + "[" + show_index(step["index"]) + "]";
-    } else if (step.contains("set")) {
-      text += show_value(step["set"]) + "[" + show_index(step["index"]) +
-              "] = " + show_value(step["to"]);
-    } else if (step.contains("scalar")) {
-      text += step["scalar"][0].get<std::string>() + "(" +
-              show_list(Json(step["scalar"].begin() + 1, step["scalar"].end())) + ")";
-    } else if (step.contains("grad")) {
-      text += fmt::format("grad(of=[{}], wrt=[{}])", show_list(step["grad"]["of"]),
-                          show_list(step["grad"]["wrt"]));
-    } else if (step.contains("with")) {
-      text += "with " + show_context(step["with"]) + ":\n";
-      show_steps(step["steps"], literals, indent + "  ", text);
-      continue;
-    }
-    text += "\n";
-  }
+/// What prints the literal tensors of a program.
+LiteralText literal_text(const std::vector<TensorSpec>& literals) {
+  return [&literals](std::size_t index) {
+    const std::string shown = show_tensor("", literals[index]);
+    std::string text = "tensor" + shown.substr(shown.find_first_not_of(' ') - 1);
+    text.pop_back();
+    return text;
+  };
 }
 
 }  // namespace
-
-std::string show_value(const Json& value) {
-  if (value.is_null()) return "None";
-  if (value.is_array()) return "[" + show_list(value) + "]";
-  if (!value.is_object()) return value.dump();
-  const std::string& kind = value.begin().key();
-  const Json& inner = value.begin().value();
-  if (kind == "ref") return inner.get<std::string>();
-  if (kind == "float") return show_float(inner.get<std::string>());
-  if (kind == "complex")
-    return "(" + show_float(inner[0].get<std::string>()) + " + " +
-           show_float(inner[1].get<std::string>()) + "j)";
-  if (kind == "str") return inner.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return inner.get<std::string>();
-}
 
 std::string show_case(const Case& declared, const std::string& instance) {
   std::string text = instance + "\n  " + declared.title + "\n";
@@ -212,7 +117,7 @@ std::string show_case(const Case& declared, const std::string& instance) {
     text += "  requires torch " + declared.requires_torch + "\n";
   if (declared.prepare) {
     text += fmt::format("\nprepare (seed {})\n", declared.prepare->seed);
-    show_steps(declared.prepare->program["steps"], declared.prepare->literals, "  ", text);
+    text += print(declared.prepare->program.steps, literal_text(declared.prepare->literals), "  ");
   }
   for (std::size_t i = 0; i < declared.calls.size(); ++i) {
     text += declared.calls.size() > 1 ? fmt::format("\ninputs of call {}\n", i + 1) : "\ninputs\n";
@@ -220,20 +125,10 @@ std::string show_case(const Case& declared, const std::string& instance) {
       const auto* tensor = std::get_if<TensorSpec>(&input.value);
       text += tensor != nullptr
                   ? show_tensor(input.name, *tensor)
-                  : fmt::format("  {:<8}{}\n", input.name, show_value(std::get<Json>(input.value)));
+                  : fmt::format("  {:<8}{}\n", input.name, print(std::get<Value>(input.value)));
     }
   }
-  text += "\nprogram\n";
-  if (!declared.program["context"].empty())
-    text += "  with " + show_context(declared.program["context"]) + ":\n";
-  show_steps(declared.program["steps"], declared.literals,
-             declared.program["context"].empty() ? "  " : "    ", text);
-  std::string outputs;
-  for (const Json& name : declared.program["outputs"])
-    outputs += (outputs.empty() ? "" : ", ") + name.get<std::string>();
-  text += "  return " + outputs + "\n";
-  if (!declared.program["backward"].is_null())
-    text += "  backward of " + declared.program["backward"]["of"].dump() + "\n";
+  text += "\nprogram\n" + print(declared.program, literal_text(declared.literals));
   if (!declared.compare.empty()) text += "\ncompare\n";
   for (const CompareRule& rule : declared.compare) {
     text += fmt::format("  {:<8}{}{}\n", rule.output, to_string(rule.policy),

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "cases/resolve.h"
+#include "cases/fit_argument.h"
 
 namespace lockstep {
 namespace {

@@ -186,9 +186,9 @@ TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
   ASSERT_THAT(diagnostics, IsEmpty());
   ASSERT_EQ(cases.size(), 8U);
   EXPECT_THAT(cases[2].operators, ElementsAre("aten::frexp.Tensor"));
-  EXPECT_EQ(cases[2].program["outputs"], Json({"y", "y1"}));
+  EXPECT_EQ(cases[2].program.outputs, (std::vector<std::string>{"y", "y1"}));
   EXPECT_EQ(cases[2].compare.size(), 3U);
-  EXPECT_EQ(cases[6].program["outputs"], Json({"y"}));
+  EXPECT_EQ(cases[6].program.outputs, std::vector<std::string>{"y"});
   EXPECT_EQ(cases[6].compare.size(), 2U) << "sin has no y1";
   EXPECT_EQ(cases[6].lacking, "");
 }

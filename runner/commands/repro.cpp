@@ -47,11 +47,10 @@ Error several(const std::vector<Instance>& instances) {
 /// The policies that the case asks for on the path, by the judge's names of what is compared; of
 /// everything else the path's promise decides.
 Json policies(const Case& declared, const Path& path) {
-  std::vector<std::string> names;
-  for (const Json& name : declared.program["outputs"]) names.push_back(name.get<std::string>());
-  for (const Json& name : declared.program["inputs"]) {
-    names.push_back("input " + name.get<std::string>());
-    names.push_back("grad " + name.get<std::string>());
+  std::vector<std::string> names = declared.program.outputs;
+  for (const std::string& name : declared.program.inputs) {
+    names.push_back("input " + name);
+    names.push_back("grad " + name);
   }
   Json result = Json::object();
   for (const std::string& name : names) {
@@ -89,7 +88,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"threads", options.threads},
-                  {"program", inputs->program},
+                  {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
                   {"policies", policies(declared, path)},
@@ -107,7 +106,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
     fs::create_directory(scratch / "prepare", error);
     auto made = write_prepare_inputs(*declared.prepare, scratch / "prepare");
     if (!made) return tl::unexpected(made.error());
-    request["prepare"] = {{"program", made->program},
+    request["prepare"] = {{"program", made->wire_program()},
                           {"storages", made->storages},
                           {"calls", made->calls},
                           {"seed", declared.prepare->seed},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "program/edit.h"
+
 namespace lockstep {
 namespace {
 
@@ -22,12 +24,8 @@ std::uint64_t input_bytes(const Case& declared) {
 bool fit_together(const Instance& a, const Instance& b) {
   const Case& left = *a.declared;
   const Case& right = *b.declared;
-  const auto seeds = [](const Case& declared) {
-    const Json& backward = declared.program["backward"];
-    return backward.is_null() ? Json() : backward["with"].is_array() ? Json("named") : Json("ones");
-  };
   return left.share && right.share && a.device == b.device && left.seed == right.seed &&
-         left.program["context"] == right.program["context"] && seeds(left) == seeds(right);
+         can_splice(left.program, right.program);
 }
 
 }  // namespace

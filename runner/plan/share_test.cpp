@@ -17,7 +17,6 @@ Plan plan_of(std::size_t count, std::int64_t elements = 4,
     x.dtype = find_dtype("float32");
     x.storage_elements = elements;
     declared.calls = {{{{"x", x}}}};
-    declared.program = {{"context", Json::object()}, {"backward", nullptr}};
     declared.share = true;
     Instance instance{"i" + std::to_string(i), "cpu", nullptr, 1, 0};
     if (change) change(i, declared, instance);
@@ -54,9 +53,9 @@ TEST(Share, ReportsAndWhatIsUnlikeStandAlone) {
   const std::vector<Change> unlike = {
       [](Case& declared, Instance&) { declared.share = false; },
       [](Case& declared, Instance&) { declared.seed = 7; },
-      [](Case& declared, Instance&) { declared.program["context"]["grad"] = false; },
+      [](Case& declared, Instance&) { declared.program.context.grad = false; },
       [](Case& declared, Instance&) {
-        declared.program["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+        declared.program.backward = Backward{std::vector<std::string>{"y"}, std::nullopt};
       },
       [](Case&, Instance& instance) { instance.device = "cuda:0"; }};
   for (std::size_t k = 0; k < unlike.size(); ++k) {

@@ -92,7 +92,7 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
   Json message = to_json(
       RunRequest{task.instance->id, path == nullptr ? Json{{"name", "eager"}} : path->declared,
                  task.instance->device, mode, repeat, task.instance->declared->seed,
-                 task.inputs.program, task.inputs.calls});
+                 task.inputs.wire_program(), task.inputs.calls});
   return {std::move(id),
           {{path == nullptr ? options_.eager : options_.worker_of(*path), std::move(message)}},
           storage_files(task.inputs),

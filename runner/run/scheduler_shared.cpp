@@ -40,7 +40,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                    fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
                    "plain", options_.repeat, &plan_.paths[item.path]);
   job.storages = storage_files(joined);
-  job.parts[0].message["program"] = std::move(joined.program);
+  job.parts[0].message["program"] = joined.wire_program();
   job.parts[0].message["calls"] = std::move(joined.calls);
   job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
     const std::size_t count = sharers.size();

@@ -2,37 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
+
+#include "program/edit.h"
 
 namespace lockstep {
 namespace {
 
 std::string prefix_of(std::size_t member) { return fmt::format("m{}_", member); }
 
-/// Renames what refers to names, and moves what refers to storages, wherever it is in a value or a
-/// step.
-void move_in(Json& json, const std::string& prefix, std::size_t storages) {
-  if (json.is_array()) {
-    for (Json& item : json) move_in(item, prefix, storages);
-  } else if (json.is_object()) {
-    for (auto& [key, value] : json.items()) {
-      if (key == "ref") {
-        value = prefix + value.get<std::string>();
-      } else if (key == "storage") {
-        value = value.get<std::size_t>() + storages;
-      } else if (key == "let") {
-        for (Json& name : value) {
-          if (name.is_string()) name = prefix + name.get<std::string>();
-        }
-      } else {
-        move_in(value, prefix, storages);
-      }
-    }
-  }
-}
-
-void append_names(Json& to, const Json& names, const std::string& prefix) {
-  for (const Json& name : names) to.push_back(prefix + name.get<std::string>());
+/// The view on what is `storages` places further in a joint list; scalars stay.
+Json moved(Json value, std::size_t storages) {
+  if (!value.is_object()) return value;
+  if (const auto storage = value.find("storage"); storage != value.end())
+    *storage = storage->get<std::size_t>() + storages;
+  return value;
 }
 
 NamedValues own_values(const NamedValues& values, const std::string& prefix) {
@@ -52,32 +37,20 @@ NamedValues own_values(const NamedValues& values, const std::string& prefix) {
 InputSet join(const std::vector<const InputSet*>& members) {
   InputSet joint;
   Json inputs = Json::object();
-  Json& program = joint.program = {{"inputs", Json::array()},
-                                   {"steps", Json::array()},
-                                   {"outputs", Json::array()},
-                                   {"context", members.front()->program["context"]},
-                                   {"backward", nullptr}};
   for (std::size_t k = 0; k < members.size(); ++k) {
     const InputSet& member = *members[k];
     const std::string prefix = prefix_of(k);
-    append_names(program["inputs"], member.program["inputs"], prefix);
-    append_names(program["outputs"], member.program["outputs"], prefix);
-    Json steps = member.program["steps"];
-    move_in(steps, prefix, joint.storages.size());
-    for (Json& step : steps) program["steps"].push_back(std::move(step));
-    for (const auto& [name, value] : member.calls.at(0)["inputs"].items()) {
-      Json moved = value;
-      move_in(moved, prefix, joint.storages.size());
-      inputs[prefix + name] = std::move(moved);
+    Program part = member.program;
+    add_prefix(part, prefix);
+    if (k == 0) {
+      joint.program = std::move(part);
+    } else if (!splice(joint.program, std::move(part), joint.literals.size())) {
+      std::abort();  // plan/share.h puts only those together that fit
     }
-    if (const Json& backward = member.program["backward"]; !backward.is_null()) {
-      Json& whole = program["backward"];
-      if (whole.is_null())
-        whole = {{"of", Json::array()},
-                 {"with", backward["with"].is_array() ? Json::array() : backward["with"]}};
-      append_names(whole["of"], backward["of"], prefix);
-      if (whole["with"].is_array()) append_names(whole["with"], backward["with"], prefix);
-    }
+    const std::size_t before = joint.storages.size();
+    for (const Json& view : member.literals) joint.literals.push_back(moved(view, before));
+    for (const auto& [name, value] : member.calls.at(0)["inputs"].items())
+      inputs[prefix + name] = moved(value, before);
     for (const Json& storage : member.storages) joint.storages.push_back(storage);
   }
   joint.calls.push_back({{"inputs", std::move(inputs)}});

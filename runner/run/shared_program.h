@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// The programs of several instances as one, so that they are compiled in one graph.  Names of
-/// member k get the prefix "mk_".  Each has one call; contexts and the seeds of backward are alike
+/// member k get the prefix "mk_".  Each has one call, and can_splice is true of any two
 /// (plan/share.h).
 InputSet join(const std::vector<const InputSet*>& members);
 

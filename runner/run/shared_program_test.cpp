@@ -5,37 +5,39 @@
 namespace lockstep {
 namespace {
 
-InputSet member(const Json& backward = nullptr) {
+InputSet member(const std::optional<Backward>& backward = {}) {
   InputSet set;
   set.storages = Json::parse(R"([{"file": "a", "bytes": 4}, {"file": "b", "bytes": 4}])");
   set.calls = Json::parse(R"([{"inputs": {"x": {"storage": 0, "dtype": "float32"}, "n": 3}}])");
-  set.program = Json::parse(R"({
+  const Json program = Json::parse(R"({
     "inputs": ["x", "n"],
     "steps": [
       {"let": ["t"], "tensor": {"storage": 1, "dtype": "float32"}},
       {"let": ["a", null], "op": "aten::frexp.Tensor", "args": [{"ref": "x"}], "kwargs": {"k": [{"ref": "t"}]}},
       {"with": {"grad": false}, "steps": [{"let": ["b"], "get": {"ref": "a"}, "index": [{"slice": [null, {"ref": "n"}, null]}]}]}],
     "outputs": ["b", "x"], "context": {"grad": true}})");
-  set.program["backward"] = backward;
+  set.program = *program_from_json(program, set.literals);
+  set.program.backward = backward;
   return set;
 }
 
 TEST(Joint, ProgramsKeepTheirNamesAndStoragesApart) {
   const InputSet one = member(), two = member();
   const InputSet joint = join({&one, &two});
+  const Json program = joint.wire_program();
   const auto text = [](const Json& json) { return json.dump(); };
-  EXPECT_EQ(text(joint.program["inputs"]), R"(["m0_x","m0_n","m1_x","m1_n"])");
-  EXPECT_EQ(text(joint.program["outputs"]), R"(["m0_b","m0_x","m1_b","m1_x"])");
-  EXPECT_EQ(text(joint.program["context"]), R"({"grad":true})");
-  EXPECT_TRUE(joint.program["backward"].is_null());
-  ASSERT_EQ(joint.program["steps"].size(), 6U);
-  EXPECT_EQ(text(joint.program["steps"][3]),
+  EXPECT_EQ(text(program["inputs"]), R"(["m0_x","m0_n","m1_x","m1_n"])");
+  EXPECT_EQ(text(program["outputs"]), R"(["m0_b","m0_x","m1_b","m1_x"])");
+  EXPECT_EQ(text(program["context"]), R"({"grad":true})");
+  EXPECT_TRUE(program["backward"].is_null());
+  ASSERT_EQ(program["steps"].size(), 6U);
+  EXPECT_EQ(text(program["steps"][3]),
             R"({"let":["m1_t"],"tensor":{"storage":3,"dtype":"float32"}})");
-  EXPECT_EQ(text(joint.program["steps"][4]),
+  EXPECT_EQ(text(program["steps"][4]),
             R"({"let":["m1_a",null],"op":"aten::frexp.Tensor","args":[{"ref":"m1_x"}],)"
             R"("kwargs":{"k":[{"ref":"m1_t"}]}})");
   EXPECT_EQ(
-      text(joint.program["steps"][5]["steps"]),
+      text(program["steps"][5]["steps"]),
       R"([{"let":["m1_b"],"get":{"ref":"m1_a"},"index":[{"slice":[null,{"ref":"m1_n"},null]}]}])");
   ASSERT_EQ(joint.calls.size(), 1U);
   EXPECT_EQ(text(joint.calls[0]["inputs"]["m1_x"]), R"({"storage":2,"dtype":"float32"})");
@@ -43,12 +45,26 @@ TEST(Joint, ProgramsKeepTheirNamesAndStoragesApart) {
   EXPECT_EQ(joint.storages.size(), 4U);
 }
 
+/// What an argument is called says nothing of what it is.
+TEST(Joint, ArgumentsMayBeCalledAsTheWireCallsItsOwn) {
+  InputSet set = member();
+  const Json program = Json::parse(R"({"inputs": ["x", "n"], "steps": [
+      {"let": ["y"], "call": "torch.f", "args": [],
+       "kwargs": {"ref": 1, "storage": 2, "let": [{"str": "x"}], "with": {"ref": "x"}, "steps": [{"str": "n"}]}}],
+    "outputs": ["y"], "context": {}, "backward": null})");
+  set.program = *program_from_json(program, set.literals);
+  EXPECT_EQ(
+      join({&set, &set}).wire_program()["steps"][1]["kwargs"].dump(),
+      R"({"ref":1,"storage":2,"let":[{"str":"x"}],"with":{"ref":"m1_x"},"steps":[{"str":"n"}]})");
+}
+
 TEST(Joint, BackwardsBecomeOne) {
-  const InputSet ones = member({{"of", {"b"}}, {"with", "ones"}});
-  EXPECT_EQ(join({&ones, &ones}).program["backward"].dump(),
+  const InputSet ones = member(Backward{std::vector<std::string>{"b"}, std::nullopt});
+  EXPECT_EQ(join({&ones, &ones}).wire_program()["backward"].dump(),
             R"({"of":["m0_b","m1_b"],"with":"ones"})");
-  const InputSet named = member({{"of", {"b"}}, {"with", {"x"}}});
-  EXPECT_EQ(join({&named, &named}).program["backward"].dump(),
+  const InputSet named =
+      member(Backward{std::vector<std::string>{"b"}, std::vector<std::string>{"x"}});
+  EXPECT_EQ(join({&named, &named}).wire_program()["backward"].dump(),
             R"({"of":["m0_b","m1_b"],"with":["m0_x","m1_x"]})");
 }
 

@@ -1,15 +1,19 @@
 """Generated source: what it looks like, and that nothing hostile reaches it."""
 
 import ast
+import json
 import math
+import pathlib
 
 import pytest
 import torch
 
 from lockstep_worker.problems import Malformed, Unsupported
-from lockstep_worker.source import compile_text, float_text, generate
+from lockstep_worker.source import _BINARY, _UNARY, compile_text, float_text, generate
 
 X = {"ref": "x"}
+#: The table of scalar operators that the runner and the C++ worker have (runner/program/scalar_operators.h).
+SCALARS = json.loads((pathlib.Path(__file__).parents[2] / "program" / "testdata" / "scalar_operators.json").read_text())
 
 
 def source(steps, outputs, inputs=("x",), kinds=None, literal=lambda view: None):
@@ -24,6 +28,26 @@ def body(steps, outputs, **rest):
 
 def op(let, name, *args, **kwargs):
     return {"let": let, "op": f"aten::{name}", "args": list(args), "kwargs": kwargs}
+
+
+def scalar_step(name, operands):
+    return body([{"let": ["q"], "scalar": [name, *operands]}], ["q"]).splitlines()[1].strip()
+
+
+def test_the_scalar_operators_are_those_of_the_runner():
+    assert [each["name"] for each in SCALARS if each["most"] is not None] == sorted(
+        [*_BINARY, *_UNARY], key=[each["name"] for each in SCALARS].index)
+    for each in SCALARS:
+        operands = list(range(each["fewest"]))
+        written = each["python"].format(*map(str, operands)) if each["most"] else each["python"].format("0, 1")
+        assert scalar_step(each["name"], operands) == "q = " + written
+        with pytest.raises(Malformed):
+            scalar_step(each["name"], operands[1:])
+        if each["most"]:
+            with pytest.raises(Malformed):
+                scalar_step(each["name"], [*operands, 9])
+        else:
+            assert scalar_step(each["name"], [3, 4, 5]) == "q = " + each["python"].format("3, 4, 5")
 
 
 def test_reads_as_a_person_would_write_it():

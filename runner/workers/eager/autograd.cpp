@@ -3,49 +3,46 @@
 #include <ATen/ops/ones_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "workers/eager/errors.h"
-
 namespace lockstep::eager {
 namespace {
 
-using nlohmann::json;
+at::Tensor tensor(const c10::IValue& value) {
+  TORCH_CHECK_TYPE(value.isTensor() || value.isNone(), "gradients are of tensors, not of ",
+                   value.tagKind());
+  return value.isNone() ? at::Tensor() : value.toTensor();
+}
 
-/// Tensors given by value or, as `backward` does, by name.
-std::vector<at::Tensor> tensors(const json& list, const Scope& scope) {
+std::vector<at::Tensor> tensors(const std::vector<Value>& values, const Scope& scope) {
   std::vector<at::Tensor> result;
-  for (const json& item : list) {
-    const c10::IValue value =
-        item.is_string() ? lookup(scope, item.get<std::string>()) : to_ivalue(item, scope);
-    TORCH_CHECK_TYPE(value.isTensor() || value.isNone(), "gradients are of tensors, not of ",
-                     value.tagKind());
-    result.push_back(value.isNone() ? at::Tensor() : value.toTensor());
-  }
+  for (const Value& value : values) result.push_back(tensor(to_ivalue(value, scope)));
   return result;
 }
 
-std::vector<at::Tensor> starts(const json& request, const std::vector<at::Tensor>& of,
-                               const Scope& scope) {
-  const json with = request.value("with", json());
-  if (with.is_array()) return tensors(with, scope);
-  if (!with.is_null() && with != "ones") throw Malformed("`with` is \"ones\" or a list");
+std::vector<at::Tensor> tensors(const std::vector<std::string>& names, const Scope& scope) {
+  std::vector<at::Tensor> result;
+  for (const std::string& name : names) result.push_back(tensor(lookup(scope, name)));
+  return result;
+}
+
+std::vector<at::Tensor> ones_like(const std::vector<at::Tensor>& of) {
   std::vector<at::Tensor> ones;
-  for (const at::Tensor& tensor : of) ones.push_back(at::ones_like(tensor));
+  for (const at::Tensor& each : of) ones.push_back(at::ones_like(each));
   return ones;
 }
 
 }  // namespace
 
-std::vector<at::Tensor> grad_step(const json& step, const Scope& scope) {
-  const auto of = tensors(step.at("of"), scope);
-  const bool create_graph = step.value("create_graph", false);
+std::vector<at::Tensor> grad_step(const GradCall& grad, const Scope& scope) {
+  const auto of = tensors(grad.of, scope);
+  const auto with = grad.with ? tensors(*grad.with, scope) : ones_like(of);
   // retain_graph follows create_graph, as in torch.autograd.grad.
-  return torch::autograd::grad(of, tensors(step.at("wrt"), scope), starts(step, of, scope),
-                               std::nullopt, create_graph, /*allow_unused=*/true);
+  return torch::autograd::grad(of, tensors(grad.wrt, scope), with, std::nullopt, grad.create_graph,
+                               /*allow_unused=*/true);
 }
 
-void backward(const json& request, const Scope& scope) {
-  const auto of = tensors(request.at("of"), scope);
-  torch::autograd::backward(of, starts(request, of, scope));
+void backward(const Backward& request, const Scope& scope) {
+  const auto of = tensors(request.of, scope);
+  torch::autograd::backward(of, request.with ? tensors(*request.with, scope) : ones_like(of));
 }
 
 }  // namespace lockstep::eager

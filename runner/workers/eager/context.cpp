@@ -8,25 +8,20 @@
 
 #include <memory>
 
-#include "workers/eager/errors.h"
 #include "workers/eager/names.h"
 
 namespace lockstep::eager {
 namespace {
 
-using nlohmann::json;
 using Undo = std::function<void()>;
 
-Undo set_autocast(const json& value) {
-  const c10::DeviceType device = parse_device(value.at("device").get<std::string>()).type();
-  const bool enabled = value.value("enabled", true);
+Undo set_autocast(const Autocast& autocast) {
+  const c10::DeviceType device = parse_device(autocast.device).type();
   const bool was_enabled = at::autocast::is_autocast_enabled(device);
   const c10::ScalarType was_dtype = at::autocast::get_autocast_dtype(device);
   const bool was_cached = at::autocast::is_autocast_cache_enabled();
-  if (value.contains("dtype") && !value["dtype"].is_null()) {
-    at::autocast::set_autocast_dtype(device, parse_dtype(value["dtype"].get<std::string>()));
-  }
-  at::autocast::set_autocast_enabled(device, enabled);
+  at::autocast::set_autocast_dtype(device, parse_dtype(autocast.dtype));
+  at::autocast::set_autocast_enabled(device, true);
   at::autocast::increment_nesting();
   return [=] {
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
@@ -58,12 +53,9 @@ Undo keep(bool value) {
 
 }  // namespace
 
-ContextGuard::ContextGuard(const json& context) {
-  if (context.is_null()) return;
+ContextGuard::ContextGuard(const Context& context) {
   try {
-    for (const auto& [key, value] : context.items()) {
-      if (!value.is_null()) enter(key, value);
-    }
+    enter(context);
   } catch (...) {
     leave();
     throw;
@@ -72,20 +64,15 @@ ContextGuard::ContextGuard(const json& context) {
 
 ContextGuard::~ContextGuard() { leave(); }
 
-void ContextGuard::enter(const std::string& key, const json& value) {
-  if (key == "grad") {
-    undo_.push_back(keep<c10::AutoGradMode>(value.get<bool>()));
-  } else if (key == "inference") {
-    undo_.push_back(keep<c10::InferenceMode>(value.get<bool>()));
-  } else if (key == "deterministic_algorithms") {
-    undo_.push_back(set_deterministic(value.get<bool>()));
-  } else if (key == "autocast") {
-    undo_.push_back(set_autocast(value));
-  } else if (key == "default_dtype") {
-    undo_.push_back(set_default_dtype(parse_dtype(value.get<std::string>())));
-  } else {
-    throw Unsupported("context " + key);
-  }
+/// `inference` comes last: it sets whether gradients are recorded, too.
+void ContextGuard::enter(const Context& context) {
+  if (context.autocast) undo_.push_back(set_autocast(*context.autocast));
+  if (context.default_dtype)
+    undo_.push_back(set_default_dtype(parse_dtype(*context.default_dtype)));
+  if (context.deterministic_algorithms)
+    undo_.push_back(set_deterministic(*context.deterministic_algorithms));
+  if (context.grad) undo_.push_back(keep<c10::AutoGradMode>(*context.grad));
+  if (context.inference) undo_.push_back(keep<c10::InferenceMode>(*context.inference));
 }
 
 void ContextGuard::leave() {

@@ -1,23 +1,22 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "program/program.h"
 
 namespace lockstep::eager {
 
-/// Puts a context of the protocol into effect for its lifetime: `grad`, `inference`,
-/// `deterministic_algorithms`, `autocast`, `default_dtype`.  A key that it does not know throws
-/// Unsupported, since ignoring it would execute another program.
+/// Puts a context into effect for its lifetime.
 class ContextGuard {
  public:
-  explicit ContextGuard(const nlohmann::json& context);
+  explicit ContextGuard(const Context& context);
   ~ContextGuard();
   ContextGuard(const ContextGuard&) = delete;
   ContextGuard& operator=(const ContextGuard&) = delete;
 
  private:
-  void enter(const std::string& key, const nlohmann::json& value);
+  void enter(const Context& context);
   void leave();
   std::vector<std::function<void()>> undo_;  ///< run last to first
 };

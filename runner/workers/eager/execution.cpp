@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "program/program_json.h"
 #include "workers/eager/autograd.h"
 #include "workers/eager/context.h"
 #include "workers/eager/errors.h"
@@ -42,11 +43,9 @@ void synchronize(c10::Device device) {
   guard.synchronizeDevice(device.has_index() ? device.index() : guard.getDevice().index());
 }
 
-NamedValues select(const Scope& scope, const json& names) {
+NamedValues select(const Scope& scope, const std::vector<std::string>& names) {
   NamedValues values;
-  for (const json& name : names) {
-    values.emplace_back(name.get<std::string>(), lookup(scope, name.get<std::string>()));
-  }
+  for (const std::string& name : names) values.emplace_back(name, lookup(scope, name));
   return values;
 }
 
@@ -62,12 +61,10 @@ NamedValues gradients(const NamedValues& inputs) {
 }
 
 /// What of the program's context stays in force for the backward after the call.
-json backward_context(const json& program) {
-  const json context = program.value("context", json());
-  json kept = json::object();
-  for (const char* key : {"deterministic_algorithms", "default_dtype"}) {
-    if (context.is_object() && context.contains(key)) kept[key] = context[key];
-  }
+Context backward_context(const Context& context) {
+  Context kept;
+  kept.deterministic_algorithms = context.deterministic_algorithms;
+  kept.default_dtype = context.default_dtype;
   return kept;
 }
 
@@ -75,7 +72,6 @@ class Execution {
  public:
   Execution(const json& request, const std::filesystem::path& folder, const StageListener& on_stage)
       : request_(request),
-        program_(request.at("program")),
         files_(parse_storages(request.at("storages"))),
         observer_(folder),
         on_stage_(on_stage) {}
@@ -83,11 +79,13 @@ class Execution {
   ordered_json observe();
 
  private:
+  void parse();
   void repeat();
   ordered_json call(const json& inputs, c10::Device device, Mode mode);
 
   const json& request_;
-  const json& program_;
+  Program program_;
+  Json literals_ = Json::array();  ///< views of its literal tensors
   std::vector<StorageFile> files_;
   Observer observer_;
   const StageListener& on_stage_;
@@ -100,25 +98,36 @@ ordered_json Execution::call(const json& inputs, c10::Device device, Mode mode) 
   on_stage_("run");
   const auto start = Clock::now();
   seed_generators(request_.value("seed", std::uint64_t{0}), device);
-  Interpreter interpreter({files_, device}, mode, inputs);
-  interpreter.run(program_.at("steps"), program_.value("context", json()));
-  const json pass = program_.value("backward", json());
-  if (!pass.is_null()) {
-    const ContextGuard guard(backward_context(program_));
-    backward(pass, interpreter.scope());
+  Interpreter interpreter({files_, literals_, device}, mode, inputs);
+  interpreter.run(program_.steps, program_.context);
+  if (program_.backward) {
+    const ContextGuard guard(backward_context(program_.context));
+    backward(*program_.backward, interpreter.scope());
   }
   synchronize(device);
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
   const auto write_start = Clock::now();
-  const NamedValues observed = select(interpreter.scope(), program_.at("inputs"));
-  const NamedValues outputs = select(interpreter.scope(), program_.at("outputs"));
-  const NamedValues grads = pass.is_null() ? NamedValues{} : gradients(observed);
+  const NamedValues observed = select(interpreter.scope(), program_.inputs);
+  const NamedValues outputs = select(interpreter.scope(), program_.outputs);
+  const NamedValues grads = program_.backward ? gradients(observed) : NamedValues{};
   ordered_json described = or_unsupported("the results cannot be read",
                                           [&] { return observer_.call(outputs, observed, grads); });
   write_seconds_ += seconds_since(write_start);
   return described;
+}
+
+void Execution::parse() {
+  auto program = program_from_json(Json(request_.at("program")), literals_);
+  if (program) {
+    program_ = std::move(*program);
+    return;
+  }
+  const ProgramFault& fault = program.error();
+  // Ignoring what is not known would execute another program.
+  if (fault.unknown) throw Unsupported(fault.message);
+  throw Malformed("program " + to_string(fault));
 }
 
 void Execution::repeat() {
@@ -140,6 +149,7 @@ ordered_json Execution::observe() {
   ordered_json error, reason;
   std::string outcome = "returned";
   try {
+    parse();
     repeat();
   } catch (const Malformed&) {
     throw;

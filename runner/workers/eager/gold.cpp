@@ -27,9 +27,9 @@ bool is_float(const at::Tensor& tensor) {
 }
 
 /// A context in which factories and true division of ints give this dtype.
-nlohmann::json default_dtype(c10::ScalarType type) {
-  nlohmann::json context;
-  context["default_dtype"] = dtype_name(type);
+Context default_dtype(c10::ScalarType type) {
+  Context context;
+  context.default_dtype = dtype_name(type);
   return context;
 }
 
@@ -214,14 +214,11 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
   });
 }
 
-nlohmann::json gold_context(Mode mode, nlohmann::json context) {
-  if (!context.is_object() || mode == Mode::plain) return context;
-  if (mode == Mode::stepwise && context.contains("autocast") && !context["autocast"].is_null()) {
-    throw Unsupported("stepwise under autocast");
-  }
+Context gold_context(Mode mode, Context context) {
+  if (mode == Mode::stepwise && context.autocast) throw Unsupported("stepwise under autocast");
   if (is_wide(mode)) {
-    context.erase("autocast");
-    context.erase("default_dtype");
+    context.autocast.reset();
+    context.default_dtype.reset();
   }
   return context;
 }

@@ -3,9 +3,10 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "program/program.h"
 
 // Golds: the same program in higher precision, to say which side of a difference is wrong.
 //
@@ -39,6 +40,6 @@ std::vector<c10::IValue> call_stepwise(const c10::OperatorHandle& op, torch::jit
 
 /// The context that a gold executes under: fp64 drops `autocast` and `default_dtype`, stepwise
 /// cannot have `autocast` (Unsupported).
-nlohmann::json gold_context(Mode mode, nlohmann::json context);
+Context gold_context(Mode mode, Context context);
 
 }  // namespace lockstep::eager

@@ -1,13 +1,12 @@
 #include "workers/eager/operators.h"
 
+#include <algorithm>
 #include <set>
 
 #include "workers/eager/errors.h"
 
 namespace lockstep::eager {
 namespace {
-
-using nlohmann::json;
 
 bool mentions(const c10::Type& type, c10::TypeKind kind) {
   if (type.kind() == kind) return true;
@@ -55,20 +54,23 @@ c10::OperatorHandle find_operator(const std::string& spelling) {
   return *found;
 }
 
-torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const json& args,
-                                 const json& kwargs, const Scope& scope) {
+torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const Arguments& given,
+                                 const Scope& scope) {
   const auto& arguments = schema.arguments();
   torch::jit::Stack stack;
   stack.reserve(arguments.size());
   std::size_t used = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
-    const bool positional = i < args.size() && !argument.kwarg_only();
-    const bool named = kwargs.contains(argument.name());
+    const bool positional = i < given.args.size() && !argument.kwarg_only();
+    const auto keyword =
+        std::find_if(given.kwargs.begin(), given.kwargs.end(),
+                     [&](const auto& each) { return each.first == argument.name(); });
+    const bool named = keyword != given.kwargs.end();
     TORCH_CHECK_TYPE(!(positional && named), schema.name(), "() got argument '", argument.name(),
                      "' by position and by name");
     if (positional || named) {
-      const json& value = positional ? args[i] : kwargs[argument.name()];
+      const Value& value = positional ? given.args[i] : keyword->second;
       stack.push_back(to_argument(value, argument.real_type(), argument.N(), scope));
       ++used;
     } else {
@@ -77,7 +79,7 @@ torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const json& 
       stack.push_back(*argument.default_value());
     }
   }
-  TORCH_CHECK_TYPE(used == args.size() + kwargs.size(), schema.name(), "() takes ",
+  TORCH_CHECK_TYPE(used == given.args.size() + given.kwargs.size(), schema.name(), "() takes ",
                    arguments.size(), " arguments and was given others");
   return stack;
 }

@@ -3,11 +3,11 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "program/program.h"
 #include "workers/eager/values.h"
 
 // Overloads of the dispatcher: found by name, refused by rule, called boxed.
@@ -23,8 +23,8 @@ c10::OperatorHandle find_operator(const std::string& spelling);
 
 /// The dispatcher's stack for a call: values by position and by keyword, defaults for the rest.
 /// Throws c10::TypeError where Python's argument parser would.
-torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const nlohmann::json& args,
-                                 const nlohmann::json& kwargs, const Scope& scope);
+torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const Arguments& given,
+                                 const Scope& scope);
 
 /// Calls through the dispatcher, so with autograd, autocast and the device's kernel.
 std::vector<c10::IValue> call_operator(const c10::OperatorHandle& op, torch::jit::Stack stack);

@@ -26,6 +26,7 @@ IValue build(TensorSource& source, const json& view) {
 
 Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
     : mode_(mode),
+      literals_(sources.literals),
       tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given),
       narrow_default_(c10::get_default_dtype_as_scalartype()) {
   for (const auto& [name, value] : inputs.items()) {
@@ -33,68 +34,64 @@ Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
     if (is_view && mode == Mode::perturbed) {
       tensors_.perturb(value.at("storage").get<std::size_t>());
     }
-    scope_[name] = is_view ? build(tensors_, value) : to_ivalue(value, {});
+    scope_[name] = is_view ? build(tensors_, value) : to_ivalue(parse_value(value), {});
   }
   if (mode == Mode::stepwise) {
     plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
   }
 }
 
-void Interpreter::run(const json& steps, const json& context) {
+void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
   const ContextGuard guard(gold_context(mode_, context));
   const c10::ScalarType outer_default = narrow_default_;
-  if (context.is_object() && context.value("default_dtype", json()).is_string()) {
-    narrow_default_ = parse_dtype(context["default_dtype"].get<std::string>());
-  }
-  json widened;
-  if (is_wide(mode_)) widened["default_dtype"] = "float64";
+  if (context.default_dtype) narrow_default_ = parse_dtype(*context.default_dtype);
+  Context widened;
+  if (is_wide(mode_)) widened.default_dtype = "float64";
   const ContextGuard wide(widened);
-  for (const json& entry : steps) step(entry);
+  for (const Step& entry : steps) step(entry);
   narrow_default_ = outer_default;
 }
 
-void Interpreter::step(const json& step) {
-  if (step.contains("with")) return run(step.at("steps"), step["with"]);
+void Interpreter::step(const Step& step) {
+  if (const auto* block = std::get_if<WithBlock>(&step.does)) {
+    return run(block->steps, block->context);
+  }
   if (plain_) plain_->step(step);
   last_ = results_of(step);
-  bind(step.value("let", json::array()), last_);
+  bind(step.let, last_);
 }
 
-std::vector<IValue> Interpreter::results_of(const json& step) {
-  if (step.contains("op")) return call(step);
-  if (step.contains("call")) {
-    throw Unsupported("`" + step["call"].get<std::string>() +
+std::vector<IValue> Interpreter::results_of(const Step& step) {
+  if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op);
+  if (const auto* function = std::get_if<FunctionCall>(&step.does)) {
+    throw Unsupported("`" + function->function +
                       "` is a public Python function; C++ eager has none");
   }
-  if (step.contains("tensor")) return {build(tensors_, step["tensor"])};
-  if (step.contains("get")) {
-    return {get_item(to_ivalue(step["get"], scope_), step.at("index"), scope_)};
+  if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {
+    return {build(tensors_, json(literals_.at(literal->index)))};
   }
-  if (step.contains("set")) {
-    set_item(to_ivalue(step["set"], scope_), step.at("index"), to_ivalue(step.at("to"), scope_),
-             scope_);
+  if (const auto* get = std::get_if<GetItem>(&step.does)) {
+    return {get_item(to_ivalue(get->base, scope_), get->index, scope_)};
+  }
+  if (const auto* set = std::get_if<SetItem>(&step.does)) {
+    set_item(to_ivalue(set->base, scope_), set->index, to_ivalue(set->to, scope_), scope_);
     return {};
   }
-  if (step.contains("scalar")) {
+  if (const auto* scalar = std::get_if<ScalarCall>(&step.does)) {
     std::vector<IValue> operands;
-    const json& expression = step["scalar"];
-    for (std::size_t i = 1; i < expression.size(); ++i) {
-      operands.push_back(to_ivalue(expression[i], scope_));
-    }
-    return {scalar_step(expression.at(0).get<std::string>(), operands)};
+    for (const Value& operand : scalar->operands) operands.push_back(to_ivalue(operand, scope_));
+    return {scalar_step(scalar->name, operands)};
   }
-  if (step.contains("grad")) {
-    std::vector<IValue> results;
-    for (const at::Tensor& tensor : grad_step(step["grad"], scope_)) results.push_back(tensor);
-    return results;
+  std::vector<IValue> results;
+  for (const at::Tensor& tensor : grad_step(std::get<GradCall>(step.does), scope_)) {
+    results.push_back(tensor);
   }
-  throw Malformed("not a step: " + step.dump());
+  return results;
 }
 
-std::vector<IValue> Interpreter::call(const json& step) {
-  const c10::OperatorHandle op = find_operator(step["op"].get<std::string>());
-  torch::jit::Stack stack = bind_arguments(op.schema(), step.value("args", json::array()),
-                                           step.value("kwargs", json::object()), scope_);
+std::vector<IValue> Interpreter::call(const OpCall& call) {
+  const c10::OperatorHandle op = find_operator(call.op);
+  torch::jit::Stack stack = bind_arguments(op.schema(), call.arguments, scope_);
   switch (mode_) {
     case Mode::plain:
       return call_operator(op, std::move(stack));
@@ -107,7 +104,8 @@ std::vector<IValue> Interpreter::call(const json& step) {
   throw Malformed("no such mode");
 }
 
-void Interpreter::bind(const json& names, std::vector<IValue> results) {
+void Interpreter::bind(const std::vector<std::optional<std::string>>& names,
+                       std::vector<IValue> results) {
   if (names.empty()) return;
   if (names.size() == 1 && results.size() != 1) {
     results = {c10::ivalue::Tuple::create(std::move(results))};
@@ -119,7 +117,7 @@ void Interpreter::bind(const json& names, std::vector<IValue> results) {
   TORCH_CHECK_VALUE(results.size() == names.size(), "expected ", names.size(),
                     " values to unpack, got ", results.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].is_string()) scope_[names[i].get<std::string>()] = results[i];
+    if (names[i]) scope_[*names[i]] = results[i];
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "program/program.h"
 #include "workers/eager/gold.h"
 #include "workers/eager/tensors.h"
 #include "workers/eager/values.h"
@@ -14,6 +17,7 @@ namespace lockstep::eager {
 /// Where the tensors of an execution come from.
 struct Sources {
   const std::vector<StorageFile>& files;
+  const Json& literals;  ///< views of the program's literal tensors, by their index
   c10::Device device;
 };
 
@@ -24,16 +28,18 @@ class Interpreter {
   Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs);
 
   /// Executes steps under a context.  What torch raises passes through.
-  void run(const nlohmann::json& steps, const nlohmann::json& context);
+  void run(const std::vector<Step>& steps, const Context& context);
 
   const Scope& scope() const { return scope_; }
 
  private:
-  void step(const nlohmann::json& step);
-  std::vector<c10::IValue> results_of(const nlohmann::json& step);
-  std::vector<c10::IValue> call(const nlohmann::json& step);
-  void bind(const nlohmann::json& names, std::vector<c10::IValue> results);
+  void step(const Step& step);
+  std::vector<c10::IValue> results_of(const Step& step);
+  std::vector<c10::IValue> call(const OpCall& call);
+  void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
+
   Mode mode_;
+  const Json& literals_;
   TensorSource tensors_;  ///< of inputs and literals: the same storage index is the same memory
   Scope scope_;
   std::vector<c10::IValue> last_;  ///< results of the last step

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "program/program_json.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/values.h"
 
@@ -21,7 +22,8 @@ at::Tensor quantized_from(const at::Tensor& integers, const json& quantizer) {
   const json& scale_values = quantizer.at("scales");
   const auto points = quantizer.at("zero_points").get<std::vector<std::int64_t>>();
   std::vector<double> scales;
-  for (const json& scale : scale_values) scales.push_back(to_ivalue(scale, {}).toDouble());
+  for (const json& scale : scale_values)
+    scales.push_back(to_ivalue(parse_value(scale), {}).toDouble());
   if (points.empty() || points.size() != scales.size()) {
     throw Malformed("a quantizer needs as many scales as zero points");
   }
@@ -49,7 +51,7 @@ ordered_json describe_quantizer(const at::Tensor& tensor) {
   out["scheme"] = toString(tensor.qscheme());
   out["scales"] = out["zero_points"] = ordered_json::array();
   const auto add = [&](double scale, std::int64_t zero_point) {
-    out["scales"].push_back({{"float", print_float(scale)}});
+    out["scales"].push_back({{"float", float_text(scale)}});
     out["zero_points"].push_back(zero_point);
   };
   if (tensor.qscheme() == c10::kPerTensorAffine) {

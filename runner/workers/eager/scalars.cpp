@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "program/scalar_operators.h"
 #include "workers/eager/errors.h"
 
 namespace lockstep::eager {
@@ -167,26 +168,24 @@ Number extreme(const Operands& operands, int wanted) {
   return best;
 }
 
-struct Entry {
-  std::size_t operands;  ///< 0: one or more
-  std::function<Number(const Operands&)> apply;
-};
+using Function = std::function<Number(const Operands&)>;
 
-Entry unary(Number (*function)(const Number&)) {
-  return {1, [=](const Operands& v) { return function(v[0]); }};
+Function unary(Number (*function)(const Number&)) {
+  return [=](const Operands& v) { return function(v[0]); };
 }
 
-Entry binary(Number (*function)(const Number&, const Number&)) {
-  return {2, [=](const Operands& v) { return function(v[0], v[1]); }};
+Function binary(Number (*function)(const Number&, const Number&)) {
+  return [=](const Operands& v) { return function(v[0], v[1]); };
 }
 
 template <class Test>
-Entry comparison(Test test) {
-  return {2, [=](const Operands& v) { return Number(test(compare(v[0], v[1]))); }};
+Function comparison(Test test) {
+  return [=](const Operands& v) { return Number(test(compare(v[0], v[1]))); };
 }
 
-const std::unordered_map<std::string, Entry>& table() {
-  static const std::unordered_map<std::string, Entry> entries = {
+/// What each operator of program/scalar_operators.h computes.
+const std::unordered_map<std::string, Function>& functions() {
+  static const std::unordered_map<std::string, Function> entries = {
       {"add", binary(add)},
       {"sub", binary(sub)},
       {"mul", binary(mul)},
@@ -198,8 +197,8 @@ const std::unordered_map<std::string, Entry>& table() {
          return is_integral(a) ? sub(std::int64_t{0}, a) : Number(-as_float(a));
        })},
       {"abs", unary(absolute)},
-      {"min", {0, [](const Operands& v) { return extreme(v, -1); }}},
-      {"max", {0, [](const Operands& v) { return extreme(v, 1); }}},
+      {"min", [](const Operands& v) { return extreme(v, -1); }},
+      {"max", [](const Operands& v) { return extreme(v, 1); }},
       {"sqrt", unary(square_root)},
       {"floor", unary([](const Number& a) {
          return is_integral(a) ? Number(as_int(a)) : to_int(std::floor(as_float(a)));
@@ -213,8 +212,8 @@ const std::unordered_map<std::string, Entry>& table() {
       {"le", comparison([](int order) { return order == -1 || order == 0; })},
       {"gt", comparison([](int order) { return order == 1; })},
       {"ge", comparison([](int order) { return order == 1 || order == 0; })},
-      {"and", {2, [](const Operands& v) { return truth(v[0]) ? v[1] : v[0]; }}},
-      {"or", {2, [](const Operands& v) { return truth(v[0]) ? v[0] : v[1]; }}},
+      {"and", [](const Operands& v) { return truth(v[0]) ? v[1] : v[0]; }},
+      {"or", [](const Operands& v) { return truth(v[0]) ? v[0] : v[1]; }},
       {"not", unary([](const Number& a) { return Number(!truth(a)); })},
       {"int", unary([](const Number& a) {
          return is_integral(a) ? Number(as_int(a)) : to_int(std::trunc(as_float(a)));
@@ -228,11 +227,11 @@ const std::unordered_map<std::string, Entry>& table() {
 }  // namespace
 
 c10::IValue scalar_step(const std::string& name, const std::vector<c10::IValue>& operands) {
-  const auto found = table().find(name);
-  if (found == table().end()) throw Unsupported("scalar operator " + name);
-  const std::size_t wanted = found->second.operands;
-  if (operands.empty() || (wanted != 0 && operands.size() != wanted)) {
-    throw Malformed("scalar operator " + name + " takes another number of operands");
+  const ScalarOperator* known = find_scalar_operator(name);
+  if (known == nullptr) throw Unsupported("scalar operator " + name);
+  if (!known->takes(operands.size())) {
+    throw Malformed("scalar operator " + name + " takes " + known->arity() + " operands, not " +
+                    std::to_string(operands.size()));
   }
   Operands numbers;
   for (const c10::IValue& operand : operands) {
@@ -246,7 +245,7 @@ c10::IValue scalar_step(const std::string& name, const std::vector<c10::IValue>&
       throw Unsupported("scalar operator " + name + " of a " + operand.tagKind());
     }
   }
-  return std::visit([](auto number) { return c10::IValue(number); }, found->second.apply(numbers));
+  return std::visit([](auto number) { return c10::IValue(number); }, functions().at(name)(numbers));
 }
 
 }  // namespace lockstep::eager

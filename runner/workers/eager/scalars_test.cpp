@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "program/scalar_operators.h"
 #include "workers/eager/errors.h"
 
 namespace lockstep::eager {
@@ -63,7 +64,21 @@ TEST(Scalars, what_has_no_place_is_unsupported) {
   EXPECT_THROW(of("pow", {-2.0, 0.5}), Unsupported);
   EXPECT_THROW(of("exec", {integer(1)}), Unsupported);
   EXPECT_THROW(of("add", {IValue(), integer(1)}), Unsupported);
-  EXPECT_THROW(of("add", {integer(1)}), Malformed);
+}
+
+TEST(Scalars, every_operator_of_the_table_takes_what_it_says) {
+  for (const ScalarOperator& each : scalar_operators()) {
+    const std::string name(each.name);
+    const std::vector<IValue> few(each.fewest - 1, integer(1));
+    EXPECT_THROW(of(name, few), Malformed) << name;
+    EXPECT_NO_THROW(of(name, std::vector<IValue>(each.fewest, integer(1)))) << name;
+    const std::vector<IValue> more(each.fewest + 1, integer(1));
+    if (each.most == 0) {
+      EXPECT_NO_THROW(of(name, more)) << name;
+    } else {
+      EXPECT_THROW(of(name, more), Malformed) << name;
+    }
+  }
 }
 
 }  // namespace

@@ -3,10 +3,7 @@
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Tensor.h>
 
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-
+#include "program/program_json.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
 
@@ -116,42 +113,59 @@ IValue list_element(const IValue& value, const c10::TypePtr& type) {
   return convert(value, type, std::nullopt);
 }
 
-IValue object_to_ivalue(const json& value, const Scope& scope) {
-  if (value.size() != 1) throw Malformed("not a value: " + value.dump());
-  const std::string& kind = value.begin().key();
-  const json& content = value.begin().value();
-  if (kind == "complex") {
-    return c10::complex<double>(parse_float(content.at(0).get<std::string>()),
-                                parse_float(content.at(1).get<std::string>()));
+/// What each kind of value is in torch.
+struct IValueOf {
+  const Scope& scope;
+
+  IValue operator()(std::monostate) const { return {}; }
+  IValue operator()(bool value) const { return value; }
+  IValue operator()(std::int64_t value) const { return value; }
+  IValue operator()(std::uint64_t value) const { return value; }
+  IValue operator()(Float value) const { return value.value; }
+  IValue operator()(const Complex& value) const {
+    return c10::complex<double>(value.real.value, value.imaginary.value);
   }
-  const std::string text = content.get<std::string>();
-  if (kind == "ref") return lookup(scope, text);
-  if (kind == "float") return parse_float(text);
-  if (kind == "str") return text;
-  if (kind == "dtype") return static_cast<std::int64_t>(parse_dtype(text));
-  if (kind == "layout") return static_cast<std::int64_t>(parse_layout(text));
-  if (kind == "memory_format") return static_cast<std::int64_t>(parse_memory_format(text));
-  if (kind == "device") return parse_device(text);
-  throw Malformed("not a value: " + value.dump());
-}
+  IValue operator()(const Ref& value) const { return lookup(scope, value.name); }
+  IValue operator()(const std::string& value) const { return value; }
+  IValue operator()(const Enumeration& value) const {
+    switch (value.kind) {
+      case Enumeration::Kind::dtype:
+        return static_cast<std::int64_t>(parse_dtype(value.word));
+      case Enumeration::Kind::layout:
+        return static_cast<std::int64_t>(parse_layout(value.word));
+      case Enumeration::Kind::memory_format:
+        return static_cast<std::int64_t>(parse_memory_format(value.word));
+      case Enumeration::Kind::device:
+        return parse_device(value.word);
+    }
+    return {};
+  }
+  IValue operator()(const Value::List& value) const {
+    c10::impl::GenericList list(c10::AnyType::get());
+    for (const Value& item : value) list.push_back(to_ivalue(item, scope));
+    return list;
+  }
+};
 
 /// An enumeration is an int once it is an IValue, so that it must be told apart here.
-bool fits_enumeration(const json& value, const c10::Type& type) {
-  const auto holds = [&](const char* key) { return value.is_object() && value.contains(key); };
+bool fits_enumeration(const Value& value, const c10::Type& type) {
+  using Word = Enumeration::Kind;
+  const auto* word = std::get_if<Enumeration>(&value.is);
+  const auto holds = [&](Word kind) { return word != nullptr && word->kind == kind; };
   switch (type.kind()) {
     case TypeKind::ScalarTypeType:
-      return holds("dtype");
+      return holds(Word::dtype);
     case TypeKind::LayoutType:
-      return holds("layout");
+      return holds(Word::layout);
     case TypeKind::MemoryFormatType:
-      return holds("memory_format");
+      return holds(Word::memory_format);
     case TypeKind::OptionalType:
-      return value.is_null() ||
+      return value.is_none() ||
              fits_enumeration(value, *type.expectRef<c10::OptionalType>().getElementType());
     case TypeKind::ListType:
       return true;
     default:
-      return !holds("dtype") && !holds("layout") && !holds("memory_format");
+      return word == nullptr || word->kind == Word::device;
   }
 }
 
@@ -163,44 +177,17 @@ const IValue& lookup(const Scope& scope, const std::string& name) {
   return found->second;
 }
 
-double parse_float(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') throw Malformed("not a float: " + text);
-  return value;
+Value parse_value(const json& value) {
+  auto read = value_from_json(Json(value));
+  if (!read) throw Malformed("not a value: " + to_string(read.error()));
+  return std::move(*read);
 }
 
-std::string print_float(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char text[40];
-  std::snprintf(text, sizeof text, "%a", value);
-  return text;
+IValue to_ivalue(const Value& value, const Scope& scope) {
+  return std::visit(IValueOf{scope}, value.is);
 }
 
-IValue to_ivalue(const json& value, const Scope& scope) {
-  switch (value.type()) {
-    case json::value_t::null:
-      return {};
-    case json::value_t::boolean:
-      return value.get<bool>();
-    case json::value_t::number_integer:
-      return value.get<std::int64_t>();
-    case json::value_t::number_unsigned:
-      return value.get<std::uint64_t>();
-    case json::value_t::object:
-      return object_to_ivalue(value, scope);
-    case json::value_t::array: {
-      c10::impl::GenericList list(c10::AnyType::get());
-      for (const json& item : value) list.push_back(to_ivalue(item, scope));
-      return list;
-    }
-    default:
-      throw Malformed("not a value: " + value.dump());
-  }
-}
-
-IValue to_argument(const json& value, const c10::TypePtr& type, std::optional<int> length,
+IValue to_argument(const Value& value, const c10::TypePtr& type, std::optional<int> length,
                    const Scope& scope) {
   const IValue ivalue = to_ivalue(value, scope);
   if (!fits_enumeration(value, *type)) wrong_type(ivalue, *type);
@@ -212,11 +199,11 @@ std::optional<nlohmann::ordered_json> to_json(const IValue& value) {
   if (value.isBool()) return nlohmann::ordered_json(value.toBool());
   if (value.isInt() || value.isSymInt()) return nlohmann::ordered_json(value.toInt());
   if (value.isUnsigned()) return nlohmann::ordered_json(value.toUInt());
-  if (value.isDouble()) return nlohmann::ordered_json{{"float", print_float(value.toDouble())}};
+  if (value.isDouble()) return nlohmann::ordered_json{{"float", float_text(value.toDouble())}};
   if (value.isComplexDouble()) {
     const auto number = value.toComplexDouble();
     return nlohmann::ordered_json{
-        {"complex", {print_float(number.real()), print_float(number.imag())}}};
+        {"complex", {float_text(number.real()), float_text(number.imag())}}};
   }
   if (value.isString()) return nlohmann::ordered_json{{"str", value.toStringRef()}};
   if (value.isDevice()) return nlohmann::ordered_json{{"device", value.toDevice().str()}};

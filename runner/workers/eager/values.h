@@ -8,7 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-// The values of the protocol's lines and torch's IValues.
+#include "program/value.h"
+
+// The values of programs and torch's IValues.
 namespace lockstep::eager {
 
 /// The names of a running program: its inputs and the results of its steps.
@@ -17,13 +19,12 @@ using Scope = std::unordered_map<std::string, c10::IValue>;
 /// What `{"ref": name}` stands for.  Malformed if nothing has that name.
 const c10::IValue& lookup(const Scope& scope, const std::string& name);
 
-/// A float of the protocol: C99 hexadecimal, `inf`, `-inf`, `nan`.
-double parse_float(const std::string& text);
-std::string print_float(double value);
+/// A value of a message.  Malformed if it is none.
+Value parse_value(const nlohmann::json& value);
 
 /// A value whose type nobody asks for: an operand of a scalar step, an index item, `with` of a
 /// grad. Lists become lists of IValues.
-c10::IValue to_ivalue(const nlohmann::json& value, const Scope& scope);
+c10::IValue to_ivalue(const Value& value, const Scope& scope);
 
 /// A value as an argument of this type (`Argument::real_type()`), by the rules of torch's Python
 /// argument parser: a number where a Tensor is expected is a wrapped number, an int is a float, a
@@ -31,8 +32,8 @@ c10::IValue to_ivalue(const nlohmann::json& value, const Scope& scope);
 /// Enumerations become int64, as the dispatcher's stack wants them.
 /// What does not fit throws c10::TypeError; what no worker passes (Storage, Stream, Generator)
 /// throws Unsupported.
-c10::IValue to_argument(const nlohmann::json& value, const c10::TypePtr& type,
-                        std::optional<int> length, const Scope& scope);
+c10::IValue to_argument(const Value& value, const c10::TypePtr& type, std::optional<int> length,
+                        const Scope& scope);
 
 /// A number, bool, string or None as a value of the protocol; nothing for anything else.
 std::optional<nlohmann::ordered_json> to_json(const c10::IValue& value);

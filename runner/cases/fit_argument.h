@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cases/decode.h"
+
+namespace lockstep {
+
+/// What a JSON value of a file is as an argument of that type, or nothing when it does not fit.
+/// `std::string* why` gets what was expected.
+std::optional<Value> fit_argument(const Json& value, const std::string& type, const Scope& scope,
+                                  std::string* why);
+
+}  // namespace lockstep

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "program/value.h"
+
+// A program as PROTOCOL.md ("Program") describes it, as types.  program/visit.h walks it,
+// program/edit.h changes it, program/print.h shows it, program/program_json.h has its wire form.
+namespace lockstep {
+
+/// Autocast on one kind of device.
+struct Autocast {
+  std::string device;  ///< "cpu"
+  std::string dtype;   ///< "bfloat16"
+
+  bool operator==(const Autocast&) const = default;
+};
+
+/// What is in force while steps run; what is not set stays as it is.
+struct Context {
+  std::optional<bool> grad;
+  std::optional<bool> inference;
+  std::optional<bool> deterministic_algorithms;
+  std::optional<Autocast> autocast;
+  std::optional<std::string> default_dtype;
+
+  bool operator==(const Context&) const = default;
+};
+
+/// What a call is given.
+struct Arguments {
+  std::vector<Value> args;                            ///< by position
+  std::vector<std::pair<std::string, Value>> kwargs;  ///< by name, each once
+
+  bool operator==(const Arguments&) const = default;
+};
+
+/// A call of an overload: "aten::add.Tensor", "aten::relu.default".
+struct OpCall {
+  std::string op;
+  Arguments arguments;
+
+  bool operator==(const OpCall&) const = default;
+};
+
+/// A call of a public Python function: "torch.nn.functional.relu".
+struct FunctionCall {
+  std::string function;
+  Arguments arguments;
+
+  bool operator==(const FunctionCall&) const = default;
+};
+
+/// A fresh copy of a tensor that is kept beside the program: its place in a list of tensors, which
+/// are specs in a case (Case::literals) and views in a set of inputs (InputSet::literals).
+struct LiteralTensor {
+  std::size_t index = 0;
+
+  bool operator==(const LiteralTensor&) const = default;
+};
+
+/// `...` between the brackets of an index.
+struct Ellipsis {
+  bool operator==(const Ellipsis&) const = default;
+};
+
+/// `None` between the brackets of an index.
+struct NewAxis {
+  bool operator==(const NewAxis&) const = default;
+};
+
+/// start:stop:step; None where a part is left out.
+struct Slice {
+  Value start;
+  Value stop;
+  Value step;
+
+  bool operator==(const Slice&) const = default;
+};
+
+/// One item between the brackets of an index; a list is an index tensor.
+using IndexItem = std::variant<Ellipsis, NewAxis, Slice, Value>;
+
+/// base[index]
+struct GetItem {
+  Value base;
+  std::vector<IndexItem> index;
+
+  bool operator==(const GetItem&) const = default;
+};
+
+/// base[index] = to
+struct SetItem {
+  Value base;
+  std::vector<IndexItem> index;
+  Value to;
+
+  bool operator==(const SetItem&) const = default;
+};
+
+/// Python arithmetic on scalars: one of program/scalar_operators.h and its operands.
+struct ScalarCall {
+  std::string name;
+  std::vector<Value> operands;
+
+  bool operator==(const ScalarCall&) const = default;
+};
+
+/// torch.autograd.grad: one result for each of `wrt`.
+struct GradCall {
+  std::vector<Value> of;
+  std::vector<Value> wrt;
+  std::optional<std::vector<Value>> with;  ///< one for each of `of`; ones where there is none
+  bool create_graph = false;
+
+  bool operator==(const GradCall&) const = default;
+};
+
+struct Step;
+
+/// Steps under a context; names defined inside remain.
+struct WithBlock {
+  Context context;
+  std::vector<Step> steps;
+
+  bool operator==(const WithBlock& other) const;
+};
+
+/// One step: what it does, and what its results are called.
+struct Step {
+  /// One name, or one for each result (nothing: not needed), or none at all.
+  std::vector<std::optional<std::string>> let;
+  std::variant<OpCall, FunctionCall, LiteralTensor, GetItem, SetItem, ScalarCall, GradCall,
+               WithBlock>
+      does;
+
+  bool operator==(const Step&) const = default;
+};
+
+/// torch.autograd.backward after a call.
+struct Backward {
+  std::vector<std::string> of;                   ///< outputs
+  std::optional<std::vector<std::string>> with;  ///< inputs, one for each; ones where there is none
+
+  bool operator==(const Backward&) const = default;
+};
+
+/// What a worker executes.
+struct Program {
+  std::vector<std::string> inputs;
+  std::vector<Step> steps;
+  std::vector<std::string> outputs;
+  Context context;
+  std::optional<Backward> backward;
+
+  bool operator==(const Program&) const = default;
+};
+
+/// Whether text is a name of a program or of an argument: `[A-Za-z_][A-Za-z0-9_]*`.
+bool is_name(std::string_view text);
+
+}  // namespace lockstep

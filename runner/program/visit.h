@@ -1,0 +1,107 @@
+#pragma once
+
+#include <type_traits>
+
+#include "program/program.h"
+
+namespace lockstep {
+
+/// What a walk tells.  Derive from it and declare those functions that matter; a function of the
+/// derived type hides the one here.  A walk over something const gives const references.
+struct Visitor {
+  /// A step, before its parts; a `with` block, too.
+  template <class S>
+  void step(S&) {}
+  /// A value, after the values in it; it may be changed.
+  template <class V>
+  void value(V&) {}
+  /// A name that is used: by a value, as an output, by `backward`.
+  template <class N>
+  void uses(N&) {}
+  /// A name that is defined: an input, a result.
+  template <class N>
+  void defines(N&) {}
+};
+
+namespace walking {
+
+template <class V, class Visit>
+void value(V& value, Visit& visit) {
+  if (auto* list = std::get_if<Value::List>(&value.is)) {
+    for (auto& item : *list) walking::value(item, visit);
+  } else if (auto* ref = std::get_if<Ref>(&value.is)) {
+    visit.uses(ref->name);
+  }
+  visit.value(value);
+}
+
+template <class L, class Visit>
+void values(L& list, Visit& visit) {
+  for (auto& item : list) walking::value(item, visit);
+}
+
+template <class I, class Visit>
+void index(I& items, Visit& visit) {
+  for (auto& item : items) {
+    if (auto* single = std::get_if<Value>(&item)) {
+      walking::value(*single, visit);
+    } else if (auto* slice = std::get_if<Slice>(&item)) {
+      walking::value(slice->start, visit);
+      walking::value(slice->stop, visit);
+      walking::value(slice->step, visit);
+    }
+  }
+}
+
+template <class A, class Visit>
+void arguments(A& arguments, Visit& visit) {
+  walking::values(arguments.args, visit);
+  for (auto& [name, value] : arguments.kwargs) walking::value(value, visit);
+}
+
+}  // namespace walking
+
+/// Walks over a step in the order of its execution: what it uses, then what it defines.
+template <class S, class Visit>
+requires std::is_same_v<std::remove_const_t<S>, Step>
+void walk(S& step, Visit& visit) {
+  visit.step(step);
+  if (auto* op = std::get_if<OpCall>(&step.does)) {
+    walking::arguments(op->arguments, visit);
+  } else if (auto* call = std::get_if<FunctionCall>(&step.does)) {
+    walking::arguments(call->arguments, visit);
+  } else if (auto* get = std::get_if<GetItem>(&step.does)) {
+    walking::value(get->base, visit);
+    walking::index(get->index, visit);
+  } else if (auto* set = std::get_if<SetItem>(&step.does)) {
+    walking::value(set->base, visit);
+    walking::index(set->index, visit);
+    walking::value(set->to, visit);
+  } else if (auto* scalar = std::get_if<ScalarCall>(&step.does)) {
+    walking::values(scalar->operands, visit);
+  } else if (auto* grad = std::get_if<GradCall>(&step.does)) {
+    walking::values(grad->of, visit);
+    walking::values(grad->wrt, visit);
+    if (grad->with) walking::values(*grad->with, visit);
+  } else if (auto* block = std::get_if<WithBlock>(&step.does)) {
+    for (auto& inner : block->steps) walk(inner, visit);
+  }
+  for (auto& name : step.let) {
+    if (name) visit.defines(*name);
+  }
+}
+
+/// Walks over a whole program: inputs, steps, outputs, `backward`.
+template <class P, class Visit>
+requires std::is_same_v<std::remove_const_t<P>, Program>
+void walk(P& program, Visit& visit) {
+  for (auto& name : program.inputs) visit.defines(name);
+  for (auto& step : program.steps) walk(step, visit);
+  for (auto& name : program.outputs) visit.uses(name);
+  if (!program.backward) return;
+  for (auto& name : program.backward->of) visit.uses(name);
+  if (!program.backward->with) return;
+  for (auto& name : *program.backward->with) visit.uses(name);
+}
+
+}  // namespace lockstep
