@@ -154,7 +154,8 @@ inline void nudge_value(Json& document, Random& random) {
   if (leaf.is_boolean()) {
     leaf = !leaf.get<bool>();
   } else if (leaf.is_number_integer() && random.often(6)) {
-    leaf = leaf.get<std::int64_t>() + static_cast<std::int64_t>(random.below(5)) - 2;
+    // As unsigned: the greatest integer has a next one.
+    leaf = static_cast<std::int64_t>(leaf.get<std::uint64_t>() + random.below(5) - 2);
   } else if (leaf.type() == other.type()) {
     leaf = Json(other);
   }

@@ -15,7 +15,7 @@ class MessageReader {
  public:
   /// What a worker may say between two messages of the runner.  More is a flood: an execution says
   /// a handful of lines, and at most some hundred executions are under way.
-  static constexpr std::size_t kMostLines = std::size_t{1} << 16;
+  static constexpr std::size_t kMostLines = std::size_t{1} << 14;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 24;
 
   /// The messages that these bytes complete; none after a fault.
