@@ -58,7 +58,8 @@ Result<void> run_to_end(const Spawn& spawn) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const std::string said = read_file(spawn.errors).value_or("");
+  std::string said = read_file(spawn.errors).value_or("");
+  said.erase(said.find_last_not_of(" \n") + 1);
   return fail(one_line(said.empty()
                            ? fmt::format("{} says nothing and {} {}", spawn.argv.front(),
                                          WIFEXITED(status) ? "exits with" : "is killed by",

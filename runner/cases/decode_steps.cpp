@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cases/decode.h"
+#include "cases/fit_argument.h"
 #include "cases/resolve.h"
 #include "program/scalar_operators.h"
 

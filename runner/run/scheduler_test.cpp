@@ -25,11 +25,11 @@ constexpr const char* kDoubler = R"({
 })";
 
 /// A storage of an observation that no worker made.
-std::shared_ptr<const MappedFile> storage_of(const fs::path& file, std::string_view bytes) {
+std::shared_ptr<const FileCopy> storage_of(const fs::path& file, std::string_view bytes) {
   EXPECT_TRUE(write_file(file, bytes));
-  auto mapped = MappedFile::open(file);
-  EXPECT_TRUE(mapped);
-  return *mapped;
+  auto copy = FileCopy::open(file);
+  EXPECT_TRUE(copy);
+  return *copy;
 }
 
 /// Schedulers on an engine without processes.

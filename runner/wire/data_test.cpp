@@ -82,23 +82,25 @@ std::set<std::string> keys(const Json& object) {
 }
 
 TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
-  RunRequest request{
-      "test@cpu",   {{"name", "eager-python"}}, "cpu", "plain", 1, 0, Json::object(), Json::array(),
-      Json::array()};
-  const Json said = run_message(1, to_json(request), "out");
+  const RunRequest request{
+      "test@cpu", {{"name", "eager-python"}}, "cpu", "plain", 1, 0, Json::object(), Json::array()};
+  const Json said = run_message(1, to_json(request), {{"in", 16}}, "out", "");
   EXPECT_EQ(said["run"], 1);
   EXPECT_EQ(said["out"], "out");
   const Example first = examples("requests.jsonl", "request").front();
   EXPECT_EQ(keys(said), keys(first.line["request"]));
+  EXPECT_EQ(said["storages"], Json::parse(R"([{"file": "in", "bytes": 16}])"));
+  EXPECT_EQ(run_message(1, to_json(request), {}, "out", "package")["before"], "package");
   // A request cannot say that it is another one.
-  EXPECT_EQ(run_message(2, {{"type", "stop"}, {"run", 1}, {"out", "/"}}, "out"),
-            Json({{"type", "run"}, {"run", 2}, {"out", "out"}}));
+  EXPECT_EQ(
+      run_message(2, {{"type", "stop"}, {"run", 1}, {"out", "/"}, {"before", "/"}}, {}, "out", ""),
+      Json({{"type", "run"}, {"run", 2}, {"out", "out"}, {"storages", Json::array()}}));
 }
 
 TEST(WireData, HelloSaysAllThatAWorkerNeeds) {
-  const Json hello = to_json(HelloRequest{2, "/scratch", "/cache", 3, 4, {"/lib.so"}, {"vendor"}});
+  const Json hello = to_json(HelloRequest{2, "/cache", 3, 4, {"/lib.so"}, {"vendor"}});
   EXPECT_EQ(hello, Json::parse(R"({"type": "hello", "protocol": 1, "threads": 2,
-      "scratch": "/scratch", "cache": "/cache", "limits": {"memory_bytes": 3, "file_bytes": 4},
+      "cache": "/cache", "limits": {"memory_bytes": 3, "file_bytes": 4},
       "libraries": ["/lib.so"], "modules": ["vendor"]})"));
   EXPECT_TRUE(to_json(HelloRequest{})["cache"].is_null());
   EXPECT_EQ(to_json(HelloRequest{})["modules"], Json::array());

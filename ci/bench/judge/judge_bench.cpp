@@ -63,7 +63,7 @@ std::uint64_t read_both(std::span<const std::byte> a, std::span<const std::byte>
   return all;
 }
 
-TensorView view_of(const MappedFile& file, const Dtype& dtype) {
+TensorView view_of(const FileCopy& file, const Dtype& dtype) {
   TensorView view;
   view.dtype = &dtype;
   view.bytes = file.bytes();
@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
     std::cerr << "judge-bench EAGER COMPILED DTYPE THREADS REPEATS\n";
     return 2;
   }
-  const auto eager_file = MappedFile::open(argv[1]);
-  const auto compiled_file = MappedFile::open(argv[2]);
+  const auto eager_file = FileCopy::open(argv[1]);
+  const auto compiled_file = FileCopy::open(argv[2]);
   const Dtype* dtype = find_dtype(argv[3]);
   if (!eager_file || !compiled_file || dtype == nullptr) {
     std::cerr << "cannot open the files, or no such dtype\n";
