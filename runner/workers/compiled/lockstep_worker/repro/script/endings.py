@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from .begin import CannotTell
 
-#: Bytes of a message in which the expression of a case is looked for.
-LONGEST_MATCHED = 4096
-#: What an expression may consist of so that C++ and Python read it alike, part by part.
-_ALIKE = re.compile(rb"""
+#: What an expression may consist of so that RE2 and Python read it alike, part by part.
+_ALIKE = re.compile(r"""
     \\[dDwWsSbBfnrtv.^$*+?()\[\]{}|/\\-]
-    | \[(?!\^\]) \^? (?: \\[dDwWsSfnrtv.^$*+?()\[\]{}|/\\-] | [^\[\]\\] )+ \]
+    | \[(?!\^\]) \^? (?: \\[dDwWfnrtv.^$*+?()\[\]{}|/\\-] | [^\[\]\\] )+ \]
     | \(\?: | \((?!\?) | \) | \| | \. | \^ | \$
     | (?: [*+?] | \{\d+(?:,\d*)?\} ) \?? (?![*+?{])
     | [^\\\[\](){}.^$*+?|]""", re.VERBOSE | re.DOTALL)
+#: What RE2 means by a part, where Python means something else by the same words.
+_MEANING = {"$": r"\Z", r"\s": r"[\t\n\f\r ]", r"\S": r"[^\t\n\f\r ]"}
 
 
 @dataclass
@@ -31,20 +31,15 @@ def words_of(error: dict) -> str:
 def is_found(pattern: str, text: str) -> bool:
     """Whether the expression of a case is found in a message. Raises `CannotTell` where Python might
     read it in another way than Lockstep."""
-    expression, message = pattern.encode(), text.encode(errors="replace")
     parts, at = [], 0
-    while at < len(expression):
-        match = _ALIKE.match(expression, at)
+    while at < len(pattern):
+        match = _ALIKE.match(pattern, at)
         if not match:
             raise CannotTell(f"Python may read the expression {pattern!r:.200} in another way than Lockstep")
-        parts.append({b".": rb"[^\n\r]", b"$": rb"\Z"}.get(match.group(), match.group()))
+        parts.append(_MEANING.get(match.group(), match.group()))
         at = match.end()
-    if len(message) > LONGEST_MATCHED:
-        message = message[:LONGEST_MATCHED]
-        if b"$" in expression:
-            raise CannotTell("the message is longer than what Lockstep looks at")
     try:
-        return re.search(b"".join(parts), message) is not None
+        return re.search("".join(parts), text, re.ASCII) is not None
     except re.error as error:
         raise CannotTell(f"Python cannot read the expression {pattern!r:.200}: {error}") from None
 
