@@ -235,6 +235,14 @@ def test_a_path_that_was_asked_for_and_cannot_be_used_is_no_success(suite):
     assert suite("run", "bugs/1-first", "--path-file", "absent.json").returncode == 3
 
 
+def test_what_a_worker_lacks_is_said_and_recorded(suite):
+    suite.path("poor", worker=[sys.executable, str(FAKE), "poor"])
+    said = suite("run", "bugs/1-first", "path:poor", "--out", "out")
+    assert said.returncode == 0 and "the poor worker lacks headers: each process makes its own" in said.stderr, said.stderr
+    records = [record for record in log_of(suite.root / "out") if record["type"] == "environment"]
+    assert {"lacks headers": "each process makes its own"}.items() <= next(r["values"] for r in records if r["name"] == "poor").items()
+
+
 def test_nothing_selected_leaves_no_directory(suite):
     assert suite("run", "bugs/9*").returncode == 4
     assert list((suite.root / ".lockstep" / "runs").iterdir()) == []

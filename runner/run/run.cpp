@@ -111,7 +111,12 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
                                             ? Json::object()
                                             : eager_hello->value("environment", Json::object()));
   engine.on_hello = [&](const std::string& name, const Json& hello) {
-    note_environment(name, hello.value("environment", Json::object()));
+    const Json environment = hello.value("environment", Json::object());
+    note_environment(name, environment);
+    for (const auto& [key, cost] : environment.items()) {  // workers/PROTOCOL.md, `lacks NAME`
+      if (key.starts_with("lacks ") && cost.is_string())
+        reporter.note(fmt::format("the {} worker {}: {}", name, key, cost.get<std::string>()));
+    }
   };
   engine.on_note = [&](const std::string& text) { reporter.note(text); };
   engine.on_started = [&] { reporter.running(engine.running_ids()); };
