@@ -1,6 +1,7 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and "keys" (a hello of 200 kB of nested lists, of 1 MiB of
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and
+"keys" (a hello of 200 kB of nested lists, of 1 MiB of
 keys), "odd" (an environment that is a number), "poor" (its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes several
 executions at once, and does them one after the other), "struck" (it is killed), "once=FILE" (unless the file is there,
 which it makes), "as=NAME" (it takes NAME for the name of every path).
