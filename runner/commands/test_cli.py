@@ -1,122 +1,16 @@
-"""The command line as people and CI meet it: the real binary, with a fake worker in every role, so no torch is needed.
-
-Goldens are in testdata; LOCKSTEP_RENEW=1 writes them anew, which CI may not.
-"""
+"""The command line as people and CI meet it."""
 
 import json
 import os
 import pathlib
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import pytest
-
-HERE = pathlib.Path(__file__).resolve().parent
-GOLDENS = HERE / "testdata"
-FAKE = HERE.parent / "engine" / "testdata" / "fake_worker.py"
-BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
-STEPS = [{"let": "y", "op": "clone.default", "args": ["%x"]}]
-
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
-
-
-def case(title, **more):
-    return {"format": 1, "title": title, "inputs": {"x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": 1}}}},
-            "steps": STEPS, "outputs": ["x", "y"], **more}
-
-
-class Suite:
-    """A suite in a folder of its own, with paths that do what their names say."""
-
-    def __init__(self, root, binary):
-        self.root = root
-        self.binary = binary
-        for folder in ("cases/bugs", "cases/ops", "expected/known", "expected/levels", "runner/paths"):
-            (root / folder).mkdir(parents=True)
-        self.write("cases/bugs/1-first.json", case("passes its input on", tags=["silent"], links=["https://example.org/1"]))
-        self.write("cases/bugs/2-second.json", case("does so twice", tags=["loud"], matrix={"rows": [1, 2]},
-                   inputs={"x": {"dtype": "float16", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
-        self.write("cases/ops/clone.json", case("clone"))
-        self.write("expected/levels/smoke.json", {"format": 1, "name": "smoke", "title": "little", "select": ["bugs/1-first"]})
-        for name in ("conform", "flip", "crash", "hang", "slow", "flaky", "die"):
-            self.path(name, default=name == "conform")
-        self.eager = root / "eager"
-        self.eager.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
-        self.eager.chmod(0o755)
-
-    def write(self, name, content):
-        text = content if isinstance(content, str) else json.dumps(content, indent=2) + "\n"
-        (self.root / name).write_text(text)
-
-    def path(self, name, **more):
-        self.write(f"runner/paths/{name}.json", {"format": 1, "name": name, "title": f"the path {name}", "promise": "bits",
-                   "worker": [sys.executable, str(FAKE)], "backend": "fake", **more})
-
-    def environment(self, **more):
-        kept = {name: value for name, value in os.environ.items()
-                if name not in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
-                and not name.startswith("LOCKSTEP_")}
-        return {**kept, "LOCKSTEP_HOME": str(self.root), "LOCKSTEP_CACHE": str(self.root / ".lockstep"),
-                "LOCKSTEP_EAGER": str(self.eager), "LOCKSTEP_PYTHON": sys.executable, "LC_ALL": "C", **more}
-
-    def __call__(self, *arguments, env=None, cwd=None, **more):
-        return subprocess.run([self.binary, *arguments], env=self.environment(**(env or {})), capture_output=True, text=True,
-                              timeout=120, cwd=cwd or self.root, **more)
-
-    def start(self, *arguments):
-        return subprocess.Popen([self.binary, *arguments], env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, cwd=self.root)
-
-    def golden(self, name, text):
-        """Compares with testdata/NAME after what differs between machines and moments is named."""
-        text = text.replace(str(self.root), "SUITE")
-        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\dZ(-\d+)?", "TIME", text)
-        text = re.sub(r"\b\d+\.\d+ s\b", "N s", text)
-        text = re.sub(r" +N s", " N s", text)
-        text = re.sub(r"^ N s  .*\n", "", text, flags=re.M)  # the slowest ones
-        text = re.sub(r"^starting the .*\n", "", text, flags=re.M)  # whenever they are ready
-        file = GOLDENS / name
-        if os.environ.get("LOCKSTEP_RENEW"):
-            assert not os.environ.get("CI"), "LOCKSTEP_RENEW is for people: goldens are read before they are committed"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-            return
-        assert text == file.read_text(), f"if the change is meant: LOCKSTEP_RENEW=1, and read the diff of {name}"
-
-
-@pytest.fixture(scope="module")
-def binary(tmp_path_factory):
-    """The binary by itself: beside it a build may have the operator schemas of some torch."""
-    copy = tmp_path_factory.mktemp("bin") / "lockstep"
-    shutil.copy(BINARY, copy)
-    return copy
-
-
-@pytest.fixture
-def suite(tmp_path, binary):
-    return Suite(tmp_path / "suite", binary)
-
-
-def log_of(directory):
-    return [json.loads(line) for line in (directory / "run.jsonl").read_text().splitlines()]
-
-
-def verdicts(directory):
-    return {record["id"]: record for record in log_of(directory) if record["type"] == "verdict"}
-
-
-def wait_for(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
+from suites import FAKE, GOLDENS, log_of, verdicts
 
 # --- goldens ---
 
@@ -257,91 +151,6 @@ def test_color_is_only_where_it_is_wanted(suite):
     assert "\x1b[" in suite("run", "bugs/1-first", "path:flip", env={"CLICOLOR_FORCE": "1"}).stdout
 
 
-def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):
-    run = suite.start("run", "--level", "all", "path:slow", "path:conform", "path:hang", "--compile-timeout", "1", "-j", "1", "--out", "out")
-    log = suite.root / "out" / "run.jsonl"
-    wait_for(lambda: log.exists() and '"verdict"' in log.read_text())
-    run.send_signal(signal.SIGINT)
-    output, errors = run.communicate(timeout=60)
-    assert run.returncode == 130
-    assert "--resume" in errors and re.search(r"interrupted after \d+ of 12 verdicts", output), output
-    end = log_of(suite.root / "out")[-1]
-    assert end["type"] == "end" and end["interrupted"]
-    document = json.loads((suite.root / "out" / "run.json").read_text())
-    assert 0 < len(document["verdicts"]) < 12
-    assert document["end"]["interrupted"]
-    # The arguments come from the log.
-    resumed = suite("run", "--resume", "out", "-j", "2")
-    assert resumed.returncode == 1, resumed.stderr
-    assert len(verdicts(suite.root / "out")) == 12
-    suite.path("hang", environment={"A": "B"})
-    assert suite("run", "--resume", "out").returncode == 2
-
-
-def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suite):
-    suite.path("own")
-    (suite.root / "runner/paths/own.json").rename(suite.root / "own.json")
-    first = suite("run", "--level", "all", "path:own", "path:flip", "--path-file", "own.json", "--fail-fast", "--out", "out", "-j", "1")
-    assert first.returncode == 1 and "; `ci/lockstep run --resume" in first.stderr
-    assert "stopped after" in first.stdout and "interrupted" not in first.stdout + first.stderr
-    before = len(log_of(suite.root / "out"))
-    # From elsewhere, with the log itself: paths of the first run begin where it was begun. Only new failures stop it.
-    elsewhere = suite.root / "elsewhere"
-    elsewhere.mkdir()
-    again = suite("run", "--resume", "../out/run.jsonl", "--junit", "again.xml", cwd=elsewhere)
-    assert again.returncode == 1 and len(log_of(suite.root / "out")) > before, again.stderr
-    assert (elsewhere / "again.xml").is_file()
-    for wrong in (["bugs/1-first"], ["--level", "smoke"], ["--timeout", "5"]):
-        refused = suite("run", "--resume", "out", *wrong)
-        assert refused.returncode == 2 and "beside --resume" in refused.stderr, refused.stderr
-    whole = suite("run", "--resume", "out", "--max-fail", "100", "--level", "all", "-j", "2")
-    assert whole.returncode == 1 and "stopped" not in whole.stdout, whole.stderr
-    assert log_of(suite.root / "out")[-1]["type"] == "end"
-
-
-def test_resume_fails_with_strict_as_a_whole_run_does(suite):
-    suite.write("expected/known/old.json", {"format": 1, "known": [
-        {"instances": ["bugs/1-first@cpu"], "paths": ["conform"], "status": "value_differs", "because": "unreported",
-         "reason": "long gone", "date": "2026-11-01"}]})
-    assert suite("run", "bugs/1-first", "path:conform", "--out", "out").returncode == 0
-    assert suite("run", "--resume", "out").returncode == 0
-    assert suite("run", "--resume", "out", "--strict").returncode == 1
-
-
-def test_ctrl_c_twice_leaves(suite):
-    run = suite.start("run", "bugs/1-first", "path:hang", "--out", "out")
-    wait_for(lambda: (suite.root / "out" / "run.jsonl").exists())
-    os.kill(run.pid, signal.SIGSTOP)  # both arrive before it can act on the first
-    run.send_signal(signal.SIGINT)
-    run.send_signal(signal.SIGTERM)
-    os.kill(run.pid, signal.SIGCONT)
-    run.communicate(timeout=30)
-    assert run.returncode == 130
-
-
-def test_sigusr1_tells_what_runs(suite):
-    run = suite.start("run", "bugs/1-first", "path:hang", "--compile-timeout", "3", "--out", "out")
-    log = suite.root / "out" / "run.jsonl"
-    wait_for(lambda: log.exists() and (suite.root / "out" / "worker-hang.log").exists())
-    time.sleep(1)
-    run.send_signal(signal.SIGUSR1)
-    _, errors = run.communicate(timeout=60)
-    assert run.returncode == 1
-    assert re.search(r"bugs/1-first@cpu/hang: .* in the stage `compile`", errors)
-
-
-def test_a_full_disk_is_an_error_and_the_log_stays_whole(suite):
-    limit = 8000
-    result = suite("run", "--level", "all", "path:conform", "path:flip", "path:crash", "--out", "out", "-j", "1",
-                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-    assert result.returncode == 3
-    assert "lockstep: cannot" in result.stderr and "make room" in result.stderr
-    assert log_of(suite.root / "out")[0]["type"] == "run"  # every line is whole
-    assert (suite.root / "out" / "run.jsonl").stat().st_size <= limit
-    assert suite("report", "out").returncode in (0, 1)
-    assert suite("run", "--resume", "out").returncode == 1
-
-
 @pytest.mark.parametrize("place", ["out", "cache"])
 def test_unwritable_places_are_named(suite, place):
     folder = suite.root / "closed"
@@ -362,13 +171,6 @@ def test_unwritable_places_are_named(suite, place):
     assert result.returncode == 3, result.stderr
     assert str(folder) in result.stderr and "Permission denied" in result.stderr
     assert list(folder.iterdir()) == []
-
-
-def test_a_log_is_never_overwritten(suite):
-    assert suite("run", "--out", "out").returncode == 0
-    before = (suite.root / "out" / "run.jsonl").read_bytes()
-    assert suite("run", "--out", "out").returncode == 3
-    assert (suite.root / "out" / "run.jsonl").read_bytes() == before
 
 
 @pytest.mark.parametrize("flag", ["--timeout", "--compile-timeout", "--memory"])
@@ -425,40 +227,6 @@ def test_shuffle_prints_a_seed_that_repeats_it(suite):
     others = {log_of(suite.root / f"s{seed}")[0]["plan"] for seed in range(6)
               if suite("run", "--level", "all", f"--shuffle={seed}", "--out", f"s{seed}")}
     assert len(others) > 1
-
-
-def test_fail_fast_and_max_fail_stop(suite):
-    assert suite("run", "--level", "all", "path:flip", "--fail-fast", "-j", "1", "--out", "out").returncode == 1
-    assert len(verdicts(suite.root / "out")) < 4
-    assert suite("run", "--level", "all", "path:flip", "--max-fail", "4", "--out", "all").returncode == 1
-    assert len(verdicts(suite.root / "all")) == 4
-
-
-def test_timeouts_are_verdicts(suite):
-    result = suite("run", "bugs/1-first", "path:hang", "--compile-timeout", "1", "--out", "out")
-    assert result.returncode == 1
-    assert verdicts(suite.root / "out")["bugs/1-first@cpu/hang"]["status"] == "timeout"
-
-
-@pytest.mark.parametrize("moment", [0.3, 0.6, 1.0, 1.4])
-def test_a_run_killed_at_any_moment_is_reported_and_resumed(suite, moment):
-    arguments = ("run", "--level", "all", "path:conform", "path:flip", "path:slow", "-j", "1")
-    run = suite.start(*arguments, "--shuffle", "--out", "out")
-    log = suite.root / "out" / "run.jsonl"
-    wait_for(lambda: log.exists() and log.stat().st_size > 0)
-    time.sleep(moment)
-    run.kill()
-    run.communicate()
-    report = suite("report", "out")
-    if len(verdicts(suite.root / "out")) < 12:
-        assert "the run was killed" in report.stderr
-        assert "the run ended after" in (suite.root / "out" / "junit.xml").read_text()
-    resumed = suite("run", "--resume", "out")
-    assert resumed.returncode == 1, resumed.stderr
-    suite(*arguments, "--out", "whole")
-    kept = ("status", "standing", "reason", "grade")
-    pick = lambda found: {id: [verdict.get(key) for key in kept] for id, verdict in found.items()}
-    assert pick(verdicts(suite.root / "out")) == pick(verdicts(suite.root / "whole"))
 
 
 # --- single reports ---

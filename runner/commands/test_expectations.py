@@ -1,10 +1,10 @@
-"""Expectations from the command line: standings, rules that meet nothing, proposals. The suite is test_cli's."""
+"""Expectations from the command line: standings, rules that meet nothing, proposals."""
 
 import json
 import re
 import sys
 
-from test_cli import FAKE, binary, case, pytestmark, suite, verdicts  # noqa: F401
+from suites import FAKE, case, verdicts
 
 
 def rule(**more):

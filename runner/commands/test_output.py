@@ -1,4 +1,4 @@
-"""Where what is printed and written goes: devices, links, full disks, closed pipes, GitHub's files. The suite is test_cli's."""
+"""Where what is printed and written goes: devices, links, full disks, closed pipes, GitHub's files."""
 
 import json
 import os
@@ -10,8 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from test_cli import binary, case, pytestmark, suite, verdicts  # noqa: F401
-from test_sweeping import overload, sweeping  # noqa: F401
+from suites import case, overload, verdicts
 
 
 def on(file, suite, *arguments, **env):

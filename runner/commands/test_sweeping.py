@@ -1,31 +1,9 @@
-"""Sweeps from the command line, with registries that are made up. The suite is test_cli's."""
+"""Sweeps from the command line, with registries that are made up."""
 
 import json
-import shutil
 import sys
 
-import pytest
-from test_cli import FAKE, binary, case, pytestmark, suite, verdicts  # noqa: F401
-
-
-def overload(*types, name="", returns=("Tensor",), tags=("pointwise",)):
-    arguments = [{"name": f"a{i}", "type": type, "kwarg_only": False, "mutates": False, "has_default": False}
-                 for i, type in enumerate(types)]
-    return {"overload": name, "tags": tags, "returns": [{"type": type} for type in returns], "arguments": arguments}
-
-
-@pytest.fixture
-def sweeping(suite):
-    """A suite with a sweep; `suite.dump(operators)` puts a registry beside the binary."""
-    sweep = case("every operator of one tensor", tags=["sweep"], sweep={"operators": {"tag": "pointwise"}}, compare={"y": "bits"})
-    del sweep["steps"], sweep["outputs"]
-    suite.write("cases/ops/sweep.json", sweep)
-    folder = suite.root / "bin"
-    folder.mkdir()
-    suite.binary = shutil.copy(suite.binary, folder / "lockstep")
-    suite.dump = lambda operators, fingerprint="f": (folder / "schemas.json").write_text(
-        json.dumps({"torch": "2.0", "fingerprint": fingerprint, "operators": operators}))
-    return suite
+from suites import FAKE, case, overload, verdicts
 
 
 def test_a_sweep_has_an_instance_for_each_operator_that_its_rule_takes(sweeping):

@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_cli import BINARY, Suite, case
+from suites import BINARY, Suite, case
 from test_kill import processes, wait_for_none
 
 ROUNDS = 150 if os.environ.get("LOCKSTEP_LONG") else 6
