@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "base/enum_table.h"
 #include "judge/numerics/close.h"
@@ -86,7 +87,7 @@ CheckResult check_nothing(Comparison&, const Policy&) { return {}; }
 
 struct CheckRow {
   Kind kind;
-  Check check;
+  std::remove_pointer_t<Check>& check;  // a reference: a row without a check does not compile
 };
 constexpr std::array kChecks = {
     CheckRow{Kind::bits, check_bits},
@@ -106,8 +107,6 @@ constexpr std::array kChecks = {
     CheckRow{Kind::all_of, check_all_of},
 };
 static_assert(has_every_row(kChecks, &CheckRow::kind));
-static_assert(std::all_of(kChecks.begin(), kChecks.end(),
-                          [](const CheckRow& row) { return row.check != nullptr; }));
 
 }  // namespace
 
