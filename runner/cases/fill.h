@@ -43,8 +43,8 @@ struct FillRule {
   bool opaque = false;  ///< fills dtypes that have no numbers, too
   bool whole = false;   ///< an element depends on how many there are
   /// What is wrong with its parameters, or with the dtype for this rule; empty if nothing.
-  std::string (*fault)(const RuleFill& fill, const Dtype& dtype);
-  FillElements (*elements)(const FillSource& source);
+  std::string (&fault)(const RuleFill& fill, const Dtype& dtype);
+  FillElements (&elements)(const FillSource& source);
   std::string_view meaning;  ///< of element k of n, in storage order
 };
 
