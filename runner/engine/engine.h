@@ -57,6 +57,8 @@ class Engine {
   virtual void wake() = 0;
   /// Whether nothing is queued or under way.
   virtual bool idle() const = 0;
+  /// How many jobs it should have, queued or under way, so that nothing of it has to wait for more.
+  virtual std::size_t wanted() const = 0;
   virtual std::vector<std::string> running_ids() const = 0;
   /// What runs and what workers start, a line each, with stage and seconds: for someone who
   /// wonders.

@@ -55,6 +55,7 @@ class FakeEngine : public Engine {
     changed_.notify_one();
   }
   bool idle() const override { return queue_.empty() && running_.empty(); }
+  std::size_t wanted() const override { return jobs_ * 2 + 2; }
   std::vector<std::string> running_ids() const override {
     std::vector<std::string> ids;
     for (const Job& job : running_) ids.push_back(job.id);

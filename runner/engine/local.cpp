@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -20,14 +18,6 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-// A worker that dies this often in a row without a word about a job is not started again.  What it
-// dies of after that is the job's: in a plain loop every crash is a death, and the next job may be
-// fine.
-constexpr int kMostDeaths = 3;
-// How long a killed execution may take to be reported as ended before its worker is taken for dead,
-// too.
-constexpr double kGrace = 10;
-
 /// Removes a directory of a part, if there is one.
 void remove_directory(const fs::path& directory) {
   std::error_code error;
@@ -36,33 +26,6 @@ void remove_directory(const fs::path& directory) {
 
 }  // namespace
 
-struct LocalEngine::Worker {
-  WorkerSpec spec;
-  std::unique_ptr<WorkerConnection> connection;
-  Json hello;
-  bool ready = false;
-  std::string failure;  ///< set: not to be started again
-  int deaths = 0;
-  std::size_t concurrent = 1;  ///< executions that it can have under way, as it says
-  std::size_t room = 1;        ///< that it may have now: one, while a job is alone on it
-  std::size_t busy = 0;        ///< that it has
-  bool reserved = false;       ///< a job waits for it to be free, so that it can be alone
-  Clock::time_point started;
-};
-
-struct LocalEngine::Running {
-  Execution execution;
-  Worker* worker = nullptr;
-  fs::path out;
-  pid_t pid = 0;
-  std::string stage = "start";
-  Clock::time_point stage_began;
-  Clock::time_point began;
-  std::int64_t oom_kills_before = 0;
-  bool killed = false;
-  Clock::time_point killed_at;
-};
-
 LocalEngine::LocalEngine(LocalEngineOptions options)
     : options_(std::move(options)), woken_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   options_.hello["scratch"] = options_.scratch.string();
@@ -70,15 +33,7 @@ LocalEngine::LocalEngine(LocalEngineOptions options)
 
 LocalEngine::~LocalEngine() {
   abandon();
-  for (auto& [key, worker] : workers_) {
-    if (worker->connection && worker->ready) {
-      worker->connection->send(stop_message());
-      worker->connection->process().close_input();
-      // Its own exit frees what it holds in order; Process kills what is left.
-      for (int i = 0; i < 100 && !worker->connection->process().poll_status(); ++i)
-        ::poll(nullptr, 0, 5);
-    }
-  }
+  for (auto& [key, worker] : workers_) worker->dismiss();
   ::close(woken_);
 }
 
@@ -91,254 +46,284 @@ std::string LocalEngine::key_of(const WorkerSpec& spec) {
   return key;
 }
 
-LocalEngine::Worker& LocalEngine::worker_for(const WorkerSpec& spec) {
-  std::unique_ptr<Worker>& worker = workers_[key_of(spec)];
+LocalWorker& LocalEngine::worker_for(const WorkerSpec& spec) {
+  std::unique_ptr<LocalWorker>& worker = workers_[key_of(spec)];
   if (!worker) {
-    worker = std::make_unique<Worker>();
-    worker->spec = spec;
+    worker = std::make_unique<LocalWorker>(spec,
+                                           options_.logs / fmt::format("worker-{}.log", spec.name));
   }
-  if (!worker->connection && worker->failure.empty()) start(*worker);
+  start(*worker);
   return *worker;
 }
 
-fs::path LocalEngine::log_of(const WorkerSpec& spec) const {
-  return options_.logs / ("worker-" + spec.name + ".log");
-}
-
-void LocalEngine::start(Worker& worker) {
-  auto process = Process::start({worker.spec.argv, worker.spec.environment, log_of(worker.spec)});
-  if (!process) {
-    worker.failure = process.error().message;
-    return;
-  }
-  worker.connection = std::make_unique<WorkerConnection>(std::move(*process));
-  worker.ready = false;
-  worker.busy = 0;
-  worker.started = Clock::now();
-  worker.connection->send(options_.hello);
-  if (on_note) on_note(fmt::format("starting the {} worker", worker.spec.name));
+void LocalEngine::start(LocalWorker& worker) {
+  if (worker.start(options_.hello) && on_note)
+    on_note(fmt::format("starting the {} worker", worker.spec().name));
 }
 
 void LocalEngine::warm_up(const WorkerSpec& spec) { worker_for(spec); }
 
 void LocalEngine::submit(Job job) {
   for (const JobPart& part : job.parts) worker_for(part.worker);
-  enqueue({std::move(job), 0, false, {}, {}, 0});
+  enqueue({.job = std::move(job)});
 }
 
 void LocalEngine::enqueue(Execution execution) {
+  execution.worker = &worker_for(execution.current().worker);
   const auto after = std::upper_bound(
       queue_.begin(), queue_.end(), execution.job.order,
       [](std::size_t order, const Execution& other) { return order < other.job.order; });
   queue_.insert(after, std::move(execution));
 }
 
+std::size_t LocalEngine::wanted() const {
+  // A few more than there are slots, so that none waits for the next to be prepared; and where
+  // there are batches, the next one.
+  return std::max(options_.jobs * 2 + 2, largest_batch_ * 2);
+}
+
 std::vector<std::string> LocalEngine::running_ids() const {
   std::vector<std::string> ids;
-  for (const auto& [run, running] : running_) ids.push_back(running->execution.job.id);
+  for (const Batch& batch : batches_) ids.push_back(batch.first().execution.job.id);
   return ids;
 }
 
 std::string LocalEngine::report() const {
-  const auto seconds_since = [](Clock::time_point then) {
-    return format_seconds(std::chrono::duration<double>(Clock::now() - then).count());
+  const auto now = Clock::now();
+  const auto seconds_since = [&](Clock::time_point then) {
+    return format_seconds(std::chrono::duration<double>(now - then).count());
   };
-  std::string text = fmt::format("{} under way, {} queued\n", running_.size(), queue_.size());
-  for (const auto& [run, running] : running_) {
-    text += fmt::format("  {}: {} in the stage `{}`, {} in all{}\n", running->execution.job.id,
-                        seconds_since(running->stage_began), running->stage,
-                        seconds_since(running->began),
-                        running->pid > 0 ? fmt::format(" (process {})", running->pid) : "");
+  std::size_t queued = queue_.size();
+  std::string lines;
+  for (const Batch& batch : batches_) {
+    const ToldExecution& told = batch.first();
+    const std::size_t behind = batch.executions.size() - 1;
+    queued += behind;
+    lines += fmt::format("  {}: {} in the stage `{}`, {} in all{}{}\n", told.execution.job.id,
+                         seconds_since(told.stage_began), told.stage, seconds_since(told.began),
+                         batch.pid > 0 ? fmt::format(" (process {})", batch.pid) : "",
+                         behind > 0 ? fmt::format("; {} behind it in its batch", behind) : "");
   }
   for (const auto& [key, worker] : workers_) {
-    if (!worker->connection) continue;
-    text += fmt::format("  the {} worker (process {}): {}\n", worker->spec.name,
-                        worker->connection->process().pid(),
-                        worker->ready ? "ready" : "starting for " + seconds_since(worker->started));
+    if (worker->connection() == nullptr) continue;
+    lines += fmt::format("  the {} worker (process {}): {}\n", worker->spec().name,
+                         worker->connection()->process().pid(), worker->describe(now));
   }
-  return text;
+  return fmt::format("{} under way, {} queued\n{}", batches_.size(), queued, lines);
 }
 
 const Json* LocalEngine::hello_of(const WorkerSpec& spec) const {
   const auto found = workers_.find(key_of(spec));
-  return found == workers_.end() || found->second->hello.is_null() ? nullptr
-                                                                   : &found->second->hello;
+  return found == workers_.end() || found->second->hello().is_null() ? nullptr
+                                                                     : &found->second->hello();
 }
 
 std::string LocalEngine::failure_of(const WorkerSpec& spec) const {
   const auto found = workers_.find(key_of(spec));
-  return found == workers_.end() ? "" : found->second->failure;
+  return found == workers_.end() ? "" : found->second->failure();
 }
 
 void LocalEngine::abandon() {
   queue_.clear();
-  for (auto& [run, running] : running_) {
-    kill_group(running->pid);
+  for (const Batch& batch : batches_) {
+    kill_group(batch.pid);
+    if (batch.executions.size() > 1) batch.worker->end();  // it would go on with the next one
   }
-  running_.clear();
-  for (auto& [key, worker] : workers_) worker->busy = 0;
+  batches_.clear();
+}
+
+bool LocalEngine::has_room(const LocalWorker& worker, bool alone) const {
+  std::size_t busy = 0;
+  for (const Batch& batch : batches_) {
+    if (batch.worker != &worker) continue;
+    if (alone || batch.first().execution.alone) return false;
+    ++busy;
+  }
+  return busy < worker.concurrent();
+}
+
+std::list<Execution> LocalEngine::take_batch(std::list<Execution>::iterator first) {
+  const std::string device = first->device();
+  const LocalWorker* const worker = first->worker;
+  const auto belongs = [&](const Execution& other) {
+    return !other.alone && other.worker == worker && other.device() == device;
+  };
+  const std::size_t offered = worker->batch_for(device);
+  largest_batch_ = std::max(largest_batch_, offered);
+  std::size_t most = first->alone ? 1 : offered;
+  if (most > 1) {
+    const auto waiting = static_cast<std::size_t>(std::count_if(first, queue_.end(), belongs));
+    most = std::min(most, (waiting + options_.jobs - 1) / options_.jobs);
+  }
+  std::list<Execution> taken;
+  taken.splice(taken.end(), queue_, first++);
+  while (taken.size() < most && first != queue_.end()) {
+    const auto next = first++;
+    if (belongs(*next)) taken.splice(taken.end(), queue_, next);
+  }
+  return taken;
+}
+
+void LocalEngine::tell(std::list<Execution> executions) {
+  Batch batch;
+  batch.worker = executions.front().worker;
+  std::vector<Json> runs;
+  for (Execution& execution : executions) {
+    ToldExecution told;
+    told.execution = std::move(execution);
+    told.run = next_run_++;
+    told.out = options_.scratch / fmt::format("out{}", told.run);
+    std::error_code error;
+    fs::create_directory(told.out, error);
+    runs.push_back(run_message(told.run, told.execution.current().message,
+                               told.execution.job.storages, told.out, told.execution.before));
+    batch.executions.push_back(std::move(told));
+  }
+  batch.worker->connection()->send(runs.size() == 1 ? runs.front() : batch_message(runs));
+  batches_.push_back(std::move(batch));
+  begin(batches_.back(), Clock::now());
+}
+
+void LocalEngine::begin(Batch& batch, Clock::time_point now) {
+  batch.begin(now);
+  if (on_started) on_started();
 }
 
 void LocalEngine::dispatch() {
-  for (auto& [key, worker] : workers_) worker->reserved = false;
+  std::set<const LocalWorker*>
+      reserved;  // a job waits for them to be free, so that it can be alone
   for (auto next = queue_.begin(); next != queue_.end();) {
-    Worker& worker = worker_for(next->worker());
-    if (!worker.failure.empty()) {
+    LocalWorker& worker = *next->worker;
+    start(worker);
+    if (!worker.failure().empty()) {
       Observation observation;
       observation.outcome = Outcome::lost;
       observation.reason =
-          fmt::format("the {} worker cannot be used: {}", worker.spec.name, worker.failure);
+          fmt::format("the {} worker cannot be used: {}", worker.spec().name, worker.failure());
       const auto done = std::move(next->job.done);
       const double seconds = next->seconds;
       remove_directory(next->before);
-      next = queue_.erase(next);
+      queue_.erase(next);
       done(std::move(observation), seconds);
       next = queue_.begin();  // the callback may have submitted more
       continue;
     }
-    if (running_.size() >= options_.jobs) return;
-    if (!worker.ready || worker.reserved || worker.busy >= (next->alone ? 1 : worker.room)) {
-      worker.reserved |= next->alone;
+    if (batches_.size() >= options_.jobs) return;
+    if (!worker.ready() || reserved.contains(&worker) || !has_room(worker, next->alone)) {
+      if (next->alone) reserved.insert(&worker);
       ++next;
       continue;
     }
-    worker.room = next->alone ? 1 : worker.concurrent;
-    const std::int64_t run = next_run_++;
-    auto running = std::make_unique<Running>();
-    running->execution = std::move(*next);
-    running->worker = &worker;
-    running->out = options_.scratch / fmt::format("out{}", run);
-    running->began = running->stage_began = Clock::now();
-    running->oom_kills_before = oom_kills();
-    next = queue_.erase(next);
-    std::error_code error;
-    fs::create_directory(running->out, error);
-    const Execution& execution = running->execution;
-    const fs::path before = execution.part > 0 ? execution.before : fs::path();
-    ++worker.busy;
-    worker.connection->send(run_message(run, execution.job.parts[execution.part].message,
-                                        execution.job.storages, running->out, before));
-    running_.emplace(run, std::move(running));
-    if (on_started) on_started();
+    tell(take_batch(next));
+    next = queue_.begin();  // what came after it may be in its batch
   }
 }
 
-void LocalEngine::finish(std::int64_t run, Observation observation, Clock::time_point now) {
-  const auto found = running_.find(run);
-  const std::unique_ptr<Running> running = std::move(found->second);
-  running_.erase(found);
-  if (running->worker->busy > 0) --running->worker->busy;
-  Execution& execution = running->execution;
-  observation.stderr_tail = tail_of(running->out / "stderr");
-  execution.seconds += std::chrono::duration<double>(now - running->began).count();
+void LocalEngine::conclude(ToldExecution told, Observation observation, Clock::time_point now) {
+  Execution& execution = told.execution;
+  observation.stderr_tail = tail_of(told.out / "stderr");
+  execution.seconds += std::chrono::duration<double>(now - told.began).count();
   // What is mapped of a removed directory stays readable.
   remove_directory(execution.before);
   if (execution.seen) observation = join_parts(*execution.seen, std::move(observation));
   if (!execution.is_last() && observation.outcome == Outcome::returned) {
     ++execution.part;
     execution.alone = false;
-    execution.before = running->out;
+    execution.before = told.out;
     execution.seen = std::move(observation);
     return enqueue(std::move(execution));
   }
-  remove_directory(running->out);
+  remove_directory(told.out);
   execution.job.done(std::move(observation), execution.seconds);
 }
 
-void LocalEngine::handle(Worker& worker, const WorkerMessage& message, Clock::time_point now) {
+void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessage& message,
+                             Clock::time_point now) {
+  const bool innocent = batch->take_end(message);
+  batch->worker->connection()->renew_quota();
+  ToldExecution told = std::move(batch->first());
+  batch->executions.pop_front();
+  if (batch->executions.empty()) {
+    batches_.erase(batch);
+  } else {
+    begin(*batch, now);
+  }
+  if (innocent) {
+    remove_directory(told.out);
+    return enqueue(std::move(told.execution));
+  }
+  const bool killed = told.killed_at.has_value();
+  Observation observation =
+      observe_end({told.out, told.stage, killed, options_.limits.of(told.stage),
+                   told.oom_kills_before, message});
+  conclude(std::move(told), std::move(observation), now);
+}
+
+void LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
-    if (message.hello.contains("error")) {
-      worker.failure = message.hello["error"].get<std::string>();
-      return;
-    }
-    if (message.hello.value("protocol", Json()) != 1) {
-      worker.failure = fmt::format("it speaks protocol {}, this runner speaks 1",
-                                   message.hello.value("protocol", Json()).dump());
-      return;
-    }
-    worker.hello = message.hello;
-    worker.ready = true;
-    const Json concurrent = message.hello.value("concurrent", Json(1));
-    worker.concurrent = concurrent.is_number_unsigned()
-                            ? std::max<std::size_t>(1, concurrent.get<std::size_t>())
-                            : 1;
-    worker.room = worker.concurrent;
-    if (on_hello) on_hello(worker.spec.name, worker.hello);
+    worker.greet(message.hello);
+    if (worker.ready() && on_hello) on_hello(worker.spec().name, worker.hello());
     return;
   }
-  const auto found = running_.find(message.run);
-  if (found == running_.end() || found->second->worker != &worker)
-    return;  // a late word of something abandoned
-  Running& running = *found->second;
-  worker.deaths = 0;
-  if (message.kind == WorkerMessage::Kind::started) {
-    // A worker that names itself (or its guard) has no group for the execution alone.
-    running.pid = worker.connection->process().is(message.pid) ? 0 : message.pid;
-    running.began = running.stage_began = now;
-  } else if (message.kind == WorkerMessage::Kind::stage) {
-    if (running.stage == "warm") running.began += now - running.stage_began;  // nobody's seconds
-    running.stage = message.stage;
-    running.stage_began = now;
+  const auto is_meant = [&](const ToldExecution& told) { return told.run == message.run; };
+  const auto batch = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& each) {
+    return each.worker == &worker &&
+           std::any_of(each.executions.begin(), each.executions.end(), is_meant);
+  });
+  if (batch == batches_.end())
+    return;  // a late word of something abandoned, or of a child that died
+  worker.note_word();
+  if (!is_meant(batch->first())) {
+    worker.connection()->refuse(
+        fmt::format("it spoke of run {}, which comes after {}", message.run, batch->first().run));
+  } else if (message.kind == WorkerMessage::Kind::ended) {
+    handle_end(batch, message, now);
   } else {
-    kill_group(running.pid);  // no grandchild outlives it
-    finish(message.run,
-           observe_end({running.out, running.stage, running.killed,
-                        options_.limits.of(running.stage), running.oom_kills_before, message}),
-           now);
+    batch->take(message, now);
   }
 }
 
-void LocalEngine::lost(Worker& worker, Clock::time_point now) {
-  const std::string why = worker.connection->fault();
-  const std::optional<int> status = worker.connection->process().poll_status();
-  const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
-  worker.connection.reset();
-  const bool was_ready = std::exchange(worker.ready, false);
-  std::vector<std::int64_t> gone;
+void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
+  std::vector<ToldExecution> gone;
   bool timed_out = false;
-  for (const auto& [run, running] : running_) {
-    if (running->worker != &worker) continue;
-    gone.push_back(run);
-    timed_out |= running->killed;
+  for (auto batch = batches_.begin(); batch != batches_.end();) {
+    if (batch->worker != &worker) {
+      ++batch;
+      continue;
+    }
+    kill_group(batch->pid);
+    for (ToldExecution& told : batch->executions) {
+      timed_out |= told.killed_at.has_value();
+      gone.push_back(std::move(told));
+    }
+    batch = batches_.erase(batch);
   }
   // A worker that was stopped for a time-out did not die; and of several executions one may have
   // been at fault, which shows when each is run alone.
-  if (!timed_out && gone.size() <= 1) ++worker.deaths;
-  if (!was_ready && worker.failure.empty()) {
-    // Killed from outside while it warmed up, by the kernel or a person: it need not happen again.
-    if (struck && worker.deaths < kMostDeaths) return start(worker);
-    worker.failure = fmt::format("it {} before it said hello; the end of {}:\n{}", why,
-                                 log_of(worker.spec).string(), tail_of(log_of(worker.spec)));
-  } else if (worker.deaths >= kMostDeaths && worker.failure.empty()) {
-    worker.failure =
-        fmt::format("it died {} times in a row before anything started; the last time it {}",
-                    worker.deaths, why);
-  }
+  const bool was_ready = worker.ready();
+  const std::string why = worker.lose(!timed_out && gone.size() <= 1);
+  if (!was_ready) start(worker);
   std::vector<Execution> again;
-  for (const std::int64_t run : gone) {
-    Running& running = *running_.at(run);
-    kill_group(running.pid);
-    if (!running.killed && gone.size() > 1) {
-      again.push_back(std::move(running.execution));
-      remove_directory(running.out);
-      running_.erase(run);
+  for (ToldExecution& told : gone) {
+    if (!told.killed_at && gone.size() > 1) {
+      remove_directory(told.out);
+      again.push_back(std::move(told.execution));
       continue;
     }
     Observation observation;
-    observation.stage = running.stage;
-    observation.outcome = running.killed ? Outcome::timed_out : Outcome::lost;
-    observation.reason = running.killed
-                             ? fmt::format("not done in time in the stage `{}`", running.stage)
-                             : fmt::format("the {} worker {}", worker.spec.name, why);
-    finish(run, std::move(observation), now);
+    observation.stage = told.stage;
+    observation.outcome = told.killed_at ? Outcome::timed_out : Outcome::lost;
+    observation.reason = told.killed_at
+                             ? fmt::format("not done in time in the stage `{}`", told.stage)
+                             : fmt::format("the {} worker {}", worker.spec().name, why);
+    conclude(std::move(told), std::move(observation), now);
   }
   if (again.empty()) return;
   if (on_note) {
     on_note(
         fmt::format("the {} worker {} with {} executions under way; {} run again, one at a time",
-                    worker.spec.name, why, gone.size(), again.size()));
+                    worker.spec().name, why, gone.size(), again.size()));
   }
-  worker.busy = 0;
   for (Execution& execution : again) {
     execution.alone = true;
     enqueue(std::move(execution));
@@ -346,27 +331,8 @@ void LocalEngine::lost(Worker& worker, Clock::time_point now) {
 }
 
 void LocalEngine::check_clocks(Clock::time_point now) {
-  const auto seconds_since = [&](Clock::time_point then) {
-    return std::chrono::duration<double>(now - then).count();
-  };
-  for (auto& [run, running] : running_) {
-    if (!running->killed &&
-        seconds_since(running->stage_began) > options_.limits.of(running->stage)) {
-      running->killed = true;
-      running->killed_at = Clock::now();
-      if (!kill_group(running->pid)) running->worker->connection->process().kill();
-    } else if (running->killed && seconds_since(running->killed_at) > kGrace) {
-      running->worker->connection->process().kill();
-    }
-  }
-  for (auto& [key, worker] : workers_) {
-    if (worker->connection && !worker->ready && worker->failure.empty() &&
-        seconds_since(worker->started) > options_.limits.warm_up) {
-      worker->failure =
-          fmt::format("it did not say hello within {}", format_seconds(options_.limits.warm_up));
-      worker->connection->process().kill();
-    }
-  }
+  for (Batch& batch : batches_) batch.check_clock(now, options_.limits.of(batch.first().stage));
+  for (auto& [key, worker] : workers_) worker->check_clock(now, options_.limits.warm_up);
 }
 
 void LocalEngine::wake() { ::eventfd_write(woken_, 1); }
@@ -375,10 +341,10 @@ void LocalEngine::step(double seconds) {
   dispatch();
   std::vector<pollfd> polled;
   for (auto& [key, worker] : workers_) {
-    if (!worker->connection) continue;
-    polled.push_back({worker->connection->process().output(), POLLIN, 0});
-    if (worker->connection->wants_to_write())
-      polled.push_back({worker->connection->process().input(), POLLOUT, 0});
+    WorkerConnection* const connection = worker->connection();
+    if (connection == nullptr) continue;
+    polled.push_back({connection->process().output(), POLLIN, 0});
+    if (connection->wants_to_write()) polled.push_back({connection->process().input(), POLLOUT, 0});
   }
   polled.push_back({woken_, POLLIN, 0});
   // Clocks are looked at four times a second.
@@ -389,15 +355,17 @@ void LocalEngine::step(double seconds) {
   // All that was said until now is read before any of it is acted upon: an execution whose `ended`
   // waits in a pipe while a callback judges another one is not late.
   const auto now = Clock::now();
-  std::vector<std::pair<Worker*, std::vector<WorkerMessage>>> said;
+  std::vector<std::pair<LocalWorker*, std::vector<WorkerMessage>>> said;
   for (auto& [key, worker] : workers_) {
-    if (!worker->connection) continue;
-    worker->connection->flush();
-    said.emplace_back(worker.get(), worker->connection->receive());
+    if (worker->connection() == nullptr) continue;
+    worker->connection()->flush();
+    said.emplace_back(worker.get(), worker->connection()->receive());
   }
   for (auto& [worker, messages] : said) {
     for (const WorkerMessage& message : messages) handle(*worker, message, now);
-    if (!worker->connection->fault().empty()) lost(*worker, now);
+    // A callback may have abandoned everything.
+    if (worker->connection() != nullptr && !worker->connection()->fault().empty())
+      lost(*worker, now);
   }
   check_clocks(now);
   dispatch();

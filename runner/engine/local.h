@@ -2,17 +2,17 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
-#include "engine/worker.h"
+#include "engine/local_worker.h"
 
 namespace lockstep {
 
@@ -28,7 +28,7 @@ struct StageLimits {
 };
 
 struct LocalEngineOptions {
-  std::size_t jobs = 1;
+  std::size_t jobs = 1;  ///< slots: one for each child that executes
   StageLimits limits;
   /// A directory on a memory file system, for what workers write; `out` directories are made in it.
   std::filesystem::path scratch;
@@ -38,9 +38,11 @@ struct LocalEngineOptions {
 };
 
 /// Runs jobs on workers of this machine: starts these when first needed, restarts those that die,
-/// watches every clock.  When a worker is lost with several executions under way, only those whose
-/// clock had run out are reported; each other one is run once more, alone on its worker, so that a
-/// second loss is its own.  One thread, one poll loop.
+/// watches every clock.  A worker that offers it is given several executions for one device at a
+/// time, for one child; a slot never gets more of them than its share of what waits.  When a worker
+/// is lost with several executions, only those whose clock had run out are reported; each other one
+/// is run once more, alone on its worker, so that a second loss is its own.  One thread, one poll
+/// loop.
 class LocalEngine : public Engine {
  public:
   explicit LocalEngine(LocalEngineOptions options);
@@ -50,7 +52,8 @@ class LocalEngine : public Engine {
   void submit(Job job) override;
   void step(double seconds) override;
   void wake() override;
-  bool idle() const override { return queue_.empty() && running_.empty(); }
+  bool idle() const override { return queue_.empty() && batches_.empty(); }
+  std::size_t wanted() const override;
   std::vector<std::string> running_ids() const override;
   std::string report() const override;
   const Json* hello_of(const WorkerSpec& spec) const override;
@@ -59,39 +62,29 @@ class LocalEngine : public Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Worker;
-  struct Running;
-
-  /// A part of a job on its way.
-  struct Execution {
-    Job job;
-    std::size_t part = 0;
-    /// Its worker was lost with others under way, so it is run again with no other on its worker.
-    bool alone = false;
-    std::filesystem::path before;     ///< `out` of the part before
-    std::optional<Observation> seen;  ///< what the parts before saw
-    double seconds = 0;               ///< that these took
-
-    const WorkerSpec& worker() const { return job.parts[part].worker; }
-    bool is_last() const { return part + 1 == job.parts.size(); }
-  };
 
   static std::string key_of(const WorkerSpec& spec);
-  Worker& worker_for(const WorkerSpec& spec);
-  std::filesystem::path log_of(const WorkerSpec& spec) const;
-  void start(Worker& worker);
+  LocalWorker& worker_for(const WorkerSpec& spec);
+  void start(LocalWorker& worker);
   void enqueue(Execution execution);
   void dispatch();
+  bool has_room(const LocalWorker& worker, bool alone) const;
+  std::list<Execution> take_batch(std::list<Execution>::iterator first);
+  void tell(std::list<Execution> executions);
+  void begin(Batch& batch, Clock::time_point now);
   // `now` is when what workers had said was read: the time that callbacks take is nobody's.
-  void handle(Worker& worker, const WorkerMessage& message, Clock::time_point now);
-  void lost(Worker& worker, Clock::time_point now);
-  void finish(std::int64_t run, Observation observation, Clock::time_point now);
+  void handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now);
+  void handle_end(std::list<Batch>::iterator batch, const WorkerMessage& message,
+                  Clock::time_point now);
+  void lost(LocalWorker& worker, Clock::time_point now);
+  void conclude(ToldExecution told, Observation observation, Clock::time_point now);
   void check_clocks(Clock::time_point now);
 
   LocalEngineOptions options_;
-  std::map<std::string, std::unique_ptr<Worker>> workers_;
-  std::deque<Execution> queue_;
-  std::map<std::int64_t, std::unique_ptr<Running>> running_;
+  std::map<std::string, std::unique_ptr<LocalWorker>> workers_;
+  std::list<Execution> queue_;
+  std::list<Batch> batches_;       ///< under way, one in each slot
+  std::size_t largest_batch_ = 1;  ///< that could have been
   std::int64_t next_run_ = 1;
   int woken_ = -1;  ///< an eventfd
 };

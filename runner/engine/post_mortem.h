@@ -13,7 +13,7 @@ namespace lockstep {
 struct End {
   std::filesystem::path out;          ///< the directory of its observation
   std::string stage;                  ///< the last that the worker told
-  bool killed = false;                ///< by the executor, since its clock had run out
+  bool killed = false;                ///< by the engine, since its clock had run out
   double limit = 0;                   ///< of that stage, seconds
   std::int64_t oom_kills_before = 0;  ///< `oom_kills` when it began
   WorkerMessage message;              ///< `ended`

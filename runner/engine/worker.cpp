@@ -12,7 +12,7 @@ namespace lockstep {
 void WorkerConnection::send(const Json& message) {
   outgoing_ += message.dump(-1, ' ', false, Json::error_handler_t::replace);
   outgoing_ += '\n';
-  incoming_.note_request();
+  incoming_.renew_quota();
   flush();
 }
 
@@ -26,6 +26,10 @@ void WorkerConnection::flush() {
       return;
     }
   }
+}
+
+void WorkerConnection::refuse(const std::string& what) {
+  if (fault_.empty()) fault_ = "broke the protocol: " + what;
 }
 
 std::vector<WorkerMessage> WorkerConnection::receive() {

@@ -22,6 +22,7 @@ class WorkerConnection {
   explicit WorkerConnection(Process process) : process_(std::move(process)) {}
 
   Process& process() { return process_; }
+  const Process& process() const { return process_; }
   /// Queues a message; `flush` sends what the pipe takes.
   void send(const Json& message);
   bool wants_to_write() const { return !outgoing_.empty(); }
@@ -30,6 +31,10 @@ class WorkerConnection {
   /// the protocol `fault` says what happened and nothing more comes.
   std::vector<WorkerMessage> receive();
   const std::string& fault() const { return fault_; }
+  /// It has ended an execution that was asked of it, and may say as much again as it could.
+  void renew_quota() { incoming_.renew_quota(); }
+  /// It broke the protocol by what only the place in the conversation shows.
+  void refuse(const std::string& what);
 
  private:
   Process process_;

@@ -62,8 +62,7 @@ void Scheduler::clear_finished() {
 
 void Scheduler::advance() {
   clear_finished();
-  // A few more than there are slots, so that no slot waits for the next eager run.
-  while (graphs_.size() < options_.jobs * 2 + 2 && next_instance_ < plan_.instances.size())
+  while (graphs_.size() < engine_.wanted() && next_instance_ < plan_.instances.size())
     begin_next();
 }
 

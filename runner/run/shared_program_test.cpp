@@ -21,7 +21,7 @@ InputSet member(const std::optional<Backward>& backward = {}) {
   return set;
 }
 
-TEST(Joint, ProgramsKeepTheirNamesAndStoragesApart) {
+TEST(SharedProgram, ProgramsKeepTheirNamesAndStoragesApart) {
   const InputSet one = member(), two = member();
   const InputSet joint = join({&one, &two});
   const Json program = joint.wire_program();
@@ -46,7 +46,7 @@ TEST(Joint, ProgramsKeepTheirNamesAndStoragesApart) {
 }
 
 /// What an argument is called says nothing of what it is.
-TEST(Joint, ArgumentsMayBeCalledAsTheWireCallsItsOwn) {
+TEST(SharedProgram, ArgumentsMayBeCalledAsTheWireCallsItsOwn) {
   InputSet set = member();
   const Json program = Json::parse(R"({"inputs": ["x", "n"], "steps": [
       {"let": ["y"], "call": "torch.f", "args": [],
@@ -58,7 +58,7 @@ TEST(Joint, ArgumentsMayBeCalledAsTheWireCallsItsOwn) {
       R"({"ref":1,"storage":2,"let":[{"str":"x"}],"with":{"ref":"m1_x"},"steps":[{"str":"n"}]})");
 }
 
-TEST(Joint, BackwardsBecomeOne) {
+TEST(SharedProgram, BackwardsBecomeOne) {
   const InputSet ones = member(Backward{std::vector<std::string>{"b"}, std::nullopt});
   EXPECT_EQ(join({&ones, &ones}).wire_program()["backward"].dump(),
             R"({"of":["m0_b","m1_b"],"with":"ones"})");
@@ -68,7 +68,7 @@ TEST(Joint, BackwardsBecomeOne) {
             R"({"of":["m0_b","m1_b"],"with":["m0_x","m1_x"]})");
 }
 
-TEST(Joint, APartHasWhatIsItsOwn) {
+TEST(SharedProgram, APartHasWhatIsItsOwn) {
   Observation joined;
   joined.outcome = Outcome::returned;
   TensorView same;

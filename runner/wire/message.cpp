@@ -18,11 +18,19 @@ using wire::JsonAt;
 
 constexpr JsonBounds kLineBounds = {.bytes = kLongestLine, .depth = 16, .values = 1 << 16};
 constexpr int kMostExit = 255;
+constexpr int kMostInBatch = 1024;
 
 void expect_strings(const JsonAt& message, const char* key) {
   if (!message.has(key)) return;
   const JsonAt list = message.at(key);
   for (std::size_t i = 0; i < list.array(); ++i) static_cast<void>(list.at(i).string());
+}
+
+int bounded_integer(const JsonAt& node, int least, int most) {
+  const std::int64_t value = node.integer();
+  if (value < least || value > most)
+    node.wrong(fmt::format("an integer from {} to {}", least, most));
+  return static_cast<int>(value);
 }
 
 /// What the rest of the program takes for granted about a `hello`.
@@ -37,6 +45,11 @@ void read_hello(const JsonAt& root, WorkerMessage& message) {
   if (root.at("protocol").integer() != 1) return;  // of which nothing is known; the engine says so
   if (root.has("concurrent") && root.at("concurrent").integer() < 1)
     root.at("concurrent").wrong("an integer of at least 1");
+  if (root.has("batch")) {
+    const JsonAt batch = root.at("batch").object();
+    for (const auto& [kind, size] : batch.json.items())
+      bounded_integer({size, child_pointer(batch.where, kind)}, 1, kMostInBatch);
+  }
   for (const char* key : {"devices", "dtypes", "modes"}) expect_strings(root, key);
   if (!root.has("environment")) return;
   const JsonAt environment = root.at("environment").object();
@@ -64,13 +77,6 @@ void read_stage(const JsonAt& root, WorkerMessage& message) {
   message.stage = root.at("stage").string();
   if (std::find(kStages.begin(), kStages.end(), message.stage) == kStages.end())
     root.at("stage").wrong(fmt::format("one of {}", fmt::join(kStages, ", ")));
-}
-
-int bounded_integer(const JsonAt& node, int least, int most) {
-  const std::int64_t value = node.integer();
-  if (value < least || value > most)
-    node.wrong(fmt::format("an integer from {} to {}", least, most));
-  return static_cast<int>(value);
 }
 
 void read_ended(const JsonAt& root, WorkerMessage& message) {

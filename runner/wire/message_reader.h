@@ -13,15 +13,15 @@ namespace lockstep {
 /// protocol ends it: a line that is no message or is too long, a second hello, a flood.
 class MessageReader {
  public:
-  /// What a worker may say between two messages of the runner.  More is a flood: an execution says
-  /// a handful of lines, and at most some hundred executions are under way.
+  /// What a worker may say until the runner says something or an execution ends.  More is a flood:
+  /// an execution says a handful of lines, and at most some hundred executions are under way.
   static constexpr std::size_t kMostLines = std::size_t{1} << 14;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 24;
 
   /// The messages that these bytes complete; none after a fault.
   std::vector<WorkerMessage> take(std::string_view bytes);
-  /// The runner has sent a message, which may be answered.
-  void note_request() { lines_ = bytes_ = 0; }
+  /// The runner has sent a message, which may be answered, or has had an answer that it waited for.
+  void renew_quota() { lines_ = bytes_ = 0; }
   /// How the worker broke the protocol, or empty.
   const std::string& fault() const { return fault_; }
 
@@ -29,7 +29,7 @@ class MessageReader {
   void take_line(std::string_view line, std::vector<WorkerMessage>& messages);
 
   std::string rest_;       ///< the beginning of a line
-  std::size_t lines_ = 0;  ///< since the last request
+  std::size_t lines_ = 0;  ///< since the quota was renewed
   std::size_t bytes_ = 0;
   bool greeted_ = false;
   std::string fault_;

@@ -69,7 +69,7 @@ TEST(MessageReader, AFloodIsAFault) {
   for (std::size_t i = 0; i < MessageReader::kMostLines; ++i) messages += reader.take(line).size();
   EXPECT_EQ(reader.fault(), "");
   EXPECT_EQ(messages, MessageReader::kMostLines);
-  reader.note_request();  // now it may answer
+  reader.renew_quota();  // now it may answer
   reader.take(line);
   EXPECT_EQ(reader.fault(), "");
   for (std::size_t i = 0; i < MessageReader::kMostLines; ++i) reader.take(line);

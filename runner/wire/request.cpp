@@ -37,6 +37,8 @@ Json run_message(std::int64_t run, const Json& request, const std::vector<Storag
   return message;
 }
 
+Json batch_message(const std::vector<Json>& runs) { return {{"type", "batch"}, {"runs", runs}}; }
+
 Json stop_message() { return {{"type", "stop"}}; }
 
 }  // namespace lockstep

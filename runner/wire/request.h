@@ -50,6 +50,9 @@ Json to_json(const RunRequest& request);
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
                  const std::filesystem::path& out, const std::filesystem::path& before);
 
+/// Several runs, each as run_message makes it, for one child of a worker that offers this.
+Json batch_message(const std::vector<Json>& runs);
+
 /// The last message to a worker.
 Json stop_message();
 

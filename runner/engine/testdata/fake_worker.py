@@ -3,7 +3,9 @@
 Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and
 "keys" (a hello of 200 kB of nested lists, of 1 MiB of
 keys), "odd" (an environment that is a number), "poor" (its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes several
-executions at once, and does them one after the other), "struck" (it is killed), "once=FILE" (unless the file is there,
+executions at once, and does them one after the other), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
+but it answers the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends as it is
+killed, and the second one pays), "struck" (it is killed), "once=FILE" (unless the file is there,
 which it makes), "as=NAME" (it takes NAME for the name of every path).
 """
 
@@ -120,11 +122,61 @@ def leave_behind(mark):
     os.wait()
 
 
+def in_children(runs):
+    """Each run in turn, in a child that writes its number to the run's `stderr`; after a death in another one.  The parent
+    comes back when all have ended."""
+    while runs:
+        progress = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            for run in runs:
+                with open(os.path.join(run["out"], "stderr"), "w") as file:
+                    file.write(str(os.getpid()))
+                yield {**run, "type": "run", "pid": os.getpid()}
+                os.write(progress[1], b".")
+            os._exit(0)
+        os.close(progress[1])
+        status = os.waitpid(child, 0)[1]
+        ended = len(os.read(progress[0], 1024))
+        os.close(progress[0])
+        if os.WIFSIGNALED(status):
+            say({"type": "ended", "run": runs[ended]["run"], "signal": os.WTERMSIG(status)})
+            ended += 1
+        runs = runs[ended:]
+
+
+def overrun(first, second):
+    """The child of these is killed at the moment at which it goes from the one to the other."""
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    say({"type": "started", "run": first["run"], "pid": child.pid})
+    child.wait()
+    write(first, observation(first, lambda result, bytes_of: None))
+    say({"type": "ended", "run": first["run"], "exit": 0})
+    say({"type": "ended", "run": second["run"], "signal": signal.SIGKILL})
+
+
+def messages(how):
+    """What the runner says, of a batch one run after the other."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] != "batch":
+            yield message
+            continue
+        runs = message["runs"]
+        if how.startswith("hasty"):
+            say({"type": "started", "run": runs[1]["run"]})
+        if how.startswith("overrun"):
+            how = "batch"
+            overrun(*runs[:2])
+            runs = runs[2:]
+        yield from in_children(runs)
+
+
 def main():
     how = sys.argv[1] if len(sys.argv) > 1 else "ready"
     flaky = 0
-    for line in sys.stdin:
-        message = json.loads(line)
+    for message in messages(how):
         if message["type"] == "hello":
             if how == "die":
                 sys.exit(5)
@@ -138,6 +190,8 @@ def main():
             hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 4 if how == "crowd" else 1,
                      "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
                      "modes": ["plain"]}
+            if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
+                hello["batch"] = {"cpu": int(how.split("=")[1])}
             if how == "odd":
                 hello["environment"] = 3
             if how == "poor":
@@ -160,7 +214,8 @@ def main():
             if name == "die-at-once":
                 os.kill(os.getpid(), signal.SIGKILL)
             pids = {"first": 1, "first-of-64": 2**32 + 1, "word": "1", "runner": os.getppid(), "self": os.getpid()}
-            say({"type": "started", "run": run, **({"pid": pids[name]} if name in pids else {})})
+            pid = pids.get(name, message.get("pid"))
+            say({"type": "started", "run": run, **({"pid": pid} if pid else {})})
             say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
             if name == "hang":
                 time.sleep(600)
@@ -193,6 +248,12 @@ def main():
                     os.write(1, lines * 1000)
             if name == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if name == "orphan":  # the worker dies, of which this may be a child
+                os.kill(os.getppid() if "pid" in message else os.getpid(), signal.SIGKILL)
+                time.sleep(600)
+            if name == "chatter":
+                for _ in range(6000):
+                    say({"type": "stage", "run": run, "stage": "run"})
             if name == "babble":
                 print("not a message", flush=True)
             if name == "crash":
@@ -242,6 +303,8 @@ def main():
             elif name != "nothing":
                 write(message, result)
             say({"type": "ended", "run": run, "exit": 0})
+            if name == "stall":  # the next one of its batch is never begun
+                time.sleep(600)
             if name == "truncate":
                 while os.path.exists(message["out"]):  # until it has been read
                     time.sleep(0.01)

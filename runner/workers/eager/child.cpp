@@ -32,6 +32,8 @@ void detach(const Limits& limits, bool on_cpu, int parent) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGINT, SIG_DFL);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
 
   limit(RLIMIT_CORE, 0);
   if (limits.file_bytes > 0) limit(RLIMIT_FSIZE, limits.file_bytes);
@@ -39,14 +41,18 @@ void detach(const Limits& limits, bool on_cpu, int parent) {
   if (limits.memory_bytes > 0 && on_cpu) limit(RLIMIT_AS, limits.memory_bytes);
 }
 
+/// From now on standard output and error are the file `stderr` in a folder.
 void redirect(const std::filesystem::path& folder) {
-  const int nothing = open("/dev/null", O_RDONLY);
-  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   const int text = open((folder / "stderr").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (text < 0) return;
   dup2(text, STDERR_FILENO);
   dup2(text, STDOUT_FILENO);
+  close(text);
 }
+
+/// The greatest memory counts from here on.  Where the kernel cannot do this it stays that of the
+/// child.
+void forget_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 void write_whole(const std::filesystem::path& path, const std::string& text) {
   const std::filesystem::path unfinished = path.string() + ".tmp";
@@ -56,7 +62,13 @@ void write_whole(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::rename(unfinished, path);
 }
 
-int execute_and_write(const nlohmann::json& request, int protocol_fd) {
+/// What has become of an execution.
+struct Ending {
+  int status = 0;
+  bool clean = false;  ///< all went well: the next one may have the process
+};
+
+Ending execute_and_write(const nlohmann::json& request, int protocol_fd) {
   const std::filesystem::path folder = request["out"].get<std::string>();
   try {
     const auto tell = [&](const std::string& stage) {
@@ -66,13 +78,13 @@ int execute_and_write(const nlohmann::json& request, int protocol_fd) {
     // Messages of torch may hold bytes that are no UTF-8, such as a name cut in the middle.
     write_whole(folder / "observation.json",
                 observation.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return 0;
+    return {0, observation["outcome"] == "returned"};
   } catch (const Malformed& error) {
     std::fprintf(stderr, "the request breaks the protocol: %s\n", error.what());
-    return exit_malformed;
+    return {exit_malformed};
   } catch (const std::exception& error) {
     std::fprintf(stderr, "no observation could be written: %s\n", error.what());
-    return exit_not_written;
+    return {exit_not_written};
   }
 }
 
@@ -91,17 +103,29 @@ bool write_line(int fd, const nlohmann::ordered_json& message) {
   return true;
 }
 
-void run_child(const nlohmann::json& request, const Limits& limits, int protocol_fd, int parent) {
-  const bool on_cpu = request.value("device", nlohmann::json("cpu")) == "cpu";
+void run_child(const Batch& batch, const Limits& limits, int protocol_fd, int parent,
+               Progress& progress) {
+  const bool on_cpu = batch.front().value("device", nlohmann::json("cpu")) == "cpu";
   detach(limits, on_cpu, parent);
-  redirect(request["out"].get<std::string>());
   // Before anything else of torch: the parent has one thread, and torch 2.15 aborts in autograd
   // where a forked child does not say how many it wants.
   at::set_num_threads(limits.threads);
-  const int status = execute_and_write(request, protocol_fd);
-  std::fflush(nullptr);
-  // No destructors: torch's take long, and what they would free ends here.
-  _exit(status);
+  for (std::size_t i = 0;; ++i) {
+    const nlohmann::json& request = batch[i];
+    const nlohmann::json& run = request["run"];
+    write_line(protocol_fd, {{"type", "started"}, {"run", run}, {"pid", getpid()}});
+    redirect(request["out"].get<std::string>());
+    const Ending ending = execute_and_write(request, protocol_fd);
+    std::fflush(nullptr);
+    // An error may leave a device unusable, or memory short: what comes next gets a process that
+    // has seen none.
+    const bool last = i + 1 == batch.size();
+    // No destructors: torch's take long, and what they would free ends here.
+    if (last || !ending.clean) _exit(ending.status);
+    write_line(protocol_fd, {{"type", "ended"}, {"run", run}, {"exit", 0}});
+    progress.count_one();
+    forget_peak_memory();
+  }
 }
 
 }  // namespace lockstep::eager

@@ -2,9 +2,14 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
+#include <vector>
+
+#include "workers/eager/progress.h"
 
 namespace lockstep::eager {
+
+/// `run` requests for one device that one child takes, in this order; mostly one.
+using Batch = std::vector<nlohmann::json>;
 
 /// What `hello` asks of every execution.
 struct Limits {
@@ -17,10 +22,11 @@ struct Limits {
 bool write_line(int fd, const nlohmann::ordered_json& message);
 
 /// A forked child's whole life: becomes the leader of its own process group that dies with
-/// `parent`, takes the limits upon itself, executes the request and writes `observation.json`.  Its
-/// standard output and error go to `stderr` in the request's `out`; stages are told on
-/// `protocol_fd`.  Never returns.
-[[noreturn]] void run_child(const nlohmann::json& request, const Limits& limits, int protocol_fd,
-                            int parent);
+/// `parent`, takes the limits upon itself, executes one request after the other and writes their
+/// `observation.json`.  What it prints meanwhile goes to `stderr` in the request's `out`; that
+/// they started and their stages are told on `protocol_fd`.  Never returns: its end is that of an
+/// execution, whose exit status it has; of those before it says that they ended, and counts them.
+[[noreturn]] void run_child(const Batch& batch, const Limits& limits, int protocol_fd, int parent,
+                            Progress& progress);
 
 }  // namespace lockstep::eager

@@ -25,6 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr int protocol_version = 1;
 constexpr int concurrent_executions = 64;
+// A context of a device costs as much as a hundred small executions.
+constexpr int batch_on_a_device = 32;
 
 /// SIGCHLD as something that poll() sees; it stays blocked here, and children unblock it.
 int child_signals() {
@@ -45,6 +47,37 @@ std::string last_line(const std::string& path) {
     if (!line.empty()) last = line;
   }
   return last;
+}
+
+/// What a `run` lacks that it cannot be answered without, or nothing.
+std::string lacking(const json& request) {
+  for (const char* key : {"run", "out", "program", "storages", "calls"}) {
+    if (!request.contains(key)) return std::string("the request lacks `") + key + "`";
+  }
+  return request["out"].is_string() ? "" : "`out` is not a string";
+}
+
+json device_of(const json& request) { return request.value("device", json("cpu")); }
+
+/// Why the `runs` of a batch cannot be executed, or nothing.
+std::string fault_of(const json& runs) {
+  if (!runs.is_array() || runs.empty()) return "`runs` of a batch is not a list of requests";
+  for (const json& run : runs) {
+    const std::string why = run.is_object() ? lacking(run) : "a request is not an object";
+    if (!why.empty()) return "a batch: " + why;
+    if (device_of(run) != device_of(runs.front())) return "a batch: it is for several devices";
+  }
+  return "";
+}
+
+/// `batch` of `hello`: on the CPU a child of its own is cheap, and keeps what one execution does to
+/// its memory from the next.
+ordered_json offered_batches(const std::vector<std::string>& devices) {
+  ordered_json offered = ordered_json::object();
+  for (const std::string& device : devices) {
+    if (device != "cpu") offered[device.substr(0, device.find(':'))] = batch_on_a_device;
+  }
+  return offered;
 }
 
 }  // namespace
@@ -92,11 +125,12 @@ void Parent::handle(const std::string& line) {
       request.is_object() ? request.value("type", json("")).dump() : std::string();
   if (type == "\"hello\"") return hello(request);
   if (type == "\"run\"") return start(request);
+  if (type == "\"batch\"") return start_batch(request);
   if (type == "\"stop\"") {
     stopping_ = true;
     return;
   }
-  say({{"type", "error"}, {"error", "neither hello, run nor stop: " + line.substr(0, 200)}});
+  say({{"type", "error"}, {"error", "neither hello, run, batch nor stop: " + line.substr(0, 200)}});
 }
 
 void Parent::hello(const json& request) {
@@ -116,7 +150,9 @@ void Parent::hello(const json& request) {
     answer["worker"] = "lockstep-eager";
     answer["concurrent"] = concurrent_executions;
     answer["environment"] = environment();
-    answer["devices"] = devices();
+    const std::vector<std::string> found = devices();
+    answer["devices"] = found;
+    answer["batch"] = offered_batches(found);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
     answer["modes"] = {"plain", "fp64", "perturbed", "stepwise"};
@@ -132,35 +168,67 @@ void Parent::hello(const json& request) {
 }
 
 void Parent::start(const json& request) {
-  const json run = request.value("run", json());
-  const auto refuse = [&](const std::string& why, int status = exit_malformed) {
-    say({{"type", "ended"}, {"run", run}, {"exit", status}, {"error", why}});
-  };
-  if (!greeted_) return refuse("a run before hello");
-  for (const char* key : {"run", "out", "program", "storages", "calls"}) {
-    if (!request.contains(key)) return refuse(std::string("the request lacks `") + key + "`");
-  }
-  if (!request["out"].is_string()) return refuse("`out` is not a string");
+  const std::string why = greeted_ ? lacking(request) : "a run before hello";
+  if (why.empty()) return launch(Batch{request});
+  say({{"type", "ended"},
+       {"run", request.value("run", json())},
+       {"exit", exit_malformed},
+       {"error", why}});
+}
 
+void Parent::start_batch(const json& request) {
+  const json runs = request.value("runs", json());
+  const std::string why = greeted_ ? fault_of(runs) : "a batch before hello";
+  if (why.empty()) return launch(runs.get<Batch>());
+  say({{"type", "error"}, {"error", why}});
+}
+
+/// Forks a child for what is not done yet of a batch.
+void Parent::launch(Batch batch) {
   const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) {
-    return refuse(std::string("cannot fork: ") + std::strerror(errno), exit_not_written);
+  Progress progress;
+  const pid_t pid = fork();
+  if (pid < 0) {
+    const std::string why = std::string("cannot fork: ") + std::strerror(errno);
+    for (const json& request : batch) {
+      say({{"type", "ended"}, {"run", request["run"]}, {"exit", exit_not_written}, {"error", why}});
+    }
+    return;
   }
-  if (child == 0) {
+  if (pid == 0) {
     close(signals_);
-    run_child(request, limits_, output_, parent);
+    run_child(batch, limits_, output_, parent, progress);
   }
   // Both sides do this, so that the group exists whoever comes first.
-  setpgid(child, child);
-  running_[child] = {run, request["out"].get<std::string>()};
-  say({{"type", "started"}, {"run", run}, {"pid", child}});
+  setpgid(pid, pid);
+  running_.emplace(pid, Child{std::move(batch), std::move(progress)});
+}
+
+/// Says how the execution ended that a child has ended with, and goes on with those after it.
+void Parent::end_of(Child child, bool exited, int status) {
+  // The number comes from a process in which anything may have happened.
+  const std::size_t index = std::min(child.progress.ended(), child.batch.size() - 1);
+  const json& request = child.batch[index];
+  ordered_json ended = {{"type", "ended"}, {"run", request["run"]}};
+  ended[exited ? "exit" : "signal"] = status;
+  if (exited && status != 0)
+    ended["error"] = last_line(request["out"].get<std::string>() + "/stderr");
+  say(ended);
+  child.batch.erase(child.batch.begin(),
+                    child.batch.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+  if (!child.batch.empty() && !runner_gone_) launch(std::move(child.batch));
 }
 
 void Parent::reap() {
   signalfd_siginfo ignored;
   while (read(signals_, &ignored, sizeof ignored) > 0) {
   }
+  struct End {
+    Child child;
+    bool exited;
+    int status;
+  };
+  std::vector<End> ends;
   for (auto entry = running_.begin(); entry != running_.end();) {
     const int pid = entry->first;
     siginfo_t info{};
@@ -172,19 +240,15 @@ void Parent::reap() {
     // While the leader is a zombie its number cannot belong to another group.
     kill(-pid, SIGKILL);
     waitpid(pid, nullptr, 0);
-    const Execution run = std::move(entry->second);
+    ends.push_back({std::move(entry->second), info.si_code == CLD_EXITED, info.si_status});
     entry = running_.erase(entry);
-    const bool exited = info.si_code == CLD_EXITED;
-    ordered_json ended = {{"type", "ended"}, {"run", run.run}};
-    ended[exited ? "exit" : "signal"] = info.si_status;
-    if (exited && info.si_status != 0) ended["error"] = last_line(run.out + "/stderr");
-    say(ended);
   }
+  for (End& end : ends) end_of(std::move(end.child), end.exited, end.status);
 }
 
 void Parent::kill_all() {
-  for (const auto& [pid, execution] : running_) kill(-pid, SIGKILL);
-  for (const auto& [pid, execution] : running_) waitpid(pid, nullptr, 0);
+  for (const auto& [pid, child] : running_) kill(-pid, SIGKILL);
+  for (const auto& [pid, child] : running_) waitpid(pid, nullptr, 0);
   running_.clear();
 }
 

@@ -9,7 +9,7 @@
 namespace lockstep::eager {
 
 /// The worker's parent process: reads the protocol on one descriptor, forks a child for each `run`
-/// and answers on another.  It stays single-threaded and executes nothing itself.
+/// or `batch` and answers on another.  It stays single-threaded and executes nothing itself.
 class Parent {
  public:
   Parent(int input_fd, int output_fd) : input_(input_fd), output_(output_fd) {}
@@ -18,15 +18,18 @@ class Parent {
   int serve();
 
  private:
-  struct Execution {
-    nlohmann::json run;  ///< the runner's number, repeated in every answer
-    std::string out;     ///< the folder of its observation
+  struct Child {
+    Batch batch;
+    Progress progress;
   };
 
   void read_input();
   void handle(const std::string& line);
   void hello(const nlohmann::json& request);
   void start(const nlohmann::json& request);
+  void start_batch(const nlohmann::json& request);
+  void launch(Batch batch);
+  void end_of(Child child, bool exited, int status);
   void reap();
   void kill_all();
   void say(const nlohmann::ordered_json& message);
@@ -40,7 +43,7 @@ class Parent {
   bool stopping_ = false;     ///< no more requests; exit once nothing runs
   bool runner_gone_ = false;  ///< kill what runs, and exit
   int status_ = 0;
-  std::unordered_map<int, Execution> running_;  ///< by pid, which is the process group too
+  std::unordered_map<int, Child> running_;  ///< by pid, which is the process group too
 };
 
 }  // namespace lockstep::eager

@@ -48,8 +48,18 @@ class Worker:
         self.say({**HELLO, "scratch": str(self.scratch), **changes})
         return self.hear()
 
-    def start(self, program, inputs=None, storages=(), **changes):
+    def start(self, *arguments, **changes):
         """Sends a run and returns its number; its observation goes to the folder of that number."""
+        request = self.request(*arguments, **changes)
+        self.say(request)
+        return request["run"]
+
+    def start_batch(self, *requests):
+        """Sends a batch and returns the numbers of its runs."""
+        self.say({"type": "batch", "runs": list(requests)})
+        return [request["run"] for request in requests]
+
+    def request(self, program, inputs=None, storages=(), **changes):
         self.runs += 1
         out = self.scratch / str(self.runs)
         out.mkdir()
@@ -58,10 +68,9 @@ class Worker:
             path = self.scratch / f"in{self.runs}.{index}"
             path.write_bytes(data)
             entries.append({"file": str(path), "bytes": len(data)})
-        self.say({"type": "run", "run": self.runs, "instance": "test", "path": {"name": "eager"}, "out": str(out),
-                  "device": "cpu", "mode": "plain", "repeat": 1, "seed": 0, "program": program,
-                  "storages": entries, "calls": [{"inputs": inputs or {}}], **changes})
-        return self.runs
+        return {"type": "run", "run": self.runs, "instance": "test", "path": {"name": "eager"}, "out": str(out),
+                "device": "cpu", "mode": "plain", "repeat": 1, "seed": 0, "program": program,
+                "storages": entries, "calls": [{"inputs": inputs or {}}], **changes}
 
     def until(self, kind, run):
         """The messages about a run up to and with the first of this kind."""
@@ -74,6 +83,9 @@ class Worker:
         run = self.start(*arguments, **changes)
         ended = self.until("ended", run)[-1]
         assert ended.get("exit") == 0, (ended, self.stderr(run))
+        return self.observation(run)
+
+    def observation(self, run):
         return json.loads((self.scratch / str(run) / "observation.json").read_text())
 
     def stderr(self, run):
@@ -284,6 +296,118 @@ def test_more_threads_work_after_the_fork(worker):
     for _ in range(4):
         observation = worker.observe(program, {"x": view}, [bytes(4 * 512 * 512)])
         assert observation["outcome"] == "returned"
+
+
+# Batches: several runs in one child.  This worker offers them for accelerators alone and takes them for the CPU, too.
+
+RAISES = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[-1]], "kwargs": {}}]}
+
+
+def round_trip_of(worker, value=1.0):
+    return worker.request(ROUND_TRIP, {"x": TRANSPOSED}, [struct.pack("20f", *[value] * 20)])
+
+
+def said_of(worker, last):
+    """All that is said up to the end of this run."""
+    said = [worker.hear()]
+    while said[-1]["type"] != "ended" or said[-1]["run"] != last:
+        said.append(worker.hear())
+    return said
+
+
+def children(said):
+    return {message["run"]: message["pid"] for message in said if message["type"] == "started"}
+
+
+def ends(said):
+    return [(message["run"], message.get("exit"), message.get("signal")) for message in said if message["type"] == "ended"]
+
+
+def test_batches_are_not_for_the_cpu(worker):
+    answer = worker.hello()
+    assert set(answer["batch"]) == {device.split(":")[0] for device in answer["devices"]} - {"cpu"}
+
+
+def test_a_batch_is_executed_in_one_child_in_order(greeted):
+    runs = greeted.start_batch(*[round_trip_of(greeted, value) for value in (1.0, 2.0, 3.0)])
+    said = said_of(greeted, runs[-1])
+    one = ["started", "stage", "stage", "ended"]
+    assert [(message["run"], message["type"]) for message in said] == [(run, kind) for run in runs for kind in one]
+    assert ends(said) == [(run, 0, None) for run in runs]
+    assert len(set(children(said).values())) == 1
+    for run, value in zip(runs, (1.0, 2.0, 3.0)):
+        seen = greeted.observation(run)
+        assert greeted.floats(run, seen, seen["runs"][0]["calls"][0]["outputs"]["y"]) == [value] * 20
+    assert greeted.observe(ROUND_TRIP, {"x": TRANSPOSED}, [bytes(80)])["outcome"] == "returned"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])  # a time-out, and a crash
+def test_what_dies_in_a_batch_is_one_execution(greeted, number):
+    runs = greeted.start_batch(round_trip_of(greeted), greeted.request(ENDLESS), *[round_trip_of(greeted) for _ in range(2)])
+    said = greeted.until("started", runs[1])
+    pid = said[-1]["pid"]
+    os.killpg(pid, number)
+    said = said_of(greeted, runs[-1])
+    assert ends(said) == [(runs[1], None, number), (runs[2], 0, None), (runs[3], 0, None)]
+    assert children(said)[runs[2]] == children(said)[runs[3]] != pid
+    assert not (greeted.scratch / str(runs[1]) / "observation.json").exists()
+    assert [greeted.observation(run)["outcome"] for run in (runs[0], runs[2], runs[3])] == ["returned"] * 3
+
+
+def test_after_an_error_comes_a_fresh_child(greeted):
+    beyond = greeted.request(ROUND_TRIP, {"x": {**TRANSPOSED, "offset": 1}}, [bytes(80)])  # breaks the protocol
+    runs = greeted.start_batch(greeted.request(RAISES), round_trip_of(greeted), beyond, round_trip_of(greeted))
+    said = said_of(greeted, runs[-1])
+    assert ends(said) == [(runs[0], 0, None), (runs[1], 0, None), (runs[2], 64, None), (runs[3], 0, None)]
+    pids = children(said)
+    assert pids[runs[0]] != pids[runs[1]] == pids[runs[2]] != pids[runs[3]]
+    assert greeted.observation(runs[0])["outcome"] == "raised"
+    assert "reaches outside" in greeted.stderr(runs[2]) and not greeted.stderr(runs[3])
+
+
+def test_limits_hold_for_each_of_a_batch(worker):
+    worker.hello(limits={"memory_bytes": 4 << 30, "file_bytes": 1 << 20})
+    large = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[8 << 30]], "kwargs": {}}]}
+    written = {**ENDLESS, "outputs": ["a"], "steps": [
+        {"let": ["a"], "op": "aten::ones.default", "args": [[1 << 20]], "kwargs": {}}]}
+    runs = worker.start_batch(round_trip_of(worker), worker.request(large), worker.request(written), round_trip_of(worker))
+    ended = ends(said_of(worker, runs[-1]))
+    assert ended[1] == (runs[1], 0, None) and ended[3] == (runs[3], 0, None)
+    assert ended[2] in [(runs[2], None, signal.SIGXFSZ), (runs[2], 70, None)]
+    assert "can't allocate memory" in worker.observation(runs[1])["error"]["message"]
+
+
+def test_the_peak_of_memory_is_that_of_each(greeted):
+    size = 1 << 26  # 256 MiB
+    large = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[size]], "kwargs": {}}]}
+    runs = greeted.start_batch(round_trip_of(greeted), greeted.request(large), round_trip_of(greeted))
+    said = said_of(greeted, runs[-1])
+    assert len(set(children(said).values())) == 1
+    before, peak, after = [greeted.observation(run)["peak_memory_bytes"] for run in runs]
+    assert peak - before > 3 * size and peak - after > 3 * size
+
+
+def test_end_of_input_ends_a_batch(greeted):
+    runs = greeted.start_batch(*[greeted.request(ENDLESS) for _ in range(3)])
+    pid = greeted.until("started", runs[0])[-1]["pid"]
+    greeted.process.stdin.close()
+    assert greeted.process.wait(timeout=10) == 0
+    assert is_gone(pid)
+    assert not any((greeted.scratch / str(run) / "stderr").exists() for run in runs[1:])
+    greeted.process.stdin = open(os.devnull, "w")
+
+
+def test_stop_waits_for_all_of_a_batch(greeted):
+    runs = greeted.start_batch(greeted.request(RAISES), round_trip_of(greeted))
+    greeted.say({"type": "stop"})
+    assert ends(said_of(greeted, runs[-1])) == [(run, 0, None) for run in runs]
+    assert greeted.process.wait(timeout=10) == 0
+
+
+def test_a_batch_is_for_one_device(greeted):
+    greeted.say({"type": "batch", "runs": [round_trip_of(greeted), {**round_trip_of(greeted), "device": "cuda:0"}]})
+    answer = greeted.hear()
+    assert answer["type"] == "error" and "several devices" in answer["error"]
 
 
 def test_an_execution_costs_milliseconds(greeted):

@@ -1,0 +1,114 @@
+#include "engine/local_worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "engine/post_mortem.h"
+#include "wire/request.h"
+
+namespace lockstep {
+namespace {
+
+// A worker that dies this often in a row without a word about a job is not started again.  What it
+// dies of after that is the job's: in a plain loop every crash is a death, and the next job may be
+// fine.
+constexpr int kMostDeaths = 3;
+
+double seconds_between(LocalWorker::Clock::time_point then, LocalWorker::Clock::time_point now) {
+  return std::chrono::duration<double>(now - then).count();
+}
+
+/// A number of at least 1 in a hello; 1 where it says none.
+std::size_t number_of(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 1;
+}
+
+}  // namespace
+
+LocalWorker::LocalWorker(WorkerSpec spec, std::filesystem::path log)
+    : spec_(std::move(spec)), log_(std::move(log)) {}
+
+std::size_t LocalWorker::concurrent() const { return number_of(hello_, "concurrent"); }
+
+std::size_t LocalWorker::batch_for(const std::string& device) const {
+  const auto batch = hello_.find("batch");
+  return batch == hello_.end() ? 1 : number_of(*batch, device.substr(0, device.find(':')));
+}
+
+std::string LocalWorker::describe(Clock::time_point now) const {
+  return ready_ ? "ready" : "starting for " + format_seconds(seconds_between(started_, now));
+}
+
+bool LocalWorker::start(const Json& hello) {
+  if (connection_ || !failure_.empty()) return false;
+  auto process = Process::start({spec_.argv, spec_.environment, log_});
+  if (!process) {
+    failure_ = process.error().message;
+    return false;
+  }
+  connection_ = std::make_unique<WorkerConnection>(std::move(*process));
+  ready_ = false;
+  started_ = Clock::now();
+  connection_->send(hello);
+  return true;
+}
+
+void LocalWorker::greet(const Json& hello) {
+  if (hello.contains("error")) {
+    failure_ = hello["error"].get<std::string>();
+  } else if (const Json protocol = hello.value("protocol", Json()); protocol != 1) {
+    failure_ = fmt::format("it speaks protocol {}, this runner speaks 1", protocol.dump());
+  } else {
+    hello_ = hello;
+    ready_ = true;
+  }
+}
+
+std::string LocalWorker::lose(bool died) {
+  const std::string why = connection_->fault();
+  const std::optional<int> status = connection_->process().poll_status();
+  const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
+  const bool was_ready = ready_;
+  end();
+  if (died) ++deaths_;
+  if (!failure_.empty()) return why;
+  // Killed from outside while it warmed up, by the kernel or a person: it need not happen again.
+  if (!was_ready && !(struck && deaths_ < kMostDeaths)) {
+    failure_ = fmt::format("it {} before it said hello; the end of {}:\n{}", why, log_.string(),
+                           tail_of(log_));
+  } else if (was_ready && deaths_ >= kMostDeaths) {
+    failure_ = fmt::format("it died {} times in a row before anything started; the last time it {}",
+                           deaths_, why);
+  }
+  return why;
+}
+
+void LocalWorker::end() {
+  connection_.reset();
+  ready_ = false;
+}
+
+void LocalWorker::dismiss() {
+  if (!connection_ || !ready_) return end();
+  connection_->send(stop_message());
+  connection_->process().close_input();
+  // Its own exit frees what it holds in order; `end` kills what is left.
+  for (int i = 0; i < 100 && !connection_->process().poll_status(); ++i) ::poll(nullptr, 0, 5);
+  end();
+}
+
+void LocalWorker::check_clock(Clock::time_point now, double limit) {
+  if (!connection_ || ready_ || !failure_.empty() || seconds_between(started_, now) <= limit)
+    return;
+  failure_ = fmt::format("it did not say hello within {}", format_seconds(limit));
+  connection_->process().kill();
+}
+
+}  // namespace lockstep
