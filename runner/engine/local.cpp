@@ -70,16 +70,13 @@ void LocalEngine::submit(Job job) {
 
 void LocalEngine::enqueue(Execution execution) {
   execution.worker = &worker_for(execution.current().worker);
-  const auto after = std::upper_bound(
-      queue_.begin(), queue_.end(), execution.job.order,
-      [](std::size_t order, const Execution& other) { return order < other.job.order; });
-  queue_.insert(after, std::move(execution));
+  queue_.add(std::move(execution));
 }
 
 std::size_t LocalEngine::wanted() const {
   // A few more than there are slots, so that none waits for the next to be prepared; and where
   // there are batches, the next one.
-  return std::max(options_.jobs * 2 + 2, largest_batch_ * 2);
+  return std::max(options_.jobs * 2 + 2, queue_.largest_batch() * 2);
 }
 
 std::vector<std::string> LocalEngine::running_ids() const {
@@ -142,28 +139,6 @@ bool LocalEngine::has_room(const LocalWorker& worker, bool alone) const {
   return busy < worker.concurrent();
 }
 
-std::list<Execution> LocalEngine::take_batch(std::list<Execution>::iterator first) {
-  const std::string device = first->device();
-  const LocalWorker* const worker = first->worker;
-  const auto belongs = [&](const Execution& other) {
-    return !other.alone && other.worker == worker && other.device() == device;
-  };
-  const std::size_t offered = worker->batch_for(device);
-  largest_batch_ = std::max(largest_batch_, offered);
-  std::size_t most = first->alone ? 1 : offered;
-  if (most > 1) {
-    const auto waiting = static_cast<std::size_t>(std::count_if(first, queue_.end(), belongs));
-    most = std::min(most, (waiting + options_.jobs - 1) / options_.jobs);
-  }
-  std::list<Execution> taken;
-  taken.splice(taken.end(), queue_, first++);
-  while (taken.size() < most && first != queue_.end()) {
-    const auto next = first++;
-    if (belongs(*next)) taken.splice(taken.end(), queue_, next);
-  }
-  return taken;
-}
-
 void LocalEngine::tell(std::list<Execution> executions) {
   Batch batch;
   batch.worker = executions.front().worker;
@@ -200,11 +175,9 @@ void LocalEngine::dispatch() {
       observation.outcome = Outcome::lost;
       observation.reason =
           fmt::format("the {} worker cannot be used: {}", worker.spec().name, worker.failure());
-      const auto done = std::move(next->job.done);
-      const double seconds = next->seconds;
-      remove_directory(next->before);
-      queue_.erase(next);
-      done(std::move(observation), seconds);
+      const Execution execution = queue_.take(next);
+      remove_directory(execution.before);
+      execution.job.done(std::move(observation), execution.seconds);
       next = queue_.begin();  // the callback may have submitted more
       continue;
     }
@@ -214,7 +187,7 @@ void LocalEngine::dispatch() {
       ++next;
       continue;
     }
-    tell(take_batch(next));
+    tell(queue_.take_batch(next, options_.jobs));
     next = queue_.begin();  // what came after it may be in its batch
   }
 }
@@ -259,11 +232,11 @@ void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessa
   conclude(std::move(told), std::move(observation), now);
 }
 
-void LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now) {
+bool LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now) {
   if (message.kind == WorkerMessage::Kind::hello) {
     worker.greet(message.hello);
     if (worker.ready() && on_hello) on_hello(worker.spec().name, worker.hello());
-    return;
+    return true;
   }
   const auto is_meant = [&](const ToldExecution& told) { return told.run == message.run; };
   const auto batch = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& each) {
@@ -271,16 +244,19 @@ void LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Cloc
            std::any_of(each.executions.begin(), each.executions.end(), is_meant);
   });
   if (batch == batches_.end())
-    return;  // a late word of something abandoned, or of a child that died
+    return true;  // a late word of something abandoned, or of a child that died
   worker.note_word();
   if (!is_meant(batch->first())) {
     worker.connection()->refuse(
         fmt::format("it spoke of run {}, which comes after {}", message.run, batch->first().run));
-  } else if (message.kind == WorkerMessage::Kind::ended) {
+    return false;
+  }
+  if (message.kind == WorkerMessage::Kind::ended) {
     handle_end(batch, message, now);
   } else {
     batch->take(message, now);
   }
+  return true;
 }
 
 void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
@@ -362,7 +338,9 @@ void LocalEngine::step(double seconds) {
     said.emplace_back(worker.get(), worker->connection()->receive());
   }
   for (auto& [worker, messages] : said) {
-    for (const WorkerMessage& message : messages) handle(*worker, message, now);
+    for (const WorkerMessage& message : messages) {
+      if (!handle(*worker, message, now)) break;
+    }
     // A callback may have abandoned everything.
     if (worker->connection() != nullptr && !worker->connection()->fault().empty())
       lost(*worker, now);

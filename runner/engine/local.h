@@ -13,6 +13,7 @@
 #include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/local_worker.h"
+#include "engine/queue.h"
 
 namespace lockstep {
 
@@ -69,11 +70,11 @@ class LocalEngine : public Engine {
   void enqueue(Execution execution);
   void dispatch();
   bool has_room(const LocalWorker& worker, bool alone) const;
-  std::list<Execution> take_batch(std::list<Execution>::iterator first);
   void tell(std::list<Execution> executions);
   void begin(Batch& batch, Clock::time_point now);
   // `now` is when what workers had said was read: the time that callbacks take is nobody's.
-  void handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now);
+  // False: it broke the protocol, and what it said after that does not count.
+  bool handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now);
   void handle_end(std::list<Batch>::iterator batch, const WorkerMessage& message,
                   Clock::time_point now);
   void lost(LocalWorker& worker, Clock::time_point now);
@@ -82,9 +83,8 @@ class LocalEngine : public Engine {
 
   LocalEngineOptions options_;
   std::map<std::string, std::unique_ptr<LocalWorker>> workers_;
-  std::list<Execution> queue_;
-  std::list<Batch> batches_;       ///< under way, one in each slot
-  std::size_t largest_batch_ = 1;  ///< that could have been
+  ExecutionQueue queue_;
+  std::list<Batch> batches_;  ///< under way, one in each slot
   std::int64_t next_run_ = 1;
   int woken_ = -1;  ///< an eventfd
 };
