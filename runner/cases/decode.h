@@ -45,6 +45,10 @@ std::optional<ElementBits> decode_element(Reader& reader, const Node& node, cons
 /// A fill rule with its parameters, for a tensor whose dtype, shape and storage are known.
 void decode_fill(Reader& reader, const Node& node, TensorSpec& spec);
 
+/// How the integers of a quantized tensor stand for numbers; of other tensors there is nothing to
+/// say.
+void decode_quantizer(Reader& reader, const Node& tensor, TensorSpec& spec);
+
 /// Names that steps may refer to.
 struct Scope {
   struct Name {
