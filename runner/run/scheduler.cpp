@@ -62,8 +62,7 @@ void Scheduler::clear_finished() {
 
 void Scheduler::advance() {
   clear_finished();
-  while (graphs_.size() < engine_.wanted() && next_instance_ < plan_.instances.size())
-    begin_next();
+  while (graphs_.size() < engine_.wanted() && next_instance_ < plan_.instances.size()) begin_next();
 }
 
 void Scheduler::begin_next() {
