@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "record/record.h"
+#include "record/tally.h"
 
 namespace lockstep {
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "reports/by_path.h"
 #include "reports/explain.h"
 #include "reports/text.h"
+#include "reports/tolerated.h"
 
 namespace lockstep {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 constexpr std::size_t kFewKnown = 20;
 constexpr std::size_t kSlowest = 5;
 constexpr std::size_t kReasons = 5;
+constexpr std::size_t kTolerated = 20;
 
 std::string known_section(const RunRecord& record, const Style& style,
                           const ClosingOptions& options) {
@@ -56,37 +59,33 @@ std::string skipped_section(const RunRecord& record, const Style& style, bool st
   return text + "\n";
 }
 
-std::vector<std::size_t> numbers_of(const Tally& counts) {
-  return {counts.conform, counts.failing, counts.known,
-          counts.fixed,   counts.waived,  counts.skipped};
-}
-
-/// Counts by path.  A column without a number other than 0 is left out unless it is one of the
-/// first three.
+/// Counts by path.  A column that is 0 everywhere is left out, but for those that are always shown.
 std::string table(const RunRecord& record, const Style& style, bool strict) {
   const std::vector<std::pair<std::string, Tally>> paths = tally_by_path(record, strict);
-  const std::vector<std::string> titles = {"conform", "failing", "known",
-                                           "fixed",   "waived",  "skipped"};
-  const std::vector<std::size_t> total = numbers_of(tally(record, strict));
+  const Tally total = tally(record, strict);
+  std::vector<const ColumnInfo*> shown;
+  for (const ColumnInfo* column : columns_as_read()) {
+    if (column->always || total[column->column] > 0) shown.push_back(column);
+  }
   std::size_t width = 5;
   for (const auto& [name, counts] : paths) width = std::max(width, columns(clean(name)));
 
-  const auto row = [&](const std::string& name, const std::vector<std::string>& cells) {
+  const auto row = [&](const std::string& name, const auto& cell) {
     std::string text = name + std::string(width - columns(name), ' ');
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i < 3 || total[i] > 0) text += fmt::format("  {:>{}}", cells[i], titles[i].size());
-    }
+    for (const ColumnInfo* column : shown)
+      text += fmt::format("  {:>{}}", cell(*column), column->name.size());
     return text;
   };
-  const auto numbers = [&](const std::string& name, const std::vector<std::size_t>& counts) {
-    std::vector<std::string> cells;
-    for (const std::size_t count : counts)
-      cells.push_back(count == 0 ? "-" : std::to_string(count));
-    const std::string text = row(name, cells);
-    return (counts[1] > 0 ? style.bad(text) : text) + "\n";
+  const auto numbers = [&](const std::string& name, const Tally& counts) {
+    const std::string text = row(name, [&](const ColumnInfo& column) {
+      const std::size_t count = counts[column.column];
+      return count == 0 ? std::string("-") : std::to_string(count);
+    });
+    return (counts[Column::failing] > 0 ? style.bad(text) : text) + "\n";
   };
-  std::string text = style.faint(row("path", titles)) + "\n";
-  for (const auto& [name, counts] : paths) text += numbers(clean(name), numbers_of(counts));
+  std::string text =
+      style.faint(row("path", [](const ColumnInfo& column) { return column.name; })) + "\n";
+  for (const auto& [name, counts] : paths) text += numbers(clean(name), counts);
   if (paths.size() > 1) text += numbers("total", total);
   return text + "\n";
 }
@@ -121,6 +120,23 @@ std::string time_section(const RunRecord& record, const Style& style) {
   return text.empty() ? text : text + "\n";
 }
 
+/// What conforms though it differs, worst first.
+std::string tolerated_section(const RunRecord& record, const Style& style) {
+  const std::vector<Tolerated> all = tolerated(record);
+  if (all.empty()) return {};
+  std::string text =
+      fmt::format("{} though not equal in bits, worst first:\n",
+                  counted(all.size(), "verdict") + (all.size() == 1 ? " conforms" : " conform"));
+  for (std::size_t i = 0; i < std::min(kTolerated, all.size()); ++i)
+    text += "    " + tolerated_line(style, all[i]) + "\n";
+  if (all.size() > kTolerated) {
+    text += style.faint(fmt::format("    and {} more: ci/lockstep report --tolerated",
+                                    grouped(all.size() - kTolerated))) +
+            "\n";
+  }
+  return text + "\n";
+}
+
 std::string unmatched_section(const RunRecord& record, const Style& style) {
   if (!record.end || record.end->unmatched.empty()) return {};
   std::string text = style.odd(fmt::format("{} met nothing in this run:",
@@ -148,6 +164,8 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
     link = clean(verdict.expectation->link);
   } else if (!verdict.reason.empty()) {
     why = headline(verdict);
+  } else if (const Tolerated let_pass = tolerated(verdict); let_pass.output != nullptr) {
+    why = describe(let_pass);
   }
   std::string text = fmt::format("{}  {}  {}", style.of(verdict, strict, label), clean(verdict.id),
                                  style.faint(format_seconds(verdict.seconds)));
@@ -155,6 +173,28 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
   if (!link.empty()) text += "  " + style.faint(link);
   if (verdict.shared > 0) text += "  " + style.faint(shared_remark(verdict));
   return text;
+}
+
+std::string tolerated_line(const Style& style, const Tolerated& let_pass) {
+  const auto grade = let_pass.output->grade;
+  return fmt::format("{}  {}  {}", style.odd(grade ? name_of(*grade) : "ungraded"),
+                     clean(let_pass.verdict->id), describe(let_pass));
+}
+
+std::string conform_line(const Tally& counts) {
+  if (counts[Column::conform] == 0) return {};
+  std::vector<std::string> grades, remarks;
+  const std::vector<std::string> names = grade_names();
+  for (std::size_t grade = 0; grade < names.size(); ++grade) {
+    if (counts.grades[grade] > 0)
+      grades.push_back(fmt::format("{} {}", grouped(counts.grades[grade]), names[grade]));
+  }
+  if (counts.ungraded > 0) grades.push_back(grouped(counts.ungraded) + " without numbers");
+  if (counts.weak > 0) remarks.push_back(grouped(counts.weak) + " weak");
+  if (counts.vacuous > 0) remarks.push_back(grouped(counts.vacuous) + " vacuous");
+  return fmt::format("{} conform: {}{}{}", grouped(counts[Column::conform]),
+                     fmt::join(grades, ", "), remarks.empty() ? "" : "; ",
+                     fmt::join(remarks, ", "));
 }
 
 std::string totals_line(const RunRecord& record, bool strict, double seconds) {
@@ -168,16 +208,15 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
   } else {
     text += counted(record.verdicts.size(), "verdict");
   }
-  text += fmt::format(": {} conform, {} failing", grouped(counts.conform), grouped(counts.failing));
-  const auto add = [&](std::size_t count, std::string_view word) {
-    if (count > 0) text += fmt::format(", {} {}", grouped(count), word);
-  };
-  add(counts.known, "known");
-  add(counts.fixed, "fixed");
-  add(counts.waived, "waived");
-  add(counts.skipped, "skipped");
+  std::string separator = ": ";
+  for (const ColumnInfo* column : columns_as_read()) {
+    const std::size_t count = counts[column->column];
+    const bool said = column->column == Column::conform || column->column == Column::failing;
+    if (count == 0 && !said) continue;
+    text += fmt::format("{}{} {}", std::exchange(separator, ", "), grouped(count), column->name);
+  }
   text += fmt::format(" in {}", format_seconds(seconds));
-  const std::size_t more = tally(record, true).failing - counts.failing;
+  const std::size_t more = tally(record, true)[Column::failing] - counts[Column::failing];
   if (more > 0) text += fmt::format("; {} more with --strict", grouped(more));
   return text;
 }
@@ -185,10 +224,12 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
 std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options) {
   const Tally counts = tally(record, options.strict);
   const std::string last = totals_line(record, options.strict, options.seconds);
+  const std::string by_grade = conform_line(counts);
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
+         (options.verbose ? tolerated_section(record, style) : std::string()) +
          table(record, style, options.strict) + time_section(record, style) +
-         unmatched_section(record, style) +
-         (counts.failing > 0 ? style.bad(last) : style.strong(last)) + "\n";
+         unmatched_section(record, style) + (by_grade.empty() ? by_grade : by_grade + "\n") +
+         (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 
 }  // namespace lockstep

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "record/record.h"
+#include "record/tally.h"
 #include "reports/style.h"
+#include "reports/tolerated.h"
 
 namespace lockstep {
 
@@ -19,6 +21,13 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
 
 /// A verdict on one line: label, id, time, and why.
 std::string one_line_of(const Style& style, const Verdict& verdict, bool strict);
+
+/// What was tolerated of a verdict, on one line: grade, id, and what describe() says.
+std::string tolerated_line(const Style& style, const Tolerated& let_pass);
+
+/// "144 conform: 101 bits, 12 ulp4, 9 close, 22 no_worse1; 7 weak, 3 vacuous"; empty if nothing
+/// conforms.
+std::string conform_line(const Tally& counts);
 
 /// "12 verdicts: 3 conform, 0 failing, 9 known in 12.3 s".
 std::string totals_line(const RunRecord& record, bool strict, double seconds);

@@ -43,16 +43,7 @@ std::string at_index(const std::vector<std::int64_t>& index) {
 /// 2,048 ulp; grade close"
 std::string numbers_of(const OutputComparison& output) {
   std::string text = fmt::format("{}: {} under {}", output.name, output.type, output.policy);
-  if (output.differing > 0) {
-    text += fmt::format(": {} of {} elements differ",
-                        grouped(static_cast<std::uint64_t>(output.differing)),
-                        grouped(static_cast<std::uint64_t>(output.elements)));
-    std::vector<std::string> sizes;
-    if (output.max_abs) sizes.push_back(fmt::format("{:.3g}", *output.max_abs));
-    if (output.max_rel) sizes.push_back(fmt::format("relative {:.3g}", *output.max_rel));
-    if (output.max_ulp) sizes.push_back(grouped(*output.max_ulp) + " ulp");
-    if (!sizes.empty()) text += fmt::format(", by up to {}", fmt::join(sizes, ", "));
-  }
+  if (output.differing > 0) text += ": " + size_of_difference(output);
   if (output.grade) text += fmt::format("; grade {}", name_of(*output.grade));
   if (output.vacuous) text += "; vacuous: all zeros, all NaN or empty";
   return text;
@@ -106,6 +97,18 @@ std::string headline(const Verdict& verdict) {
   return reason.empty() ? std::string(info(verdict.status).meaning) : reason;
 }
 
+std::string size_of_difference(const OutputComparison& output) {
+  std::string text =
+      fmt::format("{} of {} elements differ", grouped(static_cast<std::uint64_t>(output.differing)),
+                  grouped(static_cast<std::uint64_t>(output.elements)));
+  std::vector<std::string> sizes;
+  if (output.max_abs) sizes.push_back(fmt::format("{:.3g}", *output.max_abs));
+  if (output.max_rel) sizes.push_back(fmt::format("relative {:.3g}", *output.max_rel));
+  if (output.max_ulp) sizes.push_back(grouped(*output.max_ulp) + " ulp");
+  if (!sizes.empty()) text += fmt::format(", by up to {}", fmt::join(sizes, ", "));
+  return text;
+}
+
 std::string shared_remark(const Verdict& verdict) {
   if (verdict.shared == 0) return {};
   return fmt::format("compiled with {} other{}", grouped(verdict.shared),
@@ -135,6 +138,7 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
     lines.add(Part::note, "unstable: the compiled program disagrees with itself");
   if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
+  if (!verdict.weak.empty()) lines.add(Part::note, "weak: " + verdict.weak);
   add_error(lines, "eager", verdict.eager_error, options.error_limit);
   add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
   if (info(verdict.status).stderr_tells && !verdict.stderr_tail.empty()) {

@@ -34,6 +34,9 @@ std::string explain_text(const Verdict& verdict, const ExplainOptions& options =
 /// One line, never empty: the reason, or what the status means.
 std::string headline(const Verdict& verdict);
 
+/// "12 of 20 elements differ, by up to 3.5e-05, relative 2.4e-04, 2,048 ulp".
+std::string size_of_difference(const OutputComparison& output);
+
 /// "compiled with 23 others"; empty where it was compiled alone.
 std::string shared_remark(const Verdict& verdict);
 

@@ -97,6 +97,13 @@ std::string data_of(const RunRecord& record) {
     if (standing.fails_strict) row["fails_strict"] = *standing.fails_strict;
     standings.push_back(std::move(row));
   }
+  Json& kinds = document["kinds"] = Json::array();
+  for (const ColumnInfo& column : all_columns()) {
+    kinds.push_back({{"name", column.name},
+                     {"glyph", column.glyph},
+                     {"always", column.always},
+                     {"meaning", column.meaning}});
+  }
   document["grades"] = grade_names();
   document["input_kinds"] = kInputKinds;
   const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -115,16 +122,13 @@ std::string data_of(const RunRecord& record) {
 std::string table_of(const RunRecord& record) {
   std::string text =
       "<table><caption>Verdicts by path</caption><thead><tr><th scope=\"col\">path</th>";
-  for (const char* title : {"conform", "failing", "known", "fixed", "waived", "skipped"}) {
-    text += fmt::format("<th scope=\"col\">{}</th>", title);
-  }
+  for (const ColumnInfo* column : columns_as_read())
+    text += fmt::format("<th scope=\"col\">{}</th>", column->name);
   text += "</tr></thead><tbody>\n";
   for (const auto& [path, counts] : tally_by_path(record, false)) {
     text += fmt::format("<tr><th scope=\"row\">{}</th>", escape(path));
-    for (const std::size_t count : {counts.conform, counts.failing, counts.known, counts.fixed,
-                                    counts.waived, counts.skipped}) {
-      text += fmt::format("<td>{}</td>", grouped(count));
-    }
+    for (const ColumnInfo* column : columns_as_read())
+      text += fmt::format("<td>{}</td>", grouped(counts[column->column]));
     text += "</tr>\n";
   }
   return text + "</tbody></table>\n";
@@ -154,7 +158,7 @@ std::string html(const RunRecord& record, std::size_t compress_from) {
   const std::string data = data_of(record);
   const bool compressed = data.size() >= compress_from;
   const std::map<std::string_view, std::string> parts = {
-      {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts.failing),
+      {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts[Column::failing]),
                                    counted(record.verdicts.size(), "verdict")))},
       {"totals", escape(totals_line(record, false, record.end ? record.end->seconds : 0))},
       {"style", std::string(html_assets::style)},

@@ -1,13 +1,28 @@
 #include "reports/json.h"
 
 #include "base/json.h"
+#include "record/tally.h"
 
 namespace lockstep {
 namespace {
 
 Json tally_json(const Tally& counts) {
-  return {{"conform", counts.conform}, {"failing", counts.failing}, {"known", counts.known},
-          {"fixed", counts.fixed},     {"waived", counts.waived},   {"skipped", counts.skipped}};
+  Json json = Json::object();
+  for (const ColumnInfo* column : columns_as_read())
+    json[std::string(column->name)] = counts[column->column];
+  return json;
+}
+
+/// What conforms, by grade, and how much of it says little.
+Json conform_json(const Tally& counts) {
+  Json json = Json::object();
+  const std::vector<std::string> names = grade_names();
+  for (std::size_t grade = 0; grade < names.size(); ++grade)
+    json[names[grade]] = counts.grades[grade];
+  json["ungraded"] = counts.ungraded;
+  json["weak"] = counts.weak;
+  json["vacuous"] = counts.vacuous;
+  return json;
 }
 
 /// In the log a record says what it is; here its place does.
@@ -28,8 +43,10 @@ Json run_document(const RunRecord& record) {
   run.erase("format");
   document["run"] = std::move(run);
   document["environment"] = record.environment;
-  document["tally"] = tally_json(tally(record, false));
+  const Tally counts = tally(record, false);
+  document["tally"] = tally_json(counts);
   document["tally_strict"] = tally_json(tally(record, true));
+  document["conform_by"] = conform_json(counts);
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();
   for (const Verdict& verdict : record.verdicts) verdicts.push_back(to_json(verdict));

@@ -31,6 +31,9 @@ TEST(RunJson, HasEverythingThatTheLogHas) {
   EXPECT_EQ(document["end"]["seconds"], 83.4);
   EXPECT_EQ(document["tally"]["failing"], 13);
   EXPECT_EQ(document["tally_strict"]["failing"], 15);
+  EXPECT_EQ(document["conform_by"]["bits"], 1);
+  EXPECT_EQ(document["conform_by"]["close"], 1);
+  EXPECT_EQ(document["conform_by"]["weak"], 1);
 }
 
 TEST(RunJson, InvalidUtf8IsRepaired) {

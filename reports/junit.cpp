@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/tally.h"
 #include "reports/explain.h"
 #include "reports/text.h"
+#include "reports/tolerated.h"
 
 namespace lockstep {
 namespace {
@@ -109,6 +111,7 @@ struct Counts {
 struct Suite {
   std::string name;
   Counts counts;
+  Tally tally;
   std::string cases;
   std::set<std::string> names;  ///< GitLab drops the second of two equal ones
 
@@ -127,13 +130,18 @@ std::string note_of(const Verdict& verdict) {
     return fmt::format("fixed: {}\nremove {}", expectation_line(verdict),
                        verdict.expectation->file);
   }
-  if (verdict.reason.empty() && !verdict.unstable && !verdict.vacuous) return {};
-  return explain_text(verdict, {.error_limit = kTextLimit / 8, .output_limit = 0});
+  const Tolerated let_pass = tolerated(verdict);
+  const std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
+  if (verdict.reason.empty() && !verdict.unstable && !verdict.vacuous && verdict.weak.empty())
+    return passed;
+  return explain_text(verdict, {.error_limit = kTextLimit / 8, .output_limit = 0}) +
+         (passed.empty() ? "" : "\n" + passed);
 }
 
 void add_case(Suite& suite, const Verdict& verdict, bool strict) {
   const Told told = tell(verdict, strict);
   suite.counts.add(told.element, verdict.seconds);
+  suite.tally.add(verdict, strict);
   suite.cases += "    <testcase" + attribute("name", suite.unique(verdict.instance)) +
                  attribute("classname", class_name(verdict)) + time_attribute(verdict.seconds) +
                  attribute("file", verdict.case_file) +
@@ -176,6 +184,22 @@ std::string properties_of(const RunRecord& record) {
   return text;
 }
 
+/// What conforms on a path, by grade, and how much of it says little.
+std::string conform_properties(const Tally& counts) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::size_t count) {
+    if (count > 0)
+      text += property(fmt::format("lockstep.conform.{}", name), std::to_string(count));
+  };
+  const std::vector<std::string> names = grade_names();
+  for (std::size_t grade = 0; grade < names.size(); ++grade)
+    add(names[grade], counts.grades[grade]);
+  add("ungraded", counts.ungraded);
+  add("weak", counts.weak);
+  add("vacuous", counts.vacuous);
+  return text;
+}
+
 std::string host_of(const RunRecord& record) {
   if (!record.environment.contains("machine")) return "localhost";
   const auto& machine = record.environment["machine"];
@@ -204,13 +228,13 @@ std::string unfinished(const RunRecord& record, Counts& total) {
 
 std::string junit(const RunRecord& record, bool strict) {
   std::vector<Suite> suites;
-  for (const PathInfo& path : record.info.paths) suites.push_back({path.name, {}, {}, {}});
+  for (const PathInfo& path : record.info.paths) suites.push_back({path.name, {}, {}, {}, {}});
   Counts total;
   for (const Verdict& verdict : record.verdicts) {
     auto suite = std::find_if(suites.begin(), suites.end(), [&](const Suite& candidate) {
       return candidate.name == verdict.path;
     });
-    if (suite == suites.end()) suite = suites.insert(suites.end(), {verdict.path, {}, {}, {}});
+    if (suite == suites.end()) suite = suites.insert(suites.end(), {verdict.path, {}, {}, {}, {}});
     add_case(*suite, verdict, strict);
     total.add(tell(verdict, strict).element, verdict.seconds);
   }
@@ -224,8 +248,8 @@ std::string junit(const RunRecord& record, bool strict) {
     if (suite.counts.tests == 0) continue;
     xml += "  <testsuite" + attribute("name", suite.name) + suite.counts.attributes() +
            attribute("timestamp", record.info.started) + attribute("hostname", host_of(record)) +
-           ">\n    <properties>\n" + properties + "    </properties>\n" + suite.cases +
-           "  </testsuite>\n";
+           ">\n    <properties>\n" + properties + conform_properties(suite.tally) +
+           "    </properties>\n" + suite.cases + "  </testsuite>\n";
   }
   return xml + rest + "</testsuites>\n";
 }

@@ -64,14 +64,18 @@ std::string_view label(const Verdict& verdict) {
 }
 
 std::string table(const RunRecord& record, bool strict) {
-  std::string text =
-      "| path | conform | failing | known | fixed | waived | skipped |\n"
-      "|:--|--:|--:|--:|--:|--:|--:|\n";
-  for (const auto& [path, counts] : tally_by_path(record, strict)) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown(path), counts.conform,
-                        counts.failing, counts.known, counts.fixed, counts.waived, counts.skipped);
+  std::string head = "| path |", rule = "|:--|", rows;
+  for (const ColumnInfo* column : columns_as_read()) {
+    head += fmt::format(" {} |", column->name);
+    rule += "--:|";
   }
-  return text;
+  for (const auto& [path, counts] : tally_by_path(record, strict)) {
+    rows += fmt::format("| {} |", markdown(path));
+    for (const ColumnInfo* column : columns_as_read())
+      rows += fmt::format(" {} |", counts[column->column]);
+    rows += "\n";
+  }
+  return fmt::format("{}\n{}\n{}", head, rule, rows);
 }
 
 std::string story(const Verdict& verdict) {
@@ -171,10 +175,12 @@ std::string command_value(std::string_view text, bool property) {
 std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   const std::vector<const Verdict*> fails = failing(record, strict);
   const double seconds = record.end ? record.end->seconds : 0;
+  const std::string by_grade = conform_line(tally(record, strict));
   const std::string head = fmt::format(
-      "## Lockstep: {}\n\n{}\n\n{}\n",
+      "## Lockstep: {}\n\n{}\n\n{}{}{}\n",
       fails.empty() ? "nothing fails" : fmt::format("{} failing", grouped(fails.size())),
-      totals_line(record, strict, seconds), table(record, strict));
+      totals_line(record, strict, seconds), by_grade, by_grade.empty() ? "" : "\n\n",
+      table(record, strict));
   const std::string tail =
       fixed_section(record) + unmatched_section(record) + environment_section(record);
   // Room for a heading, and for the line that counts the rest.

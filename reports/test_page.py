@@ -77,6 +77,19 @@ def test_its_filter_is_that_of_the_command_line(page, query, expected):
     assert count_shown(page.dom(f"#q={query}")) == ("22 verdicts" if expected == 22 else f"{expected} of 22")
 
 
+def test_it_says_what_conforms_by_grade_and_what_was_tolerated(page):
+    dom = html.unescape(page.dom())
+    grades = re.search(r'<div id="grades".*?</div>', dom, flags=re.S).group(0)
+    assert re.findall(r'data-term="([^"]*)".*?<b>(\d+)</b>', grades) == [
+        ("grade:bits", "1"), ("grade:close", "1"), ("is:tolerated", "1"), ("is:weak", "1")]
+    verdict = next(record for record in sample() if record.get("weak"))
+    for term in ("is:tolerated", "is:weak", "is:conform !grade:bits"):
+        dom = html.unescape(page.dom(f"#q={term}"))
+        assert count_shown(dom) == "1 of 22"
+        assert "y: 12 of 4,096 elements differ, by up to 1.2e-8, relative 0.091, 21 ulp; let pass by close" in dom
+    assert f"Weak: {verdict['weak']}." in html.unescape(page.dom(f"#id={verdict['id']}"))
+
+
 def test_the_details_have_the_program(page):
     verdict = next(record for record in sample() if record.get("program"))
     dom = html.unescape(page.dom(f"#id={verdict['id']}"))

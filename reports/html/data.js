@@ -33,18 +33,11 @@ const statuses = new Map(run.statuses.map((status, order) => [status.name, { ...
 const standings = new Map(run.standings.map((standing) => [standing.name, standing]));
 const { grades } = run;
 
-/** Kinds of verdict as the console counts them, worst first. */
-const kinds = [
-  { name: "failing", glyph: "≠", meaning: "fails the run" },
-  { name: "fixed", glyph: "↑", meaning: "an expected divergence that no longer happens" },
-  { name: "known", glyph: "≈", meaning: "diverges as expected" },
-  { name: "waived", glyph: "~", meaning: "diverges, and is let pass" },
-  { name: "skipped", glyph: "–", meaning: "says nothing of the compiler" },
-  { name: "conform", glyph: "=", meaning: "agrees with eager" },
-];
+// Kinds of verdict as the console counts them, worst first (html.cpp).
+const { kinds } = run;
 const kindOf = new Map(kinds.map((kind, order) => [kind.name, { ...kind, order }]));
 
-/** The same rule as Verdict::fails and tally(). */
+/** The same rule as Verdict::fails and column_of(). */
 function classify(verdict, strict) {
   const status = statuses.get(verdict.status);
   const key = strict ? "fails_strict" : "fails";
@@ -78,9 +71,31 @@ function operatorNames(name) {
   return [name, rest, base, name.slice(0, colons + 2) + base];
 }
 
+/** The worst output of a verdict that conforms and yet differs from eager; the same rule as tolerated() of the reports. */
+function tolerated(verdict) {
+  if (verdict.status !== "conform") return null;
+  const passed = (verdict.outputs ?? []).filter((item) => item.status === "conform" && item.differing > 0);
+  const bad = (item) => [Math.max(0, grades.indexOf(item.grade ?? "bits")), Number(item.max_ulp ?? 0), Number(item.max_rel ?? 0)];
+  return passed.reduce((worst, item) => {
+    if (!worst) return item;
+    const [a, b] = [bad(worst), bad(item)];
+    const at = a.findIndex((value, place) => value !== b[place]);
+    return at >= 0 && a[at] < b[at] ? item : worst;
+  }, null);
+}
+
+/** "y: 17 of 20 elements differ, by up to 3 ulp; let pass by no_worse(1)". */
+function toleratedText(verdict) {
+  const item = tolerated(verdict);
+  if (!item) return "";
+  const sizes = [item.max_abs !== undefined && short(item.max_abs), item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
+    item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`].filter(Boolean);
+  return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
+}
+
 /** How a key of the filter reads a verdict. */
 const keys = {
-  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous"],
+  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", tolerated(v) && "tolerated"],
   status: (v) => [v.status],
   standing: (v) => [v.standing],
   path: (v) => [v.path],

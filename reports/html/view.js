@@ -39,7 +39,7 @@ const list = new Grid({
       h("button", { type: "button", class: "sort", onclick: () => sortBy(key) }, title,
         h("span", { "aria-hidden": "true" }, current ? (state.down ? " ↑" : " ↓") : "")));
   }),
-  row: (verdict) => h("div", { class: `row kind-${verdict.kind}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning) },
+  row: (verdict) => h("div", { class: `row kind-${verdict.kind}`, title: tidy(verdict.reason || toleratedText(verdict) || statuses.get(verdict.status).meaning) },
     h("div", { role: "gridcell", class: "cell status" }, h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)),
       h("span", {}, statuses.get(verdict.status).label), verdict.standing !== "new" && h("span", { class: "tag" }, verdict.standing)),
     h("div", { role: "gridcell", class: "cell instance" }, idParts(verdict.instance, true)),
@@ -147,10 +147,11 @@ function summary() {
   const byKind = counts((verdict) => verdict.kind);
   const toggle = (term) => () => {
     state.q = toggleTerm(state.q, term);
+    if (term === "is:tolerated" && hasTerm(state.q, term)) [state.sort, state.down] = ["grade", false];  // worst first
     refresh();
     document.querySelector(`[data-term="${term}"]`)?.focus();
   };
-  const shown = kinds.filter((kind) => byKind.get(kind.name) || kind.name === "failing" || kind.name === "conform");
+  const shown = kinds.filter((kind) => byKind.get(kind.name) || kind.always);
   $("figures").replaceChildren(...shown.map((kind) => h("button", { type: "button", class: `figure kind-${kind.name}`, title: kind.meaning, "data-term": `is:${kind.name}`,
     "aria-pressed": String(hasTerm(state.q, `is:${kind.name}`)), onclick: toggle(`is:${kind.name}`) },
     h("b", {}, grouped(byKind.get(kind.name) ?? 0)), h("span", {}, kind.name))));
@@ -164,6 +165,17 @@ function summary() {
     h("button", { type: "button", class: "chip", title: status.meaning, "data-term": `status:${status.name}`,
       "aria-pressed": String(hasTerm(state.q, `status:${status.name}`)), onclick: toggle(`status:${status.name}`) },
       status.label, " ", h("b", {}, grouped(byStatus.get(status.name))))));
+  // What conforms, by grade, and what of it was only let pass.
+  const conforming = run.verdicts.filter((verdict) => verdict.kind === "conform");
+  const chip = (term, title, text, count) => count > 0 && h("button", { type: "button", class: "chip", title, "data-term": term,
+    "aria-pressed": String(hasTerm(state.q, term)), onclick: toggle(term) }, text, " ", h("b", {}, grouped(count)));
+  $("grades").replaceChildren(...[
+    ...grades.map((grade) => chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade, conforming.filter((v) => v.grade === grade).length)),
+    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated", conforming.filter(tolerated).length),
+    chip("is:weak", "conforms, and says little although something was compared", "weak", conforming.filter((v) => v.weak && !v.vacuous).length),
+    chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous", conforming.filter((v) => v.vacuous).length),
+  ].filter(Boolean));
+  $("grades").hidden = $("grades").children.length === 0;
 }
 
 /** Everything that depends on filter, order and view. */

@@ -213,6 +213,9 @@ void add_others(CLI::App& app, Options& options) {
   add_report_files(report, options);
   report->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  report->add_flag("--tolerated", options.tolerated,
+                   "List what conforms though it differs from eager, worst first, with the number, "
+                   "the place and the policy that let it pass");
   report->add_flag("--github", options.github,
                    "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
 

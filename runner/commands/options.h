@@ -73,6 +73,7 @@ struct Options {
   bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
+  bool tolerated = false;  ///< of `report`: list what conforms though it differs
   bool github = false;
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/

@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "record/log.h"
+#include "record/tally.h"
 #include "reports/closing.h"
 #include "reports/terminal.h"
 
@@ -14,16 +15,35 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// A line for every verdict, to standard error where standard output is a report's.
-void print_verdicts(const RunRecord& record, const Options& options) {
+/// Lists go to standard error where standard output is a report's.
+struct ListOutput {
+  std::ostream& stream;
+  Style style;
+};
+
+ListOutput list_output(const Options& options) {
   const bool to_error = writes_to_stdout(options);
   const Terminal terminal = real_terminal();
-  const Style style(use_color(terminal,
-                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
-                              color_choice(options.color)));
-  std::ostream& out = to_error ? std::cerr : std::cout;
+  return {to_error ? std::cerr : std::cout,
+          Style(use_color(terminal, to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                          color_choice(options.color)))};
+}
+
+/// A line for every verdict.
+void print_verdicts(const RunRecord& record, const Options& options) {
+  const auto [out, style] = list_output(options);
   for (const Verdict& verdict : record.verdicts)
     out << one_line_of(style, verdict, options.strict) << '\n';
+  out.flush();
+}
+
+void print_tolerated(const RunRecord& record, const Options& options) {
+  const auto [out, style] = list_output(options);
+  const std::vector<Tolerated> all = tolerated(record);
+  for (const Tolerated& one : all) out << tolerated_line(style, one) << '\n';
+  if (all.empty()) out << "nothing was tolerated: what conforms is equal in bits\n";
+  if (const std::string line = conform_line(tally(record, options.strict)); !line.empty())
+    out << line << '\n';
   out.flush();
 }
 
@@ -53,18 +73,19 @@ Exit command_report(const Options& options) {
     return Exit::internal;
   }
   if (options.verbose) print_verdicts(*record, options);
+  if (options.tolerated) print_tolerated(*record, options);
   if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);
   if (!writes_to_stdout(options))
     fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,
-               counts.failing,
+               counts[Column::failing],
                single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
   if (!record->end)
     fmt::print(stderr,
                "the log has no end: the run was killed, or still goes on; `ci/lockstep run "
                "--resume {}` goes on with it\n",
                shell_quote((fs::is_directory(log) ? log : log.parent_path()).string()));
-  return counts.failing > 0 ? Exit::failures : Exit::ok;
+  return counts[Column::failing] > 0 ? Exit::failures : Exit::ok;
 }
 
 }  // namespace lockstep

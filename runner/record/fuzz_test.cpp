@@ -5,6 +5,7 @@
 #include "base/fuzzing.h"
 #include "judge/fixtures.h"
 #include "record/log.h"
+#include "record/tally.h"
 
 namespace lockstep {
 namespace {

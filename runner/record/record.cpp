@@ -76,24 +76,4 @@ Result<RunEnd> run_end_from_json(const Json& json) {
   }
 }
 
-Tally tally(const RunRecord& record, bool strict) {
-  Tally result;
-  for (const Verdict& verdict : record.verdicts) {
-    if (verdict.fails(strict)) {
-      ++result.failing;
-    } else if (verdict.standing == Standing::known) {
-      ++result.known;
-    } else if (verdict.standing == Standing::fixed) {
-      ++result.fixed;
-    } else if (verdict.standing == Standing::waived) {
-      ++result.waived;
-    } else if (info(verdict.status).junit == JunitElement::skipped) {
-      ++result.skipped;
-    } else {
-      ++result.conform;
-    }
-  }
-  return result;
-}
-
 }  // namespace lockstep

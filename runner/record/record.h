@@ -55,18 +55,4 @@ nlohmann::ordered_json to_json(const RunEnd& end);
 Result<RunInfo> run_info_from_json(const nlohmann::ordered_json& json);
 Result<RunEnd> run_end_from_json(const nlohmann::ordered_json& json);
 
-/// How many verdicts there are of each kind.
-struct Tally {
-  std::size_t conform = 0;
-  std::size_t failing = 0;  ///< those that fail the run
-  std::size_t known = 0;
-  std::size_t fixed = 0;
-  std::size_t waived = 0;
-  std::size_t skipped =
-      0;  ///< refused, extension, unsupported, inconclusive, when they do not fail
-};
-
-/// Every verdict is counted once: failing first, then known, fixed, waived, skipped, conform.
-Tally tally(const RunRecord& record, bool strict);
-
 }  // namespace lockstep

@@ -42,34 +42,5 @@ TEST(RunEnd, SurvivesJson) {
   EXPECT_FALSE(run_end_from_json({{"type", "end"}}));
 }
 
-TEST(TallyOf, CountsEveryVerdictOnce) {
-  RunRecord record;
-  const auto add = [&](Status status, Standing standing = Standing::new_) {
-    Verdict& verdict = record.verdicts.emplace_back();
-    verdict.status = status;
-    verdict.standing = standing;
-  };
-  add(Status::conform);
-  add(Status::crash);
-  add(Status::value_differs, Standing::known);
-  add(Status::conform, Standing::fixed);
-  add(Status::value_differs, Standing::waived);
-  add(Status::unsupported);
-  add(Status::inconclusive);
-
-  const Tally usual = tally(record, false);
-  EXPECT_EQ(usual.conform, 1u);
-  EXPECT_EQ(usual.failing, 1u);
-  EXPECT_EQ(usual.known, 1u);
-  EXPECT_EQ(usual.fixed, 1u);
-  EXPECT_EQ(usual.waived, 1u);
-  EXPECT_EQ(usual.skipped, 2u);
-
-  const Tally strict = tally(record, true);
-  EXPECT_EQ(strict.failing, 3u);  // what is fixed, and what is inconclusive
-  EXPECT_EQ(strict.fixed, 0u);
-  EXPECT_EQ(strict.skipped, 1u);
-}
-
 }  // namespace
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "engine/local.h"
 #include "engine/scratch.h"
 #include "plan/share.h"
+#include "record/tally.h"
 
 namespace lockstep {
 namespace {
@@ -220,8 +221,8 @@ TEST_F(Runs, GiveVerdictsTheirStanding) {
   ASSERT_TRUE(record);
   EXPECT_EQ(record->verdicts[0].standing, Standing::new_);
   EXPECT_EQ(record->verdicts[1].standing, Standing::known);
-  EXPECT_EQ(tally(*record, false).failing, 2U);
-  EXPECT_EQ(tally(*record, false).known, 1U);
+  EXPECT_EQ(tally(*record, false)[Column::failing], 2U);
+  EXPECT_EQ(tally(*record, false)[Column::known], 1U);
 }
 
 /// What a plan's cases do when they may be compiled in one graph.

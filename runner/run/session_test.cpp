@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr const char* kCase = R"({
+constexpr const char* kSmallCase = R"({
   "format": 1, "title": "turns its input",
   "inputs": {"x": {"dtype": "float32", "shape": [2, 3], "fill": {"arange": {"start": 1}}}},
   "steps": [{"let": "y", "op": "neg", "args": ["%x"]}],
@@ -21,7 +21,7 @@ constexpr const char* kPath = R"({
 })";
 
 /// Hears everything, remembers the verdicts.
-class Ear : public Reporter {
+class Listener : public Reporter {
  public:
   void run_started(const RunInfo& run) override { info = run; }
   void note(const std::string&) override {}
@@ -36,8 +36,8 @@ class Ear : public Reporter {
 class Sessions : public testing::Test {
  protected:
   Sessions() : scratch_(std::move(*Scratch::create())) {
-    write("cases/bugs/1.json", kCase);
-    write("cases/bugs/2.json", kCase);
+    write("cases/bugs/1.json", kSmallCase);
+    write("cases/bugs/2.json", kSmallCase);
     write("runner/paths/own.json", kPath);
     settings_.root = scratch_.path();
     settings_.schemas = scratch_.path() / "none.json";
@@ -107,7 +107,7 @@ TEST_F(Sessions, RunAPlanOnWhateverEngine) {
   EXPECT_EQ(settings.conditions.torch, "2.13.0");
   EXPECT_EQ(settings.conditions.today, "2026-11-21");
   EXPECT_EQ(settings.scope.instances.size(), 4U);
-  Ear ear;
+  Listener ear;
   const auto record = session.run(plan, settings, ear);
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(ear.verdicts.size(), 4U);

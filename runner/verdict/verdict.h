@@ -55,6 +55,8 @@ struct Verdict {
   std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself
   bool vacuous = false;   ///< nothing to compile, or every output vacuous
+  /// Of `conform`: why it says little although something was compared; empty: it does not.
+  std::string weak;
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
   std::string stage;  ///< the last stage that the path reached

@@ -271,6 +271,7 @@ void members(Visitor& visit, T& verdict) {
   visit("shared", verdict.shared);
   visit("unstable", verdict.unstable);
   visit("vacuous", verdict.vacuous);
+  visit("weak", verdict.weak);
   visit("eager_error", verdict.eager_error);
   visit("compiled_error", verdict.compiled_error);
   visit("stage", verdict.stage);

@@ -1,0 +1,69 @@
+#include "record/tally.h"
+
+#include <algorithm>
+
+#include "base/enum_table.h"
+
+namespace lockstep {
+namespace {
+
+using enum Column;
+
+// Columns: column, name, glyph, always, meaning.
+constexpr std::array kColumns = {
+    ColumnInfo{failing, "failing", "≠", true, "fails the run"},
+    ColumnInfo{fixed, "fixed", "↑", false, "an expected divergence that no longer happens"},
+    ColumnInfo{known, "known", "≈", true, "diverges as expected"},
+    ColumnInfo{waived, "waived", "~", false, "diverges, and is let pass"},
+    ColumnInfo{skipped, "skipped", "–", false, "says nothing of the compiler"},
+    ColumnInfo{conform, "conform", "=", true, "agrees with eager"},
+};
+static_assert(has_every_row(kColumns, &ColumnInfo::column));
+static_assert(kColumns.size() == std::tuple_size_v<decltype(Tally::counts)>);
+
+constexpr std::array kAsRead = [] {
+  std::array<const ColumnInfo*, kColumns.size()> columns{&kColumns.back()};
+  for (std::size_t i = 1; i < columns.size(); ++i) columns[i] = &kColumns[i - 1];
+  return columns;
+}();
+
+}  // namespace
+
+std::span<const ColumnInfo> all_columns() { return kColumns; }
+
+std::span<const ColumnInfo* const> columns_as_read() { return kAsRead; }
+
+Column column_of(const Verdict& verdict, bool strict) {
+  if (verdict.fails(strict)) return failing;
+  switch (verdict.standing) {
+    case Standing::known:
+      return known;
+    case Standing::fixed:
+      return fixed;
+    case Standing::waived:
+      return waived;
+    case Standing::new_:
+      break;
+  }
+  return info(verdict.status).junit == JunitElement::skipped ? skipped : conform;
+}
+
+void Tally::add(const Verdict& verdict, bool strict) {
+  const Column column = column_of(verdict, strict);
+  ++counts[static_cast<std::size_t>(column)];
+  if (column != conform) return;
+  ++(verdict.grade ? grades[static_cast<std::size_t>(*verdict.grade)] : ungraded);
+  if (verdict.vacuous) {
+    ++vacuous;
+  } else if (!verdict.weak.empty()) {
+    ++weak;
+  }
+}
+
+Tally tally(const RunRecord& record, bool strict) {
+  Tally result;
+  for (const Verdict& verdict : record.verdicts) result.add(verdict, strict);
+  return result;
+}
+
+}  // namespace lockstep
