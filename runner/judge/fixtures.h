@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "judge/judge.h"
 #include "judge/numerics/fixtures.h"
+#include "verdict/contradiction.h"
 
 // For tests only: observations made of tensors that own their bytes.
 
@@ -47,6 +50,13 @@ inline Observation ended(Outcome outcome, int signal = 0) {
   return observation;
 }
 
+/// Judges, and holds the verdict to what it says itself.
+inline Verdict judged(const JudgeRequest& request) {
+  Verdict verdict = judge(request);
+  EXPECT_EQ(contradiction(verdict), "") << to_json(verdict).dump(1);
+  return verdict;
+}
+
 /// Judges two observations under one policy for everything.
 inline Verdict judge_under(const Observation& eager, const Observation& compiled,
                            std::string_view policy) {
@@ -54,7 +64,7 @@ inline Verdict judge_under(const Observation& eager, const Observation& compiled
   request.eager = &eager;
   request.compiled = &compiled;
   request.policy_of = [&](std::string_view) { return *parse_policy(policy); };
-  return judge(request);
+  return judged(request);
 }
 
 }  // namespace lockstep::fixtures

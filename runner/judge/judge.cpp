@@ -72,20 +72,23 @@ Proof read_proof(const nlohmann::ordered_json& proof) {
   return count_of(proof, "graphs").value_or(0) > 0 ? Proof::given : Proof::missing;
 }
 
-/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)", of a pointwise case
-/// followed by ": 12 NaN, 5 last bits".
-std::string reason_of(const std::vector<OutputComparison>& outputs, const OutputComparison& worst,
-                      bool pointwise) {
-  std::string text = fmt::format("{}: {}", worst.name, worst.reason);
-  if (worst.status == Status::value_differs || worst.status == Status::nonfinite_differs) {
-    text += fmt::format(" (policy {})", worst.policy);
+/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more: z value differs, aliasing differs)".
+std::string reason_of(const std::vector<Difference>& differences) {
+  constexpr std::size_t kNamed = 3;
+  const Difference& first = differences.front();
+  std::string text = first.name.empty() ? "" : first.name + ": ";
+  if (first.repetition > 0) text = fmt::format("repetition {}: {}", first.repetition, text);
+  text += first.reason;
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < std::min(differences.size(), kNamed + 1); ++i) {
+    const std::string& name = differences[i].name;
+    const bool named = !name.empty() && differences[i].status != Status::aliasing_differs;
+    others.push_back(
+        fmt::format("{}{}", named ? name + " " : "", info(differences[i].status).label));
   }
-  const auto wrong = std::count_if(outputs.begin(), outputs.end(), [](const auto& output) {
-    return output.status != Status::conform;
-  });
-  if (wrong > 1) text += fmt::format(" (and {} more)", wrong - 1);
-  if (pointwise && worst.differing > 0) text += ": " + describe(worst.classes);
-  return text;
+  if (differences.size() > kNamed + 1) others.emplace_back("…");
+  if (others.empty()) return text;
+  return text + fmt::format(" (and {} more: {})", differences.size() - 1, fmt::join(others, ", "));
 }
 
 std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {
@@ -96,89 +99,142 @@ std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {
   return worst;
 }
 
+/// The verdict where no results are compared.
 void settle(Verdict& verdict, Status status, std::string reason) {
   verdict.status = status;
   verdict.reason = std::move(reason);
+  const bool judged = status != Status::conform && info(status).rank != Rank::support;
+  if (judged) verdict.differences = {{status, "", verdict.reason}};
 }
 
-const OutputComparison* worst_of(const std::vector<OutputComparison>& outputs) {
-  const auto worst = std::min_element(
-      outputs.begin(), outputs.end(),
-      [](const auto& a, const auto& b) { return info(a.status).rank < info(b.status).rank; });
-  return worst == outputs.end() || worst->status == Status::conform ? nullptr : &*worst;
-}
-
-/// Whether b is worse than a: by the status of the worst output, then by the grade.
+/// Whether b is worse than a: by the status that counts, then by the grade.
 bool is_worse(const ResultComparison& a, const ResultComparison& b) {
   const auto rank = [](const ResultComparison& results) {
-    const OutputComparison* worst = worst_of(results.outputs);
-    return info(worst == nullptr ? Status::conform : worst->status).rank;
+    return results.differences.empty() ? Rank::nothing
+                                       : info(results.differences.front().status).rank;
   };
   if (rank(a) != rank(b)) return rank(b) < rank(a);
   return worst_grade(a.outputs) < worst_grade(b.outputs);
 }
 
-/// Both returned: metadata, masks and values, then proof, then noise.
+/// All that is wrong with the executions of a program, of which `at` counts.
+std::vector<Difference> differences_of(std::vector<ResultComparison>& executions, std::size_t at) {
+  std::vector<Difference> all = std::move(executions[at].differences);
+  for (std::size_t i = 0; i < executions.size(); ++i) {
+    if (i == at) continue;
+    for (Difference& other : executions[i].differences) {
+      const bool known = std::any_of(all.begin(), all.end(), [&](const Difference& difference) {
+        return difference.status == other.status && difference.name == other.name;
+      });
+      if (known) continue;
+      all.push_back(std::move(other));
+      all.back().repetition = i + 1;
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return info(a.status).rank < info(b.status).rank;
+  });
+  return all;
+}
+
+/// Puts in order what is wrong with the results, how the execution ended, that there is no proof of
+/// compilation, and that eager disagrees with itself (null or empty: not so).
+std::vector<Difference> in_order(std::vector<Difference> results, const Ending* error,
+                                 const Difference* unproven, const std::string& eager_noise) {
+  // Metadata do not depend on the noise of values, and were there before the backward pass.
+  const auto values = std::find_if(results.begin(), results.end(), [](const Difference& each) {
+    return info(each.status).rank > Rank::aliasing;
+  });
+  std::vector<Difference> all(results.begin(), values);
+  const auto add_error = [&] {
+    if (error != nullptr) all.push_back({error->status, "", error->reason});
+  };
+  const auto add_unproven = [&] {
+    if (unproven != nullptr) all.push_back(*unproven);
+  };
+  // A refusal excuses nothing that went wrong before it; but where eager disagrees with itself, no
+  // value is wrong.
+  const bool excuse = error != nullptr && !info(error->status).fails && eager_noise.empty();
+  if (!excuse) add_error();
+  if (!eager_noise.empty()) {
+    add_unproven();
+    if (error == nullptr) {
+      all.push_back(
+          {Status::inconclusive, "", fmt::format("eager disagrees with itself: {}", eager_noise)});
+    }
+  }
+  all.insert(all.end(), values, results.end());
+  if (eager_noise.empty()) add_unproven();
+  if (excuse) add_error();
+  return all;
+}
+
+/// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
+/// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
-                   const std::string& eager_noise, Verdict& verdict) {
+                   const std::string& eager_noise, const Ending* error, Verdict& verdict) {
   const Observation& compiled = *request.compiled;
+  const auto other_calls = [&](const auto& calls) {
+    return calls.size() != eager.repetitions.front().size();
+  };
   if (eager.repetitions.empty() || compiled.repetitions.empty() ||
-      std::any_of(compiled.repetitions.begin(), compiled.repetitions.end(), [&](const auto& calls) {
-        return calls.size() != eager.repetitions.front().size();
-      })) {
+      (error == nullptr &&
+       std::any_of(compiled.repetitions.begin(), compiled.repetitions.end(), other_calls))) {
     return settle(verdict, Status::worker_lost, "eager and compiled record different calls");
   }
   const Repetition& expected = eager.repetitions.front();
-  ResultComparison results = compare_results(expected, compiled.repetitions.front(), request);
-  // Where metadata differ from eager's, nothing bounds what there would be to compare.
-  const OutputComparison* of_first = worst_of(results.outputs);
-  const bool comparable = of_first == nullptr || of_first->status != Status::metadata_differs;
-  const std::string noise = comparable ? self_disagreement(compiled, request) : "";
+  std::vector<ResultComparison> executions;
+  executions.push_back(compare_results(expected, compiled.repetitions.front(), request));
+  const bool whole = error == nullptr && executions.front().comparable;
+  const std::string noise = whole ? self_disagreement(compiled, request) : "";
   verdict.unstable = !noise.empty();
   // What goes wrong from a later execution on is wrong: the worst one counts.
   std::size_t counts = 0;
-  if (verdict.unstable && eager_noise.empty()) {
+  if ((verdict.unstable && eager_noise.empty()) || error != nullptr) {
     for (std::size_t i = 1; i < compiled.repetitions.size(); ++i) {
-      ResultComparison later = compare_results(expected, compiled.repetitions[i], request);
-      if (!is_worse(results, later)) continue;
-      results = std::move(later);
-      counts = i;
+      executions.push_back(compare_results(expected, compiled.repetitions[i], request));
+      if (is_worse(executions[counts], executions[i])) counts = i;
     }
   }
-  verdict.outputs = std::move(results.outputs);
+  const ResultComparison& results = executions[counts];
+  std::vector<Difference> found = differences_of(executions, counts);
+  verdict.outputs = std::move(executions[counts].outputs);
   verdict.grade = worst_grade(verdict.outputs);
   verdict.nearer = results.nearer;
-  if (const OutputComparison* worst = worst_of(verdict.outputs)) {
-    settle(verdict, worst->status, reason_of(verdict.outputs, *worst, request.pointwise));
-    if (counts > 0) verdict.reason = fmt::format("repetition {}: {}", counts + 1, verdict.reason);
-    if (!results.sentence.empty()) {
-      const std::string& of = verdict.outputs[results.nearer_of].name;
-      verdict.reason += "; " + (of == worst->name ? "" : of + ": ") + results.sentence;
-    }
-  }
-
   verdict.vacuous =
       !verdict.outputs.empty() &&
       std::all_of(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& output) {
         return output.vacuous || output.name.starts_with("input ");
       });
-  const Proof proof = request.compiles ? read_proof(compiled.proof) : Proof::given;
+  const Proof proof =
+      request.compiles && error == nullptr ? read_proof(compiled.proof) : Proof::given;
   verdict.vacuous |= proof == Proof::vacuous;
-  if (verdict.status == Status::conform && proof == Proof::missing) {
-    settle(verdict, Status::not_compiled,
-           truthy(compiled.proof, "recompile_limit")
-               ? "past the limit of recompiles the program ran eagerly"
-               : "the compiler was handed no graph");
+  const Difference unproven = {Status::not_compiled, "",
+                               truthy(compiled.proof, "recompile_limit")
+                                   ? "past the limit of recompiles the program ran eagerly"
+                                   : "the compiler was handed no graph"};
+  verdict.differences =
+      in_order(std::move(found), error, proof == Proof::missing ? &unproven : nullptr, eager_noise);
+  if (verdict.differences.empty()) {
+    if (verdict.unstable) {
+      verdict.reason =
+          fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
+    }
+    const auto weak = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
+                                   [](const auto& output) { return !output.weak.empty(); });
+    if (weak != verdict.outputs.end()) verdict.weak = weak->name + ": " + weak->weak;
+    return;
   }
-
-  if (verdict.unstable && verdict.status == Status::conform) {
-    verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
+  const Difference& first = verdict.differences.front();
+  verdict.status = first.status;
+  verdict.reason = reason_of(verdict.differences);
+  const bool of_results = !first.name.empty();
+  if (of_results && first.repetition == 0 && counts > 0) {
+    verdict.reason = fmt::format("repetition {}: {}", counts + 1, verdict.reason);
   }
-  // Metadata and proof do not depend on the noise of values.
-  if (!eager_noise.empty() && verdict.status != Status::metadata_differs &&
-      verdict.status != Status::not_compiled) {
-    settle(verdict, Status::inconclusive,
-           fmt::format("eager disagrees with itself: {}", eager_noise));
+  if (of_results && info(first.status).rank > Rank::aliasing && !results.sentence.empty()) {
+    const std::string& of = verdict.outputs[results.nearer_of].name;
+    verdict.reason += "; " + (of == first.name ? "" : of + ": ") + results.sentence;
   }
 }
 
@@ -221,11 +277,14 @@ Verdict judge(const JudgeRequest& request) {
       return verdict;
     }
   }
-  if (ending) {
+  // What was there before the compiled program raised is judged, too.
+  const bool partly = ending && info(ending->status).rank == Rank::error &&
+                      eager->outcome == Outcome::returned && !compiled.repetitions.empty();
+  if (ending && !partly) {
     settle(verdict, ending->status, ending->reason);
     return verdict;
   }
-  judge_results(request, *eager, eager_noise, verdict);
+  judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
   return verdict;
 }
 

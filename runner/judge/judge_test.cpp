@@ -85,7 +85,8 @@ TEST(Judge, MetadataComesBeforeMasks) {
   c.view.requires_grad = true;
   const Verdict verdict = judge_under(returned(e), returned(c), "bits");
   EXPECT_EQ(verdict.status, Status::metadata_differs);
-  EXPECT_EQ(verdict.reason, "y: requires_grad false, compiled true");
+  EXPECT_EQ(verdict.reason,
+            "y: requires_grad false, compiled true (and 1 more: y non-finite differs)");
 }
 
 TEST(Judge, TheWorstOutputDecides) {
@@ -98,7 +99,7 @@ TEST(Judge, TheWorstOutputDecides) {
       returned({CallResult{{{"a", other}, {"b", third}, {"c", last}}, {}, {}}}), "bits");
   EXPECT_EQ(verdict.status, Status::nonfinite_differs);
   EXPECT_THAT(verdict.reason, StartsWith("b: "));
-  EXPECT_THAT(verdict.reason, HasSubstr("(and 1 more)"));
+  EXPECT_THAT(verdict.reason, HasSubstr("(and 1 more: a value differs)"));
   EXPECT_EQ(verdict.outputs[0].status, Status::value_differs);
   EXPECT_EQ(verdict.outputs[2].status, Status::conform);
 }
@@ -165,7 +166,7 @@ TEST(Judge, Aliases) {
   EXPECT_EQ(judge_under(alias, alias, "bits").status, Status::conform);
   EXPECT_EQ(judge_under(alias, fresh, "bits").reason,
             "aliases: y shares memory with input x, compiled does not");
-  EXPECT_EQ(judge_under(fresh, alias, "bits").status, Status::metadata_differs);
+  EXPECT_EQ(judge_under(fresh, alias, "bits").status, Status::aliasing_differs);
 }
 
 TEST(Judge, NumbersAndNone) {

@@ -31,26 +31,35 @@ std::string describe_quantizer(const std::optional<Quantizer>& quantizer) {
                      fmt::join(quantizer->scales, ", "), fmt::join(quantizer->zero_points, ", "));
 }
 
-std::string tensor_difference(const TensorView& e, const TensorView& c, StrideRule strides) {
-  if (e.dtype != c.dtype) return fmt::format("dtype {}, compiled {}", e.dtype->name, c.dtype->name);
-  if (e.shape != c.shape) {
-    return fmt::format("shape [{}], compiled [{}]", fmt::join(e.shape, ", "),
-                       fmt::join(c.shape, ", "));
+/// Strides of other shapes say nothing.
+std::vector<std::string> tensor_differences(const TensorView& e, const TensorView& c,
+                                            StrideRule strides) {
+  std::vector<std::string> all;
+  if (e.dtype != c.dtype) {
+    all.push_back(fmt::format("dtype {}, compiled {}", e.dtype->name, c.dtype->name));
   }
-  if (e.device != c.device) return fmt::format("device {}, compiled {}", e.device, c.device);
-  if (e.layout != c.layout) return fmt::format("layout {}, compiled {}", e.layout, c.layout);
+  if (e.shape != c.shape) {
+    all.push_back(fmt::format("shape [{}], compiled [{}]", fmt::join(e.shape, ", "),
+                              fmt::join(c.shape, ", ")));
+  }
+  if (e.device != c.device) {
+    all.push_back(fmt::format("device {}, compiled {}", e.device, c.device));
+  }
+  if (e.layout != c.layout) {
+    all.push_back(fmt::format("layout {}, compiled {}", e.layout, c.layout));
+  }
   if (e.requires_grad != c.requires_grad) {
-    return fmt::format("requires_grad {}, compiled {}", e.requires_grad, c.requires_grad);
+    all.push_back(fmt::format("requires_grad {}, compiled {}", e.requires_grad, c.requires_grad));
   }
   if (quantizers_differ(e.quantizer, c.quantizer)) {
-    return fmt::format("quantizer {}, compiled {}", describe_quantizer(e.quantizer),
-                       describe_quantizer(c.quantizer));
+    all.push_back(fmt::format("quantizer {}, compiled {}", describe_quantizer(e.quantizer),
+                              describe_quantizer(c.quantizer)));
   }
-  if (strides_differ(e, c, strides)) {
-    return fmt::format("strides [{}], compiled [{}]", fmt::join(e.strides, ", "),
-                       fmt::join(c.strides, ", "));
+  if (e.shape == c.shape && strides_differ(e, c, strides)) {
+    all.push_back(fmt::format("strides [{}], compiled [{}]", fmt::join(e.strides, ", "),
+                              fmt::join(c.strides, ", ")));
   }
-  return "";
+  return all;
 }
 
 /// A tensor of a call with the name that reports use.
@@ -94,7 +103,9 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
                                 StrideRule strides) {
   const auto* e = std::get_if<TensorView>(&eager);
   const auto* c = std::get_if<TensorView>(&compiled);
-  if (e != nullptr && c != nullptr) return tensor_difference(*e, *c, strides);
+  if (e != nullptr && c != nullptr) {
+    return fmt::format("{}", fmt::join(tensor_differences(*e, *c, strides), "; "));
+  }
   const auto* x = std::get_if<ScalarValue>(&eager);
   const auto* y = std::get_if<ScalarValue>(&compiled);
   // The length of a list is to its elements what a shape is.
@@ -105,23 +116,35 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
   return fmt::format("{}, compiled {}", describe(eager), describe(compiled));
 }
 
+bool are_comparable(const DataValue& eager, const DataValue& compiled) {
+  const auto* e = std::get_if<TensorView>(&eager);
+  const auto* c = std::get_if<TensorView>(&compiled);
+  if (e == nullptr || c == nullptr) return metadata_difference(eager, compiled, {}).empty();
+  return e->dtype == c->dtype && e->shape == c->shape && e->layout == c->layout &&
+         !quantizers_differ(e->quantizer, c->quantizer);
+}
+
 std::string alias_difference(const CallResult& eager, const CallResult& compiled) {
   const std::vector<Member> all = members(eager, compiled);
+  std::string first;
+  std::size_t pairs = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const bool e = shares(*all[i].eager, *all[j].eager);
       const bool c = shares(*all[i].compiled, *all[j].compiled);
-      if (e != c) {
-        return fmt::format("{} {} memory with {}, compiled {}", all[i].name,
-                           e ? "shares" : "does not share", all[j].name, c ? "does" : "does not");
-      }
-      if (e && all[i].eager->offset != all[i].compiled->offset) {
-        return fmt::format("{} shares memory with {} at storage offset {}, compiled at {}",
-                           all[i].name, all[j].name, all[i].eager->offset, all[i].compiled->offset);
-      }
+      const bool moved = e && c && all[i].eager->offset != all[i].compiled->offset;
+      if (e == c && !moved) continue;
+      if (++pairs > 1) continue;
+      first =
+          moved
+              ? fmt::format("{} shares memory with {} at storage offset {}, compiled at {}",
+                            all[i].name, all[j].name, all[i].eager->offset, all[i].compiled->offset)
+              : fmt::format("{} {} memory with {}, compiled {}", all[i].name,
+                            e ? "shares" : "does not share", all[j].name, c ? "does" : "does not");
     }
   }
-  return "";
+  if (pairs > 1) first += fmt::format(" (and {} more)", pairs - 1);
+  return first;
 }
 
 }  // namespace lockstep

@@ -6,16 +6,21 @@
 
 namespace lockstep {
 
-/// What differs between two results apart from the values, as a phrase with both sides ("strides
-/// [3, 1] and [1, 4]"); empty if nothing. Judged: kind (tensor or scalar, and which), dtype, shape,
-/// device, layout, requires_grad, quantizer, strides by the rule. Not judged: conj and neg bits
-/// (Inductor resolves them; values are compared resolved) and which Python object it is.
+/// What differs between two results apart from the values, each as a phrase with both sides ("dtype
+/// float32, compiled float64; requires_grad true, compiled false"); empty if nothing. Judged: kind
+/// (tensor or scalar, and which), dtype, shape, device, layout, requires_grad, quantizer, strides
+/// by the rule. Not judged: conj and neg bits (Inductor resolves them; values are compared
+/// resolved) and which Python object it is.
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
                                 StrideRule strides);
 
-/// What differs in who shares memory with whom among the outputs, inputs and gradients of a call,
-/// and, for an output that shares, in its storage offset; empty if nothing.  Empty storages share
-/// nothing.
+/// Whether the values of two results can be compared: the kind, dtype and shape, and what their
+/// bytes mean, are the same.  Of what is not so, nothing bounds how much there would be to compare.
+bool are_comparable(const DataValue& eager, const DataValue& compiled);
+
+/// What first differs in who shares memory with whom among the outputs, inputs and gradients of a
+/// call, and, for an output that shares, in its storage offset, and in how many pairs more; empty
+/// if nothing.  Empty storages share nothing.
 std::string alias_difference(const CallResult& eager, const CallResult& compiled);
 
 }  // namespace lockstep

@@ -43,6 +43,41 @@ TEST(Metadata, EverySaboteurIsNamed) {
   EXPECT_EQ(sabotaged([](TensorView& v) { v.offset = 1; }), "");
 }
 
+TEST(Metadata, EveryDifferenceIsNamed) {
+  const TensorView e = zeros("float32", {2, 3}).view;
+  TensorView c = e;
+  c.requires_grad = true;
+  c.strides = {1, 2};
+  EXPECT_EQ(difference(e, c),
+            "requires_grad false, compiled true; strides [3, 1], compiled [1, 2]");
+  c.dtype = find_dtype("float64");
+  c.shape = {3, 2};
+  EXPECT_EQ(difference(e, c),
+            "dtype float32, compiled float64; shape [2, 3], compiled [3, 2]; requires_grad false, "
+            "compiled true");
+}
+
+TEST(Metadata, ValuesAreComparableWhereTheyMeanTheSame) {
+  const TensorView e = zeros("float32", {2, 3}).view;
+  const auto comparable = [&](auto change) {
+    TensorView c = e;
+    change(c);
+    return are_comparable(e, c);
+  };
+  EXPECT_TRUE(comparable([](TensorView& v) { v.strides = {1, 2}; }));
+  EXPECT_TRUE(comparable([](TensorView& v) { v.requires_grad = true; }));
+  EXPECT_TRUE(comparable([](TensorView& v) { v.device = "cuda:0"; }));
+  EXPECT_FALSE(comparable([](TensorView& v) { v.dtype = find_dtype("int32"); }));
+  EXPECT_FALSE(comparable([](TensorView& v) { v.shape = {3, 2}; }));
+  EXPECT_FALSE(comparable([](TensorView& v) { v.layout = "mkldnn"; }));
+  EXPECT_FALSE(comparable([](TensorView& v) {
+    v.quantizer = Quantizer{"per_tensor_affine", {0.5}, {3}, 0};
+  }));
+  EXPECT_TRUE(are_comparable(ScalarValue(1.0), ScalarValue(2.0)));
+  EXPECT_FALSE(are_comparable(ScalarValue(1.0), ScalarValue(true)));
+  EXPECT_FALSE(are_comparable(ScalarValue(1.0), e));
+}
+
 TEST(Metadata, OnlySignificantStridesCount) {
   TensorView e = zeros("float32", {1, 3}).view;
   TensorView c = e;
@@ -68,9 +103,9 @@ TEST(Metadata, AliasGraph) {
   };
   EXPECT_EQ(alias_difference(call(half, y, x), call(half, y, x)), "");
   EXPECT_EQ(alias_difference(call(half, y, x), call(y, x, x)),
-            "a shares memory with input x, compiled does not");
+            "a shares memory with input x, compiled does not (and 1 more)");
   EXPECT_EQ(alias_difference(call(half, y, x), call(half, half, x)),
-            "b does not share memory with input x, compiled does");
+            "b does not share memory with input x, compiled does (and 1 more)");
   EXPECT_EQ(alias_difference(call(half, y, x), call(other_half, y, x)),
             "a shares memory with input x at storage offset 0, compiled at 2");
   // Storage numbers mean nothing by themselves.

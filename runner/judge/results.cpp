@@ -11,6 +11,7 @@
 #include "judge/numerics/accuracy.h"
 #include "judge/numerics/compare.h"
 #include "judge/numerics/heat_map.h"
+#include "judge/numerics/weak.h"
 
 namespace lockstep {
 namespace {
@@ -121,13 +122,16 @@ class CallComparison {
 
   void run() {
     for (const Group group : {Group::output, Group::input, Group::gradient}) {
+      if (group == Group::gradient && compiled_.grads.empty() &&
+          request_.compiled->outcome == Outcome::raised) {
+        continue;
+      }
       for (const auto& [name, value] : group_of(eager_, group)) compare(group, name, value);
     }
     if (std::string aliases = alias_difference(eager_, compiled_); !aliases.empty()) {
       OutputComparison output;
       output.name = "aliases";
-      output.status = Status::metadata_differs;
-      output.reason = std::move(aliases);
+      note(output, Status::aliasing_differs, std::move(aliases));
       out_.outputs.push_back(std::move(output));
     }
   }
@@ -136,39 +140,56 @@ class CallComparison {
   void compare(Group group, const std::string& name, const DataValue& eager) {
     const DataValue* compiled = find_value(group_of(compiled_, group), name);
     OutputComparison output;
-    const std::string full_name = title(group, name);
-    const bool asked = named_policy(request_, full_name).has_value();
-    Policy policy = policy_for(request_, full_name, eager);
-    if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
-    if (compiled == nullptr) {
-      output.status = Status::metadata_differs;
-      output.reason = fmt::format("{}, compiled nothing", lockstep::describe(eager));
-    } else if (std::string difference = metadata_difference(eager, *compiled, request_.strides);
-               !difference.empty()) {
-      output.status = Status::metadata_differs;
-      output.reason = std::move(difference);
-    } else if (is_list(eager)) {
-      return;  // its elements follow
-    } else if (policy.kind != Policy::Kind::metadata) {
-      compare_values(group, name, eager, *compiled, policy, output);
-      if (group == Group::input && output.differing == 0 && !asked &&
-          output.status == Status::conform) {
-        return;  // an input that is as it should be is no news
-      }
-    } else if (group == Group::input && !asked) {
-      return;
-    }
-    if (group == Group::input && output.status != Status::conform) {
-      output.status = Status::mutation_differs;
-    }
-    output.name = full_name;
-    output.policy = to_string(policy);
+    output.name = title(group, name);
     output.type = lockstep::describe(eager);
+    const bool asked = named_policy(request_, output.name).has_value();
+    Policy policy = policy_for(request_, output.name, eager);
+    if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
+    // Where an input is left in another state is all that there is to say of it.
+    const auto of_group = [&](Status status) {
+      return group == Group::input ? Status::mutation_differs : status;
+    };
+    const std::string metadata = compiled == nullptr
+                                     ? fmt::format("{}, compiled nothing", output.type)
+                                     : metadata_difference(eager, *compiled, request_.strides);
+    if (!metadata.empty()) note(output, of_group(Status::metadata_differs), metadata);
+    const bool comparable = compiled != nullptr && are_comparable(eager, *compiled);
+    out_.comparable = out_.comparable && comparable;
+    if (is_list(eager) && comparable) {
+      if (std::get<ListOf>(std::get<ScalarValue>(eager)).size > 0) return;  // these follow
+      output.grade = Grade::bits;
+      output.vacuous = true;
+    } else if (comparable && policy.kind != Policy::Kind::metadata) {
+      // What is no number is the same or not.
+      if (AsTensors()(&eager) == nullptr) policy = *parse_policy("exact");
+      output.policy = to_string(policy);
+      const CheckResult values = compare_values(group, name, eager, *compiled, policy, output);
+      if (!values.holds()) {
+        std::string reason = fmt::format("{} (policy {})", values.reason, output.policy);
+        if (request_.pointwise && output.differing > 0) {
+          reason += ": " + lockstep::describe(output.classes);
+        }
+        note(output, of_group(values.status), std::move(reason), values.reason);
+      }
+    }
+    const bool differs = output.status != Status::conform || output.differing > 0;
+    if (group == Group::input && !asked && !differs) return;  // as it should be: no news
+    output.policy = to_string(policy);
     out_.outputs.push_back(std::move(output));
   }
 
-  void compare_values(Group group, const std::string& name, const DataValue& eager,
-                      const DataValue& compiled, const Policy& policy, OutputComparison& output) {
+  /// Something wrong with an output: the verdict's words, and those of the output itself.
+  void note(OutputComparison& output, Status status, std::string reason, std::string own = "") {
+    if (output.status == Status::conform) {
+      output.status = status;
+      output.reason = own.empty() ? reason : std::move(own);
+    }
+    out_.differences.push_back({status, output.name, std::move(reason)});
+  }
+
+  CheckResult compare_values(Group group, const std::string& name, const DataValue& eager,
+                             const DataValue& compiled, const Policy& policy,
+                             OutputComparison& output) {
     AsTensors as_tensor;
     Subject subject;
     subject.eager = as_tensor(&eager);
@@ -176,15 +197,17 @@ class CallComparison {
     if (subject.eager == nullptr) {  // None or a string; of the same kind
       output.elements = 1;
       output.grade = Grade::bits;
-      if (!same_bits(eager, compiled)) {
-        output.status = Status::value_differs;
-        output.grade = Grade::none;
-        output.differing = 1;
-        output.classes.value = 1;
-        output.reason =
-            fmt::format("{}, compiled {}", lockstep::describe(eager), lockstep::describe(compiled));
-      }
-      return;
+      if (same_bits(eager, compiled)) return {};
+      output.grade = Grade::none;
+      output.differing = 1;
+      output.classes.value = 1;
+      CheckResult result = leaf(Quantity::unequal, 1, 0, [&] {
+        return fmt::format("{}, compiled {}", lockstep::describe(eager),
+                           lockstep::describe(compiled));
+      });
+      result.leaves.front().policy = to_string(policy);
+      output.checks = result.leaves;
+      return result;
     }
     const auto gold = [&](const Observation* observation) {
       const TensorView* view = as_tensor(gold_value(observation, group, name));
@@ -199,16 +222,19 @@ class CallComparison {
     subject.eager_tensor = tensors_of(eager_);
     subject.compiled_tensor = tensors_of(compiled_);
     Comparison comparison(std::move(subject));
-    output = comparison.numbers();
+    comparison.add_numbers(output);
     CheckResult result = comparison.check(policy);
-    output.status = result.status;
-    output.reason = std::move(result.reason);
-    output.grade = comparison.grade();
-    if (output.status != Status::conform && judges_positions(policy)) {
+    output.ladder = comparison.ladder();
+    output.grade = grade_of(output.differing, output.ladder);
+    // What is equal in bits conforms, whatever was asked.
+    if (output.differing > 0 || !result.holds()) output.checks = result.leaves;
+    if (output.status == Status::conform) output.weak = weakness(comparison, result);
+    if (!result.holds() && judges_positions(policy)) {
       output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
     }
     if (request_.pointwise) look_closer(comparison.subject(), output);
-    note_nearer(output.status, nearer_of(comparison, output));
+    note_nearer(result.status, nearer_of(comparison, output));
+    return result;
   }
 
   /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
@@ -296,11 +322,18 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
   ResultComparison out;
   for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
     const std::size_t first = out.outputs.size();
+    const std::size_t found = out.differences.size();
     CallComparison(eager[call], compiled[call], request, call, out).run();
     for (std::size_t i = first; i < out.outputs.size(); ++i) {
       out.outputs[i].name = with_call(out.outputs[i].name, call, eager.size());
     }
+    for (std::size_t i = found; i < out.differences.size(); ++i) {
+      out.differences[i].name = with_call(out.differences[i].name, call, eager.size());
+    }
   }
+  std::stable_sort(
+      out.differences.begin(), out.differences.end(),
+      [](const auto& a, const auto& b) { return info(a.status).rank < info(b.status).rank; });
   return out;
 }
 

@@ -9,16 +9,22 @@ namespace lockstep {
 
 /// Compares what two executions returned and left behind, call by call: metadata, aliases, masks,
 /// values.  One entry for each output and gradient, and for each input that differs or for which
-/// the case has a policy; `status` of an entry says what is wrong with it.  A mutated input's
-/// differences are mutation_differs.  Sharing of memory is an entry named "aliases", there only
-/// when it differs.
+/// the case has a policy.  Values are compared although metadata differ, where these leave
+/// something to compare.  A mutated input's differences are mutation_differs.  Sharing of memory is
+/// an entry named "aliases", there only when it differs.
 struct ResultComparison {
   std::vector<OutputComparison> outputs;
+  /// All that is wrong with them, in the order of the ranks of the statuses.
+  std::vector<Difference> differences;
+  /// Whether all values could be compared: nothing bounds what a tensor of another shape holds.
+  bool comparable = true;
   /// Who is nearer to the fp64 gold, for the output that is worst, one that is not ill-conditioned
   /// if there is such; empty without a gold.
   std::string nearer, sentence;
   std::size_t nearer_of = 0;  ///< which of `outputs`
 };
+/// Calls that only one side has are left out.  Of a compiled program that raised, a call without
+/// gradients is one whose backward raised: those of eager say nothing of it.
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
                                  const JudgeRequest& request);
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -78,6 +79,28 @@ TEST(Fuzz, EveryLogGivesAnErrorOrARecord) {
   if (count < 1000) return;
   EXPECT_GT(records, count / 5) << "little is read: the fuzzer tests the first checks only";
   EXPECT_GT(refused, count / 5);
+}
+
+/// Whoever turns failures of a log into passes by their statuses is told so, with the line.
+TEST(Fuzz, NoStatusOfALogCanBeTurned) {
+  const std::vector<std::string> lines = log_lines();
+  for (std::size_t changed = 0; changed < lines.size(); ++changed) {
+    const Json original = Json::parse(lines[changed]);
+    if (original["type"] != "verdict") continue;
+    for (const StatusInfo& status : all_statuses()) {
+      if (original["status"] == status.name) continue;
+      Json record = original;
+      record["status"] = status.name;
+      std::string text;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        text += (i == changed ? record.dump() : lines[i]) + "\n";
+      }
+      const auto read = parse_log(text, "log");
+      ASSERT_FALSE(read) << record.dump();
+      EXPECT_EQ(read.error().message.find(fmt::format("log:{}: the verdict", changed + 1)), 0u)
+          << read.error().message;
+    }
+  }
 }
 
 }  // namespace

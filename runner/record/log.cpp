@@ -16,6 +16,7 @@
 #include "base/bounded_json.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "verdict/contradiction.h"
 
 namespace lockstep {
 namespace {
@@ -208,6 +209,12 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
     } else if (type == "verdict") {
       Result<Verdict> verdict = verdict_from_json(json);
       if (!verdict) return at(verdict.error().message);
+      if (record.info.format > 1) {  // verdicts of format 1 do not say what they rest on
+        const std::string wrong = contradiction(*verdict);
+        if (!wrong.empty()) {
+          return at(fmt::format("the verdict {} contradicts itself: {}", verdict->id, wrong));
+        }
+      }
       const auto [place, fresh] = places.try_emplace(verdict->id, record.verdicts.size());
       if (fresh) {
         record.verdicts.push_back(std::move(*verdict));

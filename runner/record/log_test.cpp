@@ -50,6 +50,12 @@ Verdict some_verdict(std::size_t index, Status status = Status::conform) {
   verdict.id = verdict.instance + "/inductor";
   verdict.index = index;
   verdict.status = status;
+  if (status != Status::conform) return verdict;
+  OutputComparison y;
+  y.name = "y";
+  y.elements = 1;
+  y.grade = verdict.grade = Grade::bits;
+  verdict.outputs.push_back(y);
   return verdict;
 }
 
@@ -224,10 +230,33 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Refused{"", "no whole record"}, Refused{"{\"type\":\"run\"", "no whole record"},
                     Refused{"hello\n", "run.jsonl:1: this is no run log"},
                     Refused{"{\"type\":\"verdict\"}\n", "begins with a record"},
-                    Refused{"{\"type\":\"run\",\"format\":2}\n", "format 2"},
+                    Refused{"{\"type\":\"run\",\"format\":3}\n", "format 3"},
                     Refused{kTwoRuns.c_str(), "run.jsonl:2: a second run"},
                     Refused{kDamaged.c_str(), "run.jsonl:2: this line is no record"},
                     Refused{kBadVerdict.c_str(), "run.jsonl:2: verdict"}));
+
+/// A log of one verdict.
+std::string log_of(const Verdict& verdict, int format) {
+  RunInfo info = some_info();
+  info.format = format;
+  Json record = {{"type", "verdict"}};
+  record.update(to_json(verdict));
+  return to_json(info).dump() + "\n" + record.dump() + "\n";
+}
+
+TEST(ParseLogTest, AVerdictThatContradictsItselfIsRefusedWithItsLine) {
+  Verdict verdict = some_verdict(0, Status::crash);
+  verdict.differences = {{Status::crash, "", "died of signal 11"}};
+  EXPECT_TRUE(parse_log(log_of(verdict, kLogFormat), "run.jsonl"));
+  verdict.status = Status::conform;
+  const Result<RunRecord> rewritten = parse_log(log_of(verdict, kLogFormat), "run.jsonl");
+  ASSERT_FALSE(rewritten);
+  EXPECT_EQ(rewritten.error().message,
+            "run.jsonl:2: the verdict ops/add0@cpu/inductor contradicts itself: its status is "
+            "conform, by its first difference crash");
+  // Verdicts of format 1 do not say what they rest on.
+  EXPECT_TRUE(parse_log(log_of(verdict, 1), "run.jsonl"));
+}
 
 TEST(ParseLogTest, SkipsRecordsOfTypesToCome) {
   const Result<RunRecord> record =

@@ -11,18 +11,10 @@ Json to_json(const RunInfo& info) {
   for (const PathInfo& path : info.paths) {
     paths.push_back({{"name", path.name}, {"title", path.title}, {"promise", path.promise}});
   }
-  return {{"type", "run"},
-          {"format", 1},
-          {"version", info.version},
-          {"started", info.started},
-          {"arguments", info.arguments},
-          {"directory", info.directory},
-          {"level", info.level},
-          {"suite", info.suite},
-          {"plan", info.plan},
-          {"planned", info.planned},
-          {"jobs", info.jobs},
-          {"paths", paths},
+  return {{"type", "run"},           {"format", info.format},       {"version", info.version},
+          {"started", info.started}, {"arguments", info.arguments}, {"directory", info.directory},
+          {"level", info.level},     {"suite", info.suite},         {"plan", info.plan},
+          {"planned", info.planned}, {"jobs", info.jobs},           {"paths", paths},
           {"devices", info.devices}};
 }
 
@@ -39,11 +31,13 @@ Json to_json(const RunEnd& end) {
 
 Result<RunInfo> run_info_from_json(const Json& json) {
   try {
-    if (json.at("format") != 1) {
-      return fail(fmt::format("the log has format {}; this Lockstep reads format 1",
-                              json.at("format").dump()));
+    const Json& format = json.at("format");
+    if (format != 1 && format != kLogFormat) {
+      return fail(fmt::format("the log has format {}; this Lockstep reads the formats 1 to {}",
+                              format.dump(), kLogFormat));
     }
     RunInfo info;
+    format.get_to(info.format);
     json.at("version").get_to(info.version);
     json.at("started").get_to(info.started);
     json.at("arguments").get_to(info.arguments);

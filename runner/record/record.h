@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// The format of the logs that are written; those of every format from 1 on are read.
+constexpr int kLogFormat = 2;
+
 /// A path as a run knew it.
 struct PathInfo {
   std::string name;
@@ -20,6 +23,7 @@ struct PathInfo {
 
 /// What is known when a run begins.
 struct RunInfo {
+  int format = kLogFormat;
   std::string version;                 ///< of Lockstep
   std::string started;                 ///< UTC, "2026-11-21T10:00:00Z"
   std::vector<std::string> arguments;  ///< of the command line, without the program's name

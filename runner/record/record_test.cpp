@@ -26,8 +26,8 @@ TEST(RunInfo, SurvivesJson) {
 
 TEST(RunInfo, RefusesOtherFormatsAndShapes) {
   nlohmann::ordered_json json = to_json(RunInfo{});
-  json["format"] = 2;
-  EXPECT_THAT(run_info_from_json(json).error().message, testing::HasSubstr("format 2"));
+  json["format"] = 3;
+  EXPECT_THAT(run_info_from_json(json).error().message, testing::HasSubstr("format 3"));
   json["format"] = 1;
   json["paths"] = 3;
   EXPECT_FALSE(run_info_from_json(json));

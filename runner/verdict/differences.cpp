@@ -15,11 +15,14 @@ namespace {
 struct GradeRow {
   Grade grade;
   std::string_view name;
+  std::string_view policy;
 };
-constexpr std::array kGrades = {
-    GradeRow{Grade::bits, "bits"},        GradeRow{Grade::ulp4, "ulp4"},
-    GradeRow{Grade::close, "close"},      GradeRow{Grade::no_worse1, "no_worse1"},
-    GradeRow{Grade::same1e3, "same1e-3"}, GradeRow{Grade::none, "none"}};
+constexpr std::array kGrades = {GradeRow{Grade::bits, "bits", ""},
+                                GradeRow{Grade::ulp4, "ulp4", "ulp(4)"},
+                                GradeRow{Grade::close, "close", "close"},
+                                GradeRow{Grade::no_worse1, "no_worse1", "no_worse(1)"},
+                                GradeRow{Grade::same1e3, "same1e-3", "same(0.001)"},
+                                GradeRow{Grade::none, "none", ""}};
 static_assert(has_every_row(kGrades, &GradeRow::grade));
 
 }  // namespace
@@ -35,6 +38,19 @@ std::vector<std::string> grade_names() {
 std::optional<Grade> find_grade(std::string_view name) {
   const GradeRow* found = find_named(kGrades, name);
   return found == nullptr ? std::nullopt : std::optional(found->grade);
+}
+
+std::string_view policy_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)].policy; }
+
+Grade grade_of(std::int64_t differing, const std::vector<Measurement>& ladder) {
+  if (differing == 0) return Grade::bits;
+  for (const Measurement& rung : ladder) {
+    if (!rung.ok) continue;
+    for (const GradeRow& row : kGrades) {
+      if (row.policy == rung.policy) return row.grade;
+    }
+  }
+  return Grade::none;
 }
 
 std::string describe(const DifferenceClasses& classes) {

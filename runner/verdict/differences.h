@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "verdict/measurement.h"
 #include "verdict/status.h"
 
 namespace lockstep {
@@ -20,6 +21,9 @@ std::string_view name_of(Grade grade);
 /// All of them, strictest first.
 std::vector<std::string> grade_names();
 std::optional<Grade> find_grade(std::string_view name);
+/// The policy that a rung of the ladder is, in its usual spelling; "bits" and `none` have none to
+/// try, and it is empty.
+std::string_view policy_of(Grade grade);
 
 /// The kinds of inputs that Accuracy tells apart, in its order.
 inline constexpr std::array<std::string_view, 3> kInputKinds = {"normal", "subnormal", "special"};
@@ -74,14 +78,26 @@ struct Accuracy {
   bool operator==(const Accuracy&) const = default;
 };
 
+/// One thing that a verdict found wrong.
+struct Difference {
+  Status status = Status::conform;
+  std::string name;  ///< of the output, input or gradient that it is about, "aliases", or empty
+  std::string reason;
+  /// Of a compiled program that disagrees with itself: the execution (2 is the second) that showed
+  /// it; 0: the one whose outputs the verdict lists.
+  std::size_t repetition = 0;
+
+  bool operator==(const Difference&) const = default;
+};
+
 /// The numbers of one output (or input after the call, or gradient) compared between two
 /// observations.
 struct OutputComparison {
-  std::string name;    ///< "y", "input x", "grad x"; with several calls "y, call 2"
-  std::string policy;  ///< the policy that was applied, spelled as in a case file
-  Status status = Status::conform;
-  std::string reason;  ///< one line; empty when it conforms
-  std::string type;    ///< "float32[4, 5]"
+  std::string name;                 ///< "y", "input x", "grad x"; with several calls "y, call 2"
+  std::string policy;               ///< the policy that was applied, spelled as in a case file
+  Status status = Status::conform;  ///< of the first of its differences
+  std::string reason;               ///< one line; empty when it conforms
+  std::string type;                 ///< "float32[4, 5]"
   std::optional<Grade> grade;
   std::int64_t elements = 0;
   std::int64_t differing = 0;     ///< elements that are not bit-equal (a NaN equals a NaN)
@@ -92,6 +108,11 @@ struct OutputComparison {
   std::string eager;                ///< that element, exactly
   std::string compiled;
   bool vacuous = false;  ///< all zeros, all NaN or empty on both sides: agreement says little
+  std::string weak;      ///< why it says little that it conforms although it differs (weak.h)
+  /// The leaves of the policy that were asked, in order; empty where nothing differs.
+  std::vector<Measurement> checks;
+  /// The rungs below `bits` that were tried for the grade, in order, up to the first that holds.
+  std::vector<Measurement> ladder;
   std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
   DifferenceClasses classes;    ///< of what differs
   std::vector<FirstDifference> first;  ///< at most four, of a pointwise case
@@ -100,6 +121,10 @@ struct OutputComparison {
 
   bool operator==(const OutputComparison&) const = default;
 };
+
+/// The grade of values of which so many elements differ, by the rungs that were tried: the first
+/// that holds.
+Grade grade_of(std::int64_t differing, const std::vector<Measurement>& ladder);
 
 /// "12 NaN, 3 infinity, 1,040 last bits"; empty where nothing differs.
 std::string describe(const DifferenceClasses& classes);

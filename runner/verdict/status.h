@@ -11,6 +11,7 @@ enum class Status {
   value_differs,
   nonfinite_differs,
   metadata_differs,
+  aliasing_differs,
   mutation_differs,
   validation_lost,
   spurious_error,
@@ -41,6 +42,7 @@ enum class Rank {
   reference,  ///< whether the two eager executions agree
   error,      ///< what was raised
   metadata,
+  aliasing,  ///< who shares memory with whom
   nonfinite,
   value,
   mutation,

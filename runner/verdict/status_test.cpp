@@ -40,7 +40,8 @@ TEST(Status, NamesAndLabelsAreUnique) {
 
 TEST(Status, WhatIsWrongComesBeforeWhatConforms) {
   const auto rank = [](Status status) { return info(status).rank; };
-  EXPECT_LT(rank(Status::metadata_differs), rank(Status::nonfinite_differs));
+  EXPECT_LT(rank(Status::metadata_differs), rank(Status::aliasing_differs));
+  EXPECT_LT(rank(Status::aliasing_differs), rank(Status::nonfinite_differs));
   EXPECT_LT(rank(Status::nonfinite_differs), rank(Status::value_differs));
   EXPECT_LT(rank(Status::value_differs), rank(Status::mutation_differs));
   EXPECT_LT(rank(Status::mutation_differs), rank(Status::not_compiled));

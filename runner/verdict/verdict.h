@@ -51,6 +51,9 @@ struct Verdict {
   std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
                        ///< to the gold
   std::vector<OutputComparison> outputs;
+  /// Everything that the judge found wrong, in the order in which it counts: the first has the
+  /// verdict's status.  Empty where nothing was judged.
+  std::vector<Difference> differences;
   /// It was compiled in one graph with so many others, and conforms; 0: alone.
   std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself

@@ -23,7 +23,8 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 /// A struct that is an object in JSON.
 template <class T>
 concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
-    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, OutputComparison> || Is<T, ExpectationRef>;
+    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, Measurement> || Is<T, Difference> ||
+    Is<T, OutputComparison> || Is<T, ExpectationRef>;
 
 class Writer {
  public:
@@ -54,6 +55,7 @@ class Writer {
   }
   static Json encode(Status value) { return info(value).name; }
   static Json encode(Grade value) { return name_of(value); }
+  static Json encode(Quantity value) { return name_of(value); }
   static Json encode(Standing value) { return name_of(value); }
   static Json encode(const Json& value) { return value; }
   template <class T>
@@ -147,6 +149,12 @@ class VerdictReader {
     if (!found) return expected(key, "a grade", json);
     value = *found;
   }
+  void read(const std::string& key, const Json& json, Quantity& value) {
+    const auto found =
+        json.is_string() ? find_quantity(json.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) return expected(key, "what a rule measures", json);
+    value = *found;
+  }
   void read(const std::string& key, const Json& json, Standing& value) {
     const auto found =
         json.is_string() ? find_standing(json.get_ref<const std::string&>()) : std::nullopt;
@@ -220,6 +228,23 @@ void members(Visitor& visit, T& accuracy) {
   visit("compiled", accuracy.compiled);
 }
 
+template <class Visitor, Is<Measurement> T>
+void members(Visitor& visit, T& check) {
+  visit.always("policy", check.policy);
+  visit.always("of", check.of);
+  visit.always("measured", check.measured);
+  visit.always("limit", check.limit);
+  visit.always("ok", check.ok);
+}
+
+template <class Visitor, Is<Difference> T>
+void members(Visitor& visit, T& difference) {
+  visit.always("status", difference.status);
+  visit("name", difference.name);
+  visit("reason", difference.reason);
+  visit("repetition", difference.repetition);
+}
+
 template <class Visitor, Is<OutputComparison> T>
 void members(Visitor& visit, T& output) {
   visit.always("name", output.name);
@@ -237,6 +262,9 @@ void members(Visitor& visit, T& output) {
   visit("eager", output.eager);
   visit("compiled", output.compiled);
   visit("vacuous", output.vacuous);
+  visit("weak", output.weak);
+  visit("checks", output.checks);
+  visit("ladder", output.ladder);
   visit("heat", output.heat);
   visit("classes", output.classes);
   visit("first", output.first);
@@ -268,6 +296,7 @@ void members(Visitor& visit, T& verdict) {
   visit("reason", verdict.reason);
   visit("nearer", verdict.nearer);
   visit("outputs", verdict.outputs);
+  visit("differences", verdict.differences);
   visit("shared", verdict.shared);
   visit("unstable", verdict.unstable);
   visit("vacuous", verdict.vacuous);

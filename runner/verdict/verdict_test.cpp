@@ -39,6 +39,11 @@ Verdict full() {
   output.eager = "nan";
   output.compiled = "-0.0";
   output.vacuous = true;
+  output.weak = "only the sign of zero differs";
+  output.checks = {
+      {"close", Quantity::outside, 3, 0, false},
+      {"no_worse(1)", Quantity::error, std::numeric_limits<double>::infinity(), 0.5, true}};
+  output.ladder = {{"ulp(4)", Quantity::ulp, 2, 4, true}};
   output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
   output.classes = {1, 2, 3, 4, 5, 6};
   output.first = {{{0, 7}, {"x = nan (0x7fc00000)", "k = 3 (0x03)"}, "nan", "1.5"}, {}};
@@ -46,6 +51,9 @@ Verdict full() {
                      {"special", 3, 0, std::numeric_limits<double>::infinity()}};
   output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
   verdict.outputs = {output, OutputComparison{}};
+  verdict.differences = {{Status::metadata_differs, "y", "strides", 0},
+                         {Status::value_differs, "y", "17 of 20", 2}};
+  verdict.weak = "y: why";
   verdict.shared = 24;
   verdict.unstable = verdict.vacuous = true;
   verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
@@ -84,7 +92,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 28u);
+  EXPECT_EQ(json.size(), 30u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {

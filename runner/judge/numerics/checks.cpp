@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <type_traits>
 
 #include "base/enum_table.h"
@@ -21,38 +22,48 @@ using Kind = Policy::Kind;
 
 CheckResult check_bits(Comparison& comparison, const Policy&) {
   const std::int64_t differing = comparison.pair().differing;
-  if (differing == 0) return {};
-  return comparison.differ(comparison.share(differing) + " differ");
+  return leaf(Quantity::differing, differing, 0,
+              [&] { return comparison.share(differing) + " differ" + comparison.worst_place(); });
 }
 
 CheckResult check_bits_strict(Comparison& comparison, const Policy&) {
   const PairNumbers& numbers = comparison.pair();
-  if (numbers.payload_differing == 0) return {};
-  return comparison.differ(
-      comparison.share(numbers.payload_differing) +
-      (numbers.differing == 0 ? " differ in the payload of a NaN" : " differ"));
+  return leaf(Quantity::differing, numbers.payload_differing, 0, [&] {
+    return comparison.share(numbers.payload_differing) +
+           (numbers.differing == 0 ? " differ in the payload of a NaN" : " differ") +
+           comparison.worst_place();
+  });
 }
 
 /// c == e for every element; a NaN equals a NaN (a bool is its byte).
 CheckResult check_equal(Comparison& comparison, const Policy&) {
   const std::int64_t unequal = comparison.pair().unequal;
-  if (unequal == 0) return {};
-  return comparison.differ(comparison.share(unequal) + " differ");
+  return leaf(Quantity::unequal, unequal, 0,
+              [&] { return comparison.share(unequal) + " differ" + comparison.worst_place(); });
 }
 
 /// |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements one by one; integers:
 /// |c - e| <= n.
 CheckResult check_ulp(Comparison& comparison, const Policy& policy) {
   const std::uint64_t apart = comparison.pair().max_ulp;
-  if (apart <= static_cast<std::uint64_t>(policy.parameter)) return {};
-  return comparison.differ(fmt::format("up to {} ulp apart, {} allowed", apart, policy.parameter));
+  // What a double rounds down to the limit is beyond it all the same.
+  const bool beyond = apart > static_cast<std::uint64_t>(policy.parameter);
+  const double measured =
+      beyond ? std::max(static_cast<double>(apart), std::nextafter(policy.parameter, HUGE_VAL))
+             : static_cast<double>(apart);
+  return leaf(Quantity::ulp, measured, policy.parameter, [&] {
+    return fmt::format("up to {} ulp apart, {} allowed{}", apart, policy.parameter,
+                       comparison.worst_place());
+  });
 }
 
 CheckResult check_any_of(Comparison& comparison, const Policy& policy) {
   CheckResult first;
+  std::vector<Measurement> leaves;
   for (const Policy& child : policy.children) {
     CheckResult result = comparison.check(child);
-    if (result.holds()) return result;
+    leaves.insert(leaves.end(), result.leaves.begin(), result.leaves.end());
+    if (result.holds()) return {Status::conform, "", std::move(leaves)};
     if (first.holds()) {
       first = std::move(result);
     } else if (const std::string place = comparison.worst_place();
@@ -62,14 +73,18 @@ CheckResult check_any_of(Comparison& comparison, const Policy& policy) {
       if (!first.reason.ends_with(result.reason)) first.reason += "; " + result.reason;
     }
   }
+  first.leaves = std::move(leaves);
   return first;
 }
 
 CheckResult check_all_of(Comparison& comparison, const Policy& policy) {
+  std::vector<Measurement> leaves;
   for (const Policy& child : policy.children) {
-    if (CheckResult result = comparison.check(child); !result.holds()) return result;
+    CheckResult result = comparison.check(child);
+    leaves.insert(leaves.end(), result.leaves.begin(), result.leaves.end());
+    if (!result.holds()) return {result.status, std::move(result.reason), std::move(leaves)};
   }
-  return {};
+  return {Status::conform, "", std::move(leaves)};
 }
 
 /// A check that takes nothing of the policy but its parameter.
@@ -83,7 +98,9 @@ CheckResult check_same_by_steps(Comparison& comparison, double tol) {
 }
 
 /// Metadata are compared before any policy.
-CheckResult check_nothing(Comparison&, const Policy&) { return {}; }
+CheckResult check_nothing(Comparison&, const Policy&) {
+  return leaf(Quantity::nothing, 0, 0, [] { return std::string(); });
+}
 
 struct CheckRow {
   Kind kind;

@@ -135,7 +135,9 @@ TEST(Classes, OfIntegersAndExpandedViews) {
   Subject integers;
   integers.eager = &e.view;
   integers.compiled = &c.view;
-  EXPECT_EQ(Comparison(integers).numbers().classes, (DifferenceClasses{.value = 2}));
+  OutputComparison output;
+  Comparison(integers).add_numbers(output);
+  EXPECT_EQ(output.classes, (DifferenceClasses{.value = 2}));
   Tensor x = tensor("float32", {1}), y = tensor("float32", {NAN});
   for (Tensor* each : {&x, &y}) {
     each->view.shape = {7};

@@ -22,10 +22,10 @@ CheckResult check_close(Comparison& comparison, const Policy& policy) {
     }
   }
   const PairNumbers& numbers = comparison.pair(tolerance);
-  if (numbers.not_close == 0) return {};
-  return comparison.differ(fmt::format("{} outside rtol {:.3g}, atol {:.3g}",
-                                       comparison.share(numbers.not_close), tolerance.rtol,
-                                       tolerance.atol));
+  return leaf(Quantity::outside, numbers.not_close, 0, [&] {
+    return fmt::format("{} outside rtol {:.3g}, atol {:.3g}{}", comparison.share(numbers.not_close),
+                       tolerance.rtol, tolerance.atol, comparison.worst_place());
+  });
 }
 
 Tolerance close_tolerance(const Dtype& dtype) {

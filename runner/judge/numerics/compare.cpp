@@ -67,28 +67,37 @@ std::string Comparison::share(std::int64_t some) const {
   return fmt::format("{} of {} elements", some, subject_.eager->elements());
 }
 
-CheckResult Comparison::differ(std::string what) {
-  return {Status::value_differs, what + worst_place()};
-}
-
 CheckResult Comparison::check(const Policy& policy) {
-  if (info(policy.kind).judges == Judges::elements && pair().nonfinite > 0) {
-    return {Status::nonfinite_differs,
-            fmt::format("NaN or infinity differs in {}{}", share(pair().nonfinite), worst_place())};
+  const Judges judges = info(policy.kind).judges;
+  if (judges == Judges::children) return check_of(policy.kind)(*this, policy);
+  CheckResult result;
+  if (judges == Judges::elements && pair().nonfinite > 0) {
+    result = leaf(Quantity::nonfinite, pair().nonfinite, 0, [&] {
+      return fmt::format("NaN or infinity differs in {}{}", share(pair().nonfinite), worst_place());
+    });
+  } else {
+    result = check_of(policy.kind)(*this, policy);
   }
-  return check_of(policy.kind)(*this, policy);
+  result.leaves.front().policy = to_string(policy);
+  return result;
 }
 
-Grade Comparison::grade() {
+std::vector<Measurement> Comparison::ladder() {
   const PairNumbers& numbers = pair();
-  if (numbers.differing == 0) return Grade::bits;
-  if (numbers.nonfinite > 0) return Grade::none;
-  const Dtype& number = number_dtype(dtype_);
-  if (!number.is_floating()) return Grade::none;
-  if (numbers.max_ulp <= 4) return Grade::ulp4;
-  if (numbers.not_close == 0) return Grade::close;
-  if (gold_fp64() != nullptr && check_no_worse(*this, 1).holds()) return Grade::no_worse1;
-  return check_same(*this, 1e-3, false).holds() ? Grade::same1e3 : Grade::none;
+  if (numbers.differing == 0 || numbers.nonfinite > 0) return {};
+  if (!number_dtype(dtype_).is_floating()) return {};
+  std::vector<Measurement> tried;
+  for (const Grade grade : {Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3}) {
+    if (grade == Grade::no_worse1 && gold_fp64() == nullptr) continue;
+    const Policy rung = *parse_policy(policy_of(grade));
+    // The loosest rung asks no stepwise gold: an elided cast is no reason to grade nothing.
+    const CheckResult result =
+        grade == Grade::same1e3 ? check_same(*this, rung.parameter, false) : check(rung);
+    tried.push_back(result.leaves.front());
+    tried.back().policy = to_string(rung);
+    if (result.holds()) break;
+  }
+  return tried;
 }
 
 std::int64_t Comparison::worst_position() {
@@ -129,10 +138,8 @@ std::string Comparison::worst_place() {
                      eager, compiled);
 }
 
-OutputComparison Comparison::numbers() {
-  OutputComparison output;
+void Comparison::add_numbers(OutputComparison& output) {
   const PairNumbers& numbers = pair();
-  output.type = describe(DataValue(*subject_.eager));
   output.elements = subject_.eager->elements();
   output.differing = numbers.differing;
   output.vacuous = numbers.all_zero || numbers.all_nan;
@@ -155,7 +162,6 @@ OutputComparison Comparison::numbers() {
       output.compiled += fmt::format(" ({})", element(*subject_.compiled, position, true));
     }
   }
-  return output;
 }
 
 std::string_view side_by_errors(double eager, double compiled) {

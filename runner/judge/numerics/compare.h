@@ -32,9 +32,21 @@ struct Subject {
 struct CheckResult {
   Status status = Status::conform;
   std::string reason;
+  std::vector<Measurement> leaves;  ///< that were asked, in order
 
   bool holds() const { return status == Status::conform; }
 };
+
+/// What a leaf answers that allows `limit`: the numbers alone decide.  `why` makes the reason where
+/// it does not hold; the leaf's policy is Comparison::check's to fill in.
+template <class Number, class Limit, class Why>
+CheckResult leaf(Quantity of, Number measured, Limit limit, Why&& why) {
+  Measurement leaf{"", of, static_cast<double>(measured), static_cast<double>(limit), false};
+  leaf.ok = leaf.measured <= leaf.limit;
+  CheckResult result{status_of(leaf), "", {leaf}};
+  if (!result.holds()) result.reason = why();
+  return result;
+}
 
 /// Two tensors under comparison, e (eager) and c (compiled) in the formulas of the checks, g being
 /// a gold.  Passes over the memory are made when a rule first needs them, each once.
@@ -46,9 +58,12 @@ class Comparison {
   /// -Inf positions first, and answers nonfinite_differs.
   CheckResult check(const Policy& policy);
 
-  /// The strictest rung of the ladder that holds.  `no_worse1` needs the fp64 gold; without it the
-  /// rung is skipped.
-  Grade grade();
+  /// The rungs of the ladder below `bits`, strictest first, up to the first that holds.  Empty
+  /// where nothing differs, and where NaN or infinity or integers do, which no rung lets pass.
+  /// Without the fp64 gold there is no rung `no_worse1`.
+  std::vector<Measurement> ladder();
+  /// The strictest rung that holds.
+  Grade grade() { return grade_of(pair().differing, ladder()); }
 
   const PairNumbers& pair(const Tolerance& tolerance);
   const PairNumbers& pair() { return pair(table_); }
@@ -63,14 +78,12 @@ class Comparison {
 
   /// "17 of 20 elements".
   std::string share(std::int64_t some) const;
-  /// A value differs: what, and where at worst.
-  CheckResult differ(std::string what);
-
   /// ", greatest |Δ| 7.45e-4 at [1, 3]: eager 0.14282227, compiled 0.14285715".
   std::string worst_place();
 
-  /// The numbers, for the verdict; status, reason, policy, name and grade are the caller's.
-  OutputComparison numbers();
+  /// Adds the numbers to what the verdict says of an output: `elements` and all that is measured,
+  /// whatever the policy.
+  void add_numbers(OutputComparison& output);
 
  private:
   std::int64_t worst_position();

@@ -124,7 +124,12 @@ std::int64_t repeated(const Indices& indices, const Axis& axis) {
 }  // namespace
 
 CheckResult check_indices(Comparison& comparison, const Policy& policy) {
-  if (comparison.pair().differing == 0) return {};
+  const std::int64_t differing = comparison.pair().differing;
+  /// Where nothing can be said of what they select, other indices are other ones.
+  const auto plainly = [&](const std::string& why) {
+    return leaf(Quantity::differing, differing, 0, [&] { return why; });
+  };
+  if (differing == 0) return plainly("");
   const Subject& subject = comparison.subject();
   const auto find = [&](const auto& by_name) -> const TensorView* {
     return by_name ? by_name(policy.of) : nullptr;
@@ -132,15 +137,15 @@ CheckResult check_indices(Comparison& comparison, const Policy& policy) {
   const TensorView* eager_of = find(subject.eager_tensor);
   const TensorView* compiled_of = find(subject.compiled_tensor);
   if (!subject.eager->dtype->is_integer()) {
-    return {Status::value_differs, "index_equivalent is for integer outputs"};
+    return plainly("index_equivalent is for integer outputs");
   }
   if (eager_of == nullptr || compiled_of == nullptr || eager_of->shape != compiled_of->shape ||
       eager_of->dtype != compiled_of->dtype) {
-    return {Status::value_differs,
-            fmt::format("'{}' is no tensor of the same shape and dtype on both sides", policy.of)};
+    return plainly(
+        fmt::format("'{}' is no tensor of the same shape and dtype on both sides", policy.of));
   }
   const auto axis = axis_of(*eager_of, *subject.eager, policy);
-  if (!axis) return {Status::value_differs, axis.error().message};
+  if (!axis) return plainly(axis.error().message);
 
   const Indices e = read_indices(*subject.eager);
   const Indices c = read_indices(*subject.compiled);
@@ -171,16 +176,15 @@ CheckResult check_indices(Comparison& comparison, const Policy& policy) {
       at[d] = 0;
     }
   }
-  if (wrong > 0) {
-    return {Status::value_differs,
-            fmt::format("{} of {} indices select other values{}", wrong, e.size(), first)};
+  const std::int64_t twice = repeated(c, *axis);
+  if (wrong == 0 && twice > 0 && repeated(e, *axis) == 0) {
+    return leaf(Quantity::repeated, twice, 0, [&] {
+      return fmt::format("{} indices name an element that another one names too", twice);
+    });
   }
-  if (const std::int64_t twice = repeated(c, *axis); twice > 0 && repeated(e, *axis) == 0) {
-    return {Status::value_differs, fmt::format("{} indices name an element that another one names "
-                                               "too",
-                                               twice)};
-  }
-  return {};
+  return leaf(Quantity::selection, wrong, 0, [&] {
+    return fmt::format("{} of {} indices select other values{}", wrong, e.size(), first);
+  });
 }
 
 }  // namespace lockstep

@@ -7,22 +7,33 @@
 namespace lockstep {
 
 CheckResult check_no_worse(Comparison& comparison, double factor) {
-  if (comparison.pair().unequal == 0) return {};
+  const std::int64_t unequal = comparison.pair().unequal;
+  if (unequal == 0) return leaf(Quantity::unequal, 0, 0, [] { return std::string(); });
   const GoldNumbers* gold = comparison.gold_fp64();
-  if (gold == nullptr) return comparison.differ("no fp64 gold");
+  if (gold == nullptr) {
+    return leaf(Quantity::without_gold, unequal, 0,
+                [&] { return "no fp64 gold" + comparison.worst_place(); });
+  }
   if (gold->without_gold > 0) {
-    return comparison.differ(comparison.share(gold->without_gold) +
-                             " differ where the fp64 gold is not finite");
+    return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {
+      return comparison.share(gold->without_gold) + " differ where the fp64 gold is not finite" +
+             comparison.worst_place();
+    });
   }
   const Dtype& number = number_dtype(*comparison.subject().eager->dtype);
   const double floor = number.is_floating() ? 2 * unit_roundoff(number) * gold->gold_max : 0;
-  if (!(gold->compiled_max <= factor * gold->eager_max + floor)) {
-    return comparison.differ(fmt::format("error against fp64 {:.3g}, eager's {:.3g}",
-                                         gold->compiled_max, gold->eager_max));
-  }
-  if (gold->compiled_gross <= gold->gross_allowed(factor)) return {};
-  return comparison.differ(fmt::format("{} of {} numbers grossly wrong against fp64, {} in eager",
-                                       gold->compiled_gross, gold->looked_at, gold->eager_gross));
+  CheckResult result =
+      leaf(Quantity::error, gold->compiled_max, factor * gold->eager_max + floor, [&] {
+        return fmt::format("error against fp64 {:.3g}, eager's {:.3g}{}", gold->compiled_max,
+                           gold->eager_max, comparison.worst_place());
+      });
+  const std::int64_t allowed = gold->gross_allowed(factor);
+  if (!result.holds() || gold->compiled_gross <= allowed) return result;
+  return leaf(Quantity::gross, gold->compiled_gross, allowed, [&] {
+    return fmt::format("{} of {} numbers grossly wrong against fp64, {} in eager{}",
+                       gold->compiled_gross, gold->looked_at, gold->eager_gross,
+                       comparison.worst_place());
+  });
 }
 
 }  // namespace lockstep

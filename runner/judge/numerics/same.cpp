@@ -195,39 +195,44 @@ Result<bool> gold_is_near(const TensorView& gold, const TensorView& res, double 
 CheckResult check_same(Comparison& comparison, double tol, bool cast_faithful) {
   const Subject& subject = comparison.subject();
   const PairNumbers& numbers = comparison.pair();
-  if (numbers.unequal == 0) return {};
   const Dtype& dtype = *subject.eager->dtype;
   const std::int64_t all = subject.eager->elements();
-  if (!number_dtype(dtype).is_floating()) {
-    return {Status::value_differs, fmt::format("{} of {} elements differ{}", numbers.differing, all,
-                                               comparison.worst_place())};
+  if (numbers.unequal == 0 || !number_dtype(dtype).is_floating()) {
+    return leaf(Quantity::unequal, numbers.unequal, 0, [&] {
+      return fmt::format("{} of {} elements differ{}", numbers.unequal, all,
+                         comparison.worst_place());
+    });
   }
   const std::int64_t outside = count_outside(comparison, tol);
-  if (outside == 0) return {};
   const std::string apart = fmt::format("{} of {} numbers further apart than {:.3g}", outside,
                                         dtype.is_complex() ? 2 * all : all, tol);
   const bool stepwise = cast_faithful && subject.stepwise != nullptr;
-  const GoldNumbers* gold = stepwise ? comparison.gold_stepwise(0) : comparison.gold_fp64();
+  const GoldNumbers* gold = nullptr;
+  if (outside > 0) gold = stepwise ? comparison.gold_stepwise(0) : comparison.gold_fp64();
   if (gold == nullptr) {
-    return {Status::value_differs, apart + ", and no gold" + comparison.worst_place()};
+    return leaf(Quantity::outside, outside, 0,
+                [&] { return apart + ", and no gold" + comparison.worst_place(); });
   }
   const double allowed =
       multiplier(*subject.eager, dtype, all, tol) * gold->eager_rmse() + tol / 10.0;
-  const bool judged = gold->without_gold == 0 && std::isfinite(gold->compiled_rmse());
-  if (judged && gold->compiled_rmse() <= allowed) return {};
-  return {Status::value_differs,
-          fmt::format("{}, RMSE against the {} gold {:.3g}, {:.3g} allowed{}", apart,
-                      stepwise ? "stepwise" : "fp64", gold->compiled_rmse(), allowed,
-                      comparison.worst_place())};
+  const double rmse = gold->compiled_rmse();
+  const auto why = [&] {
+    return fmt::format("{}, RMSE against the {} gold {:.3g}, {:.3g} allowed{}", apart,
+                       stepwise ? "stepwise" : "fp64", rmse, allowed, comparison.worst_place());
+  };
+  if (gold->without_gold > 0) return leaf(Quantity::without_gold, gold->without_gold, 0, why);
+  // No number is within what is not one.
+  return leaf(Quantity::rmse, std::isfinite(rmse) ? rmse : std::nan(""), allowed, why);
 }
 
 CheckResult check_same_upstream(Comparison& comparison, double tol) {
   const Subject& subject = comparison.subject();
   const auto same = same_upstream(*subject.eager, *subject.compiled, subject.fp64, tol, true);
-  if (!same) return {Status::value_differs, same.error().message};
-  if (*same) return {};
-  return {Status::value_differs, fmt::format("torch._dynamo.utils.same(tol={:.3g}) is False{}", tol,
-                                             comparison.worst_place())};
+  return leaf(Quantity::not_same, same && *same ? 0 : 1, 0, [&] {
+    if (!same) return same.error().message;
+    return fmt::format("torch._dynamo.utils.same(tol={:.3g}) is False{}", tol,
+                       comparison.worst_place());
+  });
 }
 
 Result<bool> same_upstream(const TensorView& ref, const TensorView& res, const TensorView* fp64_ref,

@@ -67,44 +67,41 @@ CheckResult check_statistical(Comparison& comparison, double false_alarm) {
   const Subject& subject = comparison.subject();
   const Moments e = moments_of(*subject.eager);
   const Moments c = moments_of(*subject.compiled);
-  if (subject.eager->elements() < kLeastSample) {
-    if (e.nonfinite > 0 || c.nonfinite == 0) return {};
-    return {Status::nonfinite_differs, fmt::format("{} of {} numbers are not finite, none in eager",
-                                                   c.nonfinite, c.finite + c.nonfinite)};
-  }
-  const double z = normal_quantile(false_alarm / 3);
   const double n = e.finite + e.nonfinite;
   const double m = c.finite + c.nonfinite;
-  const double pooled = (e.nonfinite + c.nonfinite) / (n + m);
-  const double shares = std::fabs(e.nonfinite / n - c.nonfinite / m);
-  if (shares > z * std::sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))) {
-    return {Status::nonfinite_differs,
-            fmt::format("{} of {} numbers are not finite, {} of {} in eager", c.nonfinite, m,
-                        e.nonfinite, n)};
+  if (subject.eager->elements() < kLeastSample) {
+    return leaf(Quantity::nonfinite, c.nonfinite, e.nonfinite > 0 ? m : 0, [&] {
+      return fmt::format("{} of {} numbers are not finite, none in eager", c.nonfinite, m);
+    });
   }
-  if (e.finite < 1 || c.finite < 1) return {};
+  const double z = normal_quantile(false_alarm / 3);
+  const double pooled = (e.nonfinite + c.nonfinite) / (n + m);
+  CheckResult shares =
+      leaf(Quantity::nonfinite, std::fabs(e.nonfinite / n - c.nonfinite / m),
+           z * std::sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)), [&] {
+             return fmt::format("{} of {} numbers are not finite, {} of {} in eager", c.nonfinite,
+                                m, e.nonfinite, n);
+           });
+  if (!shares.holds() || e.finite < 1 || c.finite < 1) return shares;
+  const auto moment = [&](Quantity of, double eager, double compiled, double chance) {
+    return leaf(of, std::fabs(compiled - eager), chance, [&] {
+      return fmt::format(
+          "{} {:.6g}, eager's {:.6g}: {:.3g} apart, {:.3g} is chance with probability {:.3g}",
+          name_of(of), compiled, eager, std::fabs(compiled - eager), chance, false_alarm);
+    });
+  };
   const double squares = e.variance / e.finite + c.variance / c.finite;
   // Rounding of a sum of equal numbers must not fail a sample without variance.
-  const double mean_bound = z * std::sqrt(squares) + 1e-12 * std::fabs(e.mean);
-  if (std::fabs(c.mean - e.mean) > mean_bound) {
-    return {Status::value_differs,
-            fmt::format("mean {:.6g}, eager's {:.6g}: {:.3g} apart, {:.3g} is chance with "
-                        "probability {:.3g}",
-                        c.mean, e.mean, std::fabs(c.mean - e.mean), mean_bound, false_alarm)};
-  }
+  CheckResult means =
+      moment(Quantity::mean, e.mean, c.mean, z * std::sqrt(squares) + 1e-12 * std::fabs(e.mean));
+  if (!means.holds()) return means;
   const auto spread = [](const Moments& moments) {
     return std::max(0.0, moments.fourth - moments.variance * moments.variance) / moments.finite;
   };
-  const double variance_bound =
-      z * std::sqrt(spread(e) + spread(c)) + z * z * squares + 1e-12 * e.variance;
-  if (std::fabs(c.variance - e.variance) > variance_bound) {
-    return {Status::value_differs,
-            fmt::format("variance {:.6g}, eager's {:.6g}: {:.3g} apart, {:.3g} is chance with "
-                        "probability {:.3g}",
-                        c.variance, e.variance, std::fabs(c.variance - e.variance), variance_bound,
-                        false_alarm)};
-  }
-  return {};
+  CheckResult variances =
+      moment(Quantity::variance, e.variance, c.variance,
+             z * std::sqrt(spread(e) + spread(c)) + z * z * squares + 1e-12 * e.variance);
+  return variances.holds() ? means : variances;
 }
 
 }  // namespace lockstep

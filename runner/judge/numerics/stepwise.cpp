@@ -5,17 +5,23 @@
 namespace lockstep {
 
 CheckResult check_stepwise(Comparison& comparison, double steps) {
-  if (comparison.pair().unequal == 0) return {};
+  const std::int64_t unequal = comparison.pair().unequal;
+  if (unequal == 0) return leaf(Quantity::unequal, 0, 0, [] { return std::string(); });
   const GoldNumbers* gold = comparison.gold_stepwise(steps);
-  if (gold == nullptr) return comparison.differ("no stepwise gold");
-  if (gold->without_gold > 0) {
-    return comparison.differ(comparison.share(gold->without_gold) +
-                             " differ where the stepwise gold is not finite");
+  if (gold == nullptr) {
+    return leaf(Quantity::without_gold, unequal, 0,
+                [&] { return "no stepwise gold" + comparison.worst_place(); });
   }
-  if (gold->beyond_steps == 0) return {};
-  return comparison.differ(
-      fmt::format("{} more than {} ulp further from the stepwise gold than eager",
-                  comparison.share(gold->beyond_steps), steps));
+  if (gold->without_gold > 0) {
+    return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {
+      return comparison.share(gold->without_gold) +
+             " differ where the stepwise gold is not finite" + comparison.worst_place();
+    });
+  }
+  return leaf(Quantity::beyond, gold->beyond_steps, 0, [&] {
+    return fmt::format("{} more than {} ulp further from the stepwise gold than eager{}",
+                       comparison.share(gold->beyond_steps), steps, comparison.worst_place());
+  });
 }
 
 }  // namespace lockstep

@@ -1,0 +1,272 @@
+#include "verdict/contradiction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "judge/fixtures.h"
+
+// Verdicts that the judge gave, and what somebody made of them: every change of what decides must
+// be found.
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+using testing::HasSubstr;
+using Change = std::function<void(Verdict&)>;
+
+Verdict with_gold(std::vector<double> e, std::vector<double> c, std::vector<double> truth) {
+  const Observation eager = returned(tensor("float32", e));
+  const Observation compiled = returned(tensor("float32", c));
+  const Observation gold = returned(tensor("float64", truth));
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.fp64 = &gold;
+  return judged(request);
+}
+
+Verdict of_values(std::vector<double> e, std::vector<double> c, std::string_view policy) {
+  return judge_under(returned(tensor("float32", e)), returned(tensor("float32", c)), policy);
+}
+
+/// One of every kind that the judge gives of results and errors.
+std::vector<Verdict> samples() {
+  const Tensor y = tensor("float32", {1, 2, 3, 4});
+  Tensor transposed = reshaped(tensor("float32", {1, 2, 3, 5}), {2, 2});
+  transposed.view.strides = {1, 2};
+  const Observation square = returned(reshaped(y, {2, 2}));
+  Observation unproven = returned(y);
+  unproven.proof = nullptr;
+  return {of_values({1, 2}, {1, 2}, "bits"),
+          of_values({1, 2}, {1, 3}, "bits"),
+          of_values({1, NAN}, {1, 3}, "any_of(close, ulp(4))"),
+          of_values({1, 2}, {1, 2 + 0x1p-22}, "all_of(ulp(4), close)"),
+          of_values({0, 2}, {-0.0, 2}, "equal"),
+          with_gold({1, 1.001}, {1, 0.9995}, {1, 1}),
+          with_gold({1, 1.001}, {1, 0.9}, {1, 1}),
+          judge_under(square, returned(transposed), "close"),
+          judge_under(returned(y), unproven, "bits"),
+          judge_under(two_runs(y, tensor("float32", {1, 2, 3, 5})), returned(y), "bits"),
+          judge_under(returned(y), returned(tensor("float64", {1, 2, 3, 4})), "bits"),
+          judge_under(returned(y), raised("ValueError", "no"), "bits"),
+          judge_under(raised("ValueError", "no"), returned(y), "bits"),
+          judge_under(raised("ValueError", "no"), raised("ValueError", "no"), "bits"),
+          judge_under(returned(y), raised("X", "no", "refused"), "bits"),
+          judge_under(returned(y), raised("X", "no", "internal"), "bits"),
+          judge_under(returned(y), ended(Outcome::crashed, 11), "bits"),
+          judge_under(returned(y), ended(Outcome::timed_out), "bits")};
+}
+
+TEST(Contradiction, WhatTheJudgeSaysIsOfAPiece) {
+  for (const Verdict& verdict : samples()) {
+    EXPECT_EQ(contradiction(verdict), "") << to_json(verdict).dump(1);
+    const auto read = verdict_from_json(to_json(verdict));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(contradiction(*read), "") << "numbers survive the log";
+  }
+}
+
+TEST(Contradiction, EveryOtherStatusIsFound) {
+  for (const Verdict& verdict : samples()) {
+    for (const StatusInfo& status : all_statuses()) {
+      if (status.status == verdict.status) continue;
+      Verdict rewritten = verdict;
+      rewritten.status = status.status;
+      EXPECT_NE(contradiction(rewritten), "") << info(verdict.status).name << " as " << status.name;
+    }
+  }
+}
+
+TEST(Contradiction, EveryOtherGradeIsFound) {
+  for (const Verdict& verdict : samples()) {
+    if (!verdict.grade) continue;
+    for (const std::string& name : grade_names()) {
+      if (find_grade(name) == verdict.grade) continue;
+      Verdict rewritten = verdict;
+      rewritten.grade = find_grade(name);
+      EXPECT_NE(contradiction(rewritten), "") << name;
+      // The same in both places.
+      for (OutputComparison& output : rewritten.outputs) output.grade = rewritten.grade;
+      EXPECT_NE(contradiction(rewritten), "") << name << " in its outputs, too";
+    }
+  }
+}
+
+/// Makes a verdict green as thoroughly as a text editor does.
+TEST(Contradiction, AFailureThatIsMadeGreenIsFound) {
+  const std::vector<std::pair<const char*, Change>> more = {
+      {"nothing more", [](Verdict&) {}},
+      {"without a reason", [](Verdict& verdict) { verdict.reason.clear(); }},
+      {"without differences", [](Verdict& verdict) { verdict.differences.clear(); }},
+      {"without outputs", [](Verdict& verdict) { verdict.outputs.clear(); }},
+      {"outputs conform",
+       [](Verdict& verdict) {
+         for (OutputComparison& output : verdict.outputs) output.status = Status::conform;
+       }},
+      {"nothing and no outputs",
+       [](Verdict& verdict) {
+         verdict.differences.clear();
+         verdict.outputs.clear();
+         verdict.grade.reset();
+       }},
+      {"outputs conform, no differences",
+       [](Verdict& verdict) {
+         for (OutputComparison& output : verdict.outputs) output.status = Status::conform;
+         verdict.differences.clear();
+       }},
+      {"and no checks",
+       [](Verdict& verdict) {
+         for (OutputComparison& output : verdict.outputs) {
+           output.status = Status::conform;
+           output.checks.clear();
+         }
+         verdict.differences.clear();
+       }},
+      {"and checks that hold", [](Verdict& verdict) {
+         for (OutputComparison& output : verdict.outputs) {
+           output.status = Status::conform;
+           for (Measurement& leaf : output.checks) leaf.ok = true;
+         }
+         verdict.differences.clear();
+       }}};
+  for (const double other : {3.0, static_cast<double>(NAN)}) {
+    const Verdict verdict = of_values({1, 2}, {1, other}, "any_of(close, ulp(4))");
+    for (const auto& [what, change] : more) {
+      Verdict rewritten = verdict;
+      rewritten.status = Status::conform;
+      change(rewritten);
+      EXPECT_NE(contradiction(rewritten), "") << what;
+    }
+  }
+}
+
+TEST(Contradiction, SaysWhat) {
+  const Verdict good = of_values({1, 2, 3}, {1, 2, 3.0000002}, "any_of(bits, ulp(4))");
+  ASSERT_EQ(good.status, Status::conform);
+  ASSERT_EQ(good.outputs[0].checks.size(), 2u);
+  const auto says = [&](const Change& change) {
+    Verdict rewritten = good;
+    change(rewritten);
+    return contradiction(rewritten);
+  };
+  const auto output = [&](const std::function<void(OutputComparison&)>& change) {
+    return says([&](Verdict& verdict) { change(verdict.outputs[0]); });
+  };
+  EXPECT_EQ(output([](auto& y) { y.differing = 4; }), "y: 4 of 3 elements differ");
+  EXPECT_EQ(output([](auto& y) { y.differing = -1; }), "y: -1 of 3 elements differ");
+  EXPECT_EQ(output([](auto& y) { y.classes.nan = 1; }),
+            "y: its classes (1 NaN, 1 last bits) do not add up to 1");
+  EXPECT_EQ(output([](auto& y) { y.checks.clear(); }),
+            "y: 1 elements differ, and no check is recorded");
+  EXPECT_EQ(output([](auto& y) { y.checks.pop_back(); }), "y: the check ulp(4) is missing");
+  EXPECT_EQ(output([](auto& y) { y.checks.erase(y.checks.begin()); }),
+            "y: the check ulp(4) is where bits is due");
+  EXPECT_EQ(output([](auto& y) { y.checks.push_back(y.checks[0]); }),
+            "y: the check bits is one that any_of(bits, ulp(4)) does not ask");
+  EXPECT_EQ(output([](auto& y) { y.checks[0].ok = true; }),
+            "y: check bits (differing 1, limit 0) is said to hold");
+  EXPECT_EQ(output([](auto& y) { y.checks[0].limit = 1; }),
+            "y: check bits (differing 1, limit 1) is said to fail");
+  EXPECT_EQ(output([](auto& y) {
+              y.checks[0].limit = 1;
+              y.checks[0].ok = true;
+              y.checks.pop_back();
+            }),
+            "y: check bits (differing 1, limit 1) has no limit but 0");
+  EXPECT_EQ(output([](auto& y) {
+              y.checks[0].measured = 0;
+              y.checks[0].ok = true;
+              y.checks.pop_back();
+            }),
+            "y: check bits (differing 0, limit 0) counts otherwise than the output, 1");
+  EXPECT_EQ(output([](auto& y) { y.checks[1].limit = 9; }),
+            "y: check ulp(4) (ulp 1, limit 9) has another limit than its policy");
+  EXPECT_THAT(output([](auto& y) { y.policy = "ulp(5)"; }), HasSubstr("is where ulp(5) is due"));
+  EXPECT_THAT(output([](auto& y) { y.policy = "ulp"; }), HasSubstr("its policy: "));
+  EXPECT_THAT(output([](auto& y) { y.ladder.clear(); }),
+              HasSubstr("its grade is ulp4, by its ladder none"));
+  EXPECT_EQ(says([](Verdict& verdict) { verdict.weak = "y: no"; }),
+            "it is weak, but no output that conforms is");
+  EXPECT_EQ(says([](Verdict& verdict) { verdict.standing = Standing::known; }),
+            "it is known, but no expectation is recorded");
+  EXPECT_EQ(says([](Verdict& verdict) {
+              verdict.standing = Standing::known;
+              verdict.expectation.emplace().status = "crash";
+            }),
+            "it is known, its status conform, and crash was expected");
+  EXPECT_EQ(says([](Verdict& verdict) {
+              verdict.standing = Standing::fixed;
+              verdict.expectation.emplace().status = "crash";
+            }),
+            "");
+  EXPECT_EQ(says([](Verdict& verdict) { verdict.outputs.clear(); }),
+            "it conforms, but nothing was compared");
+  EXPECT_EQ(says([](Verdict& verdict) { verdict.grade.reset(); }),
+            "its grade is none at all, by its outputs ulp4");
+}
+
+TEST(Contradiction, NothingThatWasComparedConforms) {
+  Verdict verdict;
+  EXPECT_EQ(contradiction(verdict), "it conforms, but nothing was compared");
+  verdict.compiled_error.emplace();
+  EXPECT_EQ(contradiction(verdict), "it conforms, but one side raised");
+  verdict.eager_error.emplace();
+  EXPECT_EQ(contradiction(verdict), "");
+  verdict.status = Status::unsupported;
+  EXPECT_NE(contradiction(verdict), "") << "two errors were judged";
+  verdict.compiled_error.reset();
+  EXPECT_EQ(contradiction(verdict), "") << "nothing was judged";
+}
+
+TEST(Contradiction, ADifferenceIsAboutAnOutput) {
+  const Tensor y = tensor("float32", {1, 2}), z = tensor("float32", {1, 3});
+  const Tensor other = tensor("float32", {1, 2}), third = tensor("float32", {1, 3});
+  Verdict verdict = judge_under(returned({CallResult{{{"a", y}, {"b", other}}, {}, {}}}),
+                                returned({CallResult{{{"a", y}, {"b", third}}, {}, {}}}), "bits");
+  verdict.outputs.pop_back();
+  verdict.grade = Grade::bits;
+  EXPECT_EQ(contradiction(verdict), "a difference is about b, which is not among the outputs");
+}
+
+// Whatever a policy measures, the judge and the reader of its log come to the same.
+TEST(Contradiction, EveryPolicyIsToldAgain) {
+  const std::vector<std::vector<double>> values = {
+      {1, 2, 3, 4},    {1, 2, 3, 4.000001}, {1, 2, 3, 5},        {0, 2, 3, 4},
+      {-0.0, 2, 3, 4}, {1, 2, 3, NAN},      {1, INFINITY, 3, 4}, {1e-30, 2, 3, 4}};
+  const Observation gold = returned(tensor("float64", {1, 2, 3, 4.0000004}));
+  std::size_t held = 0, failed = 0;
+  for (const PolicyInfo& policy : all_policies()) {
+    for (const std::string_view text : policy.examples) {
+      if (text.empty()) continue;
+      for (const char* dtype : {"float32", "float16", "int64", "complex64"}) {
+        for (const std::vector<double>& e : values) {
+          for (const std::vector<double>& c : values) {
+            const bool whole = std::string_view(dtype) == "int64";
+            const auto finite = [](double x) { return std::isfinite(x); };
+            if (whole && (!std::ranges::all_of(e, finite) || !std::ranges::all_of(c, finite))) {
+              continue;
+            }
+            const Observation eager = returned(tensor(dtype, e));
+            const Observation compiled = returned(tensor(dtype, c));
+            JudgeRequest request;
+            request.eager = &eager;
+            request.compiled = &compiled;
+            if (std::string_view(dtype) != "complex64") request.fp64 = request.stepwise = &gold;
+            request.policy_of = [&](std::string_view) { return *parse_policy(text); };
+            const Verdict verdict = judged(request);
+            ++(verdict.status == Status::conform ? held : failed);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(held, 500u);
+  EXPECT_GT(failed, 500u);
+}
+
+}  // namespace
+}  // namespace lockstep

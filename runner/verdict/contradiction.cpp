@@ -1,0 +1,270 @@
+#include "verdict/contradiction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "policies/policy.h"
+
+namespace lockstep {
+namespace {
+
+/// What the values of an output come to by its leaves.
+struct Answer {
+  Status status = Status::conform;
+  std::string fault;  ///< why nothing can be told
+};
+
+/// Whether a measure has no limit but 0, whatever the policy.
+bool counts_faults(Quantity of, Policy::Kind kind) {
+  switch (of) {
+    case Quantity::ulp:
+    case Quantity::error:
+    case Quantity::gross:
+    case Quantity::rmse:
+    case Quantity::mean:
+    case Quantity::variance:
+      return false;
+    case Quantity::nonfinite:
+      return kind != Policy::Kind::statistical;
+    default:
+      return true;
+  }
+}
+
+/// The number of the output that a leaf repeats; negative where there is none.
+double repeated_number(const OutputComparison& output, Quantity of, Policy::Kind kind) {
+  if (of == Quantity::differing && kind != Policy::Kind::bits_strict) {
+    return static_cast<double>(output.differing);
+  }
+  if (of == Quantity::nonfinite && kind != Policy::Kind::statistical) {
+    return static_cast<double>(output.classes.nan + output.classes.infinity);
+  }
+  return -1;
+}
+
+std::string fault_of(const OutputComparison& output, const Policy& policy,
+                     const Measurement& leaf) {
+  const auto say = [&](std::string_view what) {
+    return fmt::format("check {} ({} {}, limit {}) {}", leaf.policy, name_of(leaf.of),
+                       leaf.measured, leaf.limit, what);
+  };
+  if (leaf.ok != (leaf.measured <= leaf.limit)) {
+    return say(leaf.ok ? "is said to hold" : "is said to fail");
+  }
+  if (counts_faults(leaf.of, policy.kind) && leaf.limit != 0) return say("has no limit but 0");
+  if (leaf.of == Quantity::ulp && leaf.limit != policy.parameter) {
+    return say("has another limit than its policy");
+  }
+  const double repeated = repeated_number(output, leaf.of, policy.kind);
+  if (repeated >= 0 && leaf.measured != repeated) {
+    return say(fmt::format("counts otherwise than the output, {}", repeated));
+  }
+  const auto differing = static_cast<double>(output.differing);
+  if (leaf.of == Quantity::unequal && leaf.measured > differing) {
+    return say(fmt::format("counts more than differ, {}", output.differing));
+  }
+  const bool special = output.classes.nan + output.classes.infinity > 0;
+  if (special && info(policy.kind).judges == Judges::elements && leaf.of != Quantity::nonfinite) {
+    return say("passes over NaN and infinity");
+  }
+  return "";
+}
+
+/// Asks a policy as the judge does, its leaves having answered before.
+Answer ask(const OutputComparison& output, const Policy& policy,
+           std::span<const Measurement>& leaves) {
+  if (info(policy.kind).judges != Judges::children) {
+    const std::string asked = to_string(policy);
+    if (leaves.empty()) return {{}, fmt::format("the check {} is missing", asked)};
+    const Measurement leaf = leaves.front();
+    leaves = leaves.subspan(1);
+    if (leaf.policy != asked) {
+      return {{}, fmt::format("the check {} is where {} is due", leaf.policy, asked)};
+    }
+    return {status_of(leaf), fault_of(output, policy, leaf)};
+  }
+  const bool any = policy.kind == Policy::Kind::any_of;
+  Answer first;
+  for (const Policy& child : policy.children) {
+    Answer answer = ask(output, child, leaves);
+    const bool holds = answer.status == Status::conform;
+    if (!answer.fault.empty() || holds == any) return answer;
+    if (first.status == Status::conform) first = std::move(answer);
+  }
+  return first;
+}
+
+Answer values_of(const OutputComparison& output) {
+  if (output.checks.empty()) {
+    if (output.differing == 0) return {};
+    return {{}, fmt::format("{} elements differ, and no check is recorded", output.differing)};
+  }
+  const auto policy = parse_policy(output.policy);
+  if (!policy) return {{}, fmt::format("its policy: {}", policy.error().message)};
+  std::span<const Measurement> leaves = output.checks;
+  Answer answer = ask(output, *policy, leaves);
+  if (answer.fault.empty() && !leaves.empty()) {
+    answer.fault = fmt::format("the check {} is one that {} does not ask", leaves.front().policy,
+                               output.policy);
+  }
+  return answer;
+}
+
+std::string wrong_counts(const OutputComparison& output) {
+  const DifferenceClasses& classes = output.classes;
+  if (output.elements < 0 || output.differing < 0 || output.differing > output.elements) {
+    return fmt::format("{} of {} elements differ", output.differing, output.elements);
+  }
+  const std::int64_t parts[] = {classes.nan,       classes.infinity,  classes.zero_sign,
+                                classes.subnormal, classes.last_bits, classes.value};
+  std::int64_t left = output.differing;
+  for (const std::int64_t part : parts) {
+    if (part < 0 || part > left) left = -1;
+    if (left >= 0) left -= part;
+  }
+  if (left != 0) {
+    return fmt::format("its classes ({}) do not add up to {}", describe(classes), output.differing);
+  }
+  return "";
+}
+
+std::string wrong_grade(const OutputComparison& output) {
+  for (const Measurement& rung : output.ladder) {
+    const auto policy = parse_policy(rung.policy);
+    if (!policy) return fmt::format("its ladder: {}", policy.error().message);
+    if (std::string fault = fault_of(output, *policy, rung); !fault.empty()) return fault;
+  }
+  if (!output.grade) {
+    return output.differing == 0 && output.ladder.empty() ? "" : "it has no grade";
+  }
+  const Grade grade = grade_of(output.differing, output.ladder);
+  if (grade == *output.grade) return "";
+  return fmt::format("its grade is {}, by its ladder {}", name_of(*output.grade), name_of(grade));
+}
+
+/// Two outputs of a name could not be told apart, so a difference is about the one that has it.
+std::string wrong_status(const OutputComparison& output, Status values,
+                         const std::vector<Difference>& differences) {
+  const bool input = output.name.starts_with("input ");
+  const Status due = values != Status::conform && input ? Status::mutation_differs : values;
+  Status first = Status::conform;
+  bool named = due == Status::conform;
+  for (const Difference& difference : differences) {
+    if (difference.name != output.name || difference.repetition != 0) continue;
+    if (first == Status::conform) first = difference.status;
+    named = named || difference.status == due;
+    const bool of_values = difference.status == Status::value_differs ||
+                           difference.status == Status::nonfinite_differs;
+    if (of_values && difference.status != due) {
+      return fmt::format("{} is among the differences, but by its checks it is {}",
+                         info(difference.status).name, info(due).name);
+    }
+  }
+  if (!named) {
+    return fmt::format("by its checks it is {}, which is not among the differences",
+                       info(due).name);
+  }
+  if (first == output.status) return "";
+  return fmt::format("its status is {}, by its checks and differences {}", info(output.status).name,
+                     info(first).name);
+}
+
+std::string wrong_output(const OutputComparison& output,
+                         const std::vector<Difference>& differences) {
+  if (std::string wrong = wrong_counts(output); !wrong.empty()) return wrong;
+  const Answer values = values_of(output);
+  if (!values.fault.empty()) return values.fault;
+  if (std::string wrong = wrong_status(output, values.status, differences); !wrong.empty()) {
+    return wrong;
+  }
+  return wrong_grade(output);
+}
+
+std::string wrong_differences(const Verdict& verdict) {
+  for (const Difference& difference : verdict.differences) {
+    if (difference.status == Status::conform) return "a difference that conforms";
+    if (difference.name.empty() || difference.repetition != 0) continue;
+    const bool listed =
+        std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
+                    [&](const OutputComparison& each) { return each.name == difference.name; });
+    if (!listed) {
+      return fmt::format("a difference is about {}, which is not among the outputs",
+                         difference.name);
+    }
+  }
+  if (!verdict.differences.empty()) {
+    const Status first = verdict.differences.front().status;
+    if (first == verdict.status) return "";
+    return fmt::format("its status is {}, by its first difference {}", info(verdict.status).name,
+                       info(first).name);
+  }
+  const bool both_raise = verdict.eager_error && verdict.compiled_error;
+  if (verdict.status == Status::conform) {
+    const bool one_raises = !both_raise && (verdict.eager_error || verdict.compiled_error);
+    if (one_raises) return "it conforms, but one side raised";
+    if (verdict.outputs.empty() && !both_raise) return "it conforms, but nothing was compared";
+    return "";
+  }
+  // Where something is unsupported, one side may have raised; nothing was judged.
+  const bool raised = info(verdict.status).rank == Rank::support
+                          ? both_raise
+                          : verdict.eager_error || verdict.compiled_error;
+  if (verdict.outputs.empty() && !raised) return "";
+  return fmt::format("its status is {}, but no difference is recorded", info(verdict.status).name);
+}
+
+std::string wrong_flags(const Verdict& verdict) {
+  std::optional<Grade> worst;
+  bool vacuous = !verdict.outputs.empty();
+  bool weak = false;
+  for (const OutputComparison& output : verdict.outputs) {
+    if (output.grade && (!worst || *output.grade > *worst)) worst = output.grade;
+    vacuous = vacuous && (output.vacuous || output.name.starts_with("input "));
+    weak = weak || !output.weak.empty();
+    if (!output.weak.empty() && output.status != Status::conform) {
+      return fmt::format("{} is weak, but does not conform", output.name);
+    }
+  }
+  if (worst != verdict.grade) {
+    const auto name = [](std::optional<Grade> grade) {
+      return grade ? name_of(*grade) : std::string_view("none at all");
+    };
+    return fmt::format("its grade is {}, by its outputs {}", name(verdict.grade), name(worst));
+  }
+  if (vacuous && !verdict.vacuous) return "every output is vacuous, but the verdict is not";
+  if ((weak && verdict.status == Status::conform) != !verdict.weak.empty()) {
+    return weak ? "an output is weak, but the verdict is not"
+                : "it is weak, but no output that conforms is";
+  }
+  return "";
+}
+
+std::string wrong_standing(const Verdict& verdict) {
+  if (verdict.standing == Standing::new_) return "";
+  if (!verdict.expectation) {
+    return fmt::format("it is {}, but no expectation is recorded", name_of(verdict.standing));
+  }
+  const std::string_view expected = verdict.expectation->status;
+  const bool met = expected == info(verdict.status).name;
+  const bool right = verdict.standing == Standing::fixed ? verdict.status == Status::conform : met;
+  if (right) return "";
+  return fmt::format("it is {}, its status {}, and {} was expected", name_of(verdict.standing),
+                     info(verdict.status).name, expected);
+}
+
+}  // namespace
+
+std::string contradiction(const Verdict& verdict) {
+  for (const OutputComparison& output : verdict.outputs) {
+    std::string wrong = wrong_output(output, verdict.differences);
+    if (!wrong.empty()) return fmt::format("{}: {}", output.name, wrong);
+  }
+  for (const auto& check : {wrong_differences, wrong_flags, wrong_standing}) {
+    if (std::string wrong = check(verdict); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace lockstep
