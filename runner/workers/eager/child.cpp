@@ -56,6 +56,12 @@ void write_whole(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::rename(unfinished, path);
 }
 
+/// Tells the parent that this worker ended the execution, and not what was executed.
+int fail(const std::filesystem::path& folder, const std::string& why, int status) {
+  std::ofstream(folder / fault_file, std::ios::binary) << why;
+  return status;
+}
+
 int execute_and_write(const nlohmann::json& request, int protocol_fd) {
   const std::filesystem::path folder = request["out"].get<std::string>();
   try {
@@ -68,11 +74,11 @@ int execute_and_write(const nlohmann::json& request, int protocol_fd) {
                 observation.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return 0;
   } catch (const Malformed& error) {
-    std::fprintf(stderr, "the request breaks the protocol: %s\n", error.what());
-    return exit_malformed;
+    return fail(folder, std::string("the request breaks the protocol: ") + error.what(),
+                exit_malformed);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "no observation could be written: %s\n", error.what());
-    return exit_not_written;
+    return fail(folder, std::string("no observation could be written: ") + error.what(),
+                exit_not_written);
   }
 }
 

@@ -35,16 +35,14 @@ int child_signals() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/// What a child that failed said last; it knows no other way to tell.
-std::string last_line(const std::string& path) {
-  constexpr std::streamoff most = 4096;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  file.seekg(std::max<std::streamoff>(0, file.tellg() - most));
-  std::string last = "the execution exited and said nothing";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty()) last = line;
-  }
-  return last;
+/// What a child left that this worker ended; empty where what it executed ended the process.
+std::string fault_in(const std::string& folder) {
+  constexpr std::size_t most = 4096;
+  std::ifstream file(folder + "/" + fault_file, std::ios::binary);
+  std::string text(most, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 }  // namespace
@@ -177,7 +175,9 @@ void Parent::reap() {
     const bool exited = info.si_code == CLD_EXITED;
     ordered_json ended = {{"type", "ended"}, {"run", run.run}};
     ended[exited ? "exit" : "signal"] = info.si_status;
-    if (exited && info.si_status != 0) ended["error"] = last_line(run.out + "/stderr");
+    if (exited && info.si_status != 0) {
+      if (const std::string fault = fault_in(run.out); !fault.empty()) ended["error"] = fault;
+    }
     say(ended);
   }
 }
