@@ -55,6 +55,9 @@ struct Verdict {
   std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself
   bool vacuous = false;   ///< nothing to compile, or every output vacuous
+  bool declared = false;  ///< it is `unsupported` since the path declares so: nothing that torch or
+                          ///< the machine lacks
+  bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
   std::string stage;  ///< the last stage that the path reached
