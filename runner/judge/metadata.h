@@ -13,6 +13,10 @@ namespace lockstep {
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
                                 StrideRule strides);
 
+/// The first tensor of two executions whose strides differ by the rule, as a phrase with both
+/// sides; empty if none does.
+std::string stride_difference(const Repetition& eager, const Repetition& compiled, StrideRule rule);
+
 /// What differs in who shares memory with whom among the outputs, inputs and gradients of a call,
 /// and, for an output that shares, in its storage offset; empty if nothing.  Empty storages share
 /// nothing.

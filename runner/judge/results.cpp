@@ -143,7 +143,8 @@ class CallComparison {
     if (compiled == nullptr) {
       output.status = Status::metadata_differs;
       output.reason = fmt::format("{}, compiled nothing", lockstep::describe(eager));
-    } else if (std::string difference = metadata_difference(eager, *compiled, request_.strides);
+    } else if (std::string difference =
+                   metadata_difference(eager, *compiled, stride_rule(request_));
                !difference.empty()) {
       output.status = Status::metadata_differs;
       output.reason = std::move(difference);
@@ -326,7 +327,7 @@ std::string first_disagreement(const Repetition& a, const Repetition& b,
         const std::string full_name = title(group, name);
         const DataValue* other = find_value(group_of(b[call], group), name);
         if (other == nullptr) return full_name;
-        const std::string metadata = metadata_difference(value, *other, request.strides);
+        const std::string metadata = metadata_difference(value, *other, stride_rule(request));
         if (!metadata.empty()) return fmt::format("{} ({})", full_name, metadata);
         if (judges_positions(policy_for(request, full_name, value)) && !same_bits(value, *other)) {
           return full_name;
