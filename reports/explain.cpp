@@ -79,6 +79,7 @@ void add_error(Lines& lines, std::string_view side, const std::optional<RaisedEr
     text += fmt::format(", wrapped in {}", fmt::join(error->wrapped, ", "));
   lines.add(Part::error, error->message.empty() ? text : text + ":");
   lines.block(Part::error, error->message, limit);
+  if (!error->detail.empty()) lines.block(Part::error, error->detail, limit);
 }
 
 std::string_view sentence_for(std::string_view nearer) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -87,6 +88,18 @@ const Overload* Registry::find_overload(std::string_view name) const {
 
 bool Overload::has_tag(std::string_view tag) const {
   return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
+bool operator_matches(std::string_view glob, std::string_view name) {
+  if (glob_match(glob, name)) return true;
+  std::string_view rest = name;
+  if (const std::size_t space = rest.find("::"); space != std::string_view::npos) {
+    rest.remove_prefix(space + 2);
+    const std::string_view base = rest.substr(0, rest.find('.'));
+    return glob_match(glob, rest) || glob_match(glob, base) ||
+           glob_match(glob, name.substr(0, space + 2 + base.size()));
+  }
+  return glob_match(glob, rest.substr(rest.rfind('.') + 1));
 }
 
 std::string refusal(const Operator& op, const Overload& overload) {

@@ -65,6 +65,10 @@ class Registry {
   std::string fingerprint_;
 };
 
+/// Whether a glob means an operator as cases name it: "aten::add.Tensor" is meant by add,
+/// add.Tensor, aten::add and globs of these; a public function by its dotted name or its last part.
+bool operator_matches(std::string_view glob, std::string_view name);
+
 /// Why a case may not name this overload, or empty.  Case files come from strangers: what opens
 /// files, takes storages, streams or a generator, or prints is refused by the types and names of
 /// its arguments.

@@ -8,6 +8,7 @@
 #include "commands/errors.h"
 #include "commands/open.h"
 #include "plan/level.h"
+#include "plan/names.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -54,6 +55,8 @@ Result<std::vector<CaseFile>> check_suite(const Options& options, Session& sessi
   if (auto read = session.read_suite(diagnostics); !read) return tl::unexpected(read.error());
   const Suite& suite = session.suite();
   counts.paths = suite.paths.size();
+  for (const Path& path : suite.paths)
+    check_declarations(path, {}, session.operators(), diagnostics);
   counts.expectations = suite.expectations.size();
   check_levels(options, suite, counts, diagnostics);
   return suite.cases;
@@ -61,7 +64,7 @@ Result<std::vector<CaseFile>> check_suite(const Options& options, Session& sessi
 
 /// Files of any kind, told apart by their top-level keys; the cases among them are given back.
 /// Names are those of the suite's paths, of --path-file and of the path files among these.
-std::vector<CaseFile> check_files(const Options& options, Counts& counts,
+std::vector<CaseFile> check_files(const Options& options, const Registry* registry, Counts& counts,
                                   Diagnostics& diagnostics) {
   const fs::path folder = options.home / "runner" / "paths";
   std::vector<Path> paths;
@@ -91,6 +94,7 @@ std::vector<CaseFile> check_files(const Options& options, Counts& counts,
     }
   }
   const KnownNames names = paths_are_good ? known_names(paths) : KnownNames();
+  for (const Path& path : paths) check_declarations(path, names, registry, diagnostics);
   for (const CaseFile& file : cases) check_names(file, names, diagnostics);
   for (const JsonFile& file : expectations)
     counts.expectations += decode_expectations(file, names, diagnostics).size();
@@ -130,9 +134,10 @@ Exit command_check(const Options& options) {
   if (auto read = read_operators(session); !read) return read.error();
   const Registry* const registry = session.operators();
   Counts counts;
-  auto files = options.select.empty()
-                   ? check_suite(options, session, counts, diagnostics)
-                   : Result<std::vector<CaseFile>>(check_files(options, counts, diagnostics));
+  auto files =
+      options.select.empty()
+          ? check_suite(options, session, counts, diagnostics)
+          : Result<std::vector<CaseFile>>(check_files(options, registry, counts, diagnostics));
   if (!files) {
     print_error(files.error());
     return Exit::usage;

@@ -142,7 +142,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--keep", options.keep,
                 "Keep the tensors of every output that does not conform, as .npy files in "
                 "tensors/ of the run's directory");
-  run->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  run->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
   run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
   run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")
       ->check(CLI::Range(1, 1000000))
@@ -211,7 +211,7 @@ void add_others(CLI::App& app, Options& options) {
   report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
       ->type_name("DIR");
   add_report_files(report, options);
-  report->add_flag("--strict", options.strict, "Also fail on `fixed` and `inconclusive`");
+  report->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   report->add_flag("--tolerated", options.tolerated,
                    "List what conforms though it differs from eager, worst first, with the number, "

@@ -92,7 +92,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
                   {"policies", policies(declared, path)},
-                  {"strides", name_of(declared.strides)},
+                  {"strides", item.declared.strides.empty() ? name_of(declared.strides) : "ignore"},
                   {"raises", nullptr},
                   {"repeat", SchedulerOptions().repeat},
                   {"libraries", Json::array()},

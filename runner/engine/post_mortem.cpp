@@ -13,10 +13,6 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-// Exit statuses by which a worker says that the request, or it itself, is at fault (PROTOCOL.md).
-constexpr int kMalformed = 64;
-constexpr int kInternal = 70;
-
 /// Errors by which an allocator says that a memory limit was reached.
 bool tells_of_memory(const RaisedError& error) {
   if (error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError"))
@@ -86,7 +82,8 @@ Observation observation_of(const End& end) {
     observation.outcome = Outcome::crashed;
     observation.reason = fmt::format("killed by signal {} ({}) in the stage `{}`", message.signal,
                                      ::strsignal(message.signal), end.stage);
-  } else if (message.exit == kMalformed || message.exit == kInternal) {
+  } else if (message.exit != 0 && !message.error.empty()) {
+    // The worker speaks of itself: a program may end with whatever status, these too.
     observation.outcome = Outcome::lost;
     observation.reason = "the worker failed: " + message.error;
   } else if (message.exit != 0) {

@@ -101,6 +101,23 @@ TEST(End, AnErrorForWantOfSpaceIsNotTheCompilers) {
   EXPECT_EQ(raised_with("No space left on device").outcome, Outcome::lost);
 }
 
+// A program that calls `_exit` with a status that sysexits.h calls the user's or the software's
+// fault has ended the process like any other: only the worker can say that it was at fault.
+TEST(End, AStatusIsTheWorkersFaultOnlyWhereTheWorkerSaysSo) {
+  for (const int status : {1, 64, 70, 255}) {
+    End end;
+    end.stage = "run";
+    end.message.exit = status;
+    const Observation died = observe_end(end);
+    EXPECT_EQ(died.outcome, Outcome::crashed) << status;
+    EXPECT_EQ(died.reason, "exited with " + std::to_string(status) + " in the stage `run`");
+    end.message.error = "run.calls is missing";
+    const Observation lost = observe_end(end);
+    EXPECT_EQ(lost.outcome, Outcome::lost) << status;
+    EXPECT_EQ(lost.reason, "the worker failed: run.calls is missing");
+  }
+}
+
 TEST(End, EveryOtherErrorStaysWhatItIs) {
   const Observation seen = raised_with("C++ compile error");
   EXPECT_EQ(seen.outcome, Outcome::raised);

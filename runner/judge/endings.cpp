@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/pattern.h"
 #include "base/text.h"
 
@@ -61,32 +63,100 @@ std::optional<Ending> wrong_case(const RaisesRule& rule, const Observation& eage
                 fmt::format("eager does not raise what the case is about: {}", *difference)};
 }
 
-Ending compiled_raised(const Observation& eager, const RaisedError& error,
-                       const std::optional<RaisesRule>& raises) {
-  if (error.kind == "internal") {
-    return {Status::internal_error, fmt::format("the compiler failed: {}", describe(error))};
+/// Whether a class such as "vendor.errors.Unsupported" is meant: by its whole name or its last
+/// part.
+bool class_matches(std::string_view glob, std::string_view name) {
+  return glob.empty() || glob_match(glob, name) ||
+         glob_match(glob, name.substr(name.rfind('.') + 1));
+}
+
+/// The declaration of the path that an error meets, or nullptr.
+const RefusalRule* declared_refusal(std::span<const RefusalRule> rules, const RaisedError& error) {
+  const auto meets = [&](const RefusalRule& rule) {
+    // Not by what torch wraps around it: that would take every failure of a backend.  A path file
+    // whose expression is none was refused.
+    return class_matches(rule.error, error.class_name) &&
+           (rule.match.empty() ||
+            is_found(rule.match, error.message + "\n" + error.detail).value_or(false));
+  };
+  const auto found = std::find_if(rules.begin(), rules.end(), meets);
+  return found == rules.end() ? nullptr : &*found;
+}
+
+/// The error of the path in words; where it only points to its diagnostics, with them.
+std::string describe_whole(const Observation& compiled) {
+  constexpr std::string_view kPoints =
+      "(?i)\\b(?:see|check|consult|refer to|look at)\\b.*"
+      "\\b(?:diagnostics?|logs?|stderr|output|console|above|messages?)\\b";
+  const std::string text = describe(*compiled.error);
+  if (!is_found(kPoints, compiled.error->message).value_or(false)) return text;
+  const std::string line = telling_line(compiled.stderr_tail);
+  return line.empty() || text.find(line) != std::string::npos ? text : text + ": " + line;
+}
+
+Ending compiled_raised(const Observation& eager, const Observation& compiled,
+                       const EndingRules& rules) {
+  const RaisedError& error = *compiled.error;
+  const bool both = eager.outcome == Outcome::raised;
+  if (both && eager.error->class_name == error.class_name) {
+    // The text counts where the case says so; wrong_case has read the expression.
+    const auto difference = rules.raises ? raises_difference(*rules.raises, error) : std::string();
+    if (difference && difference->empty()) {
+      return {Status::conform, fmt::format("both raise; eager {}; compiled {}",
+                                           describe(*eager.error), describe(error))};
+    }
   }
-  if (error.kind == "refused") {
-    return {Status::refused, fmt::format("the compiler refuses: {}", describe(error))};
+  const std::string text = describe_whole(compiled);
+  // Eager has no program to hold the compiler to.  A case that is about an error, whichever, has it.
+  const bool names_error =
+      rules.raises && !(rules.raises->class_name.empty() && rules.raises->match.empty());
+  if (both && eager.error->class_name == "NotImplementedError" && !names_error) {
+    return {rules.raises ? Status::conform : Status::unsupported,
+            fmt::format("eager raises {}; compiled {}", describe(*eager.error), text)};
   }
-  if (eager.outcome == Outcome::returned) {
-    return {Status::spurious_error,
-            fmt::format("eager returns, compiled raises {}", describe(error))};
-  }
-  if (raises) {
-    const auto difference = raises_difference(*raises, error);
-    if (difference && difference->empty()) return {};
-    return {Status::spurious_error, fmt::format("compiled raises another error than eager: {}",
-                                                difference.value_or(raises->match))};
-  }
-  return {Status::conform, fmt::format("both raise; eager {}; compiled {}", describe(*eager.error),
-                                       describe(error))};
+  if (const RefusalRule* rule = declared_refusal(rules.refuses, error))
+    return {Status::unsupported, "declared: " + one_line(rule->reason), true};
+  if (error.kind == "refused")
+    return {Status::refused, fmt::format("the compiler refuses: {}", text)};
+  if (error.kind == "internal")
+    return {Status::internal_error, fmt::format("the compiler failed: {}", text)};
+  if (!both)
+    return {Status::spurious_error, fmt::format("eager returns, compiled raises {}", text)};
+  std::string reason = fmt::format("eager raises {}, compiled {}", describe(*eager.error), text);
+  if (rules.raises && !rules.raises->match.empty())
+    reason += fmt::format(", expected text matching \"{}\"", one_line(rules.raises->match, 100));
+  return {Status::error_differs, std::move(reason)};
 }
 
 }  // namespace
 
 std::string describe(const RaisedError& error) {
-  return fmt::format("{}: {}", one_line(error.class_name, 100), one_line(error.message, 200));
+  std::string text =
+      fmt::format("{}: {}", one_line(error.class_name, 100), one_line(error.message, 200));
+  if (!error.detail.empty()) text += fmt::format(" ({})", one_line(error.detail, 200));
+  return text;
+}
+
+std::string telling_line(std::string_view stderr_tail) {
+  std::string_view last, told;
+  while (!stderr_tail.empty()) {
+    const std::size_t end = stderr_tail.find('\n');
+    const std::string_view line = stderr_tail.substr(0, end);
+    stderr_tail.remove_prefix(end == std::string_view::npos ? stderr_tail.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    last = line;
+    if (is_found("(?i)\\b(?:error|fatal|failed|unsupported|not supported)\\b", line)
+            .value_or(false))
+      told = line;
+  }
+  return one_line(told.empty() ? last : told, 200);
+}
+
+bool is_of_front_end(const Observation& compiled) {
+  if (compiled.outcome != Outcome::raised || !compiled.error || compiled.error->stage != "trace")
+    return false;
+  const auto graphs = compiled.proof.find("graphs");
+  return graphs == compiled.proof.end() || !graphs->is_number() || *graphs == 0;
 }
 
 Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError& error) {
@@ -102,12 +172,12 @@ Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError&
 }
 
 std::optional<Ending> judge_endings(const Observation& eager, const Observation& compiled,
-                                    const std::optional<RaisesRule>& raises, bool compiles) {
+                                    const EndingRules& rules) {
   if (compiled.outcome == Outcome::unsupported) {
     return Ending{Status::unsupported, one_line(compiled.reason)};
   }
   const bool lost = ended_badly(compiled);
-  if (lost && compiles && !ended_badly(eager)) {
+  if (lost && rules.compiles && !ended_badly(eager)) {
     if (auto ending = died_before_compiling(compiled)) return ending;
   }
   // Where C++ eager has no spelling for the program, a process that died left no reference either:
@@ -125,14 +195,14 @@ std::optional<Ending> judge_endings(const Observation& eager, const Observation&
     }
   }
   // A case that is wrong about its reference is wrong on every path, however that ends.
-  if (raises) {
-    if (auto wrong = wrong_case(*raises, eager)) return wrong;
+  if (rules.raises) {
+    if (auto wrong = wrong_case(*rules.raises, eager)) return wrong;
   }
   if (lost) return bad_ending("compiled", compiled);
-  if (compiled.outcome == Outcome::raised) return compiled_raised(eager, *compiled.error, raises);
+  if (compiled.outcome == Outcome::raised) return compiled_raised(eager, compiled, rules);
   if (eager.outcome == Outcome::returned) return std::nullopt;
   // Eager lacks a kernel that the compiler does without, unless the case says that it should raise.
-  if (eager.error->class_name == "NotImplementedError" && !raises) {
+  if (eager.error->class_name == "NotImplementedError" && !rules.raises) {
     return Ending{Status::extension,
                   fmt::format("compiled returns, eager raises {}", describe(*eager.error))};
   }

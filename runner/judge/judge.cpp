@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "judge/endings.h"
+#include "judge/metadata.h"
 #include "judge/numerics/classes.h"
 #include "judge/results.h"
 
@@ -216,6 +217,13 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   verdict.differences =
       in_order(std::move(found), error, proof == Proof::missing ? &unproven : nullptr, eager_noise);
   if (verdict.differences.empty()) {
+    if (!request.unpromised_strides.empty()) {
+      const std::string strides =
+          stride_difference(expected, compiled.repetitions[counts], request.strides);
+      if (!strides.empty())
+        verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
+                                     one_line(request.unpromised_strides));
+    }
     if (verdict.unstable) {
       verdict.reason =
           fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
@@ -265,11 +273,17 @@ Verdict judge(const JudgeRequest& request) {
   verdict.eager_error = eager->error;
 
   const std::optional<Ending> ending =
-      judge_endings(*eager, compiled, request.raises, request.compiles);
-  if (ending && !info(ending->status).ended_by_itself()) {
+      judge_endings(*eager, compiled, {request.raises, request.refuses, request.compiles});
+  verdict.declared = ending && ending->declared;
+  verdict.front_end = request.compiles && is_of_front_end(compiled);
+  const auto ended = [](const Observation& observation) {
+    return observation.outcome == Outcome::returned || observation.outcome == Outcome::raised;
+  };
+  if (ending && (info(ending->status).crashed() || !ended(*eager) || !ended(compiled))) {
     settle(verdict, ending->status, ending->reason);
     return verdict;
   }
+
   const std::string eager_noise = self_disagreement(*eager, request);
   if (eager_noise.empty()) {
     if (std::string difference = harness_difference(*eager, request); !difference.empty()) {

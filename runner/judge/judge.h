@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +31,21 @@ struct JudgeRequest {
   std::function<std::optional<Policy>(std::string_view output)> policy_of;
   Promise promise = Promise::values;
   StrideRule strides = StrideRule::significant;
+  /// Why the path does not promise strides, or empty: else those that differ are not held against
+  /// it, and the verdict says so.
+  std::string unpromised_strides;
   std::optional<RaisesRule> raises;
+  std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).
   bool pointwise = false;
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
 };
+
+/// How the strides of the path are compared: as the case says, unless they are not promised.
+inline StrideRule stride_rule(const JudgeRequest& request) {
+  return request.unpromised_strides.empty() ? request.strides : StrideRule::ignore;
+}
 
 /// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
 /// has no spelling for the program; nullptr if there is none.  `compiled` is not null.

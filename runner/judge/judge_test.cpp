@@ -439,5 +439,35 @@ TEST(Judge, SurvivesMissingObservations) {
   EXPECT_EQ(judge(request).status, Status::worker_lost);
 }
 
+// Where strides are not promised the values are judged all the same, and what was let pass is said.
+TEST(Judge, StridesThatAreNotPromisedAreNotHeldAgainstThePath) {
+  const auto matrix = [](const std::vector<double>& values, std::vector<std::int64_t> strides) {
+    Tensor made = reshaped(tensor("float32", values), {2, 2});
+    made.view.strides = std::move(strides);
+    return DataValue(made);
+  };
+  const DataValue rows = matrix({1, 2, 3, 4}, {2, 1}), columns = matrix({1, 3, 2, 4}, {1, 2}),
+                  wrong = matrix({1, 3, 2, 5}, {1, 2});
+  const Observation eager = returned(rows);
+  const auto judged = [&](const DataValue& value, const std::string& unpromised) {
+    const Observation compiled = returned(value);
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.promise = Promise::bits;
+    request.unpromised_strides = unpromised;
+    return judge(request);
+  };
+  EXPECT_EQ(judged(columns, "").status, Status::metadata_differs);
+  EXPECT_EQ(judged(wrong, "").status, Status::metadata_differs);
+  const Verdict excused = judged(columns, "rows are padded");
+  EXPECT_EQ(excused.status, Status::conform);
+  EXPECT_EQ(excused.grade, Grade::bits);
+  EXPECT_EQ(excused.reason,
+            "y: strides [2, 1], compiled [1, 2], which the path does not promise: rows are padded");
+  EXPECT_EQ(judged(wrong, "rows are padded").status, Status::value_differs);
+  EXPECT_EQ(judged(rows, "rows are padded").reason, "");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace lockstep {
@@ -122,6 +123,21 @@ bool are_comparable(const DataValue& eager, const DataValue& compiled) {
   if (e == nullptr || c == nullptr) return metadata_difference(eager, compiled, {}).empty();
   return e->dtype == c->dtype && e->shape == c->shape && e->layout == c->layout &&
          !quantizers_differ(e->quantizer, c->quantizer);
+}
+
+std::string stride_difference(const Repetition& eager, const Repetition& compiled,
+                              StrideRule rule) {
+  for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
+    for (const Member& each : members(eager[call], compiled[call])) {
+      const bool comparable = each.eager->shape == each.compiled->shape;
+      if (comparable && strides_differ(*each.eager, *each.compiled, rule)) {
+        return fmt::format("{}: strides [{}], compiled [{}]", each.name,
+                           fmt::join(each.eager->strides, ", "),
+                           fmt::join(each.compiled->strides, ", "));
+      }
+    }
+  }
+  return "";
 }
 
 std::string alias_difference(const CallResult& eager, const CallResult& compiled) {

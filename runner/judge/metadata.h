@@ -18,6 +18,10 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
 /// bytes mean, are the same.  Of what is not so, nothing bounds how much there would be to compare.
 bool are_comparable(const DataValue& eager, const DataValue& compiled);
 
+/// The first tensor of two executions whose strides differ by the rule, as a phrase with both
+/// sides; empty if none does.
+std::string stride_difference(const Repetition& eager, const Repetition& compiled, StrideRule rule);
+
 /// What first differs in who shares memory with whom among the outputs, inputs and gradients of a
 /// call, and, for an output that shares, in its storage offset, and in how many pairs more; empty
 /// if nothing.  Empty storages share nothing.

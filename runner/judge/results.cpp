@@ -151,7 +151,7 @@ class CallComparison {
     };
     const std::string metadata = compiled == nullptr
                                      ? fmt::format("{}, compiled nothing", output.type)
-                                     : metadata_difference(eager, *compiled, request_.strides);
+                                     : metadata_difference(eager, *compiled, stride_rule(request_));
     if (!metadata.empty()) note(output, of_group(Status::metadata_differs), metadata);
     const bool comparable = compiled != nullptr && are_comparable(eager, *compiled);
     out_.comparable = out_.comparable && comparable;
@@ -359,7 +359,7 @@ std::string first_disagreement(const Repetition& a, const Repetition& b,
         const std::string full_name = title(group, name);
         const DataValue* other = find_value(group_of(b[call], group), name);
         if (other == nullptr) return full_name;
-        const std::string metadata = metadata_difference(value, *other, request.strides);
+        const std::string metadata = metadata_difference(value, *other, stride_rule(request));
         if (!metadata.empty()) return fmt::format("{} ({})", full_name, metadata);
         if (judges_positions(policy_for(request, full_name, value)) && !same_bits(value, *other)) {
           return full_name;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/files.h"
 #include "base/reader.h"
@@ -10,6 +11,19 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
+
+/// The backends that come with torch and compute with nothing but torch.
+constexpr std::array kTorchsOwn = std::to_array<std::string_view>(
+    {"eager", "eager_noexcept", "eager_debug", "pre_dispatch_eager", "aot_eager",
+     "aot_eager_default_partitioner", "aot_eager_decomp_partition",
+     "aot_eager_decomp_partition_crossref", "aot_eager_decomp_partition_with_mode", "aot_ts", "ts",
+     "cudagraphs", "inductor", "invoke_subgraph"});
+
+bool is_torchs_own(const Json& backend) {
+  return !backend.is_string() ||
+         std::find(kTorchsOwn.begin(), kTorchsOwn.end(), backend.get_ref<const std::string&>()) !=
+             kTorchsOwn.end();
+}
 
 bool valid_path_name(std::string_view name) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -23,13 +37,14 @@ bool valid_path_name(std::string_view name) {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema", "format", "name", "title", "promise", "default", "worker", "backend",
-                 "mode", "dynamic", "fullgraph", "import", "config", "environment", "devices"})) {
+  if (!reader.object(root, {"$schema", "format", "name", "title", "promise", "default", "worker",
+                            "backend", "mode", "dynamic", "fullgraph", "import", "config",
+                            "environment", "devices", "unsupported", "refuses"})) {
     return std::nullopt;
   }
   Path path;
   path.declared = file.root;
+  path.file = std::make_shared<const JsonFile>(file);
   reader.format(root);
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
@@ -62,7 +77,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   text_or_null("backend");
   text_or_null("mode");
   if (const auto dynamic = reader.child(root, "dynamic"); dynamic && !(*dynamic)->is_null())
-    reader.boolean(*dynamic);
+    path.dynamic = reader.boolean(*dynamic);
   if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);
   if (const auto modules = reader.child(root, "import"))
     reader.texts(*modules, "a list of Python modules");
@@ -85,6 +100,8 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     path.devices = reader.texts(*devices, "a list of globs");
   path.compiles =
       path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
+  path.torchs_own = path.command.empty() && (!path.compiles || is_torchs_own(file.root["backend"]));
+  path.declarations = decode_declarations(reader, root);
   return reader.failed() ? std::nullopt : std::optional(std::move(path));
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "paths/declarations.h"
 #include "policies/policy.h"
 
 namespace lockstep {
@@ -26,8 +29,13 @@ struct Path {
   std::vector<std::string> devices;  ///< globs
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
   bool compiles = false;
-  bool added = false;  ///< by the command line, from a file of the user's
-  Json declared;       ///< the whole file, which the worker gets
+  /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.
+  bool torchs_own = true;
+  std::optional<bool> dynamic;           ///< as torch.compile takes it; nothing: torch's automatic
+  Declarations declarations;             ///< what it does not support
+  bool added = false;                    ///< by the command line, from a file of the user's
+  Json declared;                         ///< the whole file, which the worker gets
+  std::shared_ptr<const JsonFile> file;  ///< the same with its places, for later diagnostics
 };
 
 /// The path that one file declares; what is wrong is added to `diagnostics`.

@@ -6,6 +6,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "cases/registry.h"
 #include "verdict/status.h"
 
 namespace lockstep {
@@ -28,20 +29,6 @@ bool any_matches(const std::string& pattern, const std::vector<std::string>* val
   return values != nullptr && std::any_of(values->begin(), values->end(), [&](const auto& value) {
            return glob_match(pattern, value);
          });
-}
-
-/// "aten::add.Tensor" is meant by add, add.Tensor, aten::add and globs of these; a public function
-/// by its dotted name or its last part.
-bool operator_matches(const std::string& pattern, const std::string& name) {
-  if (glob_match(pattern, name)) return true;
-  std::string_view rest = name;
-  if (const std::size_t space = rest.find("::"); space != std::string_view::npos) {
-    rest.remove_prefix(space + 2);
-    const std::string_view base = rest.substr(0, rest.find('.'));
-    return glob_match(pattern, rest) || glob_match(pattern, base) ||
-           glob_match(pattern, std::string_view(name).substr(0, space + 2 + base.size()));
-  }
-  return glob_match(pattern, rest.substr(rest.rfind('.') + 1));
 }
 
 }  // namespace

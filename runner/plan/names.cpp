@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cases/case.h"
 
 namespace lockstep {
 namespace {
@@ -44,6 +45,17 @@ void each_name(const Reader& reader, const Node& root, const std::optional<Node>
         reader.child(*matrix, text.substr(1)),
         [&](const Node& value, const std::string& name) { visit(value.pointer, name); });
   });
+}
+
+/// Whether a glob means an overload that a registry has.
+bool means_any(const std::string& glob, const Registry& registry) {
+  return std::any_of(
+      registry.operators().begin(), registry.operators().end(), [&](const auto& entry) {
+        return std::any_of(entry.second.overloads.begin(), entry.second.overloads.end(),
+                           [&](const Overload& overload) {
+                             return operator_matches(glob, entry.first + "." + overload.name);
+                           });
+      });
 }
 
 }  // namespace
@@ -98,6 +110,32 @@ void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& dia
     const std::string pointer = child_pointer(compare->pointer, output);
     for (const auto& [path, policy] : policies.items())
       check_path(reader, names, child_pointer(pointer, path), path, true);
+  }
+}
+
+void check_declarations(const Path& path, const KnownNames& names, const Registry* registry,
+                        Diagnostics& diagnostics) {
+  if (path.file == nullptr || path.declarations.unsupported.empty()) return;
+  Reader reader(*path.file, diagnostics);
+  const auto list = reader.child({&path.file->root, ""}, "unsupported");
+  for (std::size_t i = 0; i < path.declarations.unsupported.size(); ++i) {
+    const Node entry = reader.element(*list, i);
+    reader.each_text(reader.child(entry, "devices"),
+                     [&](const Node& item, const std::string& glob) {
+                       check_device(reader, names, item.pointer, glob);
+                     });
+    const std::string& range = path.declarations.unsupported[i].torch;
+    if (registry == nullptr || !version_matches(registry->torch(), range)) continue;
+    reader.each_text(reader.child(entry, "operators"), [&](const Node& item, std::string glob) {
+      if (glob.starts_with('!')) glob.erase(0, 1);
+      if (glob.starts_with("torch.") || means_any(glob, *registry)) return;
+      const std::string near = has_wildcard(glob) ? "" : nearest(glob, registry->names());
+      reader.error(item.pointer,
+                   fmt::format("found `{}`, expected an operator of torch {} or a glob of some",
+                               one_line(glob, 60), registry->torch()),
+                   (near.empty() ? "" : fmt::format("did you mean `{}`? ", near)) +
+                       "An entry about other releases says so: \"torch\": \">=2.14\"");
+    });
   }
 }
 

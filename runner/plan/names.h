@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/reader.h"
+#include "cases/registry.h"
 #include "cases/suite.h"
 #include "paths/path.h"
 
@@ -31,5 +32,11 @@ void check_device(Reader& reader, const KnownNames& names, const std::string& po
 
 /// The same for all that a case says in `only` and `compare`, with every value of its matrix.
 void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& diagnostics);
+
+/// The same for what a path declares not to support: devices, and, with a registry, globs of
+/// operators that mean none of its torch, unless the entry is about other releases.  Public
+/// functions, which no registry has, are taken as they are.
+void check_declarations(const Path& path, const KnownNames& names, const Registry* registry,
+                        Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -68,5 +68,50 @@ TEST(Names, LeaveWhatIsIllTypedToDecoding) {
   EXPECT_EQ(faults(R"("only": [], "compare": [])", names()), "");
 }
 
+/// What is wrong with a path that declares one entry.
+std::string declaration_faults(const std::string& entry, const Registry* registry) {
+  JsonFile file{"mine.json",
+                R"({"format": 1, "name": "mine", "title": "t", "promise": "bits",
+"worker": "compiled", "unsupported": [{"reason": "r", )" +
+                    entry + "}]}",
+                {}};
+  Diagnostics diagnostics;
+  parse_json(file, diagnostics);
+  const auto declares = decode_path(file, diagnostics);
+  if (declares) check_declarations(*declares, names(), registry, diagnostics);
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
+  return text;
+}
+
+TEST(Names, ADeclarationOfAnOperatorThatThereIsNotWouldSayNothing) {
+  const Json overload = {{"overload", "Tensor"},
+                         {"tags", Json::array()},
+                         {"arguments", Json::array()},
+                         {"returns", Json::array()}};
+  const auto registry = Registry::from_json(
+      {{"torch", "2.13.0"},
+       {"fingerprint", "f"},
+       {"operators",
+        {{"aten::add", Json::array({overload})}, {"mylib::sort", Json::array({overload})}}}});
+  ASSERT_TRUE(registry);
+  for (const char* good :
+       {R"("operators": ["add", "!aten::add", "add.Tensor", "mylib::*", "*sort", "torch.relu"])",
+        R"("operators": ["neverborn"], "torch": ">=2.14")", R"("devices": ["cuda:0", "!c*"])"}) {
+    EXPECT_EQ(declaration_faults(good, &*registry), "") << good;
+  }
+  EXPECT_EQ(declaration_faults(R"("operators": ["add", "!ad"])", &*registry),
+            "mine.json:2:75: /unsupported/0/operators/1: found `ad`, expected an operator of torch "
+            "2.13.0 or a glob of some\n    did you mean `add`? An entry about other releases says "
+            "so: \"torch\": \">=2.14\"\n");
+  for (const char* bad : {R"("operators": ["fft_*"])", R"("operators": ["add.Scalar"])",
+                          R"("operators": ["fft"], "torch": ">=2.13")"}) {
+    EXPECT_NE(declaration_faults(bad, &*registry), "") << bad;
+    EXPECT_EQ(declaration_faults(bad, nullptr), "") << bad;
+  }
+  EXPECT_NE(declaration_faults(R"("devices": ["cdua"])", nullptr).find("did you mean `cuda`?"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/splitmix.h"
 #include "base/text.h"
+#include "plan/names.h"
 #include "plan/share.h"
 
 namespace lockstep {
@@ -121,15 +122,23 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   Plan plan;
   plan.paths = request.paths;
   plan.devices = request.devices;
+  const Registry* registry = request.context.registry;
+  const std::string torch = registry == nullptr ? "" : registry->torch();
+  for (const Path& path : plan.paths) check_declarations(path, {}, registry, diagnostics);
   each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
                              const std::string& device, const std::string& id) {
     auto decoded = decode(request, file, choice, device, diagnostics);
     if (!decoded || !globs_take(decoded->only_devices, device)) return;
     const Traits traits = traits_of(*decoded);
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
+    std::optional<Needs> needs;
     each_path(request, file.id, traits, device, id, [&](std::size_t path, std::string verdict_id) {
-      plan.items.push_back({plan.instances.size(), path, std::move(verdict_id)});
+      PlanItem& item =
+          plan.items.emplace_back(PlanItem{plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
+      if (plan.paths[path].declarations.unsupported.empty()) return;
+      if (!needs) needs = needs_of(*instance.declared, device, registry);
+      item.declared = declared_of(plan.paths[path], *needs, torch);
     });
     const bool taken =
         instance.items > 0 || (request.pathless && !of_verdicts(request.filter) &&

@@ -9,6 +9,7 @@
 #include "cases/case.h"
 #include "cases/decode.h"
 #include "cases/suite.h"
+#include "paths/needs.h"
 #include "paths/path.h"
 #include "plan/filter.h"
 
@@ -29,6 +30,7 @@ struct PlanItem {
   std::size_t instance = 0;  ///< index into Plan::instances
   std::size_t path = 0;      ///< index into Plan::paths
   std::string id;            ///< instance/path
+  Declared declared = {};    ///< what the path says of it: what it does not support is not executed
 };
 
 /// What a run will do, in order: the items of an instance are neighbours, and so are the instances

@@ -40,7 +40,9 @@ JudgeRequest request_of(const Evidence& evidence) {
   };
   request.promise = evidence.promise;
   request.strides = declared.strides;
+  request.unpromised_strides = evidence.strides;
   request.raises = declared.raises;
+  request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;
   request.compiles = evidence.compiles;
   return request;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cases/case.h"
 #include "judge/judge.h"
@@ -26,6 +27,8 @@ struct Evidence {
   std::string path;
   Promise promise = Promise::values;
   bool compiles = true;
+  std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
+  std::string strides;               ///< why its strides are not promised; empty: they are
   /// `compiled` was made in one graph with others: only what conforms counts.
   bool shared = false;
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call

@@ -57,6 +57,17 @@ class InOrder {
   std::size_t next_ = 0;
 };
 
+/// On a path whose backend is not torch's, an error of torch's front end is judged and kept, but it
+/// is nothing that the backend did: it does not fail the run, unless somebody expected otherwise.
+void waive_front_end(Verdict& verdict, const Path& path) {
+  const bool is_anothers = verdict.front_end && !path.torchs_own;
+  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
+  verdict.standing = Standing::waived;
+  verdict.expectation =
+      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
+                     "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
+}
+
 }  // namespace
 
 void watch_for_interrupts() {
@@ -126,7 +137,9 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
   const auto judged = [&](Verdict verdict, bool is_new) {
-    expectations.apply(verdict, plan.instances[plan.items[verdict.index].instance].declared->id);
+    const PlanItem& item = plan.items[verdict.index];
+    expectations.apply(verdict, plan.instances[item.instance].declared->id);
+    waive_front_end(verdict, plan.paths[item.path]);
     if (is_new && written) written = log.verdict(verdict);
     if (is_new && verdict.fails(settings.strict)) ++failures;
     in_order.put(std::move(verdict));

@@ -162,6 +162,25 @@ TEST_F(Runs, JudgeEverySabotageAsWhatItIs) {
   EXPECT_TRUE(ear_.ended);
 }
 
+// An error of Dynamo's tracing fails the paths of torch, and is kept beside a vendor's, whose
+// backend was never reached; what the vendor's own compiler raises fails either.
+TEST_F(Runs, AnErrorOfTheFrontEndIsNotAVendors) {
+  Plan made = plan({"raise", "raise-in-tracing"});
+  for (const bool torchs_own : {true, false}) {
+    for (Path& path : made.paths) path.torchs_own = torchs_own;
+    const auto record = run(made, torchs_own ? "torchs" : "vendors");
+    ASSERT_TRUE(record) << record.error().message;
+    for (const Verdict& verdict : record->verdicts) {
+      const bool traced = verdict.path == "raise-in-tracing";
+      EXPECT_EQ(verdict.front_end, traced) << verdict.id;
+      EXPECT_EQ(verdict.status, traced ? Status::internal_error : Status::spurious_error);
+      EXPECT_EQ(verdict.fails(true), torchs_own || !traced) << verdict.id;
+      EXPECT_EQ(verdict.standing, torchs_own || !traced ? Standing::new_ : Standing::waived);
+      EXPECT_EQ(verdict.expectation.has_value(), !torchs_own && traced);
+    }
+  }
+}
+
 TEST_F(Runs, AreTheSameWhateverTheNumberOfJobs) {
   const Plan made = plan({"conform", "crash", "flip"});
   const auto one = run(made, "one", false, 1);

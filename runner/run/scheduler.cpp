@@ -109,6 +109,7 @@ void Scheduler::begin(const TaskPtr& task) {
                    fmt::format("the case needs torch {}, this is {}", declared.requires_torch,
                                options_.torch));
   }
+  if (!emit_declared(task)) return eager_known(*task);
   task->directory = options_.scratch / fmt::format("in{}", task->index);
   std::error_code error;
   fs::create_directory(task->directory, error);
@@ -132,6 +133,22 @@ void Scheduler::begin(const TaskPtr& task) {
     write_inputs_of(task, &observation);
   };
   engine_.submit(std::move(job));
+}
+
+/// Judges without an execution what paths declare not to support.  Whether anything is left to do.
+bool Scheduler::emit_declared(const TaskPtr& task) {
+  bool more = false;
+  for (PendingVerdict& pending : task->items) {
+    const std::string& reason = plan_.items[pending.item].declared.unsupported;
+    more = more || reason.empty();
+    if (reason.empty()) continue;
+    Verdict verdict;
+    verdict.status = Status::unsupported;
+    verdict.declared = true;
+    verdict.reason = "declared: " + one_line(reason);
+    emit(task, pending, std::move(verdict));
+  }
+  return more;
 }
 
 void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared) {
@@ -196,6 +213,8 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     path.name,
                     path.promise,
                     path.compiles,
+                    path.declarations.refuses,
+                    item.declared.strides,
                     pending.shared > 0,
                     task->before,
                     task->eager,
@@ -252,6 +271,7 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdi
 
 void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason) {
   for (PendingVerdict& pending : task->items) {
+    if (pending.emitted) continue;
     Verdict verdict;
     verdict.status = status;
     verdict.reason = reason;

@@ -55,6 +55,7 @@ class Scheduler {
  private:
   void begin_next();
   void begin(const TaskPtr& task);
+  bool emit_declared(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
   void submit_eager(const TaskPtr& task);
   void eager_known(const Task& task);

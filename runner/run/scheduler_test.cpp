@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <map>
 
 #include "cases/decode.h"
 #include "engine/fake.h"
@@ -150,6 +151,76 @@ TEST_F(Schedulers, AskForStoragesAndNameNoDirectoryOfThisMachine) {
                                       "bugs/1[rows=3]@cpu/good conform"}));
   EXPECT_EQ(ids.size(), 6U);
   EXPECT_EQ(ids[0], "bugs/1[rows=1]@cpu/eager");
+}
+
+// What a path declares costs no execution: neither of its own, nor of eager where no path is left.
+TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
+  Plan made = plan({"good", "mine"});
+  for (PlanItem& item : made.items) {
+    const bool is_mine = made.paths[item.path].name == "mine";
+    const bool is_first = item.id.starts_with("bugs/1[rows=1]");
+    if (is_mine || is_first) item.declared.unsupported = "no add of ours";
+  }
+  std::vector<std::string> ids;
+  FakeEngine engine(1, [&](const Job& job) {
+    ids.push_back(job.id);
+    return returned(job);
+  });
+  std::vector<Verdict> heard;
+  Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
+  scheduler.on_verdict = [&](const Verdict& verdict) { heard.push_back(verdict); };
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0.05);
+    while (scheduler.hear()) {
+    }
+  }
+  EXPECT_EQ(ids, (std::vector<std::string>{"bugs/1[rows=2]@cpu/eager", "bugs/1[rows=3]@cpu/eager",
+                                           "bugs/1[rows=2]@cpu/good", "bugs/1[rows=3]@cpu/good"}));
+  ASSERT_EQ(heard.size(), 6U);
+  for (const Verdict& verdict : heard) {
+    const bool executed = std::count(ids.begin(), ids.end(), verdict.id) == 1;
+    EXPECT_EQ(verdict.status, executed ? Status::conform : Status::unsupported) << verdict.id;
+    EXPECT_EQ(verdict.declared, !executed) << verdict.id;
+    EXPECT_EQ(verdict.reason, executed ? "" : "declared: no add of ours") << verdict.id;
+    EXPECT_FALSE(verdict.program.empty()) << verdict.id;
+  }
+}
+
+// What torch lacks is not the path's to declare, and a failure of eager leaves a declaration be.
+TEST_F(Schedulers, EveryItemHasOneVerdictWhateverIsDeclared) {
+  Plan made = plan({"good", "mine"});
+  for (PlanItem& item : made.items) {
+    if (made.paths[item.path].name == "mine") item.declared.unsupported = "no add of ours";
+  }
+  auto lacks = std::make_shared<Case>(*made.instances[0].declared);
+  lacks->lacking = "aten::add";
+  made.instances[0].declared = lacks;
+  auto returns = std::make_shared<Case>(*made.instances[1].declared);
+  returns->eager_must_return = true;
+  made.instances[1].declared = returns;
+  FakeEngine engine(1, [&](const Job&) {
+    Observation seen;
+    seen.outcome = Outcome::crashed;
+    return seen;
+  });
+  std::map<std::string, bool> declared;
+  Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
+  scheduler.on_verdict = [&](const Verdict& verdict) {
+    EXPECT_TRUE(declared.emplace(verdict.id, verdict.declared).second) << verdict.id;
+  };
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0.05);
+    while (scheduler.hear()) {
+    }
+  }
+  EXPECT_EQ(declared, (std::map<std::string, bool>{{"bugs/1[rows=1]@cpu/good", false},
+                                                   {"bugs/1[rows=1]@cpu/mine", false},
+                                                   {"bugs/1[rows=2]@cpu/good", false},
+                                                   {"bugs/1[rows=2]@cpu/mine", true},
+                                                   {"bugs/1[rows=3]@cpu/good", false},
+                                                   {"bugs/1[rows=3]@cpu/mine", true}}));
 }
 
 TEST_F(Schedulers, GoOnDispatchingWhileTheJudgeIsBusy) {

@@ -17,6 +17,7 @@ Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnosti
   suite.paths = read_paths(settings.root / "runner" / "paths", settings.path_files, diagnostics);
   // Of a path whose file is wrong nobody has misspelt the name.
   if (diagnostics.size() == before) suite.names = known_names(suite.paths);
+  for (const Path& path : suite.paths) check_declarations(path, suite.names, nullptr, diagnostics);
   for (const CaseFile& file : suite.cases) check_names(file, suite.names, diagnostics);
   if (settings.expectations)
     suite.expectations = read_expectations(settings.root, suite.names, diagnostics);

@@ -17,7 +17,7 @@ constexpr auto kSkipped = JunitElement::skipped;
 // Columns: status, name, label, fails, fails_strict, junit, rank, stderr_tells, meaning.
 constexpr std::array kStatuses = {
     StatusInfo{conform, "conform", "conform", false, false, kPass, Rank::nothing, false,
-               "agrees with eager under the policy, or both raise"},
+               "agrees with eager under the policy, or both raise the same class of error"},
     StatusInfo{value_differs, "value_differs", "value differs", true, true, kFailure, Rank::value,
                false, "an output's values are outside the policy"},
     StatusInfo{nonfinite_differs, "nonfinite_differs", "non-finite differs", true, true, kFailure,
@@ -34,6 +34,8 @@ constexpr std::array kStatuses = {
                Rank::error, false, "eager raises, the compiled program accepts"},
     StatusInfo{spurious_error, "spurious_error", "spurious error", true, true, kFailure,
                Rank::error, false, "eager accepts, the compiled program raises"},
+    StatusInfo{error_differs, "error_differs", "error differs", true, true, kFailure, Rank::error,
+               false, "both raise, but not the same class of error, or not what the case is about"},
     StatusInfo{internal_error, "internal_error", "internal error", true, true, kFailure,
                Rank::error, true, "the compiler itself failed"},
     StatusInfo{crash, "crash", "crash", true, true, kError, Rank::ending, true, "the process died"},
@@ -47,12 +49,14 @@ constexpr std::array kStatuses = {
                "there is no proof that the compiler saw the program"},
     StatusInfo{harness, "harness", "harness", true, true, kError, Rank::reference, true,
                "the two eager executions disagree: nothing is said of the compiler"},
-    StatusInfo{refused, "refused", "refused", false, false, kSkipped, Rank::error, false,
+    StatusInfo{refused, "refused", "refused", false, true, kSkipped, Rank::error, false,
                "the compiler says that it does not support this"},
     StatusInfo{extension, "extension", "extension", false, false, kSkipped, Rank::error, false,
                "eager has no implementation, the compiled program does"},
-    StatusInfo{unsupported, "unsupported", "unsupported", false, false, kSkipped, Rank::support,
-               false, "this device, dtype, operator, layout or torch lacks what the case needs"},
+    StatusInfo{
+        unsupported, "unsupported", "unsupported", false, false, kSkipped, Rank::support, false,
+        "this device, dtype, operator, layout or torch lacks what the case needs, eager too, or "
+        "the path declares that it does"},
     StatusInfo{inconclusive, "inconclusive", "inconclusive", false, true, kSkipped, Rank::noise,
                false, "eager disagrees with itself"},
 };

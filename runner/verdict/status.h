@@ -15,6 +15,7 @@ enum class Status {
   mutation_differs,
   validation_lost,
   spurious_error,
+  error_differs,
   internal_error,
   crash,
   timeout,

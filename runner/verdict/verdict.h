@@ -60,6 +60,9 @@ struct Verdict {
   bool vacuous = false;   ///< nothing to compile, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
+  bool declared = false;  ///< it is `unsupported` since the path declares so: nothing that torch or
+                          ///< the machine lacks
+  bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
   std::string stage;  ///< the last stage that the path reached

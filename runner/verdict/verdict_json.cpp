@@ -192,6 +192,7 @@ void members(Visitor& visit, T& error) {
   visit("message", error.message);
   visit("wrapped", error.wrapped);
   visit("kind", error.kind);
+  visit("detail", error.detail);
 }
 
 template <class Visitor, Is<HeatMap> T>
@@ -301,6 +302,8 @@ void members(Visitor& visit, T& verdict) {
   visit("unstable", verdict.unstable);
   visit("vacuous", verdict.vacuous);
   visit("weak", verdict.weak);
+  visit("declared", verdict.declared);
+  visit("front_end", verdict.front_end);
   visit("eager_error", verdict.eager_error);
   visit("compiled_error", verdict.compiled_error);
   visit("stage", verdict.stage);

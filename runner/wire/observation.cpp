@@ -45,6 +45,7 @@ RaisedError read_error(const JsonAt& node) {
       error.wrapped.push_back(wrapped.at(i).string());
     }
   }
+  if (node.has("detail")) error.detail = node.at("detail").bounded_text();
   error.kind = node.has("kind") ? node.at("kind").string() : "error";
   if (error.kind != "error" && error.kind != "refused" && error.kind != "internal") {
     node.at("kind").wrong("error, refused or internal");

@@ -38,6 +38,8 @@ struct RaisedError {
   std::string message;
   std::vector<std::string> wrapped;  ///< classes around it, outermost first
   std::string kind;                  ///< "error", "refused" or "internal"
+  /// What the message does not say: where the compiler was, what it pointed to; empty: nothing.
+  std::string detail = {};
 
   bool operator==(const RaisedError&) const = default;
 };

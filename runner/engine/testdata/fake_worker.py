@@ -110,6 +110,12 @@ def raise_error(result, bytes_of):
                                            "kind": "error"}, runs=[])
 
 
+def raise_in_tracing(result, bytes_of):
+    raise_error(result, bytes_of)
+    result["error"].update(stage="trace", kind="internal")
+    result["proof"] = {"graphs": 0}
+
+
 def leave_behind(mark):
     """A process that nobody waits for, in a session of its own, whose parent is gone: a daemon."""
     if os.fork() == 0:
@@ -262,7 +268,7 @@ def main():
             if name == "leave":
                 say({"type": "ended", "run": run, "exit": 3})
                 continue
-            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error,
+            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error, "raise-in-tracing": raise_in_tracing,
                        "copy": copy, "negate": negate}
             if name == "negate-stepwise":
                 changes[name] = negate if message["mode"] == "stepwise" else copy

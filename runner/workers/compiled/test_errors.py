@@ -132,6 +132,95 @@ def test_a_quoted_error_without_a_cause():
     assert described["wrapped"] == ["torch._dynamo.exc.TorchRuntimeError"]
 
 
+def raised_by(backend):
+    """What `torch.compile` with a backend raises for a small program, as an observation says it."""
+    torch._dynamo.reset()
+    return errors.describe(caught(lambda: torch.compile(lambda x: x.relu() + 1, backend=backend, fullgraph=True)(torch.ones(3))), "lower")
+
+
+def backend_that_raises(raised):
+    def backend(graph, inputs):
+        raise raised
+
+    return backend
+
+
+class NoRule(NotImplementedError):
+    pass
+
+
+@pytest.mark.parametrize("raised, kind, words", [
+    (NotImplementedError("no rule"), "refused", "no rule"),
+    (NoRule("no rule"), "refused", "no rule"),
+    (torch._dynamo.exc.Unsupported("not for us"), "refused", "not for us"),
+    (torch._subclasses.fake_tensor.UnsupportedOperatorException(torch.ops.aten.relu.default), "refused", "aten.relu.default"),
+    (torch._inductor.exc.MissingOperatorWithoutDecomp(torch.ops.aten.relu.default, [], {}), "refused", "aten.relu.default"),
+    (RuntimeError("broken"), "internal", "broken"),
+    (type("Unsupported", (Exception,), {})("what only the vendor knows"), "internal", "only the vendor"),
+])
+def test_a_backend_that_does_not_support_something_refuses(raised, kind, words):
+    described = raised_by(backend_that_raises(raised))
+    # What Inductor raises is from its part of the compilation.
+    assert described["stage"] == ("compile" if "_inductor" in described["class"] else "lower")
+    assert described["kind"] == kind and words in described["message"], described
+    assert "TORCHDYNAMO" not in described["message"]
+
+
+def test_what_eager_raises_too_is_no_refusal():
+    reference = {"class": "NotImplementedError", "message": "no kernel"}
+    from torch._dynamo.exc import BackendCompilerFailed
+
+    wrapped = BackendCompilerFailed(backend_that_raises(None), NotImplementedError("no kernel"), None)
+    assert errors.describe(wrapped, "lower", reference)["kind"] == "error"
+    assert errors.describe(wrapped, "lower")["kind"] == "refused"
+
+
+def test_a_lazy_backend_refuses_in_its_own_file_only(tmp_path):
+    """A kernel of torch's that compiled code calls and that has no dtype is a fault of that code."""
+    file = tmp_path / "vendor.py"
+    file.write_text("def run():\n    raise NotImplementedError('no kernel')\n")
+    scope = {}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    assert errors.describe(caught(scope["run"]), "run")["kind"] == "refused"
+    assert errors.describe(caught(scope["run"]), "eager")["kind"] == "error"
+    exec(compile(file.read_text(), "<eval_with_key>.1", "exec"), scope)
+    assert errors.describe(caught(scope["run"]), "run")["kind"] == "error"
+    exec(compile(file.read_text(), torch.__file__, "exec"), scope)
+    assert errors.describe(caught(scope["run"]), "run")["kind"] == "error"
+
+
+def test_a_failed_lowering_keeps_its_target():
+    from torch._inductor.exc import InductorError, LoweringException
+
+    def lowering():
+        try:
+            raise AssertionError("sizes differ")
+        except AssertionError as slip:
+            raise LoweringException(slip, torch.ops.aten.sort.stable, ["TensorBox(x)", 1], {"stable": True}) from slip
+
+    described = errors.describe(InductorError(caught(lowering), None), "compile")
+    assert (described["class"], described["message"], described["kind"]) == ("AssertionError", "sizes differ", "internal")
+    assert described["detail"] == "target: aten.sort.stable args[0]: TensorBox(x) args[1]: 1 kwargs: {'stable': True}"
+
+
+def test_the_diagnostics_of_a_backend_are_kept():
+    import subprocess
+
+    def chained():
+        ended = subprocess.CalledProcessError(1, ["cc"], output=b"", stderr=b"cc: core.c:3: error: no register\n1 file compiled\n")
+        raise RuntimeError("compilation failed, see diagnostics") from ended
+
+    described = raised_by(lambda graph, inputs: chained())
+    assert described["message"] == "compilation failed, see diagnostics"
+    assert described["detail"].startswith("from CalledProcessError: ") and "cc: core.c:3: error: no register" in described["detail"]
+    noted = RuntimeError("failed")
+    noted.add_note("while it placed relu")
+    noted.diagnostics = ["loading", "error: no register"]
+    assert raised_by(backend_that_raises(noted))["detail"] == "error: no register; while it placed relu"
+    assert "detail" not in raised_by(backend_that_raises(RuntimeError("failed")))
+    assert "detail" not in errors.describe(noted, "eager")
+
+
 def test_plain_errors_keep_their_class():
     assert errors.describe(ValueError("a"), "run") == {
         "stage": "run", "class": "ValueError", "message": "a", "wrapped": [], "kind": "error"}

@@ -316,14 +316,19 @@ def test_noise_and_proof_come_after_metadata():
 
 
 @pytest.mark.parametrize("eager, compiled, rule, status", [
-    ("ValueError:no", "RuntimeError:other", None, "conform"), ("ValueError:no", {}, None, "validation_lost"),
+    ("ValueError:no", "ValueError:other", None, "conform"),
+    ("ValueError:no", "RuntimeError:other", None, "error_differs"), ("ValueError:no", "RuntimeError:no:refused", None, "refused"),
+    ("NotImplementedError:no", "RuntimeError:no:internal", None, "unsupported"),
+    ("NotImplementedError:no", "RuntimeError:no:internal", {}, "conform"),
+    ("NotImplementedError:no", "RuntimeError:no:internal", {"class": "NotImplementedError"}, "internal_error"), ("ValueError:no", {}, None, "validation_lost"),
     ("NotImplementedError:no", {}, None, "extension"), ("NotImplementedError:no", {}, {}, "validation_lost"),
     ({}, "ValueError:no", None, "spurious_error"), ({}, "ValueError:no:refused", None, "refused"),
-    ("ValueError:no", "ValueError:no:internal", None, "internal_error"), ({}, {}, {"class": "ValueError"}, "harness"),
+    ("ValueError:no", "ValueError:no:internal", None, "conform"),
+    ("ValueError:no", "KeyError:no:internal", None, "internal_error"), ({}, {}, {"class": "ValueError"}, "harness"),
     ("ValueError:no", "ValueError:no", {"class": "RuntimeError"}, "harness"),
-    ("ValueError:no", "TypeError:no", {"class": "ValueError"}, "spurious_error"),
+    ("ValueError:no", "TypeError:no", {"class": "ValueError"}, "error_differs"),
     ("ValueError:no 12", "ValueError:no 3", {"class": "", "match": r"no \d+$"}, "conform"),
-    ("ValueError:no 12", "ValueError:no more", {"match": r"no \d+"}, "spurious_error")])
+    ("ValueError:no 12", "ValueError:no more", {"match": r"no \d+"}, "error_differs")])
 def test_endings(eager, compiled, rule, status):
     assert verdict(eager, compiled, raises=rule) == status
 

@@ -68,6 +68,12 @@ struct Ending {
   bool clean = false;  ///< all went well: the next one may have the process
 };
 
+/// Tells the parent that this worker ended the execution, and not what was executed.
+Ending fail(const std::filesystem::path& folder, const std::string& why, int status) {
+  std::ofstream(folder / fault_file, std::ios::binary) << why;
+  return {status};
+}
+
 Ending execute_and_write(const nlohmann::json& request, int protocol_fd) {
   const std::filesystem::path folder = request["out"].get<std::string>();
   try {
@@ -80,11 +86,11 @@ Ending execute_and_write(const nlohmann::json& request, int protocol_fd) {
                 observation.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return {0, observation["outcome"] == "returned"};
   } catch (const Malformed& error) {
-    std::fprintf(stderr, "the request breaks the protocol: %s\n", error.what());
-    return {exit_malformed};
+    return fail(folder, std::string("the request breaks the protocol: ") + error.what(),
+                exit_malformed);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "no observation could be written: %s\n", error.what());
-    return {exit_not_written};
+    return fail(folder, std::string("no observation could be written: ") + error.what(),
+                exit_not_written);
   }
 }
 

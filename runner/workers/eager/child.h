@@ -11,6 +11,10 @@ namespace lockstep::eager {
 /// `run` requests for one device that one child takes, in this order; mostly one.
 using Batch = std::vector<nlohmann::json>;
 
+/// A child that this worker ended, and not what it executed, leaves a line in this file of the
+/// request's `out`.
+inline constexpr const char* fault_file = "fault";
+
 /// What `hello` asks of every execution.
 struct Limits {
   int threads = 1;                 ///< intra-op threads

@@ -37,16 +37,14 @@ int child_signals() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/// What a child that failed said last; it knows no other way to tell.
-std::string last_line(const std::string& path) {
-  constexpr std::streamoff most = 4096;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  file.seekg(std::max<std::streamoff>(0, file.tellg() - most));
-  std::string last = "the execution exited and said nothing";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty()) last = line;
-  }
-  return last;
+/// What a child left that this worker ended; empty where what it executed ended the process.
+std::string fault_in(const std::string& folder) {
+  constexpr std::size_t most = 4096;
+  std::ifstream file(folder + "/" + fault_file, std::ios::binary);
+  std::string text(most, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 /// What a `run` lacks that it cannot be answered without, or nothing.
@@ -211,8 +209,10 @@ void Parent::end_of(Child child, bool exited, int status) {
   const json& request = child.batch[index];
   ordered_json ended = {{"type", "ended"}, {"run", request["run"]}};
   ended[exited ? "exit" : "signal"] = status;
-  if (exited && status != 0)
-    ended["error"] = last_line(request["out"].get<std::string>() + "/stderr");
+  if (exited && status != 0) {
+    const std::string fault = fault_in(request["out"].get<std::string>());
+    if (!fault.empty()) ended["error"] = fault;
+  }
   say(ended);
   child.batch.erase(child.batch.begin(),
                     child.batch.begin() + static_cast<std::ptrdiff_t>(index) + 1);

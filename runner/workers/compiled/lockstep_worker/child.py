@@ -84,16 +84,16 @@ def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> 
         # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
         torch.set_num_threads(threads)
         limit(limits, str(request.get("device", "cpu")))
-        logging.disable(logging.CRITICAL)
+        logging.disable(logging.WARNING)  # what a backend logs as its error may be all that it says
         status = _execute(request, directory, Stages(wire, request["run"]))
     except Malformed as problem:
         status = MALFORMED
-        _fault(directory, str(problem))
+        tell_fault(directory, str(problem))
     except BrokenPipeError:
         pass  # the runner is gone
     except BaseException as error:
         traceback.print_exc()
-        _fault(directory, f"{type(error).__name__}: {error}")
+        tell_fault(directory, f"{type(error).__name__}: {error}")
     finally:
         # No exit handlers: they belong to the parent, and torch's can hang in a child.
         try:
@@ -112,7 +112,8 @@ def _execute(request: dict, directory: str, stages: Stages) -> int:
     return 0
 
 
-def _fault(directory: str, text: str) -> None:
+def tell_fault(directory: str, text: str) -> None:
+    """Leaves the line by which the parent knows that this worker ended the execution, and not what was executed."""
     try:
         with open(os.path.join(directory, FAULT), "w", encoding="utf-8", errors="replace") as file:
             file.write(text)

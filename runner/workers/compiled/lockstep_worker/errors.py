@@ -3,6 +3,8 @@ wrapped around it, the stage, and whose failure it is."""
 
 import ast
 import os
+import re
+import sys
 import traceback
 from collections.abc import Iterator
 
@@ -13,6 +15,7 @@ from .compat.errors import (
     FAKE_TENSORS,
     FOLDERS,
     INDUCTOR,
+    LOWERING,
     MODULES,
     NOTHING,
     OBSERVED,
@@ -20,11 +23,19 @@ from .compat.errors import (
     OF_INDUCTOR,
     QUOTED,
     REFUSED,
+    TARGET,
+    UNSUPPORTED,
     USER_CODE,
     WRAPPERS,
 )
 
 _MESSAGE = 16000  # characters; shape errors of large graphs can print whole programs
+_DETAIL = 2000
+_LINE = 300
+#: Where exceptions keep what a compiler printed: those of subprocess, and others in their manner.
+_PRINTED = ("diagnostics", "stderr", "output", "stdout")
+#: A line of a compiler's output that says what is wrong.
+_TELLING = re.compile(r"\b(?:error|fatal|failed|unsupported|not supported)\b", re.IGNORECASE)
 #: Classes that the compiler's own slips have, and that kernels do not raise.
 _SLIPS = (AssertionError, KeyError, AttributeError, NameError, RecursionError, UnboundLocalError, SyntaxError)
 
@@ -104,25 +115,84 @@ def _is(error: BaseException, reference: dict | None) -> bool:
         reference["class"], reference["message"])
 
 
+def _unsupported(error: BaseException) -> bool:
+    """Whether an exception says that something is not supported: NotImplementedError, what derives from it, and torch's own."""
+    return isinstance(error, NotImplementedError) or any(
+        base.__module__.startswith("torch.") and base.__name__ in UNSUPPORTED for base in type(error).__mro__)
+
+
+def _of_a_backend(place: str) -> bool:
+    """Whether a file is a backend's that is not torch's: nothing of torch's, of a cache's or generated, and not this one, in
+    which a reproducer has its program."""
+    cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    folders = [*sys.modules["torch"].__path__, *([cache] if cache else [])]
+    return (os.path.isabs(place) and os.path.exists(place) and place != os.path.abspath(__file__)
+            and not place.startswith(tuple(folder + os.sep for folder in folders)))
+
+
 def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     named = {type(link).__name__ for link in links}
     outer = links[0]
+    by_backend = "refused" if any(_unsupported(link) for link in links) else "internal"
     if OF_INDUCTOR in named or any(type(link).__module__.startswith(INDUCTOR) for link in links):
-        return "internal", "compile"
+        return by_backend, "compile"
     if BACKEND in named:
-        return "internal", "lower"
-    lineage = {base.__name__ for base in type(outer).__mro__}
+        return by_backend, "lower"
+    # Others may call theirs by the same names.
+    lineage = {base.__name__ for base in type(outer).__mro__ if base.__module__.startswith("torch.")}
     if lineage & REFUSED:
         # An exception that Dynamo saw the program raise is the program's, though it stops tracing.
         observed = any(base.__name__ == OBSERVED for link in links for base in type(link).__mro__)
-        return ("error" if observed else "refused"), "trace"
+        # What a backend cannot do Dynamo may say in its own words.
+        return ("error" if observed else "refused"), ("lower" if stage == "lower" else "trace")
     if FAKE_TENSORS in named:
         return "error", "trace"
     if _text(outer).startswith(NOTHING):
         return "refused", "trace"
     if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"
+    # A backend may compile with the first call of what it returned.
+    if stage == "run" and _unsupported(outer) and _of_a_backend(_raised_in(outer)):
+        return "refused", stage
     return ("internal" if _compilers_own(outer) else "error"), stage
+
+
+def _telling(printed: object) -> str:
+    """The line of what a compiler printed that says most: the last one that speaks of an error, else the last one."""
+    if isinstance(printed, (list, tuple)):
+        printed = "\n".join(str(part) for part in printed)
+    if isinstance(printed, bytes):
+        printed = printed.decode("utf-8", "replace")
+    if not isinstance(printed, str):
+        return ""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    told = [line for line in lines if _TELLING.search(line)]
+    return (told or lines or [""])[-1][:_LINE]
+
+
+def _detail(links: list[BaseException]) -> str:
+    """What the messages of the exceptions do not say: the operator whose lowering failed; what the original was made
+    from, what it was noted with, and what a compiler had printed."""
+    original = links[-1]
+    parts: list[str] = []
+    for link in links[:-1]:
+        if type(link).__name__ == LOWERING and (targets := TARGET.findall(_text(link))):
+            parts.append(" ".join(targets[-1].split())[:2 * _LINE])
+    at, seen = original, {id(original)}
+    while True:
+        parts += [_telling(getattr(at, name, None)) for name in _PRINTED]
+        parts += [_telling(note) for note in getattr(at, "__notes__", ()) if USER_CODE.strip() not in note]
+        cause = at.__cause__
+        if cause is None or id(cause) in seen:
+            break
+        seen.add(id(cause))
+        at = cause
+        parts.append(f"from {first_words(cause)}"[:_LINE])
+    message, told = _text(original), []
+    for part in parts:
+        if part and part not in message and part not in told:
+            told.append(part)
+    return "; ".join(told)[:_DETAIL]
 
 
 def first_words(error: BaseException) -> str:
@@ -139,10 +209,14 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     failed, wherever it happened."""
     links = list(chain(error))
     kind, stage = _kind_and_stage(links, stage)
-    if kind == "refused":
-        # What Dynamo says is the point; what it handled before is chance, unless eager says so too.
-        same = [i for i, link in enumerate(links) if _is(link, reference)]
-        links, kind = (links[: same[0] + 1], "error") if same else (links[:1], kind)
+    same = [i for i, link in enumerate(links) if _is(link, reference)]
+    if kind == "refused" and same:
+        links, kind = links[: same[0] + 1], "error"
+    elif kind == "refused" and stage == "trace":
+        # What Dynamo says is the point; what it handled before is chance.
+        links = links[:1]
+    elif kind == "refused":
+        links = links[: max((i for i, link in enumerate(links) if _unsupported(link)), default=0) + 1]
     original = links[-1]
     name, message = class_name(type(original)), _text(original)
     if len(links) == 1 or _is_wrapper(original):
@@ -155,4 +229,7 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     message = message.split(USER_CODE, 1)[0].strip()
     if kind == "internal" and reference and (name, message) == (reference["class"], reference["message"]):
         kind = "error"
-    return {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}
+    described = {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}
+    # Of an error of the program there is nothing more to say.
+    detail = _detail(links) if kind != "error" or stage == "run" else ""
+    return {**described, "detail": detail} if detail else described

@@ -154,8 +154,9 @@ class Parent:
             try:
                 self._become_child(go, started)
                 child.main(message, self.wire, int(hello.get("threads") or 1), hello.get("limits") or {}, parent)
-            except BaseException:
+            except BaseException as error:
                 traceback.print_exc()
+                child.tell_fault(out, f"{type(error).__name__}: {error}")
             os._exit(child.INTERNAL)  # never back into the loop: that is the parent's
         os.close(go)
         self._group(pid)

@@ -23,6 +23,13 @@ WRAPPERS = ("BackendCompilerFailed", "InductorError", "LoweringException")
 BACKEND, OF_INDUCTOR, FAKE_TENSORS = "BackendCompilerFailed", "InductorError", "TorchRuntimeError"
 #: Dynamo says that it does not support this.
 REFUSED = frozenset({"Unsupported", "FailOnRecompileLimitHit", "UserError"})
+#: Torch's exceptions by which what Dynamo hands a graph to says that it does not support something; NotImplementedError besides.
+UNSUPPORTED = frozenset({"Unsupported", "MissingOperatorWithoutDecomp", "MissingOperatorWithDecomp", "UnsupportedOperatorException",
+                         "UnsupportedFakeTensorException", "UnsupportedMutationAliasingException", "DynamicOutputShapeException",
+                         "DataDependentOutputException"})
+#: How the message of a LoweringException goes on after that of its cause.
+LOWERING = "LoweringException"
+TARGET = re.compile(r"^ *(target: .*(?:\n *(?:args\[\d+\]|kwargs): .*)*)", re.MULTILINE)
 #: An exception that Dynamo saw the program raise.
 OBSERVED = "ObservedException"
 OF_DYNAMO = "InternalTorchDynamoError"

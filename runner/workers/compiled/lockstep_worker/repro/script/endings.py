@@ -25,7 +25,8 @@ class Verdict:
 
 
 def words_of(error: dict) -> str:
-    return f"{error['class']}: {' '.join(error['message'].split())[:200]}"
+    detail = f" ({error['detail'][:200]})" if error.get("detail") else ""
+    return f"{error['class']}: {' '.join(error['message'].split())[:200]}{detail}"
 
 
 def is_found(pattern: str, text: str) -> bool:
@@ -64,12 +65,14 @@ def judge_endings(eager: dict | None, compiled: dict | None, rule: dict | None) 
             return None
         status = "extension" if eager["class"] == "NotImplementedError" and rule is None else "validation_lost"
         return Verdict(status, [f"compiled returns, eager raises {words_of(eager)}"])
-    if compiled["kind"] == "internal":
-        return Verdict("internal_error", [f"the compiler failed: {words_of(compiled)}"])
+    both = f"eager {'returns' if eager is None else 'raises ' + words_of(eager)}, compiled raises {words_of(compiled)}"
+    difference = raises_difference(rule, compiled) if rule is not None else ""
+    if eager is not None and eager["class"] == compiled["class"] and not difference:
+        return Verdict("conform", [f"both raise: {both}"])
+    if eager is not None and eager["class"] == "NotImplementedError" and not (rule or {}).get("class") and not (rule or {}).get("match"):
+        return Verdict("unsupported" if rule is None else "conform", [both])
     if compiled["kind"] == "refused":
         return Verdict("refused", [f"the compiler refuses: {words_of(compiled)}"])
-    if eager is None:
-        return Verdict("spurious_error", [f"eager returns, compiled raises {words_of(compiled)}"])
-    if rule is not None and (difference := raises_difference(rule, compiled)):
-        return Verdict("spurious_error", [f"compiled raises another error than eager: {difference}"])
-    return Verdict("conform", [f"both raise; eager {words_of(eager)}; compiled {words_of(compiled)}"])
+    if compiled["kind"] == "internal":
+        return Verdict("internal_error", [f"the compiler failed: {words_of(compiled)}"])
+    return Verdict("spurious_error" if eager is None else "error_differs", [both])

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "cases/registry.h"
+#include "paths/path.h"
+
+namespace lockstep {
+
+/// What an instance asks of a path, as far as its case tells: what declarations are about.
+struct Needs {
+  std::vector<std::string> operators;  ///< as Case::operators
+  std::vector<std::string> dtypes;     ///< of inputs, literals, arguments and contexts, each once
+  std::string device;
+  std::set<Feature> features;  ///< `dynamic_shapes` as for a path that leaves it to torch
+  bool has_tensors = false;    ///< among its inputs
+};
+
+/// The needs of a case on a device.  `registry` tells which operators write to an argument; without
+/// one, their names do.
+Needs needs_of(const Case& declared, const std::string& device, const Registry* registry);
+
+/// What a path declares about an instance.
+struct Declared {
+  std::string unsupported;  ///< why it is not supported; empty: it is
+  std::string strides;      ///< why its strides are not promised; empty: they are
+};
+
+/// The first declarations of the path that are about an instance with these needs under a release
+/// of torch, such as "2.13.0+cpu"; where that is empty, none that are about releases.
+Declared declared_of(const Path& path, const Needs& needs, const std::string& torch);
+
+}  // namespace lockstep
