@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "judge/endings.h"
 #include "judge/numerics/classes.h"
+#include "judge/proof.h"
 #include "judge/results.h"
 
 namespace lockstep {
@@ -41,35 +42,6 @@ std::string self_disagreement(const Observation& observation, const JudgeRequest
     if (!name.empty()) return name;
   }
   return "";
-}
-
-bool truthy(const nlohmann::ordered_json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_boolean() && found->get<bool>();
-}
-
-std::optional<std::int64_t> count_of(const nlohmann::ordered_json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::int64_t>();
-}
-
-/// What the evidence of compilation says: nothing to compile, compiled, or not.
-enum class Proof { vacuous, given, missing };
-
-Proof read_proof(const nlohmann::ordered_json& proof) {
-  if (!proof.is_object()) return Proof::missing;
-  // Past the limit of recompiles the calls ran eagerly: eager would be compared with eager.
-  if (truthy(proof, "recompile_limit")) return Proof::missing;
-  // The compiler read the program to its end, and there was nothing to hand over.  No graphs and no
-  // operators alone may as well mean that it never looked.
-  const auto breaks = proof.find("breaks");
-  const bool whole = breaks == proof.end() || breaks->empty();
-  if (count_of(proof, "operators") == 0 && count_of(proof, "frames").value_or(0) > 0 &&
-      count_of(proof, "frames_skipped").value_or(0) == 0 && whole) {
-    return Proof::vacuous;
-  }
-  return count_of(proof, "graphs").value_or(0) > 0 ? Proof::given : Proof::missing;
 }
 
 /// "y: 17 of 20 elements differ, … (policy bits) (and 2 more outputs)", of a pointwise case
@@ -162,21 +134,28 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       std::all_of(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& output) {
         return output.vacuous || output.name.starts_with("input ");
       });
-  const Proof proof = request.compiles ? read_proof(compiled.proof) : Proof::given;
-  verdict.vacuous |= proof == Proof::vacuous;
-  if (verdict.status == Status::conform && proof == Proof::missing) {
+  const Compilation compilation =
+      request.compiles ? compilation_of(compiled.proof) : Compilation::given;
+  const Execution execution =
+      request.compiles ? execution_of(compiled.proof, request.worker_of_lockstep) : Execution();
+  verdict.execution = execution.how;
+  verdict.share = execution.share;
+  verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
+  if (verdict.status == Status::conform && compilation == Compilation::missing) {
     settle(verdict, Status::not_compiled,
-           truthy(compiled.proof, "recompile_limit")
+           past_recompile_limit(compiled.proof)
                ? "past the limit of recompiles the program ran eagerly"
                : "the compiler was handed no graph");
   }
+  if (verdict.status == Status::conform && !execution.fell_back.empty())
+    settle(verdict, Status::fell_back, execution.fell_back);
 
   if (verdict.unstable && verdict.status == Status::conform) {
     verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
   }
   // Metadata and proof do not depend on the noise of values.
   if (!eager_noise.empty() && verdict.status != Status::metadata_differs &&
-      verdict.status != Status::not_compiled) {
+      verdict.status != Status::not_compiled && verdict.status != Status::fell_back) {
     settle(verdict, Status::inconclusive,
            fmt::format("eager disagrees with itself: {}", eager_noise));
   }
@@ -200,6 +179,7 @@ Verdict judge(const JudgeRequest& request) {
   verdict.compiled_error = compiled.error;
   verdict.stage = compiled.stage;
   verdict.proof = compiled.proof;
+  verdict.through_aot = went_through_aot(compiled.proof);
   verdict.phases = compiled.phases;
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/files.h"
 #include "base/reader.h"
@@ -18,14 +19,27 @@ bool valid_path_name(std::string_view name) {
          name.front() != '-' && name.front() != '_';
 }
 
+/// Who executes what is compiled with a backend: torch's operators, Inductor's code, or, where the
+/// backend is not torch's, code of its own.
+std::string_view executes_by_default(std::string_view backend) {
+  if (backend == "inductor") return "inductor";
+  constexpr std::array<std::string_view, 5> kOfTorch = {"eager", "aot_eager", "pre_dispatch_eager",
+                                                        "ts", "cudagraphs"};
+  const auto is = [&](std::string_view name) {
+    return backend == name || (backend.starts_with(name) && backend[name.size()] == '_');
+  };
+  const bool aten = std::any_of(kOfTorch.begin(), kOfTorch.end(), is);
+  return aten || backend.ends_with("_TESTING_ONLY") ? "aten" : "own";
+}
+
 }  // namespace
 
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema", "format", "name", "title", "promise", "default", "worker", "backend",
-                 "mode", "dynamic", "fullgraph", "import", "config", "environment", "devices"})) {
+  if (!reader.object(root, {"$schema", "format", "name", "title", "promise", "default", "worker",
+                            "backend", "mode", "dynamic", "fullgraph", "import", "config",
+                            "environment", "devices", "executes", "may_call"})) {
     return std::nullopt;
   }
   Path path;
@@ -83,9 +97,16 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");
+  if (const auto executes = reader.child(root, "executes"))
+    reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
+  if (const auto operators = reader.child(root, "may_call"))
+    reader.texts(*operators, "a list of globs of operators, such as \"aten::topk\"");
   path.compiles =
       path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
-  return reader.failed() ? std::nullopt : std::optional(std::move(path));
+  if (reader.failed()) return std::nullopt;
+  if (path.compiles && !path.declared.contains("executes"))
+    path.declared["executes"] = executes_by_default(path.declared["backend"].get<std::string>());
+  return path;
 }
 
 std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,

@@ -27,7 +27,9 @@ struct Path {
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
   bool compiles = false;
   bool added = false;  ///< by the command line, from a file of the user's
-  Json declared;       ///< the whole file, which the worker gets
+  /// The whole file, which the worker gets; `executes` of a path that compiles always says who
+  /// executes.
+  Json declared;
 };
 
 /// The path that one file declares; what is wrong is added to `diagnostics`.

@@ -26,7 +26,8 @@ struct Evidence {
   std::string path;
   Promise promise = Promise::values;
   bool compiles = true;
-  /// `compiled` was made in one graph with others: only what conforms counts.
+  bool worker_of_lockstep = true;  ///< judge.h
+  /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
   std::shared_ptr<const Observation> eager, compiled;

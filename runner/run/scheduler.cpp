@@ -198,6 +198,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     path.name,
                     path.promise,
                     path.compiles,
+                    path.command.empty(),
                     pending.shared > 0,
                     task->before,
                     task->eager,

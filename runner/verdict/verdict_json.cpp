@@ -271,6 +271,9 @@ void members(Visitor& visit, T& verdict) {
   visit("shared", verdict.shared);
   visit("unstable", verdict.unstable);
   visit("vacuous", verdict.vacuous);
+  visit("execution", verdict.execution);
+  visit("share", verdict.share);
+  visit("through_aot", verdict.through_aot);
   visit("eager_error", verdict.eager_error);
   visit("compiled_error", verdict.compiled_error);
   visit("stage", verdict.stage);
