@@ -12,11 +12,12 @@ from .compat.trace import Call
 
 #: Namespaces of torch's own operators. What a vendor's operator calls of these is counted, itself it is not.
 TORCH = frozenset({"aten", "prims", "quantized", "_quantized", "mkldnn", "mkldnn_prepacked", "mkl", "onednn", "xnnpack",
-                   "inductor", "inductor_prims", "rngprims", "sparse", "fbgemm", "torch_attn"})
+                   "inductor_prims", "rngprims", "sparse", "fbgemm", "torch_attn"})
 _ALLOCATES = re.compile(r"_?(new_)?empty(_.*)?|_?resize_.*|set_")
 #: Copies: neutral where the dtype stays.
 _COPIES = frozenset({"clone", "copy", "copy_", "_to_copy", "lift_fresh_copy", "copy_to", "device_put", "convert_element_type",
                      "contiguous", "_unsafe_view", "_reshape_copy", "to_mkldnn", "to_dense", "_copy_from", "_copy_from_and_resize"})
+_ZEROS = frozenset({"aten::zeros", "aten::zeros_like"})
 _ACCUMULATES = "AccumulateGrad"
 _EVALUATES = "autograd::engine::evaluate_function"
 
@@ -34,6 +35,9 @@ def _count(call: Call, on_purpose: Collection[str], through_aot: bool) -> Counte
     if _ACCUMULATES in call.name:
         return Counter()
     inner = call.calls
+    if call.name.startswith(dynamo.AOT_BACKWARD):
+        # Gradients that nobody gave are zeros, which autograd makes.
+        inner = [each for each in inner if each.name not in _ZEROS]
     if call.name.startswith(_EVALUATES):
         # Operators between the nodes of autograd's graph add gradients up.
         inner = [each for each in inner if not each.schema
