@@ -97,7 +97,7 @@ EXPECTED = {
     "thread": {"aten::relu": 1},
     "fake": {},
     "meta": {},
-    "backward": {"aten::mul": 6, "aten::sum": 2, "aten::add": 1},
+    "backward": {"aten::mul": 6, "aten::sum": 2, "aten::add": 1, "aten::ones_like": 1},
     "profiled": {"aten::sin": 1},
     "another observer": None,
     "vendor": {"aten::relu": 1},

@@ -11,7 +11,7 @@ from torch._inductor.compile_fx import compile_fx
 
 #: What these vendors have kernels for.
 KERNELS = {"mm": lambda x, w: x @ w, "relu": lambda x: numpy.maximum(x, 0), "sum": lambda x: x.sum(), "abs": numpy.abs,
-           "neg": numpy.negative, "t": lambda x: x.T}
+           "neg": numpy.negative}
 
 
 class OwnKernels(torch.fx.Interpreter):
