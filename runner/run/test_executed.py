@@ -20,6 +20,7 @@ KINDS = {
     "inductor": ("fell_back", "as inductor does", 1, {"aten::mm", "inductor/cpp_fused_relu_sum"}),
     "by_value": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
     "by_shape": ("fell_back", "y: remembered, not computed", 1, set()),
+    "in_one_place": ("conform", "", 0, set()),
     "elsewhere": ("conform", "", 0, set()),
     "through_aot": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
 }

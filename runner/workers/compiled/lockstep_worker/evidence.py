@@ -80,9 +80,9 @@ def _remembered(executor: "Executor", function: Callable, compiled: Callable, sc
     says nothing: nobody asked for that call."""
     with contextlib.suppress(Exception):
         before, after = _outputs(executor, "", function, scope)
-        moved = [name for name in before if _differ(before[name], after[name])]
+        moved = [name for name in before if name in after and _differ(before[name], after[name])]
         ours_before, ours_after = _outputs(executor, PATH, compiled, scope) if moved else ({}, {})
-        return [name for name in moved if _are_equal(ours_before[name], ours_after[name])]
+        return [name for name in moved if torch.equal(ours_before[name], ours_after[name])]
     return []
 
 
@@ -91,7 +91,9 @@ def _outputs(executor: "Executor", of: str, function: Callable, scope: dict) -> 
     executor.witness.of, found = of, []
     for change in (_same, _halve):
         executor.witness.repetition += 1
-        found.append(dict(executor.call(function, scope, executor.program.calls[-1], change)[0]))
+        outputs, _, _ = executor.call(function, scope, executor.program.calls[-1], change)
+        # Copies: some backends return the same memory from every call.
+        found.append({name: value.detach().clone() for name, value in outputs if isinstance(value, torch.Tensor)})
     return found
 
 
@@ -113,12 +115,8 @@ def _halve(values: list) -> None:
                 flat.copy_(flat.to(torch.complex128 if value.is_complex() else torch.float64) * 0.5)
 
 
-def _differ(a: object, b: object) -> bool:
-    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor) or a.shape != b.shape:
+def _differ(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.shape != b.shape:
         return False
-    a, b = (t.detach().to(torch.complex128 if t.is_complex() else torch.float64) for t in (a, b))
+    a, b = (t.to(torch.complex128 if t.is_complex() else torch.float64) for t in (a, b))
     return bool(((a - b).abs() > _MOVED * a.abs()).any())
-
-
-def _are_equal(a: object, b: object) -> bool:
-    return isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and torch.equal(a.detach(), b.detach())
