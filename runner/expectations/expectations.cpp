@@ -47,9 +47,9 @@ bool valid_date(const std::string& text) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(
-          node, {"instances", "paths", "devices", "torch", "cpu_levels", "cpu_features", "status",
-                 "grade", "waived", "because", "reason", "finding", "link", "date", "expires"})) {
+  if (!reader.object(node, {"instances", "paths", "devices", "torch", "cpu_levels", "cpu_features",
+                            "through", "status", "grade", "waived", "because", "reason", "finding",
+                            "link", "date", "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -92,6 +92,8 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   rule.torch = text("torch", false, "");
   if (!rule.torch.empty() && !valid_range(rule.torch))
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
+  if (const auto through = reader.child(node, "through"))
+    rule.through_aot = reader.word(*through, {"aot"}, "`aot`").has_value();
   if (const auto status = reader.required(node, "status", "what is expected to happen")) {
     std::vector<std::string> words;
     for (const StatusInfo& each : all_statuses()) {
@@ -208,7 +210,8 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
                       (any_glob_matches(rule.instances, verdict.instance) ||
                        any_glob_matches(rule.instances, case_id));
     if (!here) continue;
-    seen_[i] = true;
+    seen_[i] = true;  // also where it is not about how this path compiled
+    if (rule.through_aot && !verdict.through_aot) continue;
     const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
     const bool happens = rule.status == verdict.status && grade;
     happened_[i] = happened_[i] || happens;

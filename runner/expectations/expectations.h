@@ -21,6 +21,8 @@ struct Expectation {
   std::vector<std::string> cpu_levels;  ///< "avx2", "avx512", ...; empty: all
   /// What the CPU must have ("avx512_fp16") and must not have ("!avx512_fp16"), all of them.
   std::vector<std::string> cpu_features;
+  /// It holds only where AOT autograd was seen at work, whatever the path.
+  bool through_aot = false;
   Status status = Status::value_differs;
   std::optional<Grade> grade;  ///< the worst grade that is still as expected
   bool waived =

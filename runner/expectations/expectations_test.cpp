@@ -46,6 +46,19 @@ TEST(Expectations, GiveAStanding) {
   EXPECT_EQ(standing(expected, verdict(Status::unsupported)), Standing::new_);
 }
 
+// Torch's own AOT divergences are known on every path that compiles through it, whatever its name.
+TEST(Expectations, CanBeAboutEveryPathThroughAot) {
+  Expectation expected = rule(Status::metadata_differs);
+  expected.paths = {"*"};
+  expected.through_aot = true;
+  Verdict seen = verdict(Status::metadata_differs, "a-vendors");
+  EXPECT_EQ(standing(expected, seen), Standing::new_);
+  seen.through_aot = true;
+  EXPECT_EQ(standing(expected, seen), Standing::known);
+  seen.status = Status::conform;
+  EXPECT_EQ(standing(expected, seen), Standing::fixed);
+}
+
 TEST(Expectations, HoldOnlyUnderTheirConditions) {
   const auto with = [](auto change) {
     Expectation expected = rule(Status::value_differs);

@@ -8,6 +8,7 @@
 #include "judge/endings.h"
 #include "judge/metadata.h"
 #include "judge/numerics/classes.h"
+#include "judge/proof.h"
 #include "judge/results.h"
 
 namespace lockstep {
@@ -42,35 +43,6 @@ std::string self_disagreement(const Observation& observation, const JudgeRequest
     if (!name.empty()) return name;
   }
   return "";
-}
-
-bool truthy(const nlohmann::ordered_json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_boolean() && found->get<bool>();
-}
-
-std::optional<std::int64_t> count_of(const nlohmann::ordered_json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::int64_t>();
-}
-
-/// What the evidence of compilation says: nothing to compile, compiled, or not.
-enum class Proof { vacuous, given, missing };
-
-Proof read_proof(const nlohmann::ordered_json& proof) {
-  if (!proof.is_object()) return Proof::missing;
-  // Past the limit of recompiles the calls ran eagerly: eager would be compared with eager.
-  if (truthy(proof, "recompile_limit")) return Proof::missing;
-  // The compiler read the program to its end, and there was nothing to hand over.  No graphs and no
-  // operators alone may as well mean that it never looked.
-  const auto breaks = proof.find("breaks");
-  const bool whole = breaks == proof.end() || breaks->empty();
-  if (count_of(proof, "operators") == 0 && count_of(proof, "frames").value_or(0) > 0 &&
-      count_of(proof, "frames_skipped").value_or(0) == 0 && whole) {
-    return Proof::vacuous;
-  }
-  return count_of(proof, "graphs").value_or(0) > 0 ? Proof::given : Proof::missing;
 }
 
 /// "y: 17 of 20 elements differ, … (policy bits) (and 2 more: z value differs, aliasing differs)".
@@ -207,15 +179,24 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       std::all_of(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& output) {
         return output.vacuous || output.name.starts_with("input ");
       });
-  const Proof proof =
-      request.compiles && error == nullptr ? read_proof(compiled.proof) : Proof::given;
-  verdict.vacuous |= proof == Proof::vacuous;
-  const Difference unproven = {Status::not_compiled, "",
-                               truthy(compiled.proof, "recompile_limit")
-                                   ? "past the limit of recompiles the program ran eagerly"
-                                   : "the compiler was handed no graph"};
+  const bool proves = request.compiles && error == nullptr;
+  const Compilation compilation = proves ? compilation_of(compiled.proof) : Compilation::given;
+  const Execution execution =
+      proves ? execution_of(compiled.proof, request.worker_of_lockstep) : Execution();
+  verdict.execution = execution.how;
+  verdict.share = execution.share;
+  verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
+  std::optional<Difference> unproven;
+  if (compilation == Compilation::missing) {
+    unproven = {Status::not_compiled, "",
+                past_recompile_limit(compiled.proof)
+                    ? "past the limit of recompiles the program ran eagerly"
+                    : "the compiler was handed no graph"};
+  } else if (!execution.fell_back.empty()) {
+    unproven = {Status::fell_back, "", execution.fell_back};
+  }
   verdict.differences =
-      in_order(std::move(found), error, proof == Proof::missing ? &unproven : nullptr, eager_noise);
+      in_order(std::move(found), error, unproven ? &*unproven : nullptr, eager_noise);
   if (verdict.differences.empty()) {
     if (!request.unpromised_strides.empty()) {
       const std::string strides =
@@ -264,6 +245,7 @@ Verdict judge(const JudgeRequest& request) {
   verdict.compiled_error = compiled.error;
   verdict.stage = compiled.stage;
   verdict.proof = compiled.proof;
+  verdict.through_aot = went_through_aot(compiled.proof);
   verdict.phases = compiled.phases;
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {

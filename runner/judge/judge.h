@@ -40,6 +40,8 @@ struct JudgeRequest {
   bool pointwise = false;
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
+  /// Whether the worker is one of Lockstep's: what another says of who executed is `stated`.
+  bool worker_of_lockstep = true;
 };
 
 /// How the strides of the path are compared: as the case says, unless they are not promised.
@@ -54,8 +56,8 @@ const Observation* reference_of(const JudgeRequest& request);
 /// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
 /// noise.  Of a compiled program that disagrees with itself, where eager does not, every execution
 /// is compared and the worst counts.  Fills status, grade, reason, outputs, errors, proof, phases,
-/// unstable, vacuous, nearer and stage of the verdict; the identity of the instance is the
-/// caller's.
+/// unstable, vacuous, execution, share, through_aot, nearer and stage of the verdict; the identity
+/// of the instance is the caller's.
 Verdict judge(const JudgeRequest& request);
 
 }  // namespace lockstep

@@ -19,10 +19,9 @@ constexpr std::array kTorchsOwn = std::to_array<std::string_view>(
      "aot_eager_decomp_partition_crossref", "aot_eager_decomp_partition_with_mode", "aot_ts", "ts",
      "cudagraphs", "inductor", "invoke_subgraph"});
 
-bool is_torchs_own(const Json& backend) {
-  return !backend.is_string() ||
-         std::find(kTorchsOwn.begin(), kTorchsOwn.end(), backend.get_ref<const std::string&>()) !=
-             kTorchsOwn.end();
+bool is_torchs_own(std::string_view backend) {
+  return backend.ends_with("_TESTING_ONLY") ||
+         std::find(kTorchsOwn.begin(), kTorchsOwn.end(), backend) != kTorchsOwn.end();
 }
 
 bool valid_path_name(std::string_view name) {
@@ -32,14 +31,22 @@ bool valid_path_name(std::string_view name) {
          name.front() != '-' && name.front() != '_';
 }
 
+/// Who executes what is compiled with a backend: torch's operators, Inductor's code, or, where the
+/// backend is not torch's, code of its own.
+std::string_view executes_by_default(std::string_view backend) {
+  if (backend == "inductor") return "inductor";
+  return is_torchs_own(backend) ? "aten" : "own";
+}
+
 }  // namespace
 
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema", "format", "name", "title", "promise", "default", "worker",
-                            "backend", "mode", "dynamic", "fullgraph", "import", "config",
-                            "environment", "devices", "unsupported", "refuses"})) {
+  if (!reader.object(
+          root, {"$schema", "format", "name", "title", "promise", "default", "worker", "backend",
+                 "mode", "dynamic", "fullgraph", "import", "config", "environment", "devices",
+                 "unsupported", "refuses", "executes", "may_call"})) {
     return std::nullopt;
   }
   Path path;
@@ -98,11 +105,20 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");
+  if (const auto executes = reader.child(root, "executes"))
+    reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
+  if (const auto operators = reader.child(root, "may_call"))
+    reader.texts(*operators, "a list of globs of operators, such as \"aten::topk\"");
   path.compiles =
       path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
-  path.torchs_own = path.command.empty() && (!path.compiles || is_torchs_own(file.root["backend"]));
+  const Json backend = file.root.value("backend", Json());
+  path.torchs_own = path.command.empty() && (!path.compiles || !backend.is_string() ||
+                                             is_torchs_own(backend.get<std::string>()));
   path.declarations = decode_declarations(reader, root);
-  return reader.failed() ? std::nullopt : std::optional(std::move(path));
+  if (reader.failed()) return std::nullopt;
+  if (path.compiles && !path.declared.contains("executes"))
+    path.declared["executes"] = executes_by_default(path.declared["backend"].get<std::string>());
+  return path;
 }
 
 std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,

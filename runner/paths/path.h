@@ -31,10 +31,12 @@ struct Path {
   bool compiles = false;
   /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.
   bool torchs_own = true;
-  std::optional<bool> dynamic;           ///< as torch.compile takes it; nothing: torch's automatic
-  Declarations declarations;             ///< what it does not support
-  bool added = false;                    ///< by the command line, from a file of the user's
-  Json declared;                         ///< the whole file, which the worker gets
+  std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic
+  Declarations declarations;    ///< what it does not support
+  bool added = false;           ///< by the command line, from a file of the user's
+  /// The whole file, which the worker gets; `executes` of a path that compiles always says who
+  /// executes.
+  Json declared;
   std::shared_ptr<const JsonFile> file;  ///< the same with its places, for later diagnostics
 };
 

@@ -45,6 +45,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;
   request.compiles = evidence.compiles;
+  request.worker_of_lockstep = evidence.worker_of_lockstep;
   return request;
 }
 
@@ -57,7 +58,9 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   Verdict& verdict = judgement.verdict = judge(request);
   verdict.peak_memory_bytes = evidence.compiled->peak_memory_bytes;
   verdict.stderr_tail = evidence.compiled->stderr_tail;
-  if (evidence.shared && (verdict.status != Status::conform || verdict.unstable)) {
+  // Which of a graph's programs others executed, only an execution alone tells.
+  if (evidence.shared &&
+      (verdict.status != Status::conform || verdict.unstable || verdict.share > 0)) {
     judgement.counts = false;
     return judgement;
   }

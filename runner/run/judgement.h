@@ -29,7 +29,8 @@ struct Evidence {
   bool compiles = true;
   std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
   std::string strides;               ///< why its strides are not promised; empty: they are
-  /// `compiled` was made in one graph with others: only what conforms counts.
+  bool worker_of_lockstep = true;    ///< judge.h
+  /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
   std::shared_ptr<const Observation> eager, compiled;

@@ -215,6 +215,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     path.compiles,
                     path.declarations.refuses,
                     item.declared.strides,
+                    path.command.empty(),
                     pending.shared > 0,
                     task->before,
                     task->eager,

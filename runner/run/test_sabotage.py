@@ -118,10 +118,11 @@ def verdicts(tmp_path_factory):
     suite = make_suite(folder / "suite")
     # The promise `values`: what it would let pass must not, where eager leaves an input alone.
     files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault,
-                       promise="values" if fault == "nudge_input" else "bits", **{"import": ["lockstep_saboteur"]})
+                       promise="values" if fault == "nudge_input" else "bits", executes="aten", **{"import": ["lockstep_saboteur"]})
              for fault in FAULTS]
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
-    files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, **{"import": ["lockstep_saboteur"]})
+    files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, executes="aten",
+                        **{"import": ["lockstep_saboteur"]})
               for fault in ("accept", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent",
                             *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]

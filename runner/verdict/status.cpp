@@ -47,6 +47,8 @@ constexpr std::array kStatuses = {
                "the worker died or broke the protocol"},
     StatusInfo{not_compiled, "not_compiled", "not compiled", true, true, kError, Rank::proof, false,
                "there is no proof that the compiler saw the program"},
+    StatusInfo{fell_back, "fell_back", "fell back", true, true, kError, Rank::proof, false,
+               "it agrees with eager, but others than the path's own code executed all of it"},
     StatusInfo{harness, "harness", "harness", true, true, kError, Rank::reference, true,
                "the two eager executions disagree: nothing is said of the compiler"},
     StatusInfo{refused, "refused", "refused", false, true, kSkipped, Rank::error, false,

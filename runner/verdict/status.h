@@ -22,6 +22,7 @@ enum class Status {
   oom,
   worker_lost,
   not_compiled,
+  fell_back,
   harness,
   refused,
   extension,
@@ -47,7 +48,7 @@ enum class Rank {
   nonfinite,
   value,
   mutation,
-  proof,  ///< of compilation
+  proof,  ///< of compilation, and of who executed
   noise,  ///< whether eager agrees with itself
   nothing,
 };

@@ -57,12 +57,18 @@ struct Verdict {
   /// It was compiled in one graph with so many others, and conforms; 0: alone.
   std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself
-  bool vacuous = false;   ///< nothing to compile, or every output vacuous
+  bool vacuous = false;   ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
   bool declared = false;  ///< it is `unsupported` since the path declares so: nothing that torch or
                           ///< the machine lacks
   bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
+  /// How it is known who executed: "observed", "stated", or empty: nobody looked.  Operators are in
+  /// `proof`: `executed`, and `foreign` of others than the path's own.
+  std::string execution;
+  /// How much of what eager executes others than the path's own executed, 0 … 1.
+  double share = 0;
+  bool through_aot = false;  ///< AOT autograd was seen at work
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
   std::string stage;  ///< the last stage that the path reached

@@ -304,6 +304,9 @@ void members(Visitor& visit, T& verdict) {
   visit("weak", verdict.weak);
   visit("declared", verdict.declared);
   visit("front_end", verdict.front_end);
+  visit("execution", verdict.execution);
+  visit("share", verdict.share);
+  visit("through_aot", verdict.through_aot);
   visit("eager_error", verdict.eager_error);
   visit("compiled_error", verdict.compiled_error);
   visit("stage", verdict.stage);

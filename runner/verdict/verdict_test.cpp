@@ -56,6 +56,9 @@ Verdict full() {
   verdict.weak = "y: why";
   verdict.shared = 24;
   verdict.unstable = verdict.vacuous = true;
+  verdict.execution = "observed";
+  verdict.share = 0.25;
+  verdict.through_aot = true;
   verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
   verdict.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
   verdict.stage = "run";

@@ -71,6 +71,30 @@ void read_outcome(const JsonAt& root, Observation& observation) {
   }
 }
 
+/// Checks of a proof what the judge and readers of logs count on; the rest is anybody's.
+void check_proof(const JsonAt& proof) {
+  const auto check_trace = [](const JsonAt& trace) {
+    for (const auto& [name, calls] : trace.object().json.items())
+      JsonAt{calls, child_pointer(trace.where, name)}.count();
+  };
+  for (const char* key : {"executed", "foreign"}) {
+    if (proof.has(key)) check_trace(proof.at(key));
+  }
+  if (proof.has("traces")) {
+    const JsonAt traces = proof.at("traces").object();
+    for (const auto& [name, trace] : traces.json.items())
+      check_trace({trace, child_pointer(traces.where, name)});
+  }
+  if (proof.has("execution")) {
+    const std::string how = proof.at("execution").string();
+    if (how != "observed" && how != "stated") proof.at("execution").wrong("observed or stated");
+  }
+  if (proof.has("through_aot")) proof.at("through_aot").boolean();
+  if (!proof.has("remembered")) return;
+  const JsonAt remembered = proof.at("remembered");
+  for (std::size_t i = 0; i < remembered.array(); ++i) remembered.at(i).string();
+}
+
 Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
   Observation observation;
   root.object();
@@ -78,7 +102,10 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
   if (root.has("reason")) observation.reason = root.at("reason").bounded_text();
   read_outcome(root, observation);
   if (root.has("stage")) observation.stage = root.at("stage").string();
-  if (root.has("proof")) observation.proof = root.at("proof").object().json;
+  if (root.has("proof")) {
+    observation.proof = root.at("proof").object().json;
+    check_proof(root.at("proof"));
+  }
   if (root.has("phases")) {
     const JsonAt phases = root.at("phases").object();
     for (const auto& [name, json] : phases.json.items()) {

@@ -14,11 +14,13 @@ import torch
 from . import contexts, errors, names
 from .child import Stages
 from .compat import dynamo, inductor
+from .evidence import evidence
 from .problems import Fault, Malformed, Unsupported, need
-from .proof import Watch, compile_phases
+from .proof import Watch, compile_phases, fallbacks
 from .source import Source, compile_text, generate
 from .tensors import Inputs, Outputs, is_view, literal_text
 from .warmup import warm_headers
+from .witness import EAGER, PATH, Witness
 
 
 class Program:
@@ -63,20 +65,21 @@ class Program:
 
 
 class Executor:
-    """Runs one callable through all repetitions and calls of a program."""
+    """Runs one callable through all repetitions and calls of a program, before a witness."""
 
-    def __init__(self, program: Program, outputs: Outputs, stage: Stages) -> None:
-        self.program, self.outputs, self.stage = program, outputs, stage
+    def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
+        self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
         `Unsupported`; whatever the program raises becomes the observation."""
         runs: list[dict] = []
         try:
-            for _ in range(self.program.repeat):
+            for repetition in range(self.program.repeat):
+                self.witness.repetition = repetition
                 runs.append({"calls": []})
                 for call in self.program.calls:
-                    runs[-1]["calls"].append(self._call(function, scope, call))
+                    runs[-1]["calls"].append(self.outputs.call(*self.call(function, scope, call)))
         except (Fault, Malformed, Unsupported):
             raise
         except BrokenPipeError:
@@ -87,12 +90,15 @@ class Executor:
             return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
-    def _call(self, function: Callable, scope: dict, call: dict) -> dict:
+    def call(self, function: Callable, scope: dict, call: dict,
+             change: Callable[[list], None] = lambda _: None) -> tuple[list, list, list]:
+        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before."""
         program = self.program
         values, captured = program.arguments(call)
+        change(values)
         scope.update(captured)
         torch.manual_seed(program.seed)
-        with contexts.enter(program.context):
+        with contexts.enter(program.context), self.witness.call():
             results = function(*values)
         by_name = dict(zip(program.source.outputs, results))
         named = list(zip(program.names, values))
@@ -102,14 +108,15 @@ class Executor:
                 self._backward(by_name, dict(named))
             grads = [(name, value.grad) for name, value in named
                      if isinstance(value, torch.Tensor) and value.requires_grad]
-        return self.outputs.call(by_name.items(), named, grads)
+        return list(by_name.items()), named, grads
 
     def _backward(self, results: dict, inputs: dict) -> None:
         backward = self.program.backward
         of = [results[name] for name in backward["of"]]
         seeds = backward.get("with", "ones")
         with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [inputs[name] for name in seeds]
-        torch.autograd.backward(of, with_)
+        with self.witness.backward():
+            torch.autograd.backward(of, with_)
 
 
 def import_modules(modules: list | None) -> None:
@@ -191,10 +198,12 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) 
     with open(f"{outputs.directory}/program.py", "w", encoding="utf-8") as file:
         file.write(program.source.text)
     function, scope = compile_text(program.source.text, {})
-    executor = Executor(program, outputs, stage)
+    witness = Witness(outputs.directory)
+    executor = Executor(program, outputs, stage, witness)
 
     stage("eager")
     start = time.perf_counter()
+    witness.of = "" if path.get("backend") is None else EAGER
     reference = executor.observe(function, scope)
     phases["eager"] = time.perf_counter() - start
     if path.get("backend") is None:
@@ -215,6 +224,8 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) 
     stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)
+    witness.watch()
+    witness.of = PATH
     dynamo.on_stages(stage)
     inductor.on_compile(lambda: stage("compile"))
     stage("trace")
@@ -223,4 +234,9 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) 
     total = time.perf_counter() - start
     phases.update(compile_phases())
     phases["run"] = max(0.0, total - sum(phases[name] for name in ("trace", "lower", "compile")))
-    return {**result, "proof": watch.proof()}
+    proof = {**watch.proof(), "through_aot": witness.through_aot(PATH)}
+    if result["outcome"] == "returned":
+        last = stage.last
+        proof.update(evidence(executor, path, function, callable_, scope, fallbacks(watch.code)))
+        stage.last = last
+    return {**result, "proof": proof}

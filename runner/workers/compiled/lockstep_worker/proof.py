@@ -5,7 +5,7 @@ import re
 from .compat import dynamo, inductor
 
 _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
-_ATEN = re.compile(r"\btorch\.ops\.((?:aten|prims|prim|mkldnn|onednn|quantized|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
+_ATEN = re.compile(r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
 
 
 class Watch:

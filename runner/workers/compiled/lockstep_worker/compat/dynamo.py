@@ -8,6 +8,10 @@ from typing import Any
 
 #: How a counter is named that says that Dynamo gave up and ran the program eagerly.
 LIMIT = "Dynamo recompile limit exceeded"
+#: Where AOT autograd begins with a graph, and where it looks for one in its cache.
+AOT_BEGINS, AOT_LOADS = "create_aot_state", "try_load"
+#: How autograd calls the backward of what AOT autograd compiled.
+AOT_BACKWARD = "CompiledFunctionBackward"
 GRADIENTS = "trace_autograd_ops"
 PROFILES = ("automatic_dynamic_local_pgo", "automatic_dynamic_remote_pgo")
 
@@ -89,6 +93,37 @@ def keeps_profiles() -> bool:
 
     switches = [getattr(torch._dynamo.config, name) for name in PROFILES if hasattr(torch._dynamo.config, name)]
     return any(switches) or not switches and importlib.util.find_spec("torch._dynamo.pgo") is not None
+
+
+def on_returned(change: Callable[[Callable], Callable]) -> None:
+    """Puts `change` of each callable that a backend returns in its place. Raises `AttributeError` where this torch asks its
+    backends in another way."""
+    from torch._dynamo.output_graph import OutputGraph
+
+    call_user_compiler = OutputGraph.call_user_compiler
+
+    def returning(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return change(call_user_compiler(self, *args, **kwargs))
+
+    OutputGraph.call_user_compiler = returning
+
+
+def on_aot(callback: Callable[[], None]) -> None:
+    """Calls `callback` whenever AOT autograd takes a graph, also one that its cache has. Raises `AttributeError` where
+    this torch does not let it."""
+    import torch._functorch.aot_autograd as aot
+
+    for owner, name in ((aot, AOT_BEGINS), (getattr(aot, "AOTAutogradCache", None), AOT_LOADS)):
+        if owner is not None:
+            setattr(owner, name, _telling(getattr(owner, name), callback))
+
+
+def _telling(function: Callable, callback: Callable[[], None]) -> Callable:
+    def telling(*args: Any, **kwargs: Any) -> Any:
+        callback()
+        return function(*args, **kwargs)
+
+    return telling
 
 
 def on_stages(stage: Callable[[str], None]) -> None:

@@ -89,6 +89,20 @@ def on_source(callback: Callable[[str], None]) -> None:
         GraphLowering.save_output_code = staticmethod(callback)
 
 
+def on_run(callback: Callable[[str], None]) -> None:
+    """Calls `callback` with the code of a graph whenever Inductor's code for it runs. Raises `AttributeError` or
+    `ImportError` where this torch does not let it."""
+    from torch._inductor.output_code import CompiledFxGraph
+
+    call = CompiledFxGraph.__call__
+
+    def running(self: Any, *args: Any, **kwargs: Any) -> Any:
+        callback(self.source_code)
+        return call(self, *args, **kwargs)
+
+    CompiledFxGraph.__call__ = running
+
+
 def on_compile(callback: Callable[[], None]) -> None:
     """Calls `callback` when Inductor starts on a graph that no cache has, where this release lets it."""
     with contextlib.suppress(ImportError, AttributeError):

@@ -1,5 +1,6 @@
 """The dispatcher's overloads and their bindings in Python, as torch keeps them."""
 
+import functools
 import os
 import types
 from typing import Any, TypeAlias
@@ -32,6 +33,30 @@ def schema(op: Overload) -> Schema:
 def names() -> list[str]:
     """Every overload that the dispatcher knows, as `aten::add.Tensor`; a nameless one as `aten::relu`."""
     return sorted(torch._C._dispatch_get_all_op_names())
+
+
+@functools.cache
+def written(text: str) -> Overload | None:
+    """The overload whose schema is written so: "aten::mm(Tensor self, …) -> Tensor"; None where there is none."""
+    space, _, rest = text.partition("(")[0].partition("::")
+    name, _, word = rest.partition(".")
+    return overload(space, name, word or "default")
+
+
+def is_composite(op: Overload) -> bool:
+    """Whether an overload is nothing but calls of others, with or without gradients."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd")
+
+
+def writes(op: Overload) -> bool:
+    """Whether an overload writes to an argument."""
+    return op._schema.is_mutable
+
+
+def returns(op: Overload) -> tuple[bool, bool]:
+    """Whether an overload returns tensors, and whether each of its results is a view of an argument."""
+    views = [result.alias_info is not None and not result.alias_info.is_write for result in op._schema.returns]
+    return any("Tensor" in str(result.type) for result in op._schema.returns), bool(views) and all(views)
 
 
 def is_tensor(declared: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from .. import errors
 from ..compat import build, dynamo, inductor, tensors
 from ..proof import compile_phases
+from ..witness import PATH, Witness
 from .trial import Trial, compiled, expect, two_steps, untraced
 
 #: The trial without which `settle` takes headers away from the cache.
@@ -115,6 +116,28 @@ def _gradients() -> None:
     expect("graphs of a gradient", compiled(gradient, 3)["graphs"], 1)
 
 
+def _seen(backend: str) -> tuple[dict, bool]:
+    """What a witness sees execute a program of two operators, and whether through AOT autograd."""
+    with tempfile.TemporaryDirectory() as directory:
+        witness = Witness(directory)
+        witness.watch()
+        witness.of = PATH
+        compiled(two_steps, 3, backend=backend)
+        return dict(witness.executed(PATH) or {}), witness.through_aot(PATH)
+
+
+def _execution() -> None:
+    expect("what a backend of torch's executes", _seen("eager")[0], {"aten::relu": 1, "aten::add": 1})
+
+
+def _kernels() -> None:
+    expect("what Inductor executes", _seen("inductor")[0], {"inductor/cpp_fused_add_relu": 1})
+
+
+def _aot() -> None:
+    expect("without AOT autograd and with it", [_seen(backend)[1] for backend in ("eager", "aot_eager")], [False, True])
+
+
 def _spellings() -> None:
     from ..spelling import Argument, resolve, spell
 
@@ -135,5 +158,8 @@ MISSED = (
     Trial("conj and neg bits", "inputs with these bits are unsupported", _bits),
     Trial("quantizers", "quantized inputs are unsupported", _quantizers),
     Trial("gradients", "programs with a grad step are refused", _gradients),
+    Trial("execution", "no verdict says who executed it", _execution),
+    Trial("kernels", "who has Inductor compute for it is not found out", _kernels),
+    Trial("AOT autograd", "expectations that hold through it hold nowhere", _aot),
     Trial("spellings", "programs call torch.ops, not the public functions that people write", _spellings),
 )

@@ -1,0 +1,110 @@
+#include "judge/proof.h"
+
+#include <gtest/gtest.h>
+
+#include "judge/fixtures.h"
+#include "judge/judge.h"
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+using Json = nlohmann::ordered_json;
+
+const Json kEager = {{"aten::mm", 1}, {"aten::relu", 2}, {"aten::sum", 1}};
+
+Json proof(Json foreign, Json traces = {{"eager", kEager}}) {
+  return {{"graphs", 1},
+          {"execution", "observed"},
+          {"executed", foreign},
+          {"foreign", foreign},
+          {"traces", std::move(traces)}};
+}
+
+TEST(Proof, WhatIsAllOfEagerFellBack) {
+  EXPECT_EQ(execution_of(proof(kEager), true).share, 1);
+  EXPECT_EQ(execution_of(proof(kEager), true).fell_back,
+            "others executed all of it, as eager does: aten::mm, aten::relu (2), aten::sum");
+  // More than eager does is all the same.
+  Json more = kEager;
+  more["aten::add"] = 1;
+  more["aten::exp"] = 1;
+  EXPECT_EQ(execution_of(proof(more), true).fell_back,
+            "others executed all of it, as eager does: aten::add, aten::exp, aten::mm, aten::relu "
+            "(2) and 1 more");
+}
+
+TEST(Proof, WhatIsPartOfEagerIsAShare) {
+  const auto share = [](Json foreign) {
+    const Execution execution = execution_of(proof(std::move(foreign)), true);
+    EXPECT_EQ(execution.fell_back, "");
+    return execution.share;
+  };
+  EXPECT_EQ(share(Json::object()), 0);
+  EXPECT_EQ(share({{"aten::relu", 1}}), 0.25);
+  EXPECT_EQ(share({{"aten::mm", 1}, {"aten::relu", 2}}), 0.75);
+  // Other operators than eager's: nothing of it is covered, and it is not nothing.
+  EXPECT_EQ(share({{"aten::exp", 4}}), 0.5);
+  EXPECT_LT(share({{"aten::exp", 4000}}), 1);
+}
+
+TEST(Proof, AnyTraceThatIsCoveredDecides) {
+  const Json decomposed = {{"aten::exp", 1}, {"aten::div", 1}};
+  EXPECT_NE(execution_of(proof(decomposed, {{"eager", {{"aten::softmax", 1}}},
+                                            {"aot_eager", {{"aten::_softmax", 1}}},
+                                            {"aot_eager_decomp", decomposed}}),
+                         true)
+                .fell_back.find("as aot_eager_decomp does"),
+            std::string::npos);
+}
+
+TEST(Proof, WhereEagerDoesNothingThereIsNothingToExecute) {
+  const Execution execution = execution_of(
+      proof({{"aten::add", 1}}, {{"eager", Json::object()}, {"aot_eager", {{"aten::add", 1}}}}),
+      true);
+  EXPECT_TRUE(execution.idle);
+  EXPECT_EQ(execution.share, 0);
+  EXPECT_EQ(execution.fell_back, "");
+  EXPECT_FALSE(execution_of(proof({}, Json::object()), true).idle);  // not known is not nothing
+}
+
+TEST(Proof, WhatIsRememberedIsNotComputed) {
+  Json remembers = proof(Json::object());
+  remembers["remembered"] = {"y"};
+  EXPECT_EQ(execution_of(remembers, true).share, 1);
+  EXPECT_EQ(execution_of(remembers, true).fell_back,
+            "y: remembered, not computed: it stays as it was when the inputs change");
+}
+
+TEST(Proof, OnlyLockstepsOwnWorkersObserve) {
+  EXPECT_EQ(execution_of(proof(Json::object()), true).how, "observed");
+  EXPECT_EQ(execution_of(proof(Json::object()), false).how, "stated");
+  EXPECT_EQ(execution_of({{"execution", "stated"}}, true).how, "stated");
+  EXPECT_EQ(execution_of({{"graphs", 1}}, true).how, "");
+  EXPECT_EQ(execution_of(nullptr, true).how, "");
+}
+
+// What conforms because others executed it; what differs, differs.
+TEST(Proof, OnlyWhatConformsFellBack) {
+  Observation right = returned(tensor("float32", {1, 2}));
+  right.proof = proof(kEager);
+  const Verdict verdict = judge_under(right, right, "bits");
+  EXPECT_EQ(verdict.status, Status::fell_back);
+  EXPECT_EQ(verdict.execution, "observed");
+  EXPECT_EQ(verdict.share, 1);
+  EXPECT_FALSE(verdict.through_aot);
+
+  Observation wrong = returned(tensor("float32", {1, 3}));
+  wrong.proof = proof(kEager);
+  wrong.proof["through_aot"] = true;
+  EXPECT_EQ(judge_under(right, wrong, "bits").status, Status::value_differs);
+  EXPECT_TRUE(judge_under(right, wrong, "bits").through_aot);
+
+  Observation idle = right;
+  idle.proof = proof(Json::object(), {{"eager", Json::object()}});
+  EXPECT_EQ(judge_under(right, idle, "bits").status, Status::conform);
+  EXPECT_TRUE(judge_under(right, idle, "bits").vacuous);
+}
+
+}  // namespace
+}  // namespace lockstep

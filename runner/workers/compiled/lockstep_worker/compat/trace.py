@@ -1,0 +1,126 @@
+"""What torch's dispatcher was asked for while something ran, as its execution trace tells it."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+#: Who is between a caller and an operator where the operator is not what runs: a dispatch mode or a tensor's subclass.
+_INTERCEPTS = "Python"
+_THREAD = "[pytorch|profiler|execution_trace|thread]"
+_WINDOW = "lockstep window "
+
+
+class Call(NamedTuple):
+    """A call as the dispatcher or autograd saw it. Of what is no operator, `schema` is empty."""
+
+    name: str  # "aten::mm", or what autograd calls a node: "MulBackward0"
+    schema: str  # "aten::mm(Tensor self, Tensor mat2) -> Tensor"
+    types: tuple[str, ...]  # of its tensors, results last: "Tensor(float)"
+    devices: tuple[str, ...]  # of them, "meta" for one without data
+    calls: "list[Call]"  # made while it ran
+
+    @property
+    def intercepted(self) -> bool:
+        """Whether Python took it over, so that what it calls is what ran."""
+        return any(not call.schema and call.name.startswith(_INTERCEPTS) for call in self.calls)
+
+
+class Observer:
+    """Writes down what every thread of this process asks of the dispatcher, in windows. A process has one: it says so
+    by windows that are lost, never by an error."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._windows = 0
+        self._open = False
+        self._observer: Any = None
+        with contextlib.suppress(Exception):
+            self._observer = torch.profiler.ExecutionTraceObserver()
+            self._observer.register_callback(file)
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator[int | None]:
+        """Watches until it is closed; its number, None inside of another one, which goes on."""
+        if self._open or self._observer is None:
+            yield None
+            return
+        self._open = True
+        number, self._windows = self._windows, self._windows + 1
+        _quietly(self._observer.start)
+        try:
+            with torch.profiler.record_function(f"{_WINDOW}{number}"):
+                yield number
+        finally:
+            _quietly(self._observer.stop)
+            self._open = False
+
+    def close(self) -> dict[int, list[Call]]:
+        """The calls of each window, those of other threads last. A window that another observer put out is left out."""
+        nodes: list[dict] = []
+        with contextlib.suppress(Exception):
+            self._observer.unregister_callback()
+            with open(self._file, encoding="utf-8", errors="replace") as file:
+                nodes = json.load(file)["nodes"]
+        with contextlib.suppress(OSError):
+            os.remove(self._file)
+        self._observer = None
+        return _windows(nodes)
+
+
+def _quietly(function: Any) -> None:
+    """Calls `function` without the two lines that it writes to standard error, past Python's own."""
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        function()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
+def _windows(nodes: list[dict]) -> dict[int, list[Call]]:
+    calls = {node["id"]: _call(node) for node in nodes}
+    roots: list[tuple[int, Call]] = []
+    threads = {node["id"] for node in nodes if node["name"] == _THREAD}
+    for node in sorted(nodes, key=lambda node: node["id"]):
+        parent = node["ctrl_deps"]
+        if parent in threads:
+            roots.append((node["id"], calls[node["id"]]))
+        elif parent in calls and parent != node["id"]:
+            calls[parent].calls.append(calls[node["id"]])
+    found: dict[int, list[Call]] = {}
+    current: list[Call] = []
+    # Numbers are given when calls begin: what another thread did has one after that of the window.
+    for _, call in roots:
+        if call.name.startswith(_WINDOW) and not call.schema:
+            current = found[int(call.name.removeprefix(_WINDOW))] = call.calls
+        elif call.name != _THREAD:
+            current.append(call)
+    return found
+
+
+def _call(node: dict) -> Call:
+    attributes = {each["name"]: each["value"] for each in node.get("attrs", [])}
+    types: list[str] = []
+    devices: list[str] = []
+    for side in (node["inputs"], node["outputs"]):
+        for type_, value in zip(side["types"], side["values"]):
+            _tensors(type_, value, types, devices)
+    return Call(node["name"], attributes.get("op_schema", ""), tuple(types), tuple(devices), [])
+
+
+def _tensors(type_: str, value: Any, types: list[str], devices: list[str]) -> None:
+    """Adds the tensors of an argument or of a result: `[tensor, storage, offset, elements, bytes each, device]`, or a list of these."""
+    if type_.startswith("Tensor(") and isinstance(value, list) and len(value) == 6:
+        types.append(type_)
+        devices.append(str(value[5]))
+    elif type_.startswith(("GenericList[", "Tuple[")) and "Tensor(" in type_ and isinstance(value, list):
+        inner = type_[type_.index("[") + 1:-1].split(",")
+        for each, element in zip(inner, value):
+            _tensors(each, element, types, devices)

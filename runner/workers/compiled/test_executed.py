@@ -1,0 +1,146 @@
+"""What counts as executed: programs before a witness, in processes of their own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conversation import HERE
+
+SCRIPT = '''
+import json, sys, tempfile, threading
+from lockstep_worker import environment
+environment.before_torch()
+import faulthandler
+import torch
+faulthandler.enable()
+from lockstep_worker.witness import Witness, EAGER
+torch.set_num_threads(1)
+x, i, out = torch.ones(4, 4), torch.ones(4, 4, dtype=torch.int64), {}
+
+def seen(name, function):
+    with tempfile.TemporaryDirectory() as directory:
+        witness = Witness(directory)
+        witness.of = EAGER
+        with witness.call():
+            function()
+        executed = witness.executed(EAGER)
+        out[name] = None if executed is None else dict(executed)
+
+def on_a_thread():
+    thread = threading.Thread(target=lambda: torch.relu(x))
+    thread.start()
+    thread.join()
+
+def fake():
+    from torch._subclasses import FakeTensorMode
+    with FakeTensorMode() as mode:
+        y = mode.from_tensor(x)
+        torch.softmax(y @ y, 0).sum()
+
+def backward():
+    y = x.clone().requires_grad_()
+    z = (y * y).sum() + (y * y).sum()
+    with torch.profiler.record_function("a part"):
+        z.backward()
+
+def profiled():
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        x.sin()
+
+def another_observer():
+    global other  # at its end it would take the one away that is at work
+    other = torch.profiler.ExecutionTraceObserver()
+    other.register_callback(tempfile.mktemp())
+    other.start()
+    other.stop()
+    x.exp()
+
+library = torch.library.Library("vendor", "FRAGMENT")
+library.define("gemm(Tensor x) -> Tensor")
+library.impl("gemm", lambda x: x.clone(), "CPU")
+library.define("relu(Tensor x) -> Tensor")
+library.impl("relu", lambda x: torch.relu(x), "CPU")
+
+seen("composite", lambda: torch.matmul(x, x))
+seen("outermost", lambda: (torch.sort(x), torch.softmax(x, 0)))
+seen("views", lambda: (x.t(), x[0], x.view(16), x.split(2), x.squeeze_(), x.detach(), torch.real(x), x.T.contiguous()))
+seen("allocation", lambda: (torch.empty(3), torch.empty_like(x), x.new_empty(3), torch.empty(0).resize_(4)))
+seen("copies", lambda: (x.clone(), torch.empty(4, 4).copy_(x), torch.from_numpy(x.numpy()), x.sum().item()))
+seen("casts", lambda: (x.to(torch.float16), torch.empty(4, 4).copy_(i)))
+seen("factories", lambda: (torch.zeros(3), torch.rand(3)))
+seen("thread", on_a_thread)
+seen("fake", fake)
+seen("meta", lambda: torch.ones(4, 4, device="meta") @ torch.ones(4, 4, device="meta"))
+seen("backward", backward)
+seen("profiled", profiled)
+seen("vendor", lambda: (torch.ops.vendor.gemm(x), torch.ops.vendor.relu(x)))
+seen("nothing", lambda: None)
+seen("another observer", another_observer)
+print(json.dumps(out), flush=True)
+sys.stdout.flush()
+import os
+os._exit(0)
+'''
+
+#: What → operators that count. None: nobody can tell.
+EXPECTED = {
+    "composite": {"aten::mm": 1},
+    "outermost": {"aten::sort": 1, "aten::_softmax": 1},
+    "views": {},
+    "allocation": {},
+    "copies": {"aten::sum": 1},
+    "casts": {"aten::_to_copy": 1, "aten::copy_": 1},
+    "factories": {"aten::zeros": 1, "aten::rand": 1},
+    "thread": {"aten::relu": 1},
+    "fake": {},
+    "meta": {},
+    "backward": {"aten::mul": 6, "aten::sum": 2, "aten::add": 1, "aten::ones_like": 1},
+    "profiled": {"aten::sin": 1},
+    "another observer": None,
+    "vendor": {"aten::relu": 1},
+    "nothing": {},
+}
+
+
+@pytest.fixture(scope="module")
+def counted():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": HERE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=300, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    # What the observer says of itself is no message of the program's; this is the other observer's.
+    assert done.stderr.count("Disabling Execution Trace Observer") == 1, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("what", EXPECTED)
+def test_what_counts(counted, what):
+    assert counted[what] == EXPECTED[what]
+
+
+def test_operators_by_what_inductor_calls():
+    from lockstep_worker.evidence import operators
+
+    assert operators(["extern_kernels.bias_addmm", "extern_kernels.mm", "aten.sort.stable", "mkldnn._linear_pointwise.default"]) == {
+        "aten::addmm", "aten::mm", "aten::sort", "mkldnn::_linear_pointwise"}
+
+
+def test_kernels_are_counted_where_they_are_called():
+    from lockstep_worker.witness import kernels
+
+    code = ("cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], r'''...''')\n    def call(self, args):\n"
+            "        cpp_fused_relu_0(a, b)\n        triton_poi_fused_add_1.run(b, c, 4)\n        cpp_fused_relu_7(b, c)\n")
+    assert kernels(code) == {"inductor/cpp_fused_relu": 2, "inductor/triton_poi_fused_add": 1}
+
+
+def test_globs_and_coverage():
+    from collections import Counter
+
+    from lockstep_worker.witness import covers, foreign
+
+    executed = Counter({"aten::mm": 2, "aten::topk": 1})
+    assert foreign(executed, ["aten::top*"]) == {"aten::mm": 2} and foreign(executed, []) == executed
+    assert covers(executed, Counter({"aten::mm": 2})) and not covers(executed, Counter({"aten::mm": 3}))
+    assert not covers(executed, Counter())
