@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Reads a path file with these keys; what is wrong with it, a line each.
-std::optional<Path> read(const std::string& keys, std::string& faults) {
+std::optional<Path> read_path(const std::string& keys, std::string& found) {
   JsonFile file{
       "mine.json",
       R"({"format": 1, "name": "mine", "title": "t", "promise": "bits", "worker": "compiled")"
@@ -23,32 +23,32 @@ std::optional<Path> read(const std::string& keys, std::string& faults) {
   Diagnostics diagnostics;
   parse_json(file, diagnostics);
   auto path = decode_path(file, diagnostics);
-  for (const Diagnostic& diagnostic : diagnostics) faults += to_string(diagnostic) + "\n";
+  for (const Diagnostic& diagnostic : diagnostics) found += to_string(diagnostic) + "\n";
   return path;
 }
 
-std::string faults(const std::string& keys) {
+std::string path_faults(const std::string& keys) {
   std::string text;
-  read(keys, text);
+  read_path(keys, text);
   return text;
 }
 
 std::string unsupported(const std::string& entry) {
-  return faults(fmt::format(R"("unsupported": [{{{}}}])", entry));
+  return path_faults(fmt::format(R"("unsupported": [{{{}}}])", entry));
 }
 
 std::string refuses(const std::string& entry) {
-  return faults(fmt::format(R"("refuses": [{{{}}}])", entry));
+  return path_faults(fmt::format(R"("refuses": [{{{}}}])", entry));
 }
 
 TEST(Declarations, AreWhatAPathFileSays) {
   std::string text;
-  const auto path = read(R"("backend": "mine", "dynamic": false,
+  const auto path = read_path(R"("backend": "mine", "dynamic": false,
     "unsupported": [{"operators": ["sort*", "!sort.stable"], "dtypes": ["float8_*"], "devices": ["cpu"],
                      "features": ["gradients", "complex"], "torch": ">=2.13", "reason": "no kernel"},
                     {"features": ["strides"], "reason": "rows are padded"}],
     "refuses": [{"error": "mine.Unsupported", "match": "no rule for \\w+", "reason": "no rule"}])",
-                         text);
+                              text);
   ASSERT_TRUE(path) << text;
   EXPECT_EQ(text, "");
   const Declarations expected{{{{"sort*", "!sort.stable"},
@@ -87,9 +87,9 @@ TEST(Declarations, WhatIsWrongIsNamedWithItsPlace) {
               HasSubstr("expected a range such as"));
   EXPECT_THAT(unsupported(R"("features": ["strides", "complex"], "reason": "r")"),
               HasSubstr("found `strides` beside other features"));
-  EXPECT_THAT(faults(R"("unsupported": {})"), HasSubstr("expected a list of objects"));
-  EXPECT_THAT(faults(R"("unsupported": [1])"), HasSubstr("expected an object"));
-  EXPECT_THAT(faults(R"("refuses": [1])"), HasSubstr("expected an object"));
+  EXPECT_THAT(path_faults(R"("unsupported": {})"), HasSubstr("expected a list of objects"));
+  EXPECT_THAT(path_faults(R"("unsupported": [1])"), HasSubstr("expected an object"));
+  EXPECT_THAT(path_faults(R"("refuses": [1])"), HasSubstr("expected an object"));
 }
 
 // Else a path could call every failure of its compiler a thing that it does not support.

@@ -267,6 +267,17 @@ def test_a_malformed_request_is_an_exit_and_says_why(greeted):
     assert greeted.hear()["type"] == "error"
 
 
+def test_what_leaves_by_itself_is_no_fault_of_the_worker(worker, tmp_path):
+    """64 is also what the worker says of a malformed request, but then it says why."""
+    (tmp_path / "leave.c").write_text(
+        "#include <pthread.h>\n#include <unistd.h>\nstatic void leave(void) { _exit(64); }\n"
+        "__attribute__((constructor)) static void load(void) { pthread_atfork(0, 0, leave); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "leave.so", tmp_path / "leave.c"], check=True)
+    worker.hello(libraries=[str(tmp_path / "leave.so")])
+    run = worker.start(ROUND_TRIP, {"x": TRANSPOSED}, [struct.pack("20f", *fractions())])
+    assert worker.until("ended", run)[-1] == {"type": "ended", "run": run, "exit": 64}
+
+
 def test_the_memory_limit_holds(binary, worker):
     worker.hello(limits={"memory_bytes": 4 << 30, "file_bytes": 0})
     program = {**ENDLESS, "steps": [
