@@ -286,6 +286,19 @@ def test_more_threads_work_after_the_fork(worker):
         assert observation["outcome"] == "returned"
 
 
+def test_a_call_whose_backward_raised_is_there_without_gradients(greeted):
+    program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": {"of": ["y"], "with": "ones"},
+               "steps": [{"let": ["y"], "op": "aten::detach.default", "args": [{"ref": "x"}], "kwargs": {}}]}
+    view = {"storage": 0, "dtype": "float32", "shape": [2], "strides": [1], "requires_grad": True}
+    observation = greeted.observe(program, {"x": view}, [bytes(8)])
+    assert observation["outcome"] == "raised" and "does not require grad" in observation["error"]["message"]
+    (call,) = observation["runs"][0]["calls"]
+    assert call["outputs"]["y"]["requires_grad"] is False and call["inputs"]["x"]["requires_grad"] is True
+    assert call["grads"] == {}
+    program["steps"][0]["op"] = "aten::no_such_operator"
+    assert greeted.observe(program, {"x": view}, [bytes(8)])["runs"] in ([], [{"calls": []}])
+
+
 def test_an_execution_costs_milliseconds(greeted):
     data = struct.pack("20f", *fractions())
     seconds = []

@@ -67,6 +67,8 @@ class Executor:
 
     def __init__(self, program: Program, outputs: Outputs, stage: Stages) -> None:
         self.program, self.outputs, self.stage = program, outputs, stage
+        #: Outputs and inputs of a call whose backward is under way.
+        self.unfinished: tuple | None = None
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
@@ -84,11 +86,14 @@ class Executor:
         except BaseException as error:  # SystemExit, too: no program may end the process
             described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
             self.stage.last = described["stage"]
+            if self.unfinished is not None:
+                with contextlib.suppress(Unsupported):
+                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
             return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
     def _call(self, function: Callable, scope: dict, call: dict) -> dict:
-        program = self.program
+        program, self.unfinished = self.program, None
         values, captured = program.arguments(call)
         scope.update(captured)
         torch.manual_seed(program.seed)
@@ -98,8 +103,10 @@ class Executor:
         named = list(zip(program.names, values))
         grads: list = []
         if program.backward is not None:
+            self.unfinished = by_name.items(), named
             with contexts.enter(program.context, only=contexts.BACKWARD):
                 self._backward(by_name, dict(named))
+            self.unfinished = None
             grads = [(name, value.grad) for name, value in named
                      if isinstance(value, torch.Tensor) and value.requires_grad]
         return self.outputs.call(by_name.items(), named, grads)
