@@ -1,5 +1,7 @@
 #include "run/judgement.h"
 
+#include <algorithm>
+
 #include "policies/policy.h"
 #include "run/differing_tensors.h"
 
@@ -13,8 +15,12 @@ GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwis
   GoldSet needs{};
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
-    const bool fails =
-        output.status == Status::value_differs || output.status == Status::nonfinite_differs;
+    // Its status may be that of its metadata.
+    const bool fails = std::any_of(
+        verdict.differences.begin(), verdict.differences.end(), [&](const Difference& difference) {
+          return difference.name == output.name && (difference.status == Status::value_differs ||
+                                                    difference.status == Status::nonfinite_differs);
+        });
     if (!differs && !fails) continue;
     needs[kFp64] = true;
     if (fails && !pointwise && fp64 != nullptr && fp64->outcome == Outcome::returned)

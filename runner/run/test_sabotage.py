@@ -123,7 +123,7 @@ def verdicts(tmp_path_factory):
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
     files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, executes="aten",
                         **{"import": ["lockstep_saboteur"]})
-              for fault in ("accept", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent",
+              for fault in ("accept", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
                             *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
@@ -193,6 +193,14 @@ def test_only_what_the_inputs_cannot_decide_is_ill_conditioned(verdicts, path, n
     assert verdict["status"] == "value_differs", verdict
     assert verdict["nearer"] == nearer, verdict["reason"]
     assert ("ill-conditioned" in verdict["reason"]) == (nearer == "ill-conditioned")
+
+
+def test_a_lost_gradient_is_metadata_and_no_error(verdicts):
+    """Metadata are judged before the backward pass, which then cannot begin."""
+    assert verdicts["bugs/gradient", "nothing"]["status"] == "conform"
+    verdict = verdicts["bugs/gradient", "lose-grad"]
+    check(verdict, "metadata_differs", "y: requires_grad true, compiled false")
+    assert [each["status"] for each in verdict["differences"]] == ["metadata_differs", "spurious_error"]
 
 
 def test_a_lost_validation_is_found(verdicts):

@@ -75,6 +75,17 @@ def test_a_graph_break_is_refused_with_fullgraph_and_counted_without(worker):
     assert len(seen["proof"]["breaks"]) == 1
 
 
+def test_a_call_whose_backward_raised_is_there_without_gradients(worker):
+    seen = run(worker, op(["y"], "detach.default", X), path("eager"), backward={"of": ["y"], "with": "ones"})
+    for side in (seen, seen["reference"]):
+        assert side["outcome"] == "raised" and "does not require grad" in side["error"]["message"], side["error"]
+        (call_,) = side["runs"][0]["calls"]
+        assert call_["outputs"]["y"]["requires_grad"] is False and call_["inputs"]["x"]["requires_grad"] is True
+        assert call_["grads"] == {}
+    seen = run(worker, op(["y"], "sum.dim_IntList", X, [7]), path("eager"), backward={"of": ["y"], "with": "ones"})
+    assert seen["reference"]["runs"] == [{"calls": []}], "it raised before its backward"
+
+
 def test_the_recompile_limit(worker):
     program = {"inputs": ["x"], "steps": [op(["y"], "relu.default", X)], "outputs": ["y"]}
     calls = [{"x": view(0, [n])} for n in range(2, 13)]

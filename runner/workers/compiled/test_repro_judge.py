@@ -277,7 +277,16 @@ def test_who_shares_memory_with_whom():
     assert alias_difference(called(a=base[:0], b=base[:0]), called(a=base[:0], b=torch.zeros(0))) != "", "its storage has bytes"
     nothing = torch.zeros(0)
     assert alias_difference(called(a=nothing, b=nothing), called(a=nothing, b=torch.zeros(0))) == ""
-    assert verdict(shared, apart) == "metadata_differs"
+    assert verdict(shared, apart) == "aliasing_differs"
+
+
+def test_metadata_hide_no_values():
+    wide = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    other = torch.tensor([[1.0, 2.0], [3.0, 5.0]]).t().contiguous().t()
+    found = compare_call(called(y=wide), called(y=other), {}, Rules({}, "bits"))
+    assert [status for status, _, _ in found] == ["metadata_differs", "value_differs"]
+    found = compare_call(called(y=wide), called(y=other.double()), {}, Rules({}, "bits"))
+    assert [status for status, _, _ in found] == ["metadata_differs"], "of another dtype"
 
 
 def test_an_input_that_eager_left_alone_keeps_its_bits():

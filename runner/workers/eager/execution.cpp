@@ -81,7 +81,8 @@ class Execution {
  private:
   void parse();
   void repeat();
-  ordered_json call(const json& inputs, c10::Device device, Mode mode);
+  /// Executes a call and adds what is described of it to `calls`.
+  void call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls);
 
   const json& request_;
   Program program_;
@@ -94,28 +95,36 @@ class Execution {
   double write_seconds_ = 0;
 };
 
-ordered_json Execution::call(const json& inputs, c10::Device device, Mode mode) {
+void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls) {
   on_stage_("run");
   const auto start = Clock::now();
   seed_generators(request_.value("seed", std::uint64_t{0}), device);
   Interpreter interpreter({files_, literals_, device}, mode, inputs);
   interpreter.run(program_.steps, program_.context);
+  const NamedValues observed = select(interpreter.scope(), program_.inputs);
+  const NamedValues outputs = select(interpreter.scope(), program_.outputs);
   if (program_.backward) {
     const ContextGuard guard(backward_context(program_.context));
-    backward(*program_.backward, interpreter.scope());
+    try {
+      backward(*program_.backward, interpreter.scope());
+    } catch (const std::exception&) {
+      try {
+        calls.push_back(observer_.call(outputs, observed, {}));
+      } catch (const Unsupported&) {  // the error of the backward is what counts
+      } catch (const c10::Error&) {
+      }
+      throw;
+    }
   }
   synchronize(device);
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
   const auto write_start = Clock::now();
-  const NamedValues observed = select(interpreter.scope(), program_.inputs);
-  const NamedValues outputs = select(interpreter.scope(), program_.outputs);
   const NamedValues grads = program_.backward ? gradients(observed) : NamedValues{};
-  ordered_json described = or_unsupported("the results cannot be read",
-                                          [&] { return observer_.call(outputs, observed, grads); });
+  calls.push_back(or_unsupported("the results cannot be read",
+                                 [&] { return observer_.call(outputs, observed, grads); }));
   write_seconds_ += seconds_since(write_start);
-  return described;
 }
 
 void Execution::parse() {
@@ -139,7 +148,7 @@ void Execution::repeat() {
   for (int i = 0; i < repetitions; ++i) {
     runs_.push_back({{"calls", ordered_json::array()}});
     for (const json& entry : request_.at("calls")) {
-      runs_.back()["calls"].push_back(call(entry.at("inputs"), device, mode));
+      call(entry.at("inputs"), device, mode, runs_.back()["calls"]);
     }
   }
 }

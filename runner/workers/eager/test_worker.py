@@ -373,7 +373,8 @@ def test_after_an_error_comes_a_fresh_child(greeted):
     pids = children(said)
     assert pids[runs[0]] != pids[runs[1]] == pids[runs[2]] != pids[runs[3]]
     assert greeted.observation(runs[0])["outcome"] == "raised"
-    assert "reaches outside" in greeted.stderr(runs[2]) and not greeted.stderr(runs[3])
+    errors = {message["run"]: message.get("error", "") for message in said if message["type"] == "ended"}
+    assert "reaches outside" in errors[runs[2]] and not errors[runs[3]]
 
 
 def test_limits_hold_for_each_of_a_batch(worker):
@@ -419,6 +420,17 @@ def test_a_batch_is_for_one_device(greeted):
     greeted.say({"type": "batch", "runs": [round_trip_of(greeted), {**round_trip_of(greeted), "device": "cuda:0"}]})
     answer = greeted.hear()
     assert answer["type"] == "error" and "several devices" in answer["error"]
+def test_a_call_whose_backward_raised_is_there_without_gradients(greeted):
+    program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": {"of": ["y"], "with": "ones"},
+               "steps": [{"let": ["y"], "op": "aten::detach.default", "args": [{"ref": "x"}], "kwargs": {}}]}
+    view = {"storage": 0, "dtype": "float32", "shape": [2], "strides": [1], "requires_grad": True}
+    observation = greeted.observe(program, {"x": view}, [bytes(8)])
+    assert observation["outcome"] == "raised" and "does not require grad" in observation["error"]["message"]
+    (call,) = observation["runs"][0]["calls"]
+    assert call["outputs"]["y"]["requires_grad"] is False and call["inputs"]["x"]["requires_grad"] is True
+    assert call["grads"] == {}
+    program["steps"][0]["op"] = "aten::no_such_operator"
+    assert greeted.observe(program, {"x": view}, [bytes(8)])["runs"] in ([], [{"calls": []}])
 
 
 def test_an_execution_costs_milliseconds(greeted):

@@ -59,6 +59,11 @@ def demand_grad(outputs, inputs):
     _replace(outputs, lambda t: t.requires_grad_())
 
 
+def lose_grad(outputs, inputs):
+    """Results that no gradient comes from: the backward pass cannot begin."""
+    outputs[:] = [output.detach() for output in outputs]
+
+
 def alias_outputs(outputs, inputs):
     """Two outputs with the values they should have, on one storage."""
     both = torch.stack([outputs[0], outputs[1]])
@@ -217,7 +222,7 @@ def _backend(fault):
 
 
 for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
-               alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
+               lose_grad, alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
                wrong_tie, repeated_tie, one_percent, raise_error, hang, segfault, abort, leave,
                leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
                kill_the_worker, *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,

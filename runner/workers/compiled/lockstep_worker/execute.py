@@ -69,6 +69,8 @@ class Executor:
 
     def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
+        #: Outputs and inputs of a call whose backward is under way.
+        self.unfinished: tuple | None = None
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
@@ -87,13 +89,16 @@ class Executor:
         except BaseException as error:  # SystemExit, too: no program may end the process
             described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
             self.stage.last = described["stage"]
+            if self.unfinished is not None:
+                with contextlib.suppress(Unsupported):
+                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
             return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
     def call(self, function: Callable, scope: dict, call: dict,
              change: Callable[[list], None] = lambda _: None) -> tuple[list, list, list]:
         """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before."""
-        program = self.program
+        program, self.unfinished = self.program, None
         values, captured = program.arguments(call)
         change(values)
         scope.update(captured)
@@ -104,8 +109,10 @@ class Executor:
         named = list(zip(program.names, values))
         grads: list = []
         if program.backward is not None:
+            self.unfinished = by_name.items(), named
             with contexts.enter(program.context, only=contexts.BACKWARD):
                 self._backward(by_name, dict(named))
+            self.unfinished = None
             grads = [(name, value.grad) for name, value in named
                      if isinstance(value, torch.Tensor) and value.requires_grad]
         return list(by_name.items()), named, grads

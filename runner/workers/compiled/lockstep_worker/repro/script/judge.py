@@ -12,7 +12,8 @@ from .view import View, as_view
 #: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
 Call = dict[str, Any]
 #: Which statuses decide first.
-RANK = ("metadata_differs", "nonfinite_differs", "value_differs", "mutation_differs", "unknown")
+RANK = ("metadata_differs", "aliasing_differs", "nonfinite_differs", "value_differs", "mutation_differs", "unknown")
+METADATA = RANK[:2]
 
 
 @dataclass
@@ -60,16 +61,29 @@ def compare_call(eager: Call, compiled: Call, before: Call, rules: Rules) -> lis
         value, policy = eager[name], rules.policy_of(name, eager[name])
         if name in before and _untouched(before[name], value):
             policy = parse_policy("bits")
-        status, text = "metadata_differs", f"eager {described(value)}, compiled nothing"
-        if name in compiled and not (text := metadata_difference(value, compiled[name], rules.strides)):
-            status, text = _compare(value, compiled[name], policy, eager, compiled)
-        if status not in ("conform", "unknown") and name.startswith("input "):
-            status = "mutation_differs"
-        if status != "conform":
-            found.append((status, name, text))
+        seen = []
+        if name not in compiled:
+            seen.append(("metadata_differs", f"eager {described(value)}, compiled nothing"))
+        else:
+            if text := metadata_difference(value, compiled[name], rules.strides):
+                seen.append(("metadata_differs", text))
+            if not text or _comparable(value, compiled[name]):
+                seen.append(_compare(value, compiled[name], policy, eager, compiled))
+        for status, text in seen:
+            if status not in ("conform", "unknown") and name.startswith("input "):
+                status = "mutation_differs"
+            if status != "conform":
+                found.append((status, name, text))
     if text := alias_difference(eager, compiled):
-        found.append(("metadata_differs", "shared memory", text))
+        found.append(("aliasing_differs", "shared memory", text))
     return found
+
+
+def _comparable(value: Any, other: Any) -> bool:
+    """Whether there are values to compare although metadata differ."""
+    if not isinstance(value, View) or not isinstance(other, View):
+        return False
+    return (value.dtype, value.shape, value.quantizer) == (other.dtype, other.shape, other.quantizer)
 
 
 def _untouched(before: Any, after: Any) -> bool:
@@ -148,7 +162,7 @@ def judge(eager: Execution, compiled: Execution, before: list[Call], rules: Rule
         return ending
     verdict = compare_run(eager.runs[0], compiled.runs[0], before, rules)
     noise = self_disagreement(eager, rules)
-    if verdict.status != "metadata_differs" and not noise and self_disagreement(compiled, rules):
+    if verdict.status not in METADATA and not noise and self_disagreement(compiled, rules):
         # What goes wrong from a later execution on is wrong: the worst one counts.
         for at, later in enumerate(compiled.runs[1:], start=2):
             other = compare_run(eager.runs[0], later, before, rules)
@@ -158,6 +172,6 @@ def judge(eager: Execution, compiled: Execution, before: list[Call], rules: Rule
     if verdict.status in ("conform", "unknown") and not was_compiled:
         return Verdict("not_compiled", ["there is no proof that the compiler saw the program"])
     # Metadata do not depend on the noise of values.
-    if noise and verdict.status != "metadata_differs":
+    if noise and verdict.status not in METADATA:
         return Verdict("inconclusive", [f"eager disagrees with itself: {noise}", *verdict.lines])
     return verdict

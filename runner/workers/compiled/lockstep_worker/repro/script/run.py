@@ -14,8 +14,8 @@ from .judge import judge
 
 #: Statuses of Lockstep that accuse the compiler: exit status 1. Whatever is none of them and not
 #: `conform` says nothing of it: 125.
-FAILS = ("value_differs", "nonfinite_differs", "metadata_differs", "mutation_differs", "validation_lost",
-         "spurious_error", "error_differs", "internal_error", "not_compiled")
+FAILS = ("value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs",
+         "validation_lost", "spurious_error", "error_differs", "internal_error", "not_compiled")
 
 
 def proof_of_compilation() -> bool:
