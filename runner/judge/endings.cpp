@@ -107,7 +107,8 @@ Ending compiled_raised(const Observation& eager, const Observation& compiled,
     }
   }
   const std::string text = describe_whole(compiled);
-  // Eager has no program to hold the compiler to.  A case that is about an error, whichever, has it.
+  // Eager has no program to hold the compiler to.  A case that is about an error, whichever, has
+  // it.
   const bool names_error =
       rules.raises && !(rules.raises->class_name.empty() && rules.raises->match.empty());
   if (both && eager.error->class_name == "NotImplementedError" && !names_error) {

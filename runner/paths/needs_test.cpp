@@ -94,11 +94,10 @@ TEST(Needs, AreWhatTheCaseSays) {
   EXPECT_EQ(casts.device, "cuda:1");
   EXPECT_TRUE(casts.has_tensors);
   EXPECT_THAT(
-      needs_of(
-          decode(R"("inputs": {"x": {"dtype": "float32", "shape": [2], "fill": {"constant": 1},
+      needs_of(decode(R"("inputs": {"x": {"dtype": "float32", "shape": [2], "fill": {"constant": 1},
                          "requires_grad": true}},
                          "steps": [], "outputs": ["x"])"),
-          "cpu", nullptr)
+               "cpu", nullptr)
           .features,
       ElementsAre(Feature::gradients));
 }

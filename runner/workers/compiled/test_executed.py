@@ -107,7 +107,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def counted():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": HERE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": HERE}, capture_output=True,
                           timeout=300, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     # What the observer says of itself is no message of the program's; this is the other observer's.

@@ -70,7 +70,7 @@ class Executor:
     def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
         #: Outputs and inputs of a call whose backward is under way.
-        self.unfinished: tuple | None = None
+        self.unfinished: tuple[list, list] | None = None
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
@@ -109,7 +109,7 @@ class Executor:
         named = list(zip(program.names, values))
         grads: list = []
         if program.backward is not None:
-            self.unfinished = by_name.items(), named
+            self.unfinished = list(by_name.items()), named
             with contexts.enter(program.context, only=contexts.BACKWARD):
                 self._backward(by_name, dict(named))
             self.unfinished = None

@@ -35,8 +35,9 @@ class Witness:
 
     def watch(self) -> None:
         """From now on what backends return is watched. Where this torch lacks a hook, what it shows is not seen."""
-        for hook, callback in ((dynamo.on_aot, lambda: self._aot.add(self.of)), (inductor.on_run, self._run_by_inductor),
-                               (dynamo.on_returned, self._watched)):
+        hooks: list[tuple[Callable[[Any], None], Callable]] = [
+            (dynamo.on_aot, lambda: self._aot.add(self.of)), (inductor.on_run, self._run_by_inductor), (dynamo.on_returned, self._watched)]
+        for hook, callback in hooks:
             with contextlib.suppress(AttributeError, ImportError):
                 hook(callback)
 
