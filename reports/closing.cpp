@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/explain.h"
 #include "reports/text.h"
@@ -157,17 +158,19 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
   return text;
 }
 
+std::string unfinished_line(const RunRecord& record) {
+  if (record.complete()) return {};
+  const std::string_view how = !record.end               ? "killed, or still going on,"
+                               : record.end->interrupted ? "interrupted"
+                                                         : "stopped";
+  return fmt::format("{} after {} of {}", how, grouped(record.verdicts.size()),
+                     counted(record.info.planned, "verdict"));
+}
+
 std::string totals_line(const RunRecord& record, bool strict, double seconds) {
   const Tally counts = tally(record, strict);
-  std::string text;
-  if (record.verdicts.size() < record.info.planned) {
-    text += fmt::format("{} after {} of ",
-                        record.end && !record.end->interrupted ? "stopped" : "interrupted",
-                        grouped(record.verdicts.size()));
-    text += counted(record.info.planned, "verdict");
-  } else {
-    text += counted(record.verdicts.size(), "verdict");
-  }
+  std::string text = unfinished_line(record);
+  if (text.empty()) text = counted(record.verdicts.size(), "verdict");
   text += fmt::format(": {} conform, {} failing", grouped(counts.conform), grouped(counts.failing));
   const auto add = [&](std::size_t count, std::string_view word) {
     if (count > 0) text += fmt::format(", {} {}", grouped(count), word);
@@ -185,9 +188,11 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
 std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options) {
   const Tally counts = tally(record, options.strict);
   const std::string last = totals_line(record, options.strict, options.seconds);
+  std::string too_little = judged_too_little(record, options.strict);
+  if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          table(record, style, options.strict) + time_section(record, style) +
-         unmatched_section(record, style) +
+         unmatched_section(record, style) + too_little +
          (counts.failing > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 

@@ -1,6 +1,7 @@
 #include "reports/json.h"
 
 #include "base/json.h"
+#include "record/judged.h"
 
 namespace lockstep {
 namespace {
@@ -23,13 +24,16 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 Json run_document(const RunRecord& record) {
-  Json document = {{"format", 1}};
+  Json document = {{"format", kLogFormat}};
   Json run = without_type(to_json(record.info));
   run.erase("format");
   document["run"] = std::move(run);
   document["environment"] = record.environment;
   document["tally"] = tally_json(tally(record, false));
   document["tally_strict"] = tally_json(tally(record, true));
+  const Judged counts = judged(record);
+  document["judged"] = {{"judged", counts.judged}, {"could", counts.could}};
+  document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();
   for (const Verdict& verdict : record.verdicts) verdicts.push_back(to_json(verdict));

@@ -13,6 +13,7 @@
 #include "commands/artefacts.h"
 #include "commands/errors.h"
 #include "commands/propose.h"
+#include "record/judged.h"
 #include "reports/summary.h"
 
 namespace lockstep {
@@ -97,7 +98,8 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
                   [](const Verdict& verdict) { return verdict.status == Status::worker_lost; });
   if (all_lost) return Exit::internal;
   if (tell_unusable_paths(record, options, paths) && counts.failing == 0) return Exit::internal;
-  return counts.failing > 0 ? Exit::failures : Exit::ok;
+  const bool fails = counts.failing > 0 || !judged_too_little(record, options.strict).empty();
+  return fails ? Exit::failures : Exit::ok;
 }
 
 }  // namespace lockstep

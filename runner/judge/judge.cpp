@@ -204,6 +204,7 @@ Verdict judge(const JudgeRequest& request) {
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {
     settle(verdict, Status::unsupported, "there is no eager observation");
+    verdict.unsupported_by = "reference";
     return verdict;
   }
   verdict.eager_error = eager->error;
@@ -212,6 +213,8 @@ Verdict judge(const JudgeRequest& request) {
       judge_endings(*eager, compiled, request.raises, request.compiles);
   if (ending && !info(ending->status).ended_by_itself()) {
     settle(verdict, ending->status, ending->reason);
+    if (ending->status == Status::unsupported)
+      verdict.unsupported_by = eager->outcome == Outcome::unsupported ? "reference" : "path";
     return verdict;
   }
   const std::string eager_noise = self_disagreement(*eager, request);

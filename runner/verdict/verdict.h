@@ -48,6 +48,10 @@ struct Verdict {
   Status status = Status::conform;
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
+  /// Who does without what the case needs, where the status is `unsupported`: "case" (it demands
+  /// another torch), "torch", "reference" (eager), "declaration" (of the path) or "path" (its
+  /// worker, though nobody declared it).
+  std::string unsupported_by;
   std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
                        ///< to the gold
   std::vector<OutputComparison> outputs;

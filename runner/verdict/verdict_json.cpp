@@ -266,6 +266,7 @@ void members(Visitor& visit, T& verdict) {
   visit.always("status", verdict.status);
   visit("grade", verdict.grade);
   visit("reason", verdict.reason);
+  visit("unsupported_by", verdict.unsupported_by);
   visit("nearer", verdict.nearer);
   visit("outputs", verdict.outputs);
   visit("shared", verdict.shared);
