@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/explain.h"
 #include "reports/text.h"
@@ -197,17 +198,19 @@ std::string conform_line(const Tally& counts) {
                      fmt::join(remarks, ", "));
 }
 
+std::string unfinished_line(const RunRecord& record) {
+  if (record.complete()) return {};
+  const std::string_view how = !record.end               ? "killed, or still going on,"
+                               : record.end->interrupted ? "interrupted"
+                                                         : "stopped";
+  return fmt::format("{} after {} of {}", how, grouped(record.verdicts.size()),
+                     counted(record.info.planned, "verdict"));
+}
+
 std::string totals_line(const RunRecord& record, bool strict, double seconds) {
   const Tally counts = tally(record, strict);
-  std::string text;
-  if (record.verdicts.size() < record.info.planned) {
-    text += fmt::format("{} after {} of ",
-                        record.end && !record.end->interrupted ? "stopped" : "interrupted",
-                        grouped(record.verdicts.size()));
-    text += counted(record.info.planned, "verdict");
-  } else {
-    text += counted(record.verdicts.size(), "verdict");
-  }
+  std::string text = unfinished_line(record);
+  if (text.empty()) text = counted(record.verdicts.size(), "verdict");
   std::string separator = ": ";
   for (const ColumnInfo* column : columns_as_read()) {
     const std::size_t count = counts[column->column];
@@ -225,10 +228,13 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   const Tally counts = tally(record, options.strict);
   const std::string last = totals_line(record, options.strict, options.seconds);
   const std::string by_grade = conform_line(counts);
+  std::string too_little = judged_too_little(record, options.strict);
+  if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          (options.verbose ? tolerated_section(record, style) : std::string()) +
          table(record, style, options.strict) + time_section(record, style) +
-         unmatched_section(record, style) + (by_grade.empty() ? by_grade : by_grade + "\n") +
+         unmatched_section(record, style) + too_little +
+         (by_grade.empty() ? by_grade : by_grade + "\n") +
          (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 

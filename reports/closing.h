@@ -32,6 +32,9 @@ std::string conform_line(const Tally& counts);
 /// "12 verdicts: 3 conform, 0 failing, 9 known in 12.3 s".
 std::string totals_line(const RunRecord& record, bool strict, double seconds);
 
+/// How a run ended that is not complete: "stopped after 3 of 12 verdicts"; empty for others.
+std::string unfinished_line(const RunRecord& record);
+
 /// "12 verdicts", "1 verdict".
 std::string counted(std::size_t count, std::string_view noun);
 

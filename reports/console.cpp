@@ -77,6 +77,8 @@ void Console::run_started(const RunInfo& info) {
   err_ << clean(fmt::format("{} verdicts to come{}: {} on {}, {} at a time\n", grouped(planned_),
                             info.level.empty() ? "" : fmt::format(" (level {})", info.level),
                             enumerate(paths), enumerate(info.devices), info.jobs));
+  for (const AbsentPath& path : info.absent_paths)
+    err_ << clean(fmt::format("{}: {}; not run\n", path.name, one_line(path.reason)));
   err_.flush();
 }
 

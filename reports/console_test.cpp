@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "record/judged.h"
 #include "reports/fixtures.h"
 #include "reports/text.h"
 
@@ -104,6 +105,16 @@ TEST(Console, ManyKnownVerdictsAreListedOnlyWhenAskedFor) {
   ConsoleOptions verbose = plain();
   verbose.verbose = true;
   EXPECT_THAT(report(record, verbose).out, HasSubstr("known (intended)"));
+}
+
+TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {
+  RunRecord record = sample_run();
+  EXPECT_THAT(report(record, plain()).out, Not(HasSubstr("fewer than")));
+  record.info.absent_paths = {{"newer", "torch 2.13.0 has no such setting"}};
+  record.info.min_judged = 99;
+  const Output output = report(record, plain());
+  EXPECT_THAT(output.err, HasSubstr("newer: torch 2.13.0 has no such setting; not run\n"));
+  EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n22 verdicts:"));
 }
 
 TEST(Console, HalfARunSaysSo) {

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "record/judged.h"
 #include "reports/accuracy.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
@@ -106,6 +107,7 @@ std::string data_of(const RunRecord& record) {
   }
   document["grades"] = grade_names();
   document["input_kinds"] = kInputKinds;
+  document["judged_too_little"] = judged_too_little(record, false);
   const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string result;
   result.reserve(json.size() + json.size() / 16);
@@ -137,6 +139,8 @@ std::string table_of(const RunRecord& record) {
 /// What is readable without scripts: Jenkins, for one, forbids them in artefacts.
 std::string plain_part(const RunRecord& record) {
   std::string text = table_of(record);
+  for (const std::string& line : {unfinished_line(record), judged_too_little(record, false)})
+    if (!line.empty()) text += fmt::format("<p>{}</p>\n", escape(line));
   std::size_t failing = 0;
   std::string items;
   for (const Verdict& verdict : record.verdicts) {

@@ -1,6 +1,7 @@
 #include "reports/json.h"
 
 #include "base/json.h"
+#include "record/judged.h"
 #include "record/tally.h"
 
 namespace lockstep {
@@ -38,7 +39,7 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 Json run_document(const RunRecord& record) {
-  Json document = {{"format", 1}};
+  Json document = {{"format", kLogFormat}};
   Json run = without_type(to_json(record.info));
   run.erase("format");
   document["run"] = std::move(run);
@@ -47,6 +48,9 @@ Json run_document(const RunRecord& record) {
   document["tally"] = tally_json(counts);
   document["tally_strict"] = tally_json(tally(record, true));
   document["conform_by"] = conform_json(counts);
+  const Judged share = judged(record);
+  document["judged"] = {{"judged", share.judged}, {"could", share.could}};
+  document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();
   for (const Verdict& verdict : record.verdicts) verdicts.push_back(to_json(verdict));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "record/judged.h"
 #include "reports/fixtures.h"
 
 namespace lockstep {
@@ -21,7 +22,7 @@ TEST(RunJson, HasEverythingThatTheLogHas) {
   const RunRecord record = sample_run();
   const Json document = run_document(record);
   EXPECT_EQ(document.begin().key(), "format");
-  EXPECT_EQ(document["format"], 1);
+  EXPECT_EQ(document["format"], 2);
   ASSERT_EQ(document["verdicts"].size(), record.verdicts.size());
   for (std::size_t i = 0; i < record.verdicts.size(); ++i) {
     EXPECT_EQ(document["verdicts"][i], to_json(record.verdicts[i]));
@@ -34,6 +35,9 @@ TEST(RunJson, HasEverythingThatTheLogHas) {
   EXPECT_EQ(document["conform_by"]["bits"], 1);
   EXPECT_EQ(document["conform_by"]["close"], 1);
   EXPECT_EQ(document["conform_by"]["weak"], 1);
+  EXPECT_EQ(document["judged"]["judged"], judged(record).judged);
+  EXPECT_EQ(document["judged"]["could"], 20);  // an extension, and what this torch lacks
+  EXPECT_EQ(document["complete"], true);
 }
 
 TEST(RunJson, InvalidUtf8IsRepaired) {

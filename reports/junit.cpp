@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/judged.h"
 #include "record/tally.h"
+#include "reports/closing.h"
 #include "reports/explain.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
@@ -170,7 +172,11 @@ std::string properties_of(const RunRecord& record) {
   std::string text =
       property("lockstep.version", record.info.version) +
       property("lockstep.arguments", fmt::format("{}", fmt::join(record.info.arguments, " "))) +
-      property("lockstep.suite", record.info.suite) + property("lockstep.plan", record.info.plan);
+      property("lockstep.plan", record.info.plan);
+  for (const auto& [name, digest] : record.info.digests)
+    text += property("lockstep.digest." + name, digest);
+  for (const AbsentPath& path : record.info.absent_paths)
+    text += property("lockstep.absent." + path.name, path.reason);
   for (const auto& [worker, values] : record.environment.items()) {
     if (!values.is_object()) continue;
     for (const auto& [key, value] : values.items()) {
@@ -209,19 +215,26 @@ std::string host_of(const RunRecord& record) {
   return "localhost";
 }
 
-/// The extra testsuite of a run that did not come to its end; empty for others.
-std::string unfinished(const RunRecord& record, Counts& total) {
-  if (record.verdicts.size() >= record.info.planned) return {};
-  total.add(JunitElement::error, 0);
-  const std::string message = fmt::format("the run ended after {} of {} verdicts",
-                                          record.verdicts.size(), record.info.planned);
-  return fmt::format(
-      "  <testsuite name=\"run\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" "
-      "time=\"0.000\"{0}>\n"
-      "    <testcase name=\"complete\" classname=\"lockstep.run\" time=\"0.000\">\n"
-      "      <error message=\"{1}\" type=\"incomplete\">{1}</error>\n    </testcase>\n  "
-      "</testsuite>\n",
-      attribute("timestamp", record.info.started), message);
+/// The extra testsuite of a run that fails as a whole: it did not come to its end, or judged too
+/// little; empty for others.
+std::string whole_run(const RunRecord& record, bool strict, Counts& total) {
+  Counts counts;
+  std::string cases;
+  const auto add = [&](std::string_view name, std::string_view type, const std::string& message) {
+    if (message.empty()) return;
+    counts.add(JunitElement::error, 0);
+    total.add(JunitElement::error, 0);
+    cases += fmt::format(
+        "    <testcase name=\"{}\" classname=\"lockstep.run\" time=\"0.000\">\n"
+        "      <error{}{}>{}</error>\n    </testcase>\n",
+        name, attribute("message", message), attribute("type", type), escape(message, false));
+  };
+  const std::string end = unfinished_line(record);
+  add("complete", "incomplete", end.empty() ? end : "the run was " + end);
+  add("judged", "judged_too_little", judged_too_little(record, strict));
+  if (cases.empty()) return {};
+  return fmt::format("  <testsuite name=\"run\"{}{}>\n{}  </testsuite>\n", counts.attributes(),
+                     attribute("timestamp", record.info.started), cases);
 }
 
 }  // namespace
@@ -239,7 +252,7 @@ std::string junit(const RunRecord& record, bool strict) {
     total.add(tell(verdict, strict).element, verdict.seconds);
   }
   const std::string properties = properties_of(record);
-  const std::string rest = unfinished(record, total);
+  const std::string rest = whole_run(record, strict, total);
   if (record.end) total.seconds = record.end->seconds;
 
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"lockstep\"" +

@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "record/judged.h"
 #include "reports/fixtures.h"
 
 namespace lockstep {
@@ -105,11 +106,25 @@ TEST(Junit, HalfARunIsAnError) {
   const pugi::xml_node last = document.child("testsuites").last_child();
   EXPECT_STREQ(last.attribute("name").value(), "run");
   EXPECT_STREQ(last.child("testcase").child("error").attribute("message").value(),
-               "the run ended after 22 of 100 verdicts");
+               "the run was stopped after 22 of 100 verdicts");
+}
+
+TEST(Junit, ARunThatJudgedTooLittleIsAnError) {
+  RunRecord record = sample_run();
+  EXPECT_EQ(junit(record, false).find("lockstep.run"), std::string::npos);
+  record.info.min_judged = 99;
+  const pugi::xml_document document = read_back(junit(record, false));
+  const pugi::xml_node last = document.child("testsuites").last_child();
+  EXPECT_STREQ(last.child("testcase").attribute("name").value(), "judged");
+  EXPECT_EQ(last.child("testcase").child("error").attribute("message").value(),
+            judged_too_little(record, false));
 }
 
 TEST(Junit, TheSumsAreRight) {
-  const pugi::xml_document document = read_back(junit(sample_run(), false));
+  RunRecord record = sample_run();
+  record.info.planned = 100;
+  record.info.min_judged = 99;
+  const pugi::xml_document document = read_back(junit(record, false));
   for (const char* key : {"tests", "failures", "errors", "skipped"}) {
     int sum = 0;
     for (const pugi::xml_node suite : document.child("testsuites").children("testsuite")) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
@@ -175,12 +176,18 @@ std::string command_value(std::string_view text, bool property) {
 std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   const std::vector<const Verdict*> fails = failing(record, strict);
   const double seconds = record.end ? record.end->seconds : 0;
-  const std::string by_grade = conform_line(tally(record, strict));
-  const std::string head = fmt::format(
-      "## Lockstep: {}\n\n{}\n\n{}{}{}\n",
-      fails.empty() ? "nothing fails" : fmt::format("{} failing", grouped(fails.size())),
-      totals_line(record, strict, seconds), by_grade, by_grade.empty() ? "" : "\n\n",
-      table(record, strict));
+  const std::string too_little = judged_too_little(record, strict);
+  std::string notes = conform_line(tally(record, strict));
+  if (!notes.empty()) notes += "\n\n";
+  if (!too_little.empty()) notes += fmt::format("**{}**\n\n", markdown(too_little));
+  for (const AbsentPath& path : record.info.absent_paths)
+    notes += fmt::format("{}: {}; not run\n\n", code(path.name), markdown(path.reason));
+  const std::string head =
+      fmt::format("## Lockstep: {}\n\n{}\n\n{}{}\n",
+                  !fails.empty()        ? fmt::format("{} failing", grouped(fails.size()))
+                  : !too_little.empty() ? "too little is judged"
+                                        : "nothing fails",
+                  totals_line(record, strict, seconds), notes, table(record, strict));
   const std::string tail =
       fixed_section(record) + unmatched_section(record) + environment_section(record);
   // Room for a heading, and for the line that counts the rest.
@@ -208,6 +215,8 @@ std::string github_annotations(const RunRecord& record, bool strict) {
                                                   one_line(clean(verdict.repro), 1000)),
                                       false));
   }
+  if (const std::string too_little = judged_too_little(record, strict); !too_little.empty())
+    text += fmt::format("::error title=Lockstep::{}\n", command_value(too_little, false));
   if (listed < fails.size()) {
     text += fmt::format("::error title=Lockstep::{} more verdicts fail; the summary has them\n",
                         grouped(fails.size() - listed));

@@ -10,6 +10,22 @@
 namespace lockstep {
 namespace {
 
+TEST(Summary, SaysThatTooLittleIsJudgedAndWhichPathsAreAbsent) {
+  RunRecord record = sample_run();
+  std::erase_if(record.verdicts, [](const Verdict& verdict) { return verdict.fails(false); });
+  record.info.planned = record.verdicts.size();
+  EXPECT_THAT(summary(record, false), testing::StartsWith("## Lockstep: nothing fails"));
+  record.info.min_judged = 99;
+  record.info.absent_paths = {{"newer", "torch 2.13.0 has no such setting"}};
+  const std::string text = summary(record, false);
+  EXPECT_THAT(text, testing::StartsWith("## Lockstep: too little is judged"));
+  EXPECT_THAT(text, testing::HasSubstr("\n\n**judged "));
+  EXPECT_THAT(text,
+              testing::HasSubstr("<code>newer</code>: torch 2.13.0 has no such setting; not run"));
+  EXPECT_THAT(github_annotations(record, false),
+              testing::HasSubstr("::error title=Lockstep::judged "));
+}
+
 using testing::HasSubstr;
 using testing::Not;
 

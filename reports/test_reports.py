@@ -51,7 +51,7 @@ def test_junit_tells_what_the_log_tells():
 def test_run_json_has_what_the_log_has():
     lines = [json.loads(line) for line in (TESTDATA / "sample.jsonl").read_text("utf-8").splitlines()]
     document = json.loads((TESTDATA / "sample.run.json").read_text("utf-8"))
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert [v["id"] for v in document["verdicts"]] == [line["id"] for line in lines if line["type"] == "verdict"]
     assert document["environment"] == {line["name"]: line["values"] for line in lines if line["type"] == "environment"}
     assert sum(document["tally"].values()) == sum(document["tally_strict"].values()) == len(document["verdicts"])

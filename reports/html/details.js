@@ -262,7 +262,9 @@ function runDetails(open) {
       h("p", { class: "id" }, `lockstep ${info.arguments.join(" ")}`)),
     facts([["started", info.started.replace("T", " ").replace("Z", " UTC")], ["took", run.end ? seconds(run.end.seconds) : "unknown: the log has no end"],
       ["level", info.level], ["devices", info.devices.join(", ")], ["at a time", info.jobs], ["Lockstep", info.version],
-      ["suite", h("code", {}, info.suite)], ["plan", h("code", {}, info.plan)]]),
+      ["judged", `${grouped(run.judged.judged)} of ${grouped(run.judged.could)} that could be`],
+      ...info.absent_paths.map((path) => [path.name, `${path.reason}; not run`]),
+      ...Object.entries(info.digests).map(([name, digest]) => [name, h("code", {}, digest)]), ["plan", h("code", {}, info.plan)]]),
     section("By path", pathTable()),
     accuracySection(),
     section("Where the time went", phases(total), h("ol", { class: "slowest" }, slowest.map((verdict) =>

@@ -195,10 +195,13 @@ function refresh() {
 
 function warn() {
   const done = run.verdicts.length;
-  const missing = run.run.planned - done;
-  if (run.end && !run.end.interrupted && missing <= 0) return;
+  const lines = [];
+  if (!run.complete)
+    lines.push(`The run ${run.end?.interrupted ? "was interrupted" : run.end ? "stopped" : "was killed, or is not over,"} after ${grouped(done)} of ${grouped(run.run.planned)} verdicts.`);
+  if (run.judged_too_little) lines.push(`Lockstep ${run.judged_too_little}.`);
+  if (lines.length === 0) return;
   $("alert").hidden = false;
-  $("alert").textContent = `The run ${run.end?.interrupted ? "was interrupted" : run.end ? "stopped" : "was killed, or is not over,"} after ${grouped(done)} of ${grouped(run.run.planned)} verdicts.`;
+  $("alert").textContent = lines.join(" ");
 }
 
 function restore() {

@@ -2,6 +2,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "commands/open.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
+#include "run/absent_paths.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -264,10 +266,15 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
   const std::vector<Path>& paths = session.suite().paths;
   fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
              paths.size());
-  for (const Path& path : paths) session.engine().warm_up(session.worker(path));
+  const auto absent = find_absent_paths(session.engine(), paths,
+                                        [&](const Path& path) { return session.worker(path); });
+  if (!absent) return;  // interrupted
   for (const Path& path : paths) {
     auto answer = session.wait_for(session.worker(path));
     if (interrupted()) return;
+    const auto lacking = std::find_if(absent->begin(), absent->end(), [&](const AbsentPath& each) {
+      return each.name == path.name;
+    });
     std::vector<std::string> here;
     for (const std::string& device : devices) {
       for (const std::string& glob : path.devices)
@@ -279,6 +286,10 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
       chart.say(path.is_default ? Health::bad : Health::poor, subject, answer.error().message,
                 path.worker.empty() ? "see the documentation of that worker"
                                     : "the worker's own words are above");
+    } else if (lacking != absent->end()) {
+      chart.say(path.added ? Health::poor : Health::good, subject,
+                "cannot be used here: " + lacking->reason,
+                "bring what its file asks for; until then a run leaves it out");
     } else if (here.empty()) {
       chart.say(Health::good, subject, "has no device here: it is for " + enumerate(path.devices));
     } else {

@@ -13,6 +13,7 @@
 #include "commands/artefacts.h"
 #include "commands/errors.h"
 #include "commands/propose.h"
+#include "record/judged.h"
 #include "record/tally.h"
 #include "reports/summary.h"
 
@@ -97,9 +98,10 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
       std::all_of(record.verdicts.begin(), record.verdicts.end(),
                   [](const Verdict& verdict) { return verdict.status == Status::worker_lost; });
   if (all_lost) return Exit::internal;
-  if (tell_unusable_paths(record, options, paths) && counts[Column::failing] == 0)
-    return Exit::internal;
-  return counts[Column::failing] > 0 ? Exit::failures : Exit::ok;
+  const bool failing = counts[Column::failing] > 0;
+  if (tell_unusable_paths(record, options, paths) && !failing) return Exit::internal;
+  const bool fails = failing || !judged_too_little(record, options.strict).empty();
+  return fails ? Exit::failures : Exit::ok;
 }
 
 }  // namespace lockstep

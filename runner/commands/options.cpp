@@ -110,6 +110,17 @@ void add_report_files(CLI::App* command, Options& options) {
     command->add_option(report.flag, options.*report.file, report.help)->type_name("FILE");
 }
 
+void add_min_judged(CLI::App* command, Options& options, const char* fallback) {
+  command
+      ->add_option("--min-judged", options.min_judged,
+                   fmt::format("Fail where less than PERCENT of what could be judged is; what the "
+                               "case, the torch or eager lacks, or the path declares, does not "
+                               "count (default: {})",
+                               fallback))
+      ->check(number_between(0, 100))
+      ->type_name("PERCENT");
+}
+
 void add_run(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
   add_selection(run, options);
@@ -143,6 +154,7 @@ void add_run(CLI::App& app, Options& options) {
                 "Keep the tensors of every output that does not conform, as .npy files in "
                 "tensors/ of the run's directory");
   run->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_min_judged(run, options, "90 with --strict and for levels");
   run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
   run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")
       ->check(CLI::Range(1, 1000000))
@@ -213,6 +225,7 @@ void add_others(CLI::App& app, Options& options) {
   add_report_files(report, options);
   report->add_flag("--strict", options.strict,
                    "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_min_judged(report, options, "that of the run");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   report->add_flag("--tolerated", options.tolerated,
                    "List what conforms though it differs from eager, worst first, with the number, "

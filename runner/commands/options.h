@@ -69,6 +69,8 @@ struct Options {
       accuracy_file;
   bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
+  /// Percent of what could be judged that must be; empty: record/judged.h has the default.
+  std::optional<double> min_judged;
   bool no_expectations = false;
   bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run

@@ -6,6 +6,7 @@
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "record/judged.h"
 #include "record/log.h"
 #include "record/tally.h"
 #include "reports/closing.h"
@@ -61,6 +62,7 @@ Exit command_report(const Options& options) {
     print_error(record.error());
     return Exit::usage;
   }
+  if (options.min_judged) record->info.min_judged = options.min_judged;
   const fs::path directory = !options.out.empty()    ? options.out
                              : fs::is_directory(log) ? log
                                                      : log.parent_path();
@@ -80,12 +82,14 @@ Exit command_report(const Options& options) {
     fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,
                counts[Column::failing],
                single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
-  if (!record->end)
+  if (!record->complete())
     fmt::print(stderr,
-               "the log has no end: the run was killed, or still goes on; `ci/lockstep run "
-               "--resume {}` goes on with it\n",
+               "the log is not complete: {}; `ci/lockstep run --resume {}` goes on with it\n",
+               unfinished_line(*record),
                shell_quote((fs::is_directory(log) ? log : log.parent_path()).string()));
-  return counts[Column::failing] > 0 ? Exit::failures : Exit::ok;
+  const std::string too_little = judged_too_little(*record, options.strict);
+  if (!too_little.empty()) print_error({too_little, "--min-judged PERCENT demands less"});
+  return counts[Column::failing] > 0 || !too_little.empty() ? Exit::failures : Exit::ok;
 }
 
 }  // namespace lockstep

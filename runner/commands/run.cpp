@@ -13,6 +13,7 @@
 #include "commands/resume.h"
 #include "commands/run_directory.h"
 #include "commands/selection.h"
+#include "record/judged.h"
 #include "record/machine.h"
 #include "reports/console.h"
 #include "reports/terminal.h"
@@ -93,6 +94,17 @@ Exit command_run(const Options& given) {
   PlanRequest request = session->plan_request(*filter);
   request.earlier = &*earlier;
   request.alone = options.alone;
+  if (instance_ids(request).empty()) {
+    remove_unused(*directory, options);
+    return nothing_selected(request);
+  }
+  // Where a report is the data on standard output, what people read goes to standard error.
+  Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
+                  console_options(options));
+  session->engine().on_note = [&](const std::string& text) { console.note(text); };
+  auto absent = session->leave_out_absent(request);
+  session->engine().on_note = nullptr;
+  if (!absent) return Exit::interrupted;
   Diagnostics diagnostics;
   Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {
@@ -101,7 +113,10 @@ Exit command_run(const Options& given) {
   }
   if (plan.items.empty()) {
     remove_unused(*directory, options);
-    return nothing_selected(request);
+    if (absent->empty()) return nothing_selected(request);
+    for (const AbsentPath& path : *absent)
+      print_error({fmt::format("the path {} cannot be used here: {}", path.name, path.reason), ""});
+    return Exit::internal;
   }
   if (!options.shuffle.empty()) {
     shuffle(plan, std::stoull(options.shuffle));
@@ -115,6 +130,9 @@ Exit command_run(const Options& given) {
   info.arguments = options.arguments;
   info.directory = fs::current_path(unknown).string();
   info.level = level;
+  info.absent_paths = std::move(*absent);
+  info.min_judged = options.min_judged;
+  if (!info.min_judged && (options.strict || !level.empty())) info.min_judged = kMinJudged;
   RunSettings settings =
       session->run_settings(request, plan, std::move(info), takes_every_case(options, level));
   settings.directory = *directory;
@@ -132,9 +150,6 @@ Exit command_run(const Options& given) {
     settings.resumed = std::move(resumed);
   }
 
-  // Where a report is the data on standard output, what people read goes to standard error.
-  Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
-                  console_options(options));
   auto record = session->run(plan, settings, console);
   if (!record) {
     print_error(record.error());

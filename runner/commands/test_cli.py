@@ -240,7 +240,7 @@ def test_single_reports_go_where_they_are_asked(suite):
     for file in ("junit.xml", "report.html", "summary.md"):
         (suite.root / "out" / file).unlink()
     result = suite("report", "out", "--json", "-")
-    assert json.loads(result.stdout)["format"] == 1
+    assert json.loads(result.stdout)["format"] == 2
     assert not (suite.root / "out" / "junit.xml").exists()
     assert suite("report", "out", "--summary", "-").stdout.startswith("#")
     assert suite("report", "out").returncode == 0 and (suite.root / "out" / "junit.xml").exists()

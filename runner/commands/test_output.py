@@ -87,11 +87,11 @@ def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
         assert suite("report", "out", "--json", "pipe").returncode == 0
         assert stat.S_ISFIFO(pipe.stat().st_mode)  # else the reader waits for ever
-        assert json.loads(reader.stdout.read())["format"] == 1
+        assert json.loads(reader.stdout.read())["format"] == 2
     # Not by the name in /dev, which a mistake here could take from the whole machine.
-    assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 1
+    assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 2
     assert on(suite.root / "file", suite, "report", "out", "--json", "/proc/self/fd/1").returncode == 0
-    assert json.loads((suite.root / "file").read_text())["format"] == 1
+    assert json.loads((suite.root / "file").read_text())["format"] == 2
 
 
 @pytest.mark.parametrize("command", ["run", "report"])
@@ -104,10 +104,10 @@ def test_standard_output_has_room_for_one_report(suite, command):
 
 def test_annotations_do_not_mix_with_a_report(suite):
     result = suite("run", "bugs/1-first", "path:flip", "--github", "--json", "-", "--out", "out")
-    assert json.loads(result.stdout)["format"] == 1
+    assert json.loads(result.stdout)["format"] == 2
     assert "::error" in result.stderr
     assert "::error" in suite("report", "out", "--github").stdout
-    assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 1
+    assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 2
 
 
 def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
@@ -133,7 +133,7 @@ def test_verbose_reports_print_a_line_for_every_verdict(suite):
     assert re.search(r"^value differs +bugs/1-first@cpu/flip .*differ", result.stdout, re.M)
     assert "\x1b[" not in result.stdout and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
     mixed = suite("report", "out", "-v", "--json", "-")
-    assert json.loads(mixed.stdout)["format"] == 1 and "bugs/1-first@cpu/flip" in mixed.stderr
+    assert json.loads(mixed.stdout)["format"] == 2 and "bugs/1-first@cpu/flip" in mixed.stderr
 
 
 # --- a full disk ---

@@ -250,19 +250,24 @@ Verdict judge(const JudgeRequest& request) {
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {
     settle(verdict, Status::unsupported, "there is no eager observation");
+    verdict.unsupported_by = "reference";
     return verdict;
   }
   verdict.eager_error = eager->error;
 
   const std::optional<Ending> ending =
       judge_endings(*eager, compiled, {request.raises, request.refuses, request.compiles});
-  verdict.declared = ending && ending->declared;
   verdict.front_end = request.compiles && is_of_front_end(compiled);
   const auto ended = [](const Observation& observation) {
     return observation.outcome == Outcome::returned || observation.outcome == Outcome::raised;
   };
   if (ending && (info(ending->status).crashed() || !ended(*eager) || !ended(compiled))) {
     settle(verdict, ending->status, ending->reason);
+    if (ending->status == Status::unsupported) {
+      verdict.unsupported_by = ending->declared                         ? "declaration"
+                               : eager->outcome == Outcome::unsupported ? "reference"
+                                                                        : "path";
+    }
     return verdict;
   }
 
@@ -278,9 +283,11 @@ Verdict judge(const JudgeRequest& request) {
                       eager->outcome == Outcome::returned && !compiled.repetitions.empty();
   if (ending && !partly) {
     settle(verdict, ending->status, ending->reason);
-    return verdict;
+  } else {
+    judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
   }
-  judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
+  if (verdict.status == Status::unsupported && ending && ending->declared)
+    verdict.unsupported_by = "declaration";
   return verdict;
 }
 

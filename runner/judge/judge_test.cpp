@@ -263,7 +263,13 @@ TEST(Judge, TwoEagersThatDifferAreTheHarness) {
 TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   const Tensor a = tensor("float32", {1, 2});
   Observation compiled = returned(tensor("float32", {1, 3}));
-  EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status, Status::unsupported);
+  const Verdict verdict = judge_under(ended(Outcome::unsupported), compiled, "bits");
+  EXPECT_EQ(verdict.status, Status::unsupported);
+  EXPECT_EQ(verdict.unsupported_by, "reference");
+  const Observation none = ended(Outcome::unsupported);
+  EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, "reference");
+  EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, "path");
+  EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, "");
   compiled.reference = std::make_shared<Observation>(returned(a));
   EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status,
             Status::value_differs);

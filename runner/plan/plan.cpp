@@ -69,7 +69,7 @@ bool takes_instance(const Filter& filter, const std::string& case_id, const Trai
 template <typename Take>
 void each_path(const PlanRequest& request, const std::string& case_id, const Traits& traits,
                const std::string& device, const std::string& id, Take&& take) {
-  const bool named = request.filter.mentions("path") || request.filter.asks_for("status");
+  const bool named = names_paths(request.filter);
   for (std::size_t p = 0; p < request.paths.size(); ++p) {
     const Path& path = request.paths[p];
     if (!named && !path.is_default) continue;
@@ -117,6 +117,10 @@ std::string digest_of(const Plan& plan) {
 }
 
 }  // namespace
+
+bool names_paths(const Filter& filter) {
+  return filter.mentions("path") || filter.asks_for("status");
+}
 
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   Plan plan;

@@ -57,6 +57,9 @@ struct PlanRequest {
   bool pathless = false;
 };
 
+/// Whether a filter decides the paths itself, so that the default ones do not count.
+bool names_paths(const Filter& filter);
+
 /// Every selected case × matrix × device × path.  Without a filter that names paths or statuses,
 /// the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);

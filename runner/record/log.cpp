@@ -111,7 +111,7 @@ Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
   return log;
 }
 
-Result<RunLog> RunLog::append_to(const fs::path& directory) {
+Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) {
   Result<RunLog> log = open(directory / kFileName, 0);
   if (!log) return log;
   Result<std::string> text = read_file(log->path_);
@@ -124,6 +124,8 @@ Result<RunLog> RunLog::append_to(const fs::path& directory) {
   log->size_ = text->rfind('\n') + 1;
   log->torn_ = log->size_ != text->size();
   if (Result<void> done = log->cut(); !done) return tl::unexpected(done.error());
+  const Json resumed = {{"type", "resumed"}, {"version", now.version}, {"started", now.started}};
+  if (Result<void> done = log->append(resumed); !done) return tl::unexpected(done.error());
   return log;
 }
 
@@ -174,9 +176,13 @@ Result<void> RunLog::cut() {
 }
 
 Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+  /// Where an id was seen last.
+  struct Seen {
+    std::size_t place = 0, line = 0, resumptions = 0;
+  };
   RunRecord record;
-  std::unordered_map<std::string, std::size_t> places;
-  std::size_t number = 0;
+  std::unordered_map<std::string, Seen> seen;
+  std::size_t number = 0, resumptions = 0, end_line = 0;
   for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
        begin = newline + 1) {
     ++number;
@@ -197,6 +203,13 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
       return at(number == 1 ? "a run log begins with a record of type \"run\""
                             : "a second run begins here; one log holds one run");
     }
+    const bool says_more = type == "environment" || type == "verdict" || type == "end";
+    if (says_more && end_line > 0 && record.info.format > 1) {
+      return at(
+          fmt::format("found a record of type \"{}\" after the end in line {}, expected "
+                      "one of type \"resumed\" between them",
+                      type, end_line));
+    }
     if (type == "run") {
       Result<RunInfo> info = run_info_from_json(json);
       if (!info) return at(info.error().message);
@@ -215,18 +228,30 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
           return at(fmt::format("the verdict {} contradicts itself: {}", verdict->id, wrong));
         }
       }
-      const auto [place, fresh] = places.try_emplace(verdict->id, record.verdicts.size());
+      const auto [found, fresh] = seen.try_emplace(verdict->id, Seen{record.verdicts.size()});
+      Seen& last = found->second;
       if (fresh) {
-        record.verdicts.push_back(std::move(*verdict));
-      } else {
-        record.verdicts[place->second] = std::move(*verdict);
+        record.verdicts.emplace_back();
+      } else if (last.resumptions == resumptions && record.info.format > 1) {
+        return at(
+            fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
+                        "of type \"resumed\" between them",
+                        verdict->id, last.line));
       }
-      record.end.reset();  // of the run before it was resumed
+      last.line = number;
+      last.resumptions = resumptions;
+      record.verdicts[last.place] = std::move(*verdict);
+      record.end.reset();  // in format 1 nothing else tells that the run was resumed
     } else if (type == "end") {
       Result<RunEnd> end = run_end_from_json(json);
       if (!end) return at(end.error().message);
       record.end = std::move(*end);
-    }  // Other types are for newer readers: format 1 may gain some.
+      end_line = number;
+    } else if (type == "resumed") {
+      ++resumptions;
+      record.end.reset();
+      end_line = 0;
+    }  // Other types are for newer readers: a format may gain some.
   }
   if (number == 0) {
     return fail(fmt::format("{}: there is no whole record in this run log", where),

@@ -22,9 +22,9 @@ class RunLog {
   /// is refused: a log is never overwritten.
   static Result<RunLog> create(const std::filesystem::path& directory, const RunInfo& info);
 
-  /// Goes on with the log of a run that ended early.  What a killed writer left of its last record
-  /// is cut off.
-  static Result<RunLog> append_to(const std::filesystem::path& directory);
+  /// Goes on with the log of a run that ended early, with a record that says so; of `now` it takes
+  /// the version and the time.  What a killed writer left of its last record is cut off.
+  static Result<RunLog> append_to(const std::filesystem::path& directory, const RunInfo& now);
 
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;
@@ -32,7 +32,7 @@ class RunLog {
 
   /// What a worker, or "machine", says of itself.  A later record of the same name replaces it.
   Result<void> environment(std::string_view name, const nlohmann::ordered_json& values);
-  /// A later record with the same id replaces it.
+  /// Each id once between two resumptions; a later record with the same id replaces it.
   Result<void> verdict(const Verdict& verdict);
   /// Also brings everything to the disk.
   Result<void> end(const RunEnd& end);
@@ -53,8 +53,9 @@ class RunLog {
 };
 
 /// Reads a log, or the log of a run's directory.  A torn last line and a missing end are no errors:
-/// they are what kill -9 leaves behind.  Verdicts come in the order of the plan, the last one of
-/// each id.
+/// they are what kill -9 leaves behind (RunRecord::complete).  Verdicts come in the order of the
+/// plan, the last one of each id; a second one that no resumption explains is an error with its
+/// line, and so is what follows an end.
 Result<RunRecord> read_log(const std::filesystem::path& path);
 
 /// The same for the text of a log; `where` names it in errors.

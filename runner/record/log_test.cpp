@@ -114,7 +114,7 @@ TEST_F(RunLogTest, EveryPrefixOfALogIsReadableAndResumable) {
     const Result<RunRecord> before = read_log(file());
     ASSERT_TRUE(before) << size << ": " << before.error().message;
     {
-      Result<RunLog> log = RunLog::append_to(directory_);
+      Result<RunLog> log = RunLog::append_to(directory_, some_info());
       ASSERT_TRUE(log) << size << ": " << log.error().message;
       for (std::size_t i = before->verdicts.size(); i < 3; ++i)
         ASSERT_TRUE(log->verdict(some_verdict(i)));
@@ -127,16 +127,47 @@ TEST_F(RunLogTest, EveryPrefixOfALogIsReadableAndResumable) {
   }
 }
 
-TEST_F(RunLogTest, TheLaterVerdictOfAnIdWinsAndUndoesAnEarlierEnd) {
-  Result<RunLog> log = RunLog::create(directory_, some_info());
-  ASSERT_TRUE(log->verdict(some_verdict(0, Status::timeout)));
-  ASSERT_TRUE(log->end({.seconds = 1, .interrupted = true, .unmatched = {}}));
+TEST_F(RunLogTest, AResumedRunMayJudgeAnIdAgainAndUndoesTheEnd) {
+  {
+    Result<RunLog> log = RunLog::create(directory_, some_info());
+    ASSERT_TRUE(log->verdict(some_verdict(0, Status::timeout)));
+    ASSERT_TRUE(log->end({.seconds = 1, .interrupted = true, .unmatched = {}}));
+  }
+  Result<RunLog> log = RunLog::append_to(directory_, some_info());
+  EXPECT_THAT(text(), HasSubstr("\n{\"type\":\"resumed\",\"version\":\"0.1.0\","));
+  EXPECT_FALSE(read_log(file())->end);
   ASSERT_TRUE(log->verdict(some_verdict(0)));
   const Result<RunRecord> record = read_log(file());
-  ASSERT_TRUE(record);
+  ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->verdicts.size(), 1u);
   EXPECT_EQ(record->verdicts[0].status, Status::conform);
   EXPECT_FALSE(record->end);
+}
+
+TEST_F(RunLogTest, ASecondVerdictThatNoResumptionExplainsIsRefused) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  ASSERT_TRUE(log->verdict(some_verdict(0, Status::value_differs)));
+  ASSERT_TRUE(log->verdict(some_verdict(1)));
+  ASSERT_TRUE(log->verdict(some_verdict(0)));
+  EXPECT_THAT(read_log(file()).error().message,
+              AllOf(HasSubstr("run.jsonl:4: found a second verdict of ops/add0@cpu/inductor"),
+                    HasSubstr("line 2")));
+  // In the words of format 1 the later one wins.
+  std::string old = text();
+  const std::string now = "\"format\":2";
+  old.replace(old.find(now), now.size(), "\"suite\":\"\",\"format\":1");
+  const Result<RunRecord> record = parse_log(old, "run.jsonl");
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->verdicts.size(), 2u);
+  EXPECT_EQ(record->verdicts[0].status, Status::conform);
+}
+
+TEST_F(RunLogTest, NothingFollowsAnEndButAResumption) {
+  Result<RunLog> log = RunLog::create(directory_, some_info());
+  ASSERT_TRUE(log->end({}));
+  ASSERT_TRUE(log->verdict(some_verdict(0)));
+  EXPECT_THAT(read_log(file()).error().message,
+              HasSubstr("run.jsonl:3: found a record of type \"verdict\" after the end in line 2"));
 }
 
 TEST_F(RunLogTest, AnExistingLogIsNotOverwritten) {
@@ -150,7 +181,7 @@ TEST_F(RunLogTest, AnExistingLogIsNotOverwritten) {
 
 TEST_F(RunLogTest, TwoWritersAreRefused) {
   const Result<RunLog> log = RunLog::create(directory_, some_info());
-  const Result<RunLog> second = RunLog::append_to(directory_);
+  const Result<RunLog> second = RunLog::append_to(directory_, some_info());
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr("another process"));
 }
@@ -219,7 +250,7 @@ TEST_P(ParseLog, Refuses) {
 }
 
 constexpr const char* kRun =
-    R"({"type":"run","format":1,"version":"","started":"","arguments":[],"level":"","suite":"","plan":"","planned":0,"jobs":1,"paths":[],"devices":[]})"
+    R"({"type":"run","format":2,"version":"","started":"","arguments":[],"level":"","digests":{},"plan":"","planned":0,"jobs":1,"min_judged":null,"paths":[],"absent_paths":[],"devices":[]})"
     "\n";
 const std::string kTwoRuns = std::string(kRun) + kRun;
 const std::string kDamaged = std::string(kRun) + "{\"type\":\n{}\n";

@@ -9,12 +9,29 @@ using Json = nlohmann::ordered_json;
 Json to_json(const RunInfo& info) {
   Json paths = Json::array();
   for (const PathInfo& path : info.paths) {
-    paths.push_back({{"name", path.name}, {"title", path.title}, {"promise", path.promise}});
+    Json& written = paths.emplace_back(
+        Json{{"name", path.name}, {"title", path.title}, {"promise", path.promise}});
+    if (info.format == 1) continue;
+    written["digest"] = path.digest;
+    written["declared"] = path.declared;
   }
-  return {{"type", "run"},           {"format", info.format},       {"version", info.version},
-          {"started", info.started}, {"arguments", info.arguments}, {"directory", info.directory},
-          {"level", info.level},     {"suite", info.suite},         {"plan", info.plan},
-          {"planned", info.planned}, {"jobs", info.jobs},           {"paths", paths},
+  Json absent = Json::array();
+  for (const AbsentPath& path : info.absent_paths)
+    absent.push_back({{"name", path.name}, {"reason", path.reason}});
+  return {{"type", "run"},
+          {"format", info.format},
+          {"version", info.version},
+          {"started", info.started},
+          {"arguments", info.arguments},
+          {"directory", info.directory},
+          {"level", info.level},
+          {"digests", info.digests},
+          {"plan", info.plan},
+          {"planned", info.planned},
+          {"jobs", info.jobs},
+          {"min_judged", info.min_judged ? Json(*info.min_judged) : Json()},
+          {"paths", paths},
+          {"absent_paths", absent},
           {"devices", info.devices}};
 }
 
@@ -43,12 +60,25 @@ Result<RunInfo> run_info_from_json(const Json& json) {
     json.at("arguments").get_to(info.arguments);
     info.directory = json.value("directory", std::string());
     json.at("level").get_to(info.level);
-    json.at("suite").get_to(info.suite);
+    if (info.format == 1) {
+      json.at("suite").get_to(info.digests["suite"]);
+    } else {
+      json.at("digests").get_to(info.digests);
+    }
     json.at("plan").get_to(info.plan);
     json.at("planned").get_to(info.planned);
     json.at("jobs").get_to(info.jobs);
     for (const Json& path : json.at("paths")) {
-      info.paths.push_back({path.at("name"), path.at("title"), path.at("promise")});
+      PathInfo& read =
+          info.paths.emplace_back(PathInfo{path.at("name"), path.at("title"), path.at("promise")});
+      if (info.format == 1) continue;
+      path.at("digest").get_to(read.digest);
+      read.declared = path.at("declared");
+    }
+    if (info.format > 1) {
+      if (const Json& least = json.at("min_judged"); !least.is_null()) info.min_judged = least;
+      for (const Json& path : json.at("absent_paths"))
+        info.absent_paths.push_back({path.at("name"), path.at("reason")});
     }
     json.at("devices").get_to(info.devices);
     return info;

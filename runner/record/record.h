@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,6 +20,14 @@ struct PathInfo {
   std::string name;
   std::string title;
   std::string promise;
+  std::string digest{};               ///< of `declared` as compact JSON; empty in format 1
+  nlohmann::ordered_json declared{};  ///< the whole path file; null in format 1
+};
+
+/// A default path that cannot be used where the run takes place, so that nothing was planned on it.
+struct AbsentPath {
+  std::string name;
+  std::string reason;  ///< "torch 2.13.0 has no torch._inductor.config.numerics"
 };
 
 /// What is known when a run begins.
@@ -29,11 +38,16 @@ struct RunInfo {
   std::vector<std::string> arguments;  ///< of the command line, without the program's name
   std::string directory;               ///< where it was given: relative paths begin there
   std::string level;                   ///< "smoke", or empty where the selection was explicit
-  std::string suite;                   ///< digest of the cases, paths and expectations, hexadecimal
+  /// Of what decides the verdicts, hexadecimal by name: `cases`, `judge`, `paths`, `expectations`,
+  /// `levels`, and `libraries` where there are some; of a log of format 1 one `suite`.
+  std::map<std::string, std::string> digests;
   std::string plan;  ///< digest of the ids in order: two runs with the same one did the same work
   std::size_t planned = 0;  ///< verdicts to come
   std::size_t jobs = 1;
+  /// How much of what could be judged must be, in percent (judged.h); empty: nothing was demanded.
+  std::optional<double> min_judged;
   std::vector<PathInfo> paths;
+  std::vector<AbsentPath> absent_paths;
   std::vector<std::string> devices;
 };
 
@@ -52,6 +66,10 @@ struct RunRecord {
   nlohmann::ordered_json environment = nlohmann::ordered_json::object();
   std::vector<Verdict> verdicts;  ///< in the order of the plan, each id once
   std::optional<RunEnd> end;
+
+  /// Whether the run came to its end with every verdict that was planned.  Whoever shows a record
+  /// that did not says so; whoever certifies one refuses it.
+  bool complete() const { return end && !end->interrupted && verdicts.size() == info.planned; }
 };
 
 nlohmann::ordered_json to_json(const RunInfo& info);

@@ -12,11 +12,13 @@ TEST(RunInfo, SurvivesJson) {
   info.started = "2026-11-21T10:00:00Z";
   info.arguments = {"run", "bugs/*"};
   info.level = "smoke";
-  info.suite = "abc";
+  info.digests = {{"cases", "abc"}, {"judge", "012"}};
   info.plan = "def";
   info.planned = 12;
   info.jobs = 2;
-  info.paths = {{"inductor", "Inductor", "values"}};
+  info.min_judged = 92.5;
+  info.paths = {{"inductor", "Inductor", "values", "345", {{"backend", "inductor"}}}};
+  info.absent_paths = {{"inductor-strict", "torch 2.13.0 has no such thing"}};
   info.devices = {"cpu", "cuda"};
   const Result<RunInfo> back = run_info_from_json(to_json(info));
   ASSERT_TRUE(back) << back.error().message;
@@ -28,10 +30,44 @@ TEST(RunInfo, RefusesOtherFormatsAndShapes) {
   nlohmann::ordered_json json = to_json(RunInfo{});
   json["format"] = 3;
   EXPECT_THAT(run_info_from_json(json).error().message, testing::HasSubstr("format 3"));
-  json["format"] = 1;
+  json["format"] = 2;
+  for (const char* key : {"digests", "min_judged", "absent_paths"}) {
+    nlohmann::ordered_json less = json;
+    less.erase(key);
+    EXPECT_FALSE(run_info_from_json(less)) << key;
+  }
   json["paths"] = 3;
   EXPECT_FALSE(run_info_from_json(json));
   EXPECT_FALSE(run_info_from_json(nlohmann::ordered_json::array()));
+}
+
+TEST(RunInfo, OfFormat1HasOneDigestAndOnlyTheNamesOfPaths) {
+  const auto json = nlohmann::ordered_json::parse(
+      R"({"type":"run","format":1,"version":"","started":"","arguments":[],"level":"","suite":"abc",)"
+      R"("plan":"","planned":0,"jobs":1,"paths":[{"name":"a","title":"b","promise":"c"}],)"
+      R"("devices":[]})");
+  const Result<RunInfo> info = run_info_from_json(json);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->format, 1);
+  EXPECT_EQ(info->digests, (std::map<std::string, std::string>{{"suite", "abc"}}));
+  EXPECT_EQ(info->paths.at(0).title, "b");
+  EXPECT_TRUE(info->paths.at(0).declared.is_null());
+  EXPECT_FALSE(info->min_judged);
+  EXPECT_FALSE(to_json(*info)["paths"][0].contains("declared"));
+}
+
+TEST(RunRecordOf, IsCompleteWithAnEndAndEveryVerdict) {
+  RunRecord record;
+  record.info.planned = 2;
+  record.verdicts.resize(2);
+  EXPECT_FALSE(record.complete());
+  record.end = RunEnd{};
+  EXPECT_TRUE(record.complete());
+  record.end->interrupted = true;
+  EXPECT_FALSE(record.complete());
+  record.end->interrupted = false;
+  record.verdicts.pop_back();
+  EXPECT_FALSE(record.complete());
 }
 
 TEST(RunEnd, SurvivesJson) {

@@ -1,11 +1,13 @@
 #include "run/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "record/machine.h"
@@ -68,6 +70,21 @@ void waive_front_end(Verdict& verdict, const Path& path) {
                      "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 
+/// Of what the digests of two runs differ: "cases and judge", or empty.
+std::string other_digests(const RunInfo& before, const RunInfo& now) {
+  std::vector<std::string> names;
+  std::map<std::string, std::string> all = now.digests;
+  all.insert(before.digests.begin(), before.digests.end());
+  const auto of = [](const RunInfo& info, const std::string& name) {
+    const auto found = info.digests.find(name);
+    return found == info.digests.end() ? std::string() : found->second;
+  };
+  for (const auto& [name, digest] : all) {
+    if (of(before, name) != of(now, name)) names.push_back(name);
+  }
+  return names.empty() ? std::string() : fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 void watch_for_interrupts() {
@@ -84,9 +101,19 @@ void watch_for_interrupts() {
 bool interrupted() { return g_interrupts > 0; }
 
 Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment) {
-  if (before.info.plan != now.plan || before.info.suite != now.suite) {
-    return fail("the log is of another plan or suite",
-                "the suite, the torch or the devices have changed: begin a new run");
+  if (before.info.format != kLogFormat) {
+    return fail(fmt::format("the log has format {}, this Lockstep goes on with format {}",
+                            before.info.format, kLogFormat),
+                "go on with the Lockstep that began it, or begin a new run");
+  }
+  if (const std::string other = other_digests(before.info, now); !other.empty()) {
+    return fail(fmt::format("the log is of a run with other {}", other),
+                "go on with those of then, or begin a new run");
+  }
+  if (before.info.plan != now.plan) {
+    return fail("the log is of another plan",
+                "the torch, the devices or the paths that can be used here have changed: begin a "
+                "new run");
   }
   const Json eager = before.environment.value("eager", Json::object());
   for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
@@ -102,7 +129,7 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
 Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter) {
   const auto began = std::chrono::steady_clock::now();
-  auto opened = settings.resumed ? RunLog::append_to(settings.directory)
+  auto opened = settings.resumed ? RunLog::append_to(settings.directory, settings.info)
                                  : RunLog::create(settings.directory, settings.info);
   if (!opened) return tl::unexpected(opened.error());
   RunLog& log = *opened;
@@ -121,6 +148,8 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   note_environment(settings.eager.name, eager_hello == nullptr
                                             ? Json::object()
                                             : eager_hello->value("environment", Json::object()));
+  std::set<std::size_t> used;
+  for (const PlanItem& item : plan.items) used.insert(item.path);
   engine.on_hello = [&](const std::string& name, const Json& hello) {
     const Json environment = hello.value("environment", Json::object());
     note_environment(name, environment);
@@ -133,6 +162,13 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   engine.on_started = [&] { reporter.running(engine.running_ids()); };
 
   reporter.run_started(record.info);
+  // Workers that were asked something before the run are ready already.
+  std::set<const Json*> told = {eager_hello};
+  for (const std::size_t path : used) {
+    const WorkerSpec worker = settings.worker_of(plan.paths[path]);
+    const Json* hello = engine.hello_of(worker);
+    if (hello != nullptr && told.insert(hello).second) engine.on_hello(worker.name, *hello);
+  }
   Expectations expectations(settings.expectations, settings.conditions);
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
@@ -154,8 +190,6 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     judged(std::move(verdict), false);
   }
 
-  std::set<std::size_t> used;
-  for (const PlanItem& item : plan.items) used.insert(item.path);
   const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
   for (const std::size_t path : used) {
     if (!all_done) engine.warm_up(settings.worker_of(plan.paths[path]));

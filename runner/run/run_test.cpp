@@ -230,6 +230,30 @@ TEST_F(Runs, GoOnAfterAnEarlyEnd) {
             R"(the log is of a run with torch "2.13.0"; now it is "2.14.0")");
 }
 
+TEST(CanResume, SaysWhatIsOtherThanInTheLog) {
+  RunRecord before;
+  before.info.plan = "p";
+  before.info.digests = {{"cases", "1"}, {"judge", "2"}};
+  const auto refused = [&](const auto& change) {
+    RunInfo now = before.info;
+    RunRecord log = before;
+    change(log, now);
+    const auto can = can_resume(log, now, Json::object());
+    return can ? std::string() : can.error().message;
+  };
+  EXPECT_EQ(refused([](RunRecord&, RunInfo&) {}), "");
+  EXPECT_EQ(refused([](RunRecord&, RunInfo& now) { now.digests["judge"] = "3"; }),
+            "the log is of a run with other judge");
+  EXPECT_EQ(refused([](RunRecord&, RunInfo& now) {
+              now.digests = {{"judge", "2"}, {"x", "1"}};
+            }),
+            "the log is of a run with other cases, x");
+  EXPECT_EQ(refused([](RunRecord&, RunInfo& now) { now.plan = "q"; }),
+            "the log is of another plan");
+  EXPECT_EQ(refused([](RunRecord& log, RunInfo&) { log.info.format = 1; }),
+            "the log has format 1, this Lockstep goes on with format 2");
+}
+
 TEST_F(Runs, GiveVerdictsTheirStanding) {
   Expectation rule;
   rule.instances = {"bugs/1[rows=2]@cpu"};
@@ -310,6 +334,7 @@ TEST_F(SharedRuns, WhereEagerRaisesThereMayBeNothingToAsk) {
   EXPECT_EQ(outline(*nothing),
             (std::vector<std::string>{"conform 1", "unsupported 0", "conform 1"}));
   EXPECT_EQ(nothing->verdicts[1].reason, "eager raises RuntimeError: made up");
+  EXPECT_EQ(nothing->verdicts[1].unsupported_by, "reference");
 }
 
 TEST_F(SharedRuns, GoOnAfterAnEarlyEnd) {

@@ -102,12 +102,13 @@ void Scheduler::begin(const TaskPtr& task) {
   const Case& declared = *task->instance->declared;
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
-                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking));
+                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking), "torch");
   }
   if (!version_matches(options_.torch, declared.requires_torch)) {
-    return give_up(task, Status::unsupported,
-                   fmt::format("the case needs torch {}, this is {}", declared.requires_torch,
-                               options_.torch));
+    return give_up(
+        task, Status::unsupported,
+        fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
+        "case");
   }
   if (!emit_declared(task)) return eager_known(*task);
   task->directory = options_.scratch / fmt::format("in{}", task->index);
@@ -123,7 +124,7 @@ void Scheduler::begin(const TaskPtr& task) {
   job.parts[0].message["device"] = "cpu";  // the same bytes for every device
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome == Outcome::unsupported)
-      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason);
+      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason, "reference");
     if (observation.outcome != Outcome::returned) {
       const std::string why =
           observation.error ? observation.error->class_name + ": " + observation.error->message
@@ -144,7 +145,7 @@ bool Scheduler::emit_declared(const TaskPtr& task) {
     if (reason.empty()) continue;
     Verdict verdict;
     verdict.status = Status::unsupported;
-    verdict.declared = true;
+    verdict.unsupported_by = "declaration";
     verdict.reason = "declared: " + one_line(reason);
     emit(task, pending, std::move(verdict));
   }
@@ -165,7 +166,7 @@ void Scheduler::submit_eager(const TaskPtr& task) {
   Job job = job_of(*task, task->instance->id + "/eager", "plain", options_.repeat);
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome != Outcome::returned && task->instance->declared->eager_must_return)
-      return give_up(task, Status::unsupported, eager_failure(observation));
+      return give_up(task, Status::unsupported, eager_failure(observation), "reference");
     task->eager = std::make_shared<const Observation>(std::move(observation));
     eager_known(*task);
   };
@@ -270,12 +271,14 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdi
   emit(task, pending, combine(std::move(pending.rounds)));
 }
 
-void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason) {
+void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason,
+                        const std::string& unsupported_by) {
   for (PendingVerdict& pending : task->items) {
     if (pending.emitted) continue;
     Verdict verdict;
     verdict.status = status;
     verdict.reason = reason;
+    verdict.unsupported_by = unsupported_by;
     emit(task, pending, std::move(verdict));
   }
   eager_known(*task);

@@ -67,7 +67,9 @@ class Scheduler {
   void judge_waiting(const TaskPtr& task);
   void judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement);
   void finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
-  void give_up(const TaskPtr& task, Status status, const std::string& reason);
+  /// Gives every verdict of an instance; `unsupported_by` as in Verdict.
+  void give_up(const TaskPtr& task, Status status, const std::string& reason,
+               const std::string& unsupported_by = "");
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
   /// A job of an instance with one part; of an eager worker, unless a path says otherwise.

@@ -181,7 +181,7 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   for (const Verdict& verdict : heard) {
     const bool executed = std::count(ids.begin(), ids.end(), verdict.id) == 1;
     EXPECT_EQ(verdict.status, executed ? Status::conform : Status::unsupported) << verdict.id;
-    EXPECT_EQ(verdict.declared, !executed) << verdict.id;
+    EXPECT_EQ(verdict.unsupported_by, executed ? "" : "declaration") << verdict.id;
     EXPECT_EQ(verdict.reason, executed ? "" : "declared: no add of ours") << verdict.id;
     EXPECT_FALSE(verdict.program.empty()) << verdict.id;
   }
@@ -207,7 +207,8 @@ TEST_F(Schedulers, EveryItemHasOneVerdictWhateverIsDeclared) {
   std::map<std::string, bool> declared;
   Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) {
-    EXPECT_TRUE(declared.emplace(verdict.id, verdict.declared).second) << verdict.id;
+    EXPECT_TRUE(declared.emplace(verdict.id, verdict.unsupported_by == "declaration").second)
+        << verdict.id;
   };
   while (!scheduler.done()) {
     scheduler.advance();

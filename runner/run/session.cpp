@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "base/cpu.h"
+#include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "record/machine.h"
+#include "run/absent_paths.h"
 #include "run/scope.h"
 #include "run/workers.h"
 
@@ -54,7 +57,9 @@ std::vector<PathInfo> paths_of(const Plan& plan) {
   std::vector<PathInfo> paths;
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
     const Path& path = plan.paths[i];
-    if (used[i]) paths.push_back({path.name, path.title, std::string(name_of(path.promise))});
+    if (!used[i]) continue;
+    paths.push_back({path.name, path.title, std::string(name_of(path.promise)),
+                     Digest().add(path.declared.dump()).hex(), path.declared});
   }
   return paths;
 }
@@ -132,6 +137,21 @@ PlanRequest Session::plan_request(const Filter& filter) const {
   return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
 }
 
+Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request) {
+  if (names_paths(request.filter)) return {};
+  std::vector<Path> asked;
+  std::copy_if(request.paths.begin(), request.paths.end(), std::back_inserter(asked),
+               [](const Path& path) { return path.is_default && !path.added; });
+  auto absent = find_absent_paths(*engine_, asked, [&](const Path& path) { return worker(path); });
+  if (!absent) return absent;
+  for (Path& path : request.paths) {
+    if (std::any_of(absent->begin(), absent->end(),
+                    [&](const AbsentPath& each) { return each.name == path.name; }))
+      path.is_default = false;
+  }
+  return absent;
+}
+
 RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
                                   bool whole_suite) const {
   RunSettings run;
@@ -147,7 +167,7 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
                     lower(environment_.value("cpu_capability", std::string())), cpu_features(),
                     info.started.substr(0, 10)};
   run.info = std::move(info);
-  run.info.suite = digest_of_suite(settings_);
+  run.info.digests = digests_of_suite(settings_);
   run.info.plan = plan.digest;
   run.info.planned = plan.items.size();
   run.info.jobs = settings_.jobs;

@@ -1,15 +1,19 @@
 #include "run/session.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "base/files.h"
 #include "engine/fake.h"
+#include "record/judge_digest.h"
 
 namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr const char* kSmallCase = R"({
+constexpr const char* kTurningCase = R"({
   "format": 1, "title": "turns its input",
   "inputs": {"x": {"dtype": "float32", "shape": [2, 3], "fill": {"arange": {"start": 1}}}},
   "steps": [{"let": "y", "op": "neg", "args": ["%x"]}],
@@ -36,8 +40,8 @@ class Listener : public Reporter {
 class Sessions : public testing::Test {
  protected:
   Sessions() : scratch_(std::move(*Scratch::create())) {
-    write("cases/bugs/1.json", kSmallCase);
-    write("cases/bugs/2.json", kSmallCase);
+    write("cases/bugs/1.json", kTurningCase);
+    write("cases/bugs/2.json", kTurningCase);
     write("runner/paths/own.json", kPath);
     settings_.root = scratch_.path();
     settings_.schemas = scratch_.path() / "none.json";
@@ -103,7 +107,9 @@ TEST_F(Sessions, RunAPlanOnWhateverEngine) {
   settings.directory = scratch_.path() / "run";
   EXPECT_EQ(settings.info.planned, 4U);
   EXPECT_EQ(settings.info.paths.at(0).name, "own");
-  EXPECT_EQ(settings.info.suite, digest_of_suite(settings_));
+  EXPECT_EQ(settings.info.digests, digests_of_suite(settings_));
+  EXPECT_EQ(settings.info.paths.at(0).declared.at("worker"), Json({"compiler"}));
+  EXPECT_EQ(settings.info.paths.at(0).digest.size(), 32U);
   EXPECT_EQ(settings.conditions.torch, "2.13.0");
   EXPECT_EQ(settings.conditions.today, "2026-11-21");
   EXPECT_EQ(settings.scope.instances.size(), 4U);
@@ -128,13 +134,85 @@ TEST_F(Sessions, SayWhatIsWrongWithASuiteAndThatThereIsNone) {
   EXPECT_FALSE(Session(settings_).read_suite(diagnostics));
 }
 
-TEST_F(Sessions, AreOfAnotherSuiteWhenAFileChanges) {
-  const std::string before = digest_of_suite(settings_);
-  write("expected/known/x.json", "{}");
-  const std::string after = digest_of_suite(settings_);
-  EXPECT_NE(after, before);
-  settings_.libraries = {scratch_.path() / "cases/bugs/1.json"};
-  EXPECT_NE(digest_of_suite(settings_), after);
+TEST_F(Sessions, HaveADigestOfEachKindOfFile) {
+  const auto changed_by = [&](const auto& change) {
+    const auto before = digests_of_suite(settings_);
+    change();
+    std::string names;
+    for (const auto& [name, digest] : digests_of_suite(settings_)) {
+      EXPECT_TRUE(digest.empty() || digest.size() == 32U) << name;
+      if (!before.contains(name) || before.at(name) != digest) names += name + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(changed_by([] {}), "");
+  EXPECT_EQ(changed_by([&] { write("cases/bugs/3.json", kTurningCase); }), "cases ");
+  EXPECT_EQ(changed_by([&] { write("expected/known/x.json", "{}"); }), "expectations ");
+  EXPECT_EQ(changed_by([&] { write("expected/levels/1.0/core.json", "{}"); }), "levels ");
+  EXPECT_EQ(changed_by([&] { write("runner/paths/other.json", kPath); }), "paths ");
+  EXPECT_EQ(changed_by([&] { settings_.path_files = {scratch_.path() / "cases/bugs/1.json"}; }),
+            "paths ");
+  EXPECT_EQ(changed_by([&] { settings_.libraries = {scratch_.path() / "cases/bugs/1.json"}; }),
+            "libraries ");
+  EXPECT_EQ(changed_by([&] { settings_.expectations = false; }), "expectations ");
+  EXPECT_EQ(digests_of_suite(settings_).at("expectations"), "");
+  EXPECT_EQ(digests_of_suite(settings_).at("judge"), judge_digest());
+}
+
+/// Asked for the path's settings, `absent` lacks something, and `broken` does when it executes.
+std::optional<Observation> lacks_something(const Job& job) {
+  Observation seen;
+  seen.outcome = Outcome::unsupported;
+  const std::string name = job.parts[0].message["path"].value("name", "");
+  const bool asked = job.parts[0].message["mode"] == "configure";
+  if (asked && name == "own") seen.outcome = Outcome::returned;
+  if (asked && name == "crashes") seen.outcome = Outcome::crashed;
+  seen.stage = name == "broken" ? "prepare" : "configure";
+  seen.reason = "no such\nsetting";
+  return seen;
+}
+
+TEST_F(Sessions, LeaveOutDefaultPathsThatCannotBeUsedHere) {
+  for (const char* name : {"absent", "broken", "crashes"}) {
+    Json path = Json::parse(kPath);
+    path["name"] = name;
+    write(fmt::format("runner/paths/{}.json", name), path.dump());
+  }
+  Session session = opened();
+  ASSERT_TRUE(session.start_on(std::make_unique<FakeEngine>(
+      2, lacks_something, Json{{"devices", {"cpu"}}, {"modes", {"plain", "configure"}}})));
+  ASSERT_TRUE(session.meet_torch());
+  const auto planned = [&](const Filter& filter, std::string& absent) {
+    PlanRequest request = session.plan_request(filter);
+    absent.clear();
+    for (const AbsentPath& path : session.leave_out_absent(request).value())
+      absent += path.name + ": " + path.reason;
+    Diagnostics diagnostics;
+    std::set<std::string> paths;
+    for (const PlanItem& item : make_plan(request, diagnostics).items)
+      paths.insert(request.paths[item.path].name);
+    return std::vector<std::string>(paths.begin(), paths.end());
+  };
+  std::string absent;
+  EXPECT_EQ(planned({}, absent), (std::vector<std::string>{"broken", "crashes", "own"}));
+  EXPECT_EQ(absent, "absent: no such setting");
+  EXPECT_EQ(planned(Filter::parse({"path:absent"}).value(), absent),
+            std::vector<std::string>{"absent"});
+  EXPECT_EQ(absent, "");
+}
+
+TEST_F(Sessions, AskNoWorkerThatDoesNotKnowHow) {
+  Session session = opened();
+  ASSERT_TRUE(session.start_on(std::make_unique<FakeEngine>(
+      2,
+      [](const Job& job) -> std::optional<Observation> {
+        ADD_FAILURE() << job.id;
+        return Observation{};
+      },
+      Json{{"devices", {"cpu"}}, {"modes", {"plain"}}})));
+  ASSERT_TRUE(session.meet_torch());
+  PlanRequest request = session.plan_request({});
+  EXPECT_TRUE(session.leave_out_absent(request).value().empty());
 }
 
 }  // namespace

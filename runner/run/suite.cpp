@@ -4,9 +4,28 @@
 
 #include "base/digest.h"
 #include "base/files.h"
+#include "record/judge_digest.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+namespace {
+
+/// Of the names and bytes of the JSON files below a folder, and of the bytes of other files.
+std::string digest_of(const fs::path& folder, const std::vector<fs::path>& others) {
+  Digest digest;
+  const auto add = [&](const std::string& name, const fs::path& file) {
+    const std::string text = read_file(file).value_or("");
+    digest.add({name.c_str(), name.size() + 1}).add({text.c_str(), text.size() + 1});
+  };
+  std::vector<fs::path> files;
+  if (!folder.empty()) files = files_below(folder, ".json");
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) add(file.lexically_relative(folder).generic_string(), file);
+  for (const fs::path& file : others) add("extra", file);
+  return digest.hex();
+}
+
+}  // namespace
 
 Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics) {
   Suite suite;
@@ -24,21 +43,16 @@ Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnosti
   return suite;
 }
 
-std::string digest_of_suite(const SessionSettings& settings) {
-  std::vector<std::pair<std::string, fs::path>> files;
-  for (const char* folder : {"cases", "expected", "runner/paths"}) {
-    for (const fs::path& path : files_below(settings.root / folder, ".json"))
-      files.emplace_back(path.lexically_relative(settings.root).generic_string(), path);
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& path : settings.path_files) files.emplace_back("extra", path);
-  for (const fs::path& path : settings.libraries) files.emplace_back("extra", path);
-  Digest digest;
-  for (const auto& [name, path] : files) {
-    const std::string text = read_file(path).value_or("");
-    digest.add({name.c_str(), name.size() + 1}).add({text.c_str(), text.size() + 1});
-  }
-  return digest.hex();
+std::map<std::string, std::string> digests_of_suite(const SessionSettings& settings) {
+  const fs::path expected = settings.root / "expected";
+  std::map<std::string, std::string> digests = {
+      {"cases", digest_of(settings.root / "cases", {})},
+      {"judge", std::string(judge_digest())},
+      {"paths", digest_of(settings.root / "runner" / "paths", settings.path_files)},
+      {"expectations", settings.expectations ? digest_of(expected / "known", {}) : std::string()},
+      {"levels", digest_of(expected / "levels", {})}};
+  if (!settings.libraries.empty()) digests["libraries"] = digest_of({}, settings.libraries);
+  return digests;
 }
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,8 +25,8 @@ struct Suite {
 /// error where there is no suite.
 Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics);
 
-/// Digest of every file that decides what a run does: cases, paths, expectations, and what the
-/// settings name besides.  Hexadecimal.
-std::string digest_of_suite(const SessionSettings& settings);
+/// Digests of what decides a run's verdicts, as RunInfo has them: of the files of the suite and of
+/// what the settings name besides, and of the judge (record/judge_digest.h).
+std::map<std::string, std::string> digests_of_suite(const SessionSettings& settings);
 
 }  // namespace lockstep

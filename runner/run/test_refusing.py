@@ -70,7 +70,7 @@ def path_file(folder, number):
     file = folder / f"{name_of(number)}.json"
     file.write_text(json.dumps({
         "format": 1, "name": name_of(number), "title": "refuses", "promise": "bits", "worker": "compiled", "devices": ["*"],
-        "backend": "lockstep_refuser_" + backend, "dynamic": False, "import": ["lockstep_refuser"], **declares}))
+        "backend": "lockstep_refuser_" + backend, "dynamic": False, "executes": "aten", "import": ["lockstep_refuser"], **declares}))
     return file
 
 
@@ -110,7 +110,8 @@ def test_each_refusal_gets_its_verdict(verdicts, number):
     verdict = verdicts[number]
     assert verdict["status"] == status, verdict
     assert words.lower() in verdict.get("reason", "").lower(), verdict
-    assert {flag for flag in ("declared", "front_end") if verdict.get(flag)} == set(flags), verdict
+    seen = {"declared": verdict.get("unsupported_by") == "declaration", "front_end": verdict.get("front_end")}
+    assert {flag for flag, holds in seen.items() if holds} == set(flags), verdict
 
 
 def test_what_is_declared_is_not_executed(verdicts):

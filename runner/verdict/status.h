@@ -69,6 +69,12 @@ struct StatusInfo {
   constexpr bool ended_by_itself() const { return rank > Rank::ending; }
   /// Whether a process died, hung or lacked memory.
   constexpr bool crashed() const { return rank == Rank::ending; }
+  /// Whether the compiler was judged: it conforms, it differs, or its process died, hung or lacked
+  /// memory.  What it refused, what nobody could compare and what somebody else did is not judged.
+  constexpr bool judged() const {
+    return junit == JunitElement::pass || junit == JunitElement::failure ||
+           (crashed() && status != Status::worker_lost);
+  }
   /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what
   /// is unsupported was not judged.
   constexpr bool expectable() const { return rank != Rank::support && rank != Rank::nothing; }

@@ -48,6 +48,10 @@ struct Verdict {
   Status status = Status::conform;
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
+  /// Who does without what the case needs, where the status is `unsupported`: "case" (it demands
+  /// another torch), "torch", "reference" (eager), "declaration" (of the path) or "path" (its
+  /// worker, though nobody declared it).
+  std::string unsupported_by;
   std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
                        ///< to the gold
   std::vector<OutputComparison> outputs;
@@ -60,8 +64,6 @@ struct Verdict {
   bool vacuous = false;   ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
-  bool declared = false;  ///< it is `unsupported` since the path declares so: nothing that torch or
-                          ///< the machine lacks
   bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
   /// How it is known who executed: "observed", "stated", or empty: nobody looked.  Operators are in
   /// `proof`: `executed`, and `foreign` of others than the path's own.

@@ -295,6 +295,7 @@ void members(Visitor& visit, T& verdict) {
   visit.always("status", verdict.status);
   visit("grade", verdict.grade);
   visit("reason", verdict.reason);
+  visit("unsupported_by", verdict.unsupported_by);
   visit("nearer", verdict.nearer);
   visit("outputs", verdict.outputs);
   visit("differences", verdict.differences);
@@ -302,7 +303,6 @@ void members(Visitor& visit, T& verdict) {
   visit("unstable", verdict.unstable);
   visit("vacuous", verdict.vacuous);
   visit("weak", verdict.weak);
-  visit("declared", verdict.declared);
   visit("front_end", verdict.front_end);
   visit("execution", verdict.execution);
   visit("share", verdict.share);

@@ -3,7 +3,7 @@
 Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and
 "keys" (a hello of 200 kB of nested lists, of 1 MiB of
 keys), "odd" (an environment that is a number), "poor" (its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes several
-executions at once, and does them one after the other), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
+executions at once, and does them one after the other), "asked" (it knows the mode `configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
 but it answers the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends as it is
 killed, and the second one pays), "struck" (it is killed), "once=FILE" (unless the file is there,
 which it makes), "as=NAME" (it takes NAME for the name of every path).
@@ -195,7 +195,7 @@ def main():
                 continue
             hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 4 if how == "crowd" else 1,
                      "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
-                     "modes": ["plain"]}
+                     "modes": ["plain", "configure"] if how == "asked" else ["plain"]}
             if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
                 hello["batch"] = {"cpu": int(how.split("=")[1])}
             if how == "odd":
@@ -278,7 +278,10 @@ def main():
                 changes[name] = functools.partial(package, message)
             if name == "run-package":
                 changes[name] = functools.partial(run_package, message)
-            rows = next(iter(message["calls"][0]["inputs"].values()))["shape"][0]
+            if message["mode"] == "configure":
+                message["calls"] = [{"inputs": {}}]
+            shapes = [view["shape"] for view in message["calls"][0]["inputs"].values()]
+            rows = shapes[0][0] if shapes else 0
             if name == "narrow" and programs > 2 or name == "raise-2" and rows == 2:
                 changes[name] = raise_error
             result = observation(message, changes.get(name, lambda result, bytes_of: None))

@@ -1,9 +1,16 @@
 """What the worker tells of its toolchain, for the record of a run."""
 
+import os
+import pathlib
+import subprocess
+import sys
+import types
+
 import pytest
 import torch
 
 from lockstep_worker import environment
+from lockstep_worker.compat import accelerator
 
 
 @pytest.fixture
@@ -29,6 +36,66 @@ def test_the_package_of_a_module_is_recorded_and_not_imported(vendor):
 def test_a_package_that_registers_itself_is_recorded(vendor, group):
     (vendor / "entry_points.txt").write_text(f"[{group}]\nvendor = vendor.backend:compile\n")
     assert environment.packages([]) == {"package vendor-compiler": "3.1"}
+
+
+def install(folder, name, version, *requires):
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" +
+                                   "".join(f"Requires-Dist: {each}\n" for each in requires))
+
+
+def test_what_a_package_asks_for_is_recorded_with_it(vendor, tmp_path):
+    with open(vendor / "METADATA", "a", encoding="utf-8") as file:
+        for line in ("Code_Generator (>=2,<3)", "torch>=2", "not-installed; python_version<'3'", 'tuner[fast] ; extra == "all"'):
+            file.write(f"Requires-Dist: {line}\n")
+    install(tmp_path, "code-generator", "2.5", "assembler>=1", "torch", 'linter; extra == "dev"', "vendor-compiler")
+    install(tmp_path, "assembler", "1.0")
+    install(tmp_path, "tuner", "0.1")
+    install(tmp_path, "linter", "9.9")
+    install(tmp_path, "bystander", "4.4")
+    assert environment.packages(["vendor.backend"]) == {
+        "package assembler": "1.0", "package code-generator": "2.5", "package tuner": "0.1", "package vendor-compiler": "3.1"}
+
+
+#: A device that no list knows, which lives in Python alone.
+REGISTER = "import torch.utils.backend_registration as backends; backends._setup_privateuseone_for_python_backend('abacus')"
+
+
+def with_a_device(*lines):
+    """What a Python prints that has it."""
+    modules = pathlib.Path(environment.__file__).parents[1]
+    told = subprocess.run([sys.executable, "-c", "; ".join((REGISTER, *lines))], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(modules)}, timeout=120)
+    return told.stdout.split()
+
+
+def test_a_device_that_a_vendor_registers_is_one():
+    assert with_a_device("from lockstep_worker import environment", "print(*environment.devices())") == ["cpu", "abacus", "abacus:0"]
+    assert with_a_device("from lockstep_worker.compat import build", "print(build.autograd_has_threads())") == ["True"]
+
+
+def test_the_devices_are_those_of_the_accelerator(monkeypatch):
+    assert environment.devices()[0] == "cpu"
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
+    for here, expected in ((False, ["cpu"]), (True, ["cpu", "mtia", "mtia:0", "mtia:1"])):
+        monkeypatch.setattr(torch.accelerator, "is_available", lambda here=here: here)
+        monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
+        assert environment.devices() == expected
+
+
+def test_no_accelerator_is_seen_while_the_parent_compiles(monkeypatch):
+    asked = types.SimpleNamespace(is_available=lambda: True, device_count=lambda: 3, _lazy_init=lambda: None, is_initialized=lambda: False)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
+    monkeypatch.setattr(torch, "get_device_module", lambda device: asked)
+    with accelerator.no_accelerator():
+        assert (asked.is_available(), asked.device_count()) == (False, 0)
+        with pytest.raises(RuntimeError, match="does not initialise mtia"):
+            asked._lazy_init()
+    assert (asked.is_available(), asked.device_count(), asked._lazy_init()) == (True, 3, None)
+    asked.is_initialized = lambda: True
+    with pytest.raises(RuntimeError, match="the parent initialised mtia"), accelerator.no_accelerator():
+        pass
 
 
 def test_flushed_denormals_are_seen():

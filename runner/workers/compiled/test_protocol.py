@@ -70,7 +70,7 @@ def stages_of(worker, path_):
 
 def test_hello(worker):
     hello = worker.hello
-    assert hello["type"] == "hello" and hello["protocol"] == 1 and hello["modes"] == ["plain"]
+    assert hello["type"] == "hello" and hello["protocol"] == 1 and hello["modes"] == ["plain", "configure"]
     assert hello["devices"][0] == "cpu" and "float8_e4m3fn" in hello["dtypes"]
     assert hello["environment"]["torch"] == torch.__version__
     assert all(isinstance(value, (str, int, float)) for value in hello["environment"].values())
@@ -271,6 +271,19 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
     worker.process.stdin.close()
     assert worker.process.wait(20) == 0
     assert all(group_is_gone(pid) and not alive(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("changes, reason", [
+    ({}, None), ({"backend": None}, None), ({"config": {"torch._inductor.config.not_there": 1}}, "has no torch._inductor.config.not_there"),
+    ({"import": ["not_there"]}, "cannot import not_there"), ({"backend": "not_there"}, "has no backend 'not_there'")])
+def test_a_path_can_be_configured_without_a_program(worker, changes, reason):
+    nothing = {"inputs": [], "steps": [], "outputs": [], "context": {}, "backward": None}
+    seen = worker.run(nothing, [], path_=path("inductor-emulate-casts", **changes), mode="configure")
+    assert seen["stage"] == "configure"
+    if reason is None:
+        assert seen["outcome"] == "returned" and seen["runs"] == [{"calls": [{"outputs": {}, "inputs": {}, "grads": {}}]}]
+    else:
+        assert seen["outcome"] == "unsupported" and reason in seen["reason"] and seen["runs"] == []
 
 
 def test_path_files():

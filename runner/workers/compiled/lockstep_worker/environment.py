@@ -1,8 +1,10 @@
 """What identifies the toolchain: threads before torch is imported, `hello`'s answer, cache keys."""
 
+import contextlib
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -80,9 +82,24 @@ def flush_denormals() -> bool:
     return torch.full((1,), 1e-40).mul(1).item() == 0
 
 
+def _required(name: str, extras: bool) -> set[str]:
+    """The installed packages that a package asks for, torch left out; with `extras` also those that it can do without."""
+    from importlib import metadata
+
+    found = set()
+    for line in metadata.requires(name) or []:
+        requirement, _, marker = line.partition(";")
+        match = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement.strip())
+        if match is None or "extra" in marker and not extras:
+            continue
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.add(metadata.distribution(match.group()).metadata["Name"])
+    return {each for each in found if each.lower() != "torch"}
+
+
 def packages(modules: list[str]) -> dict[str, str]:
-    """Versions of the installed packages that bring `modules`, a backend of torch.compile or a
-    device: key "package NAME". Nothing is imported for it."""
+    """Versions of the installed packages that bring `modules`, a backend of torch.compile or a device, and of all that
+    these ask for (the compiler of a backend is often a package of its own): key "package NAME". Nothing is imported for it."""
     from importlib import metadata
 
     wanted = {module.partition(".")[0] for module in modules} - {"torch"}
@@ -90,6 +107,11 @@ def packages(modules: list[str]) -> dict[str, str]:
     names = {name for module in wanted for name in owners.get(module, [])}
     for group in ("torch_dynamo_backends", "torch.backends"):
         names.update(point.dist.name for point in metadata.entry_points(group=group) if point.dist)
+    # What is optional may be what a backend compiles with; what is optional to that is not looked at.
+    new = {each for name in names for each in _required(name, extras=True)} - names
+    while new:
+        names |= new
+        new = {each for name in new for each in _required(name, extras=False)} - names
     return {f"package {name}": metadata.version(name) for name in sorted(names)}
 
 
@@ -131,20 +153,13 @@ def dtypes() -> list[str]:
 def devices() -> list[str]:
     """What `run.device` may be. A child of its own asks torch, so that this process never
     initialises a driver that forked children need."""
-    import torch
+    from .compat import accelerator
 
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            found = []
-            accelerator = getattr(torch, "accelerator", None)
-            if accelerator is not None and accelerator.is_available():
-                kind = accelerator.current_accelerator().type
-                found = [kind] + [f"{kind}:{i}" for i in range(accelerator.device_count())]
-            elif torch.cuda.is_available():
-                found = ["cuda"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-            os.write(write, ",".join(found).encode())
+            os.write(write, ",".join(accelerator.names()).encode())
         finally:
             os._exit(0)
     os.close(write)

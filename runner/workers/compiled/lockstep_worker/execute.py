@@ -23,6 +23,10 @@ from .warmup import warm_headers
 from .witness import EAGER, PATH, Witness
 
 
+#: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
+MODES = ("plain", "configure")
+
+
 class Program:
     """What a request says, decoded: the source, the inputs of each call, the backward."""
 
@@ -183,13 +187,26 @@ def observe(request: dict, directory: str, stage: Stages) -> dict:
     observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
                    "proof": {}, "phases": {}}
     try:
-        if request.get("mode", "plain") != "plain":
-            raise Unsupported(f"this worker has no mode {request['mode']!r:.40}")
-        observation.update(_observe(request, outputs, stage, observation))
+        mode = request.get("mode", "plain")
+        if mode not in MODES:
+            raise Unsupported(f"this worker has no mode {mode!r:.40}")
+        observe_ = _observe if mode == "plain" else _configure
+        observation.update(observe_(request, outputs, stage, observation))
     except Unsupported as reason:
         observation.update(outcome="unsupported", reason=str(reason))
     return {**observation, "storages": outputs.storages, "stage": stage.last,
             "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def _configure(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:
+    """Puts a path's settings in force and calls nothing."""
+    path = need(request, "path", "run")
+    stage("configure")
+    import_modules(path.get("import"))
+    apply_config(path.get("config"))
+    if path.get("backend") is not None:
+        compiled(path, lambda: None)
+    return {"outcome": "returned", "runs": [{"calls": [outputs.call((), [], [])]}]}
 
 
 def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:

@@ -127,9 +127,11 @@ class Parent:
         warmup.warm(self.cache)
         warmup.check_single_threaded()
         lacks = trials.settle(trials.lacking())
+        from .execute import MODES  # the warm-up has imported it
+
         return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
                 "environment": {**environment.describe(int(message.get("threads") or 1), libraries, modules, compiler), **lacks},
-                "devices": devices, "dtypes": environment.dtypes(), "modes": ["plain"]}
+                "devices": devices, "dtypes": environment.dtypes(), "modes": list(MODES)}
 
     def _run(self, message: dict) -> None:
         run, out, hello = message.get("run"), message.get("out"), self.hello

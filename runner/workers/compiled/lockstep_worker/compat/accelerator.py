@@ -1,4 +1,5 @@
-"""Compiling for the CPU without touching a GPU that is there."""
+"""The accelerator that torch has (`torch.accelerator`: a GPU, or whatever a vendor registers), and compiling for the CPU
+without touching it."""
 
 import contextlib
 import functools
@@ -8,8 +9,17 @@ from typing import Any
 
 import torch
 
-#: Where torch keeps what it was told of GPUs.
+#: Where torch keeps what it was told of accelerators.
 _REMEMBER = ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.codecache", "torch._dynamo.device_interface")
+
+
+def names() -> list[str]:
+    """The devices besides the CPU: the accelerator's kind, and each by its index. Asking may initialise a driver, which
+    does not survive a fork."""
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is None or not torch.accelerator.is_available():
+        return []
+    return [accelerator.type, *(f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count()))]
 
 
 def _forget(owner: object) -> None:
@@ -24,30 +34,32 @@ def _forget(owner: object) -> None:
 
 @contextlib.contextmanager
 def no_accelerator() -> Iterator[None]:
-    """While it lasts, torch sees no GPU: Inductor asks for its properties even when it compiles for
-    the CPU, and a CUDA context does not survive a fork. Afterwards what was cached of the answers
-    is forgotten. Without a GPU nothing changes. Raises `RuntimeError` if CUDA was initialised all the same."""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise RuntimeError("a parent that forks does not initialise CUDA")
-
-    if torch.version.cuda is None and torch.version.hip is None:
+    """While it lasts, torch sees no accelerator: Inductor asks for its properties even when it compiles for
+    the CPU, and a driver's context does not survive a fork. Afterwards what was cached of the answers
+    is forgotten. Where torch was built for none nothing changes. Raises `RuntimeError` if it was initialised all the same."""
+    accelerator = torch.accelerator.current_accelerator()  # what torch was built for, with or without one here
+    if accelerator is None:
         yield
         return
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError(f"a parent that forks does not initialise {accelerator}")
+
+    module = torch.get_device_module(accelerator)
     patches = {"is_available": lambda: False, "device_count": lambda: 0, "_lazy_init": refuse}
-    before = {name: getattr(torch.cuda, name) for name in patches if hasattr(torch.cuda, name)}
+    before = {name: getattr(module, name) for name in patches if hasattr(module, name)}
     for name in before:
-        setattr(torch.cuda, name, patches[name])
+        setattr(module, name, patches[name])
     try:
         yield
     finally:
         for name, function in before.items():
-            setattr(torch.cuda, name, function)
+            setattr(module, name, function)
         for name in _REMEMBER:
             with contextlib.suppress(ImportError):
                 owner = importlib.import_module(name)
                 _forget(owner)
                 if hasattr(owner, "_device_initialized"):
                     vars(owner)["_device_initialized"] = False
-    if torch.cuda.is_initialized():
-        raise RuntimeError("the parent initialised CUDA; its children could not use it")
+    if getattr(module, "is_initialized", lambda: False)():
+        raise RuntimeError(f"the parent initialised {accelerator}; its children could not use it")

@@ -19,5 +19,5 @@ def triton_version() -> str | None:
 
 def autograd_has_threads() -> bool:
     """Whether autograd starts threads when it is first used, even to trace: it keeps one for each
-    device that a build for a GPU can have, with or without a GPU in the machine."""
-    return torch.version.cuda is not None or torch.version.hip is not None or bool(getattr(torch.version, "xpu", None))
+    device that a build for an accelerator can have, with or without one in the machine."""
+    return torch.accelerator.current_accelerator() is not None

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "record/record.h"
+
+namespace lockstep {
+
+/// How much must be judged where nobody says otherwise, of levels and with --strict; percent.
+constexpr double kMinJudged = 90;
+
+/// How much of what could be judged was judged.
+struct Judged {
+  /// Verdicts that say something of the compiler: StatusInfo::judged().
+  std::size_t judged = 0;
+  /// These and all others that could have: not what the case, the torch or the reference does
+  /// without, nor what the path declares as unsupported.
+  std::size_t could = 0;
+  /// 100 where nothing could be judged.
+  double percent() const;
+};
+
+Judged judged(const RunRecord& record);
+
+/// How much of a run must be judged, percent: what its record demands; else with `strict`
+/// kMinJudged, unless it is of format 1, which does not say who does without what; else nothing.
+std::optional<double> min_judged(const RunInfo& info, bool strict);
+
+/// A sentence where less was judged than must be, which fails the run; else empty.  "judged 40 of
+/// 100 verdicts that could be (40.0 %), fewer than the 90 % demanded: 60 refused".
+std::string judged_too_little(const RunRecord& record, bool strict);
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#include "record/judged.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+void add(RunRecord& record, Status status, std::size_t count, const std::string& by = "") {
+  for (std::size_t i = 0; i < count; ++i) {
+    Verdict& verdict = record.verdicts.emplace_back();
+    verdict.status = status;
+    verdict.unsupported_by = by;
+  }
+}
+
+TEST(JudgedOf, CountsWhatSaysSomethingOfTheCompiler) {
+  for (const StatusInfo& status : all_statuses()) {
+    RunRecord record;
+    add(record, status.status, 1, "path");
+    const Judged counts = judged(record);
+    const bool silent = status.status == Status::refused || status.status == Status::unsupported ||
+                        status.status == Status::inconclusive || status.status == Status::harness ||
+                        status.status == Status::worker_lost || status.rank == Rank::proof;
+    EXPECT_EQ(counts.could, status.status == Status::extension ? 0U : 1U) << status.name;
+    EXPECT_EQ(counts.judged, counts.could == 1 && !silent ? 1U : 0U) << status.name;
+  }
+}
+
+TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
+  RunRecord record;
+  add(record, Status::conform, 3);
+  for (const char* by : {"case", "torch", "reference", "declaration", ""})
+    add(record, Status::unsupported, 2, by);
+  EXPECT_EQ(judged(record).could, 3U);
+  EXPECT_EQ(judged(record).percent(), 100);
+  add(record, Status::unsupported, 1, "path");
+  EXPECT_EQ(judged(record).could, 4U);
+  EXPECT_EQ(judged(record).percent(), 75);
+  EXPECT_EQ(judged({}).percent(), 100);
+}
+
+TEST(JudgedTooLittle, IsSaidBelowWhatTheRunDemands) {
+  RunRecord record;
+  add(record, Status::conform, 8);
+  add(record, Status::value_differs, 1);
+  add(record, Status::refused, 1);
+  record.info.min_judged = 90;
+  EXPECT_EQ(judged_too_little(record, false), "");
+  add(record, Status::unsupported, 2, "path");
+  EXPECT_EQ(judged_too_little(record, false),
+            "judged 9 of 12 verdicts that could be (75.0 %), fewer than the 90 % demanded: 1 "
+            "refused, 2 unsupported");
+  record.info.min_judged = 75;
+  EXPECT_EQ(judged_too_little(record, true), "");
+}
+
+TEST(JudgedTooLittle, HasADefaultOnlyWithStrictAndNoneForFormat1) {
+  RunRecord record;
+  add(record, Status::refused, 1);
+  EXPECT_EQ(judged_too_little(record, false), "");
+  EXPECT_NE(judged_too_little(record, true), "");
+  record.info.min_judged = 0;
+  EXPECT_EQ(judged_too_little(record, true), "");
+  record.info.min_judged.reset();
+  record.info.format = 1;
+  EXPECT_EQ(judged_too_little(record, true), "");
+}
+
+}  // namespace
+}  // namespace lockstep

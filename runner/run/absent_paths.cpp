@@ -1,0 +1,61 @@
+#include "run/absent_paths.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "run/run.h"
+#include "run/workers.h"
+#include "wire/request.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kMode = "configure";
+
+bool knows_the_mode(const Json& hello) {
+  const Json modes = hello.value("modes", Json::array());
+  return std::find(modes.begin(), modes.end(), kMode) != modes.end();
+}
+
+/// Puts a path's settings in force, and executes nothing.
+Json configure(const Path& path) {
+  const Json nothing = {{"inputs", Json::array()},
+                        {"steps", Json::array()},
+                        {"outputs", Json::array()},
+                        {"context", Json::object()},
+                        {"backward", nullptr}};
+  return to_json(RunRequest{"", path.declared, "cpu", kMode, 1, 0, nothing, Json::array()});
+}
+
+}  // namespace
+
+Result<std::vector<AbsentPath>> find_absent_paths(
+    Engine& engine, const std::vector<Path>& paths,
+    const std::function<WorkerSpec(const Path&)>& worker_of) {
+  for (const Path& path : paths) engine.warm_up(worker_of(path));
+  const auto absent = std::make_shared<std::vector<AbsentPath>>();
+  for (const Path& path : paths) {
+    const WorkerSpec worker = worker_of(path);
+    const auto hello = wait_for_hello(engine, worker);
+    if (interrupted()) return fail("interrupted");
+    if (!hello || !knows_the_mode(*hello)) continue;
+    Job job{path.name + " (configure)", {{worker, configure(path)}}, {}, 0, nullptr};
+    job.done = [absent, name = path.name](const Observation& seen, double) {
+      if (seen.outcome == Outcome::unsupported && seen.stage == "configure")
+        absent->push_back({name, one_line(seen.reason)});
+    };
+    engine.submit(std::move(job));
+  }
+  while (!engine.idle()) {
+    engine.step(0.25);
+    if (!interrupted()) continue;
+    engine.abandon();
+    return fail("interrupted");
+  }
+  std::sort(absent->begin(), absent->end(),
+            [](const AbsentPath& a, const AbsentPath& b) { return a.name < b.name; });
+  return std::move(*absent);
+}
+
+}  // namespace lockstep

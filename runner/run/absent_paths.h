@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "paths/path.h"
+#include "record/record.h"
+
+namespace lockstep {
+
+/// Which of the paths cannot be used here, as their workers say: each that knows the mode
+/// `configure` (workers/PROTOCOL.md) is asked to put the path's settings in force, and those are
+/// absent that are `unsupported` there.  Of a worker that cannot be used, dies over it or does not
+/// know the mode nothing is said: the run shows what becomes of it.  An interruption is an error.
+Result<std::vector<AbsentPath>> find_absent_paths(
+    Engine& engine, const std::vector<Path>& paths,
+    const std::function<WorkerSpec(const Path&)>& worker_of);
+
+}  // namespace lockstep
