@@ -193,6 +193,8 @@ std::string conform_line(const Tally& counts) {
   if (counts.ungraded > 0) grades.push_back(grouped(counts.ungraded) + " without numbers");
   if (counts.weak > 0) remarks.push_back(grouped(counts.weak) + " weak");
   if (counts.vacuous > 0) remarks.push_back(grouped(counts.vacuous) + " vacuous");
+  if (counts.partly > 0) remarks.push_back(grouped(counts.partly) + " partly executed by others");
+  if (counts.stated > 0) remarks.push_back(grouped(counts.stated) + " executed as the path states");
   return fmt::format("{} conform: {}{}{}", grouped(counts[Column::conform]),
                      fmt::join(grades, ", "), remarks.empty() ? "" : "; ",
                      fmt::join(remarks, ", "));

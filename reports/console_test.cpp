@@ -120,9 +120,9 @@ TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {
 TEST(Console, HalfARunSaysSo) {
   RunRecord record = sample_run();
   record.info.planned = 100;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 22 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 25 of 100 verdicts:"));
   record.end->interrupted = true;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 22 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 25 of 100 verdicts:"));
 }
 
 TEST(Console, NothingFromARunReachesTheTerminalAsACommand) {

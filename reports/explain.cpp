@@ -1,6 +1,7 @@
 #include "reports/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "reports/text.h"
@@ -116,6 +117,23 @@ std::string shared_remark(const Verdict& verdict) {
                      verdict.shared == 1 ? "" : "s");
 }
 
+std::string execution_remark(const Verdict& verdict) {
+  std::string text;
+  if (verdict.share > 0 && verdict.status != Status::fell_back) {
+    text =
+        fmt::format("others than the path's own code executed {:.0f} % of it", 100 * verdict.share);
+    const auto foreign = verdict.proof.find("foreign");
+    std::vector<std::string> names;
+    if (foreign != verdict.proof.end() && foreign->is_object()) {
+      for (const auto& [name, calls] : foreign->items()) names.push_back(name);
+    }
+    if (!names.empty()) text += fmt::format(": {}", fmt::join(names, ", "));
+  }
+  if (verdict.execution == "stated")
+    text += fmt::format("{}who executed it is stated, not observed", text.empty() ? "" : "; ");
+  return one_line(clean(text));
+}
+
 std::string expectation_line(const Verdict& verdict) {
   if (!verdict.expectation) return {};
   const ExpectationRef& rule = *verdict.expectation;
@@ -140,6 +158,10 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
   if (!verdict.weak.empty()) lines.add(Part::note, "weak: " + verdict.weak);
+  if (const std::string remark = execution_remark(verdict); !remark.empty())
+    lines.add(Part::note, remark);
+  if (verdict.front_end)
+    lines.add(Part::note, "front end: it is raised by Dynamo's tracing; no backend was reached");
   add_error(lines, "eager", verdict.eager_error, options.error_limit);
   add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
   if (info(verdict.status).stderr_tells && !verdict.stderr_tail.empty()) {

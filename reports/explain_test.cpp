@@ -65,5 +65,24 @@ TEST(Explain, SharedGraphsAreARemark) {
   EXPECT_THAT(one_line_of(Style(false), verdict, false), EndsWith("  compiled with 1,023 others"));
 }
 
+TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
+  Verdict verdict;
+  EXPECT_EQ(execution_remark(verdict), "");
+  verdict.execution = "observed";
+  EXPECT_EQ(execution_remark(verdict), "");
+  verdict.share = 0.4;
+  verdict.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
+  EXPECT_EQ(execution_remark(verdict),
+            "others than the path's own code executed 40 % of it: aten::mm, aten::relu");
+  verdict.status = Status::fell_back;  // its reason says it
+  verdict.execution = "stated";
+  EXPECT_EQ(execution_remark(verdict), "who executed it is stated, not observed");
+  verdict.proof = "a worker may say anything";
+  verdict.status = Status::conform;
+  EXPECT_EQ(execution_remark(verdict),
+            "others than the path's own code executed 40 % of it; who executed it is stated, not "
+            "observed");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -23,6 +23,8 @@ Json conform_json(const Tally& counts) {
   json["ungraded"] = counts.ungraded;
   json["weak"] = counts.weak;
   json["vacuous"] = counts.vacuous;
+  json["partly"] = counts.partly;
+  json["stated"] = counts.stated;
   return json;
 }
 

@@ -134,7 +134,8 @@ std::string note_of(const Verdict& verdict) {
   }
   const Tolerated let_pass = tolerated(verdict);
   const std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
-  if (verdict.reason.empty() && !verdict.unstable && !verdict.vacuous && verdict.weak.empty())
+  if (verdict.reason.empty() && !verdict.unstable && !verdict.vacuous && verdict.weak.empty() &&
+      execution_remark(verdict).empty())
     return passed;
   return explain_text(verdict, {.error_limit = kTextLimit / 8, .output_limit = 0}) +
          (passed.empty() ? "" : "\n" + passed);
@@ -203,6 +204,8 @@ std::string conform_properties(const Tally& counts) {
   add("ungraded", counts.ungraded);
   add("weak", counts.weak);
   add("vacuous", counts.vacuous);
+  add("partly", counts.partly);
+  add("stated", counts.stated);
   return text;
 }
 

@@ -95,7 +95,8 @@ function toleratedText(verdict) {
 
 /** How a key of the filter reads a verdict. */
 const keys = {
-  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", tolerated(v) && "tolerated"],
+  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", tolerated(v) && "tolerated",
+    v.share > 0 && v.status !== "fell_back" && "partly", v.execution === "stated" && "stated", v.front_end && "front-end"],
   status: (v) => [v.status],
   standing: (v) => [v.standing],
   path: (v) => [v.path],

@@ -58,6 +58,8 @@ void Tally::add(const Verdict& verdict, bool strict) {
   } else if (!verdict.weak.empty()) {
     ++weak;
   }
+  partly += verdict.share > 0;
+  stated += verdict.execution == "stated";
 }
 
 Tally tally(const RunRecord& record, bool strict) {
