@@ -110,10 +110,11 @@ std::vector<Difference> differences_of(std::vector<ResultComparison>& executions
   return all;
 }
 
-/// Puts in order what is wrong with the results, how the execution ended, that there is no proof of
-/// compilation, and that eager disagrees with itself (null or empty: not so).
-std::vector<Difference> in_order(std::vector<Difference> results, const Ending* error,
-                                 const Difference* unproven, const std::string& eager_noise) {
+/// Puts in order what is wrong with the results, how the execution ended (null: it returned), what
+/// is not proven, and that eager disagrees with itself (empty: it does not).
+std::vector<Difference> in_order(const std::vector<Difference>& results, const Ending* error,
+                                 const std::vector<Difference>& unproven,
+                                 const std::string& eager_noise) {
   // Metadata do not depend on the noise of values, and were there before the backward pass.
   const auto values = std::find_if(results.begin(), results.end(), [](const Difference& each) {
     return info(each.status).rank > Rank::aliasing;
@@ -122,9 +123,7 @@ std::vector<Difference> in_order(std::vector<Difference> results, const Ending* 
   const auto add_error = [&] {
     if (error != nullptr) all.push_back({error->status, "", error->reason});
   };
-  const auto add_unproven = [&] {
-    if (unproven != nullptr) all.push_back(*unproven);
-  };
+  const auto add_unproven = [&] { all.insert(all.end(), unproven.begin(), unproven.end()); };
   // A refusal excuses nothing that went wrong before it; but where eager disagrees with itself, no
   // value is wrong.
   const bool excuse = error != nullptr && !info(error->status).fails && eager_noise.empty();
@@ -170,7 +169,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
     }
   }
   const ResultComparison& results = executions[counts];
-  std::vector<Difference> found = differences_of(executions, counts);
+  const std::vector<Difference> found = differences_of(executions, counts);
   verdict.outputs = std::move(executions[counts].outputs);
   verdict.grade = worst_grade(verdict.outputs);
   verdict.nearer = results.nearer;
@@ -186,17 +185,16 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   verdict.execution = execution.how;
   verdict.share = execution.share;
   verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
-  std::optional<Difference> unproven;
+  std::vector<Difference> unproven;
   if (compilation == Compilation::missing) {
-    unproven = {Status::not_compiled, "",
-                past_recompile_limit(compiled.proof)
-                    ? "past the limit of recompiles the program ran eagerly"
-                    : "the compiler was handed no graph"};
+    unproven.push_back({Status::not_compiled, "",
+                        past_recompile_limit(compiled.proof)
+                            ? "past the limit of recompiles the program ran eagerly"
+                            : "the compiler was handed no graph"});
   } else if (!execution.fell_back.empty()) {
-    unproven = {Status::fell_back, "", execution.fell_back};
+    unproven.push_back({Status::fell_back, "", execution.fell_back});
   }
-  verdict.differences =
-      in_order(std::move(found), error, unproven ? &*unproven : nullptr, eager_noise);
+  verdict.differences = in_order(found, error, unproven, eager_noise);
   if (verdict.differences.empty()) {
     if (!request.unpromised_strides.empty()) {
       const std::string strides =

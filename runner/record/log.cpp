@@ -16,6 +16,7 @@
 #include "base/bounded_json.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "verdict/contradiction.h"
 
 namespace lockstep {
@@ -225,7 +226,8 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
       if (record.info.format > 1) {  // verdicts of format 1 do not say what they rest on
         const std::string wrong = contradiction(*verdict);
         if (!wrong.empty()) {
-          return at(fmt::format("the verdict {} contradicts itself: {}", verdict->id, wrong));
+          return at(fmt::format("the verdict {} contradicts itself: {}", one_line(verdict->id, 200),
+                                one_line(wrong, 500)));
         }
       }
       const auto [found, fresh] = seen.try_emplace(verdict->id, Seen{record.verdicts.size()});

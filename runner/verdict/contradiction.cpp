@@ -207,11 +207,10 @@ std::string wrong_differences(const Verdict& verdict) {
     if (verdict.outputs.empty() && !both_raise) return "it conforms, but nothing was compared";
     return "";
   }
-  // Where something is unsupported, one side may have raised; nothing was judged.
-  const bool raised = info(verdict.status).rank == Rank::support
-                          ? both_raise
-                          : verdict.eager_error || verdict.compiled_error;
-  if (verdict.outputs.empty() && !raised) return "";
+  // What is unsupported was not judged, whatever was raised.
+  const bool raised = verdict.eager_error || verdict.compiled_error;
+  const bool judged = raised && info(verdict.status).rank != Rank::support;
+  if (verdict.outputs.empty() && !judged) return "";
   return fmt::format("its status is {}, but no difference is recorded", info(verdict.status).name);
 }
 
