@@ -54,6 +54,8 @@ Verdict full() {
   verdict.differences = {{Status::metadata_differs, "y", "strides", 0},
                          {Status::value_differs, "y", "17 of 20", 2}};
   verdict.weak = "y: why";
+  verdict.front_end = true;
+  verdict.unsupported_by = "declaration";
   verdict.shared = 24;
   verdict.unstable = verdict.vacuous = true;
   verdict.execution = "observed";
@@ -95,7 +97,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 30u);
+  EXPECT_EQ(json.size(), 35u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {
