@@ -20,7 +20,6 @@ from .source import Source, compile_text, generate
 from .tensors import Inputs, Outputs, is_view, literal_text
 from .warmup import warm_headers
 
-
 #: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
 MODES = ("plain", "configure")
 
