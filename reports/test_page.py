@@ -171,6 +171,16 @@ def test_the_details_show_the_first_that_differ(tmp_path):
     assert "compiled with 24 others" in dom
 
 
+def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
+    assert re.search(r'id="alert"[^>]* hidden', page.dom())
+    run, *rest = sample()
+    newer = {**run, "format": 2, "digests": {"judge": "0123"}, "min_judged": 99, "absent_paths": [{"name": "later", "reason": "no such setting"}],
+             "paths": [{**path, "digest": "", "declared": {}} for path in run["paths"]]}
+    dom = Page([newer, *rest[:-1]], tmp_path / "page").dom()
+    assert "The run was killed, or is not over, after 22 of 22 verdicts. Lockstep judged 15 of 20 verdicts that could be" in dom
+    assert "no such setting; not run" in dom and "0123" in dom and "15 of 20 that could be" in dom
+
+
 def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:

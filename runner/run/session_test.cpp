@@ -185,8 +185,8 @@ TEST_F(Sessions, LeaveOutDefaultPathsThatCannotBeUsedHere) {
   const auto planned = [&](const Filter& filter, std::string& absent) {
     PlanRequest request = session.plan_request(filter);
     absent.clear();
-    for (const AbsentPath& path : session.leave_out_absent(request).value())
-      absent += path.name + ": " + path.reason;
+    const std::vector<AbsentPath> left_out = session.leave_out_absent(request).value();
+    for (const AbsentPath& path : left_out) absent += path.name + ": " + path.reason;
     Diagnostics diagnostics;
     std::set<std::string> paths;
     for (const PlanItem& item : make_plan(request, diagnostics).items)

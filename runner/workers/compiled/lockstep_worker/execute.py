@@ -22,7 +22,6 @@ from .tensors import Inputs, Outputs, is_view, literal_text
 from .warmup import warm_headers
 from .witness import EAGER, PATH, Witness
 
-
 #: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
 MODES = ("plain", "configure")
 
