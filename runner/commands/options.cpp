@@ -211,7 +211,8 @@ void add_others(CLI::App& app, Options& options) {
   report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
       ->type_name("DIR");
   add_report_files(report, options);
-  report->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
+  report->add_flag("--strict", options.strict,
+                   "Also fail on `fixed`, `inconclusive` and `refused`");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   report->add_flag("--github", options.github,
                    "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
