@@ -60,3 +60,14 @@ def test_workers_and_the_rest_share_the_base_alone():
         else:
             assert torch is None, f"{file} knows torch"
             assert all(workers not in other.parents for other in included(file)), file
+
+
+def test_no_two_headers_define_a_type_of_the_same_name():
+    """Two of them in one program are undefined behaviour that no compiler sees, unless one file includes both."""
+    places = {}
+    for file in sources():
+        if file.suffix == ".h" and "workers" not in file.parts:
+            for name in re.findall(r"^(?:struct|class|enum class|union) (\w+)[^;\n]*\{", (ROOT / file).read_text("utf-8"), re.MULTILINE):
+                places.setdefault(name, []).append(str(file))
+    assert len(places) > 100
+    assert not {name: files for name, files in places.items() if len(files) > 1}

@@ -76,8 +76,8 @@ const RefusalRule* declared_refusal(std::span<const RefusalRule> rules, const Ra
     // Not by what torch wraps around it: that would take every failure of a backend.  A path file
     // whose expression is none was refused.
     return class_matches(rule.error, error.class_name) &&
-           (rule.match.empty() ||
-            is_found(rule.match, error.message + "\n" + error.detail).value_or(false));
+           (rule.match.empty() || is_found(rule.match, error.message).value_or(false) ||
+            is_found(rule.match, error.detail).value_or(false));
   };
   const auto found = std::find_if(rules.begin(), rules.end(), meets);
   return found == rules.end() ? nullptr : &*found;

@@ -180,8 +180,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       });
   const bool proves = request.compiles && error == nullptr;
   const Compilation compilation = proves ? compilation_of(compiled.proof) : Compilation::given;
-  const Execution execution =
-      proves ? execution_of(compiled.proof, request.worker_of_lockstep) : Execution();
+  const ExecutedBy execution =
+      proves ? executed_by(compiled.proof, request.worker_of_lockstep) : ExecutedBy();
   verdict.execution = execution.how;
   verdict.share = execution.share;
   verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;

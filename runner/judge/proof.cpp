@@ -83,8 +83,8 @@ Compilation compilation_of(const Json& proof) {
   return count_of(proof, "graphs").value_or(0) > 0 ? Compilation::given : Compilation::missing;
 }
 
-Execution execution_of(const Json& proof, bool by_lockstep) {
-  Execution execution;
+ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
+  ExecutedBy execution;
   if (!proof.is_object()) return execution;
   static const Json kNone = Json::object();
   const auto found = proof.find("traces");

@@ -17,7 +17,7 @@ bool past_recompile_limit(const nlohmann::ordered_json& proof);
 bool went_through_aot(const nlohmann::ordered_json& proof);
 
 /// Who executed a program, as its proof tells it.
-struct Execution {
+struct ExecutedBy {
   std::string how;   ///< "observed", "stated", or empty: nobody looked
   double share = 0;  ///< how much of it others executed, 0 … 1
   /// Eager itself executes nothing but what is neutral: there was nothing to execute.
@@ -27,6 +27,6 @@ struct Execution {
 
 /// `by_lockstep`: the worker that looked is one of Lockstep's; what another says of itself is
 /// `stated`.
-Execution execution_of(const nlohmann::ordered_json& proof, bool by_lockstep);
+ExecutedBy executed_by(const nlohmann::ordered_json& proof, bool by_lockstep);
 
 }  // namespace lockstep

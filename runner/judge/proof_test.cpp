@@ -22,21 +22,21 @@ Json proof(Json foreign, Json traces = {{"eager", kEager}}) {
 }
 
 TEST(Proof, WhatIsAllOfEagerFellBack) {
-  EXPECT_EQ(execution_of(proof(kEager), true).share, 1);
-  EXPECT_EQ(execution_of(proof(kEager), true).fell_back,
+  EXPECT_EQ(executed_by(proof(kEager), true).share, 1);
+  EXPECT_EQ(executed_by(proof(kEager), true).fell_back,
             "others executed all of it, as eager does: aten::mm, aten::relu (2), aten::sum");
   // More than eager does is all the same.
   Json more = kEager;
   more["aten::add"] = 1;
   more["aten::exp"] = 1;
-  EXPECT_EQ(execution_of(proof(more), true).fell_back,
+  EXPECT_EQ(executed_by(proof(more), true).fell_back,
             "others executed all of it, as eager does: aten::add, aten::exp, aten::mm, aten::relu "
             "(2) and 1 more");
 }
 
 TEST(Proof, WhatIsPartOfEagerIsAShare) {
   const auto share = [](Json foreign) {
-    const Execution execution = execution_of(proof(std::move(foreign)), true);
+    const ExecutedBy execution = executed_by(proof(std::move(foreign)), true);
     EXPECT_EQ(execution.fell_back, "");
     return execution.share;
   };
@@ -50,38 +50,38 @@ TEST(Proof, WhatIsPartOfEagerIsAShare) {
 
 TEST(Proof, AnyTraceThatIsCoveredDecides) {
   const Json decomposed = {{"aten::exp", 1}, {"aten::div", 1}};
-  EXPECT_NE(execution_of(proof(decomposed, {{"eager", {{"aten::softmax", 1}}},
-                                            {"aot_eager", {{"aten::_softmax", 1}}},
-                                            {"aot_eager_decomp", decomposed}}),
-                         true)
+  EXPECT_NE(executed_by(proof(decomposed, {{"eager", {{"aten::softmax", 1}}},
+                                           {"aot_eager", {{"aten::_softmax", 1}}},
+                                           {"aot_eager_decomp", decomposed}}),
+                        true)
                 .fell_back.find("as aot_eager_decomp does"),
             std::string::npos);
 }
 
 TEST(Proof, WhereEagerDoesNothingThereIsNothingToExecute) {
-  const Execution execution = execution_of(
+  const ExecutedBy execution = executed_by(
       proof({{"aten::add", 1}}, {{"eager", Json::object()}, {"aot_eager", {{"aten::add", 1}}}}),
       true);
   EXPECT_TRUE(execution.idle);
   EXPECT_EQ(execution.share, 0);
   EXPECT_EQ(execution.fell_back, "");
-  EXPECT_FALSE(execution_of(proof({}, Json::object()), true).idle);  // not known is not nothing
+  EXPECT_FALSE(executed_by(proof({}, Json::object()), true).idle);  // not known is not nothing
 }
 
 TEST(Proof, WhatIsRememberedIsNotComputed) {
   Json remembers = proof(Json::object());
   remembers["remembered"] = {"y"};
-  EXPECT_EQ(execution_of(remembers, true).share, 1);
-  EXPECT_EQ(execution_of(remembers, true).fell_back,
+  EXPECT_EQ(executed_by(remembers, true).share, 1);
+  EXPECT_EQ(executed_by(remembers, true).fell_back,
             "y: remembered, not computed: it stays as it was when the inputs change");
 }
 
 TEST(Proof, OnlyLockstepsOwnWorkersObserve) {
-  EXPECT_EQ(execution_of(proof(Json::object()), true).how, "observed");
-  EXPECT_EQ(execution_of(proof(Json::object()), false).how, "stated");
-  EXPECT_EQ(execution_of({{"execution", "stated"}}, true).how, "stated");
-  EXPECT_EQ(execution_of({{"graphs", 1}}, true).how, "");
-  EXPECT_EQ(execution_of(nullptr, true).how, "");
+  EXPECT_EQ(executed_by(proof(Json::object()), true).how, "observed");
+  EXPECT_EQ(executed_by(proof(Json::object()), false).how, "stated");
+  EXPECT_EQ(executed_by({{"execution", "stated"}}, true).how, "stated");
+  EXPECT_EQ(executed_by({{"graphs", 1}}, true).how, "");
+  EXPECT_EQ(executed_by(nullptr, true).how, "");
 }
 
 // What conforms because others executed it; what differs, differs.

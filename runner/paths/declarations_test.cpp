@@ -74,7 +74,7 @@ TEST(Declarations, WhatIsWrongIsNamedWithItsPlace) {
             "dtype or a glob of some\n    did you mean `float16`?\n");
   EXPECT_EQ(unsupported(R"("dtypes": ["!float8_*", "complex*"], "reason": "r")"), "");
   EXPECT_THAT(unsupported(R"("operator": ["add"], "reason": "r")"),
-              HasSubstr("2:19: /unsupported/0/operator: found the unknown key `operator`\n"
+              HasSubstr("2:18: /unsupported/0/operator: found the unknown key `operator`\n"
                         "    did you mean `operators`?"));
   EXPECT_THAT(unsupported(R"("operators": [], "reason": "r")"), HasSubstr("expected at least one"));
   EXPECT_THAT(unsupported(R"("features": [], "reason": "r")"), HasSubstr("expected at least one"));
@@ -102,7 +102,7 @@ TEST(Declarations, ARefusalSaysWhichErrorsItMeans) {
     EXPECT_THAT(refuses(all), HasSubstr("found a rule that every error meets")) << all;
   }
   EXPECT_THAT(refuses(R"("match": "a(", "reason": "r")"),
-              HasSubstr("mine.json:2:24: /refuses/0/match: "));
+              HasSubstr("mine.json:2:23: /refuses/0/match: "));
   EXPECT_THAT(refuses(R"("error": "", "reason": "r")"),
               HasSubstr("expected the class of an error"));
   EXPECT_THAT(refuses(R"("error": "E")"), HasSubstr("the key `reason` is missing"));

@@ -45,10 +45,12 @@ Case decode(const std::string& keys, const Registry* operators = nullptr) {
 constexpr const char* kInput =
     R"("inputs": {"x": {"dtype": "float16", "shape": [2], "fill": {"constant": 1}}})";
 
-/// The features of a case with the input x and these steps.
+/// The features of a case with the input x and these steps, of which y may be a result.
 std::vector<std::string> features(const std::string& steps, const Registry* operators = nullptr) {
-  const Case declared =
-      decode(fmt::format(R"({}, "steps": [{}], "outputs": ["x"])", kInput, steps), operators);
+  const bool has_result = steps.find("\"y\"") != std::string::npos;
+  const Case declared = decode(fmt::format(R"({}, "steps": [{}], "outputs": {})", kInput, steps,
+                                           has_result ? R"(["x", "y"])" : R"(["x"])"),
+                               operators);
   std::vector<std::string> names;
   for (const Feature each : needs_of(declared, "cpu", operators).features)
     names.emplace_back(name_of(each));
@@ -81,11 +83,11 @@ TEST(Needs, MutationIsReadOffTheSchemaOrTheName) {
 }
 
 TEST(Needs, AreWhatTheCaseSays) {
-  EXPECT_THAT(features(R"({"let": "g", "grad": {"of": "%x", "wrt": ["%x"]}})"),
+  EXPECT_THAT(features(R"({"let": ["y"], "grad": {"of": "%x", "wrt": ["%x"]}})"),
               ElementsAre("gradients"));
   const Needs casts = needs_of(decode(fmt::format(R"({}, "steps": [
       {{"let": "t", "tensor": {{"dtype": "int8", "values": [1]}}}},
-      {{"let": "y", "op": "to.dtype", "args": ["%x", "complex64"]}}], "outputs": ["y"])",
+      {{"let": "y", "op": "to.dtype", "args": ["%x", "complex64"]}}], "outputs": ["y", "t"])",
                                                   kInput)),
                                "cuda:1", nullptr);
   EXPECT_THAT(casts.dtypes, testing::UnorderedElementsAre("float16", "int8", "complex64"));
@@ -96,7 +98,7 @@ TEST(Needs, AreWhatTheCaseSays) {
   EXPECT_THAT(
       needs_of(decode(R"("inputs": {"x": {"dtype": "float32", "shape": [2], "fill": {"constant": 1},
                          "requires_grad": true}},
-                         "steps": [], "outputs": ["x"])"),
+                         "steps": [{"let": "y", "op": "neg", "args": ["%x"]}], "outputs": ["y"])"),
                "cpu", nullptr)
           .features,
       ElementsAre(Feature::gradients));
@@ -178,8 +180,8 @@ TEST(Declared, ShapesAreDynamicAsThePathCompiles) {
   EXPECT_FALSE(is_declared(declares, varies));
   const auto calls = [](const char* shape) {
     return decode(fmt::format(
-        R"({}, "calls": [{{}}, {{"x": {{"shape": [{}]}}}}], "steps": [], "outputs": ["x"])", kInput,
-        shape));
+        R"({}, "calls": [{{}}, {{"x": {{"shape": [{}]}}}}], "steps": [{{"let": "y", "op": "neg", "args": ["%x"]}}], "outputs": ["y"])",
+        kInput, shape));
   };
   EXPECT_THAT(needs_of(calls("3"), "cpu", nullptr).features, ElementsAre(Feature::dynamic_shapes));
   EXPECT_THAT(needs_of(calls("2"), "cpu", nullptr).features, ElementsAre());

@@ -101,7 +101,7 @@ TEST(Names, ADeclarationOfAnOperatorThatThereIsNotWouldSayNothing) {
     EXPECT_EQ(declaration_faults(good, &*registry), "") << good;
   }
   EXPECT_EQ(declaration_faults(R"("operators": ["add", "!ad"])", &*registry),
-            "mine.json:2:75: /unsupported/0/operators/1: found `ad`, expected an operator of torch "
+            "mine.json:2:76: /unsupported/0/operators/1: found `ad`, expected an operator of torch "
             "2.13.0 or a glob of some\n    did you mean `add`? An entry about other releases says "
             "so: \"torch\": \">=2.14\"\n");
   for (const char* bad : {R"("operators": ["fft_*"])", R"("operators": ["add.Scalar"])",
@@ -109,7 +109,7 @@ TEST(Names, ADeclarationOfAnOperatorThatThereIsNotWouldSayNothing) {
     EXPECT_NE(declaration_faults(bad, &*registry), "") << bad;
     EXPECT_EQ(declaration_faults(bad, nullptr), "") << bad;
   }
-  EXPECT_NE(declaration_faults(R"("devices": ["cdua"])", nullptr).find("did you mean `cuda`?"),
+  EXPECT_NE(declaration_faults(R"("devices": ["cudda"])", nullptr).find("did you mean `cuda`?"),
             std::string::npos);
 }
 
