@@ -109,9 +109,9 @@ TEST(Console, ManyKnownVerdictsAreListedOnlyWhenAskedFor) {
 TEST(Console, HalfARunSaysSo) {
   RunRecord record = sample_run();
   record.info.planned = 100;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 22 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 23 of 100 verdicts:"));
   record.end->interrupted = true;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 22 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 23 of 100 verdicts:"));
 }
 
 TEST(Console, NothingFromARunReachesTheTerminalAsACommand) {

@@ -105,7 +105,7 @@ TEST(Junit, HalfARunIsAnError) {
   const pugi::xml_node last = document.child("testsuites").last_child();
   EXPECT_STREQ(last.attribute("name").value(), "run");
   EXPECT_STREQ(last.child("testcase").child("error").attribute("message").value(),
-               "the run ended after 22 of 100 verdicts");
+               "the run ended after 23 of 100 verdicts");
 }
 
 TEST(Junit, TheSumsAreRight) {

@@ -90,6 +90,20 @@ bool is_worse(const ResultComparison& a, const ResultComparison& b) {
   return worst_grade(a.outputs) < worst_grade(b.outputs);
 }
 
+/// Nothing for a path that does not compile.
+Execution execution_seen(const JudgeRequest& request) {
+  return request.compiles ? execution_of(request.compiled->proof, request.worker_of_lockstep)
+                          : Execution();
+}
+
+/// What conforms because others executed it says nothing of the path.
+void judge_execution(const Execution& execution, Verdict& verdict) {
+  verdict.execution = execution.how;
+  verdict.share = execution.share;
+  if (verdict.status == Status::conform && !execution.fell_back.empty())
+    settle(verdict, Status::fell_back, execution.fell_back);
+}
+
 /// Both returned: metadata, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
                    const std::string& eager_noise, Verdict& verdict) {
@@ -136,10 +150,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       });
   const Compilation compilation =
       request.compiles ? compilation_of(compiled.proof) : Compilation::given;
-  const Execution execution =
-      request.compiles ? execution_of(compiled.proof, request.worker_of_lockstep) : Execution();
-  verdict.execution = execution.how;
-  verdict.share = execution.share;
+  const Execution execution = execution_seen(request);
   verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
   if (verdict.status == Status::conform && compilation == Compilation::missing) {
     settle(verdict, Status::not_compiled,
@@ -147,8 +158,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
                ? "past the limit of recompiles the program ran eagerly"
                : "the compiler was handed no graph");
   }
-  if (verdict.status == Status::conform && !execution.fell_back.empty())
-    settle(verdict, Status::fell_back, execution.fell_back);
+  judge_execution(execution, verdict);
 
   if (verdict.unstable && verdict.status == Status::conform) {
     verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
@@ -203,6 +213,7 @@ Verdict judge(const JudgeRequest& request) {
   }
   if (ending) {
     settle(verdict, ending->status, ending->reason);
+    judge_execution(execution_seen(request), verdict);
     return verdict;
   }
   judge_results(request, *eager, eager_noise, verdict);

@@ -87,7 +87,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 28u);
+  EXPECT_EQ(json.size(), 31u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {
