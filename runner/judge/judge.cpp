@@ -141,6 +141,15 @@ std::vector<Difference> in_order(const std::vector<Difference>& results, const E
   return all;
 }
 
+/// Who executed a program on a path that compiles; the verdict says it.
+ExecutedBy note_execution(const JudgeRequest& request, Verdict& verdict) {
+  if (!request.compiles) return {};
+  ExecutedBy execution = executed_by(request.compiled->proof, request.worker_of_lockstep);
+  verdict.execution = execution.how;
+  verdict.share = execution.share;
+  return execution;
+}
+
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
 /// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
@@ -180,10 +189,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
       });
   const bool proves = request.compiles && error == nullptr;
   const Compilation compilation = proves ? compilation_of(compiled.proof) : Compilation::given;
-  const ExecutedBy execution =
-      proves ? executed_by(compiled.proof, request.worker_of_lockstep) : ExecutedBy();
-  verdict.execution = execution.how;
-  verdict.share = execution.share;
+  const ExecutedBy execution = proves ? note_execution(request, verdict) : ExecutedBy();
   verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
   std::vector<Difference> unproven;
   if (compilation == Compilation::missing) {
@@ -281,6 +287,10 @@ Verdict judge(const JudgeRequest& request) {
                       eager->outcome == Outcome::returned && !compiled.repetitions.empty();
   if (ending && !partly) {
     settle(verdict, ending->status, ending->reason);
+    // To raise what eager's kernel raised is no work of the path's, either.
+    const std::string fell_back = note_execution(request, verdict).fell_back;
+    if (verdict.status == Status::conform && !fell_back.empty())
+      settle(verdict, Status::fell_back, fell_back);
   } else {
     judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
   }

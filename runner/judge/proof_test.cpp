@@ -100,6 +100,15 @@ TEST(Proof, OnlyWhatConformsFellBack) {
   EXPECT_EQ(judge_under(right, wrong, "bits").status, Status::value_differs);
   EXPECT_TRUE(judge_under(right, wrong, "bits").through_aot);
 
+  // To raise what eager's kernel raised is no work, either.
+  Observation raising = raised("IndexError", "out of range");
+  raising.proof = proof(kEager);
+  EXPECT_EQ(judge_under(raised("IndexError", "out of range"), raising, "bits").status,
+            Status::fell_back);
+  raising.proof = proof(Json::object());
+  EXPECT_EQ(judge_under(raised("IndexError", "out of range"), raising, "bits").status,
+            Status::conform);
+
   Observation idle = right;
   idle.proof = proof(Json::object(), {{"eager", Json::object()}});
   EXPECT_EQ(judge_under(right, idle, "bits").status, Status::conform);

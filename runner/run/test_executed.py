@@ -108,6 +108,14 @@ def test_the_backward_pass_counts(verdicts):
     assert verdicts["bugs/differentiated", "vendor-forward"]["proof"]["traces"]["eager"]["aten::mul"] > 1
 
 
+@pytest.mark.parametrize("path, status", [("vendor-forward", "fell_back"), ("vendor-through-aot", "fell_back"), ("vendor-honest", "fell_back"),
+                                          ("inductor", "conform"), ("aot-eager", "conform")])
+def test_who_raised_it_counts(verdicts, path, status):
+    """The honest vendor has no kernel for it and leaves it to torch."""
+    verdict = verdicts["bugs/refused-by-the-kernel", path]
+    assert verdict["status"] == status and verdict["compiled_error"]["class"] == "IndexError", verdict
+
+
 def test_a_shared_graph_that_fell_back_is_executed_alone(tmp_path):
     """Only `ceil` is left to torch."""
     found = run(tmp_path / "run", *(f"sweeps/unary-16[op={name},dtype=float16]@cpu" for name in ("abs", "neg", "ceil")),

@@ -32,7 +32,7 @@ BROKEN = {
     "gradients": "dynamo.GRADIENTS = 'trace_gradients'",
     "execution": "torch.profiler.ExecutionTraceObserver.start = lambda self: None",
     "kernels": "witness._KERNEL = witness.re.compile('triton')",
-    "AOT autograd": "dynamo.AOT_LOADS = 'load'",
+    "AOT autograd": "dynamo.AOT_BEGINS = 'begin'",
     "spellings": "operators.declarations = lambda: '/nowhere'; spelling.table.cache_clear(); spelling.bindings.cache_clear()",
 }
 

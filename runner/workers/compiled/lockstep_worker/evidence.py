@@ -21,12 +21,13 @@ _EXTERN = {"bias_addmm": "addmm"}
 _MOVED = 1e-2
 
 
-def evidence(executor: "Executor", path: dict, function: Callable, compiled: Callable, scope: dict, fallbacks: list[str]) -> dict:
-    """`execution`, `executed`, `foreign`, `traces` and `remembered` of an execution that returned; `function` is the program,
-    `compiled` what the path made of it, `fallbacks` what Inductor's code says that it calls."""
+def evidence(executor: "Executor", path: dict, function: Callable, compiled: Callable, scope: dict, fallbacks: list[str],
+             returned: bool) -> dict:
+    """`execution`, `executed`, `foreign`, `traces` and `remembered` of an execution that ended as eager's did; `function` is the
+    program, `compiled` what the path made of it, `fallbacks` what Inductor's code says that it calls."""
     witness, executes = executor.witness, path.get("executes", "aten")
     found: dict = {"traces": {}}
-    remembered = _remembered(executor, function, compiled, scope) if executes == "own" else []
+    remembered = _remembered(executor, function, compiled, scope) if executes == "own" and returned else []
     if (eager := witness.executed(EAGER)) is not None:
         found["traces"][EAGER] = dict(eager)
     if executes == "aten":
@@ -37,7 +38,7 @@ def evidence(executor: "Executor", path: dict, function: Callable, compiled: Cal
         return found
     allowed = [*(path.get("may_call") or []), *on_purpose, *(["inductor/*"] if executes == "inductor" else [])]
     others = foreign(executed, allowed)
-    if others and not covers(others, eager or Counter()):
+    if others and returned and not covers(others, eager or Counter()):
         by_inductor = any(name.startswith("inductor/") for name in others)
         for name, backend in FALLBACKS.items():
             if backend != path.get("backend") and (name != "inductor" or by_inductor):

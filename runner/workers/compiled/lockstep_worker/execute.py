@@ -258,8 +258,8 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) 
     phases.update(compile_phases())
     phases["run"] = max(0.0, total - sum(phases[name] for name in ("trace", "lower", "compile")))
     proof = {**watch.proof(), "through_aot": witness.through_aot(PATH)}
-    if result["outcome"] == "returned":
+    if result["outcome"] == reference["outcome"]:  # else there is something else to say
         last = stage.last
-        proof.update(evidence(executor, path, function, callable_, scope, fallbacks(watch.code)))
+        proof.update(evidence(executor, path, function, callable_, scope, fallbacks(watch.code), result["outcome"] == "returned"))
         stage.last = last
     return {**result, "proof": proof}

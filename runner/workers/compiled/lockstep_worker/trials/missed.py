@@ -1,5 +1,6 @@
 """What the worker can do without, for a price."""
 
+import functools
 import os
 import tempfile
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from .. import errors
 from ..compat import build, dynamo, inductor, tensors
 from ..proof import compile_phases
-from ..witness import PATH, Witness
+from ..witness import Witness
 from .trial import Trial, compiled, expect, two_steps, untraced
 
 #: The trial without which `settle` takes headers away from the cache.
@@ -116,14 +117,20 @@ def _gradients() -> None:
     expect("graphs of a gradient", compiled(gradient, 3)["graphs"], 1)
 
 
+@functools.cache
+def _witness() -> Witness:
+    """The one of this process: two would watch each other."""
+    witness = Witness(tempfile.mkdtemp())
+    witness.watch()
+    return witness
+
+
 def _seen(backend: str) -> tuple[dict, bool]:
     """What a witness sees execute a program of two operators, and whether through AOT autograd."""
-    with tempfile.TemporaryDirectory() as directory:
-        witness = Witness(directory)
-        witness.watch()
-        witness.of = PATH
-        compiled(two_steps, 3, backend=backend)
-        return dict(witness.executed(PATH) or {}), witness.through_aot(PATH)
+    witness = _witness()
+    witness.of = backend
+    compiled(two_steps, 3, backend=backend)
+    return dict(witness.executed(backend) or {}), witness.through_aot(backend)
 
 
 def _execution() -> None:
