@@ -24,12 +24,18 @@ const Registry& registry() {
                 {"arguments", {argument}},
                 {"returns", {{{"type", "Tensor"}, {"name", ""}}}}};
   };
-  static const Registry made =
-      *Registry::from_json({{"torch", "2.13.0"},
-                            {"fingerprint", "f"},
-                            {"operators",
-                             {{"aten::relu", {overload("default", false)}},
-                              {"aten::renew", {overload("default", true)}}}}});
+  Json cast = overload("dtype", false);
+  cast["arguments"].push_back({{"name", "dtype"},
+                               {"type", "ScalarType"},
+                               {"kwarg_only", false},
+                               {"mutates", false},
+                               {"has_default", false}});
+  static const Registry made = *Registry::from_json({{"torch", "2.13.0"},
+                                                     {"fingerprint", "f"},
+                                                     {"operators",
+                                                      {{"aten::relu", {overload("default", false)}},
+                                                       {"aten::renew", {overload("default", true)}},
+                                                       {"aten::to", {cast}}}}});
   return made;
 }
 
@@ -83,13 +89,14 @@ TEST(Needs, MutationIsReadOffTheSchemaOrTheName) {
 }
 
 TEST(Needs, AreWhatTheCaseSays) {
-  EXPECT_THAT(features(R"({"let": ["y"], "grad": {"of": "%x", "wrt": ["%x"]}})"),
+  EXPECT_THAT(features(R"({"let": "y", "grad": {"of": "%x", "wrt": ["%x"]}})"),
               ElementsAre("gradients"));
   const Needs casts = needs_of(decode(fmt::format(R"({}, "steps": [
       {{"let": "t", "tensor": {{"dtype": "int8", "values": [1]}}}},
       {{"let": "y", "op": "to.dtype", "args": ["%x", "complex64"]}}], "outputs": ["y", "t"])",
-                                                  kInput)),
-                               "cuda:1", nullptr);
+                                                  kInput),
+                                      &registry()),
+                               "cuda:1", &registry());
   EXPECT_THAT(casts.dtypes, testing::UnorderedElementsAre("float16", "int8", "complex64"));
   EXPECT_THAT(casts.operators, ElementsAre("aten::to.dtype"));
   EXPECT_THAT(casts.features, ElementsAre(Feature::complex));
