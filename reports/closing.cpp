@@ -179,7 +179,7 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
 std::string tolerated_line(const Style& style, const Tolerated& let_pass) {
   const auto grade = let_pass.output->grade;
   return fmt::format("{}  {}  {}", style.odd(grade ? name_of(*grade) : "ungraded"),
-                     clean(let_pass.verdict->id), describe(let_pass));
+                     one_line(clean(let_pass.verdict->id)), describe(let_pass));
 }
 
 std::string conform_line(const Tally& counts) {
@@ -235,9 +235,8 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          (options.verbose ? tolerated_section(record, style) : std::string()) +
          table(record, style, options.strict) + time_section(record, style) +
-         unmatched_section(record, style) + too_little +
-         (by_grade.empty() ? by_grade : by_grade + "\n") +
-         (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
+         unmatched_section(record, style) + (by_grade.empty() ? by_grade : by_grade + "\n") +
+         too_little + (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 
 }  // namespace lockstep

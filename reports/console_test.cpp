@@ -114,7 +114,7 @@ TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {
   record.info.min_judged = 99;
   const Output output = report(record, plain());
   EXPECT_THAT(output.err, HasSubstr("newer: torch 2.13.0 has no such setting; not run\n"));
-  EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n22 verdicts:"));
+  EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n25 verdicts:"));
 }
 
 TEST(Console, HalfARunSaysSo) {

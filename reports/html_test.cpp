@@ -35,8 +35,10 @@ TEST(Html, ItsDataIsRunJson) {
   Json data = data_of(html(record));
   EXPECT_EQ(data["statuses"].size(), all_statuses().size());
   EXPECT_EQ(data["standings"].size(), all_standings().size());
+  EXPECT_EQ(data["kinds"].size(), all_columns().size());
   EXPECT_EQ(data["grades"], grade_names());
-  for (const char* table : {"statuses", "standings", "grades", "input_kinds", "judged_too_little"})
+  for (const char* table :
+       {"statuses", "standings", "kinds", "grades", "input_kinds", "judged_too_little"})
     data.erase(table);
   // What verdicts share is put back as the page does.
   for (Json& verdict : data["verdicts"]) {
