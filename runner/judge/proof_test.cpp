@@ -100,7 +100,7 @@ TEST(Proof, OnlyWhatConformsFellBack) {
   EXPECT_EQ(judge_under(right, wrong, "bits").status, Status::value_differs);
   EXPECT_TRUE(judge_under(right, wrong, "bits").through_aot);
 
-  // To raise what eager's kernel raised is no work, either.
+  // Also of what raised, where a worker can tell.
   Observation raising = raised("IndexError", "out of range");
   raising.proof = proof(kEager);
   EXPECT_EQ(judge_under(raised("IndexError", "out of range"), raising, "bits").status,

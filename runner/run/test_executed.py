@@ -21,6 +21,7 @@ KINDS = {
     "by_value": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
     "by_shape": ("fell_back", "y: remembered, not computed", 1, set()),
     "in_one_place": ("conform", "", 0, set()),
+    "dies_when_asked_again": ("conform", "", 0, set()),
     "elsewhere": ("conform", "", 0, set()),
     "through_aot": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
 }
@@ -106,14 +107,6 @@ def test_the_backward_pass_counts(verdicts):
     for path, status in (("vendor-forward", "fell_back"), ("vendor-through-aot", "fell_back"), ("inductor", "conform")):
         assert verdicts["bugs/differentiated", path]["status"] == status, verdicts["bugs/differentiated", path]
     assert verdicts["bugs/differentiated", "vendor-forward"]["proof"]["traces"]["eager"]["aten::mul"] > 1
-
-
-@pytest.mark.parametrize("path, status", [("vendor-forward", "fell_back"), ("vendor-through-aot", "fell_back"), ("vendor-honest", "fell_back"),
-                                          ("inductor", "conform"), ("aot-eager", "conform")])
-def test_who_raised_it_counts(verdicts, path, status):
-    """The honest vendor has no kernel for it and leaves it to torch."""
-    verdict = verdicts["bugs/refused-by-the-kernel", path]
-    assert verdict["status"] == status and verdict["compiled_error"]["class"] == "IndexError", verdict
 
 
 def test_a_shared_graph_that_fell_back_is_executed_alone(tmp_path):

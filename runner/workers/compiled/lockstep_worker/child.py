@@ -15,6 +15,8 @@ from .wire import Wire
 
 MALFORMED = 64  # exit status: the request breaks the protocol (EX_USAGE)
 INTERNAL = 70  # exit status: this worker is at fault (EX_SOFTWARE)
+ASKED = "asked"  # file in `out`: the observation is whole, and what happens now costs no verdict
+ASKING = 10  # seconds for that
 FAULT = "fault"  # file in `out` with one line about either
 
 _PR_SET_PDEATHSIG = 1
@@ -106,9 +108,16 @@ def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> 
 def _execute(request: dict, directory: str, stages: Stages) -> int:
     from .execute import observe
 
-    observation = observe(request, directory, stages)
+    afterwards: list = []
+    observation = observe(request, directory, stages, afterwards)
     stages("write")
     write_observation(observation, directory)
+    for ask in afterwards:
+        open(os.path.join(directory, ASKED), "x").close()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(ASKING)
+        if ask():
+            write_observation(observation, directory)
     return 0
 
 

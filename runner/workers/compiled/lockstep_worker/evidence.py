@@ -21,13 +21,11 @@ _EXTERN = {"bias_addmm": "addmm"}
 _MOVED = 1e-2
 
 
-def evidence(executor: "Executor", path: dict, function: Callable, compiled: Callable, scope: dict, fallbacks: list[str],
-             returned: bool) -> dict:
-    """`execution`, `executed`, `foreign`, `traces` and `remembered` of an execution that ended as eager's did; `function` is the
-    program, `compiled` what the path made of it, `fallbacks` what Inductor's code says that it calls."""
+def evidence(executor: "Executor", path: dict, function: Callable, scope: dict, fallbacks: list[str]) -> dict:
+    """`execution`, `executed`, `foreign` and `traces` of an execution that returned; `function` is the program,
+    `fallbacks` what Inductor's code says that it calls."""
     witness, executes = executor.witness, path.get("executes", "aten")
     found: dict = {"traces": {}}
-    remembered = _remembered(executor, function, compiled, scope) if executes == "own" and returned else []
     if (eager := witness.executed(EAGER)) is not None:
         found["traces"][EAGER] = dict(eager)
     if executes == "aten":
@@ -38,7 +36,7 @@ def evidence(executor: "Executor", path: dict, function: Callable, compiled: Cal
         return found
     allowed = [*(path.get("may_call") or []), *on_purpose, *(["inductor/*"] if executes == "inductor" else [])]
     others = foreign(executed, allowed)
-    if others and returned and not covers(others, eager or Counter()):
+    if others and not covers(others, eager or Counter()):
         by_inductor = any(name.startswith("inductor/") for name in others)
         for name, backend in FALLBACKS.items():
             if backend != path.get("backend") and (name != "inductor" or by_inductor):
@@ -46,7 +44,7 @@ def evidence(executor: "Executor", path: dict, function: Callable, compiled: Cal
                 if trace is not None:
                     found["traces"][name] = dict(trace)
     return {**found, "execution": "stated" if witness.stated else "observed", "executed": dict(executed),
-            "foreign": dict(others), **({"remembered": remembered} if remembered else {})}
+            "foreign": dict(others)}
 
 
 def operators(fallbacks: list[str]) -> frozenset[str]:
@@ -76,7 +74,7 @@ def _trace(executor: "Executor", path: dict, function: Callable, scope: dict, na
 # Results that are remembered ------------------------------------------------------------------------
 
 
-def _remembered(executor: "Executor", function: Callable, compiled: Callable, scope: dict) -> list[str]:
+def remembered(executor: "Executor", function: Callable, compiled: Callable, scope: dict) -> list[str]:
     """Outputs of a last call, with floating inputs halved, that eager moves and the path leaves as they were. Whatever is raised
     says nothing: nobody asked for that call."""
     with contextlib.suppress(Exception):

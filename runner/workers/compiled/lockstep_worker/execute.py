@@ -14,7 +14,7 @@ import torch
 from . import contexts, errors, names
 from .child import Stages
 from .compat import dynamo, inductor
-from .evidence import evidence
+from .evidence import evidence, remembered
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases, fallbacks
 from .source import Source, compile_text, generate
@@ -179,9 +179,11 @@ def compiled(path: dict, function: Callable) -> Callable:
         raise Unsupported(str(error)) from None
 
 
-def observe(request: dict, directory: str, stage: Stages) -> dict:
+def observe(request: dict, directory: str, stage: Stages, afterwards: list[Callable[[], bool]]) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
-    is told the stages and remembers the `last`. Raises `Malformed`."""
+    is told the stages and remembers the `last`. What may be asked once it is written, by calls that
+    nobody's program made, is added to `afterwards`: each says whether it added to the observation.
+    Raises `Malformed`."""
     outputs = Outputs(directory)
     observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
                    "proof": {}, "phases": {}}
@@ -189,15 +191,15 @@ def observe(request: dict, directory: str, stage: Stages) -> dict:
         mode = request.get("mode", "plain")
         if mode not in MODES:
             raise Unsupported(f"this worker has no mode {mode!r:.40}")
-        observe_ = _observe if mode == "plain" else _configure
-        observation.update(observe_(request, outputs, stage, observation))
+        observation.update(_observe(request, outputs, stage, observation, afterwards) if mode == "plain"
+                           else _configure(request, outputs, stage))
     except Unsupported as reason:
         observation.update(outcome="unsupported", reason=str(reason))
     return {**observation, "storages": outputs.storages, "stage": stage.last,
             "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
 
-def _configure(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:
+def _configure(request: dict, outputs: Outputs, stage: Stages) -> dict:
     """Puts a path's settings in force and calls nothing."""
     path = need(request, "path", "run")
     stage("configure")
@@ -208,7 +210,7 @@ def _configure(request: dict, outputs: Outputs, stage: Stages, observation: dict
     return {"outcome": "returned", "runs": [{"calls": [outputs.call((), [], [])]}]}
 
 
-def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) -> dict:
+def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, afterwards: list[Callable[[], bool]]) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
     stage("configure")
@@ -258,8 +260,10 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict) 
     phases.update(compile_phases())
     phases["run"] = max(0.0, total - sum(phases[name] for name in ("trace", "lower", "compile")))
     proof = {**watch.proof(), "through_aot": witness.through_aot(PATH)}
-    if result["outcome"] == reference["outcome"]:  # else there is something else to say
+    if result["outcome"] == "returned":  # of an operator that raised the trace does not tell
         last = stage.last
-        proof.update(evidence(executor, path, function, callable_, scope, fallbacks(watch.code), result["outcome"] == "returned"))
+        proof.update(evidence(executor, path, function, scope, fallbacks(watch.code)))
         stage.last = last
+        if path.get("executes") == "own":
+            afterwards.append(lambda: bool(proof.setdefault("remembered", remembered(executor, function, callable_, scope))))
     return {**result, "proof": proof}

@@ -190,6 +190,8 @@ class Parent:
     # Children -----------------------------------------------------------------------------------
 
     def _reap(self) -> None:
+        from . import child
+
         for pid in list(self.children):
             # Only looked at, so that the number cannot be given to another process before the
             # rest of the group (a compiler that the child had started) is killed.
@@ -200,7 +202,9 @@ class Parent:
             _, status = os.waitpid(pid, 0)
             run, out = self.children.pop(pid), self.outs.pop(pid)
             answer: dict = {"type": "ended", "run": run}
-            if os.WIFSIGNALED(status):
+            if os.path.exists(os.path.join(out, child.ASKED)):
+                answer["exit"] = 0
+            elif os.WIFSIGNALED(status):
                 answer["signal"] = os.WTERMSIG(status)
             else:
                 answer["exit"] = os.WEXITSTATUS(status)

@@ -35,11 +35,10 @@ class Witness:
 
     def watch(self) -> None:
         """From now on what backends return is watched. Where this torch lacks a hook, what it shows is not seen."""
-        hooks: list[tuple[Callable[[Any], None], Callable]] = [
-            (dynamo.on_aot, lambda: self._aot.add(self.of)), (inductor.on_run, self._run_by_inductor), (dynamo.on_returned, self._watched)]
-        for hook, callback in hooks:
+        for hook in (lambda: dynamo.on_aot(lambda: self._aot.add(self.of)), lambda: inductor.on_run(self._run_by_inductor),
+                     lambda: dynamo.on_returned(self._watched)):
             with contextlib.suppress(AttributeError, ImportError):
-                hook(callback)
+                hook()
 
     def call(self) -> contextlib.AbstractContextManager:
         """Around a call of the program: of a compiled one only what its backend returned is watched."""
