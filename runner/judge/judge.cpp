@@ -151,7 +151,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   const Compilation compilation =
       request.compiles ? compilation_of(compiled.proof) : Compilation::given;
   const Execution execution = execution_seen(request);
-  verdict.vacuous |= compilation == Compilation::vacuous || execution.idle;
+  verdict.vacuous |=
+      compilation == Compilation::vacuous || (compilation == Compilation::given && execution.idle);
   if (verdict.status == Status::conform && compilation == Compilation::missing) {
     settle(verdict, Status::not_compiled,
            past_recompile_limit(compiled.proof)
