@@ -173,10 +173,11 @@ const orders = {
     statuses.get(a.status).order - statuses.get(b.status).order,
   instance: (a, b) => (a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : 0),
   path: (a, b) => pathOrder.get(a.path) - pathOrder.get(b.path),
-  grade: (a, b) => gradeOrder(b) - gradeOrder(a),
+  grade: (a, b) => gradeOrder(b) - gradeOrder(a) || ulps(b) - ulps(a),
   time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };
 const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
+const ulps = (verdict) => Math.max(0, ...(verdict.outputs ?? []).map((item) => item.max_ulp ?? 0));
 const pathOrder = new Map(run.run.paths.map((path, order) => [path.name, order]));
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
