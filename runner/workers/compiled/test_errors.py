@@ -5,6 +5,7 @@ import torch
 
 from conversation import pack, path, view
 from lockstep_worker import errors
+from lockstep_worker.proof import fallbacks
 
 X = {"ref": "x"}
 FLOATS = pack([1, 2, 3, 4], "f")
@@ -94,6 +95,19 @@ def test_the_recompile_limit(worker):
     assert seen["outcome"] == "returned" and seen["proof"]["recompile_limit"] and seen["proof"]["graphs"] == 8
     seen = worker.run(program, calls, [data], path_=path("eager"))
     assert seen["outcome"] == "raised" and seen["error"]["kind"] == "refused"
+
+
+@pytest.mark.parametrize("line, name", [
+    ("        aten.index_put_(buf9, [buf2, None], buf8, True)", "aten.index_put_"),
+    ("        buf0.copy_(arg0_1, False)", "aten.copy_"),
+    ("        buf1 = torch.ops.aten.sort.stable(arg0_1, stable=True, dim=0, descending=False)", "aten.sort.stable"),
+    ("        extern_kernels.mm(arg0_1, arg1_1, out=buf0)", "extern_kernels.mm"),
+    ("aten = torch.ops.aten", None),
+    ("        cpp_fused_copy_0(arg0_1, buf0)  # aten.copy_(x)", None),
+    ("        not_aten.index_put_(buf0)", None),
+])
+def test_what_generated_code_calls_instead_of_a_kernel(line, name):
+    assert fallbacks([line]) == ([name] if name else [])
 
 
 def test_proof(worker):

@@ -6,6 +6,8 @@ from .compat import dynamo, inductor
 
 _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
 _ATEN = re.compile(r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
+#: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that write in place.
+_SHORT = re.compile(r"(?<![\w.])(?:(aten\.[\w.]+?)|buf\d+\.(copy_))(?=\()")
 
 
 class Watch:
@@ -55,6 +57,7 @@ def fallbacks(code: list[str]) -> list[str]:
                 continue
             found.update(f"extern_kernels.{name}" for name in _EXTERN.findall(line))
             found.update(_ATEN.findall(line))
+            found.update(name or f"aten.{method}" for name, method in _SHORT.findall(line))
     return sorted(found)
 
 
