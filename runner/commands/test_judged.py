@@ -126,8 +126,7 @@ def test_a_verdict_that_was_added_by_hand_is_refused_with_its_line(suite):
     log = suite.root / "out" / "run.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if json.loads(line)["type"] == "verdict")
-    better = lines[at].replace('"value_differs"', '"conform"')
-    log.write_text("".join([*lines[:at + 1], better, *lines[at + 1:]]))
+    log.write_text("".join([*lines[:at + 1], lines[at], *lines[at + 1:]]))
     result = suite("report", "out")
     assert result.returncode == 2
     assert f"run.jsonl:{at + 2}: found a second verdict of {ONE}@cpu/flip, whose first is in line {at + 1}" in result.stderr

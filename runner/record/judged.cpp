@@ -9,9 +9,11 @@
 namespace lockstep {
 namespace {
 
-/// Whether somebody else than the compiler is why nothing can be said.
+/// Whether somebody else than the compiler is why nothing can be said: also torch's front end,
+/// where the backend is another's (run.cpp waives these).
 bool beyond_the_compiler(const Verdict& verdict) {
   return verdict.status == Status::extension ||
+         (verdict.front_end && verdict.standing == Standing::waived) ||
          (verdict.status == Status::unsupported && verdict.unsupported_by != "path");
 }
 

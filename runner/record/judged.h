@@ -16,7 +16,7 @@ struct Judged {
   /// Verdicts that say something of the compiler: StatusInfo::judged().
   std::size_t judged = 0;
   /// These and all others that could have: not what the case, the torch or the reference does
-  /// without, nor what the path declares as unsupported.
+  /// without, nor what the path declares as unsupported or another's front end refuses.
   std::size_t could = 0;
   /// 100 where nothing could be judged.
   double percent() const;

@@ -37,6 +37,12 @@ TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
   EXPECT_EQ(judged(record).could, 4U);
   EXPECT_EQ(judged(record).percent(), 75);
   EXPECT_EQ(judged({}).percent(), 100);
+  // What torch's front end refuses is nothing that another's backend could have been judged by.
+  add(record, Status::refused, 1);
+  record.verdicts.back().front_end = true;
+  EXPECT_EQ(judged(record).could, 5U);
+  record.verdicts.back().standing = Standing::waived;
+  EXPECT_EQ(judged(record).could, 4U);
 }
 
 TEST(JudgedTooLittle, IsSaidBelowWhatTheRunDemands) {
