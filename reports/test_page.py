@@ -176,9 +176,12 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     run, *rest = sample()
     newer = {**run, "format": 2, "digests": {"judge": "0123"}, "min_judged": 99, "absent_paths": [{"name": "later", "reason": "no such setting"}],
              "paths": [{**path, "digest": "", "declared": {}} for path in run["paths"]]}
-    dom = Page([newer, *rest[:-1]], tmp_path / "page").dom()
-    assert "The run was killed, or is not over, after 25 of 25 verdicts. Lockstep judged 17 of 23 verdicts that could be" in dom
-    assert "no such setting; not run" in dom and "0123" in dom and "17 of 23 that could be" in dom
+    # Format 2 asks of a verdict what it rests on.
+    verdicts = {record["status"]: record for record in rest if record["type"] == "verdict" and record["standing"] == "new"}
+    told = [{**verdicts[status], "differences": [{"status": status, "reason": "why"}]} for status in ("crash", "timeout", "refused")]
+    dom = Page([newer, *told], tmp_path / "page").dom()
+    assert "The run was killed, or is not over, after 3 of 25 verdicts. Lockstep judged 2 of 3 verdicts that could be" in dom
+    assert "no such setting; not run" in dom and "0123" in dom and "2 of 3 that could be" in dom
 
 
 def test_hostile_strings_stay_text(tmp_path):
