@@ -190,8 +190,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   const bool proves = request.compiles && error == nullptr;
   const Compilation compilation = proves ? compilation_of(compiled.proof) : Compilation::given;
   const ExecutedBy execution = proves ? note_execution(request, verdict) : ExecutedBy();
-  verdict.vacuous |= compilation == Compilation::vacuous ||
-                     (compilation == Compilation::given && execution.idle);
+  verdict.vacuous |=
+      compilation == Compilation::vacuous || (compilation == Compilation::given && execution.idle);
   std::vector<Difference> unproven;
   if (compilation == Compilation::missing) {
     unproven.push_back({Status::not_compiled, "",
