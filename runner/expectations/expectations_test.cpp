@@ -1,9 +1,11 @@
 #include "expectations/expectations.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "base/files.h"
 
@@ -142,7 +144,9 @@ TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
 
 class ExpectationFiles : public testing::Test {
  protected:
-  ExpectationFiles() : root_(fs::path(testing::TempDir()) / "lockstep_expectations") {
+  ExpectationFiles()
+      : root_(fs::path(testing::TempDir()) /
+              ("lockstep_expectations_" + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     fs::create_directories(root_ / "expected" / "known");
   }
