@@ -72,7 +72,7 @@ function operatorNames(name) {
 }
 
 /** The worst output of a verdict that conforms and yet differs from eager; the same rule as tolerated() of the reports. */
-function tolerated(verdict) {
+function toleratedOf(verdict) {
   if (verdict.status !== "conform") return null;
   const passed = (verdict.outputs ?? []).filter((item) => item.status === "conform" && item.differing > 0);
   const bad = (item) => [Math.max(0, grades.indexOf(item.grade ?? "bits")), Number(item.max_ulp ?? 0), Number(item.max_rel ?? 0)];
@@ -85,17 +85,22 @@ function tolerated(verdict) {
 }
 
 /** "y: 17 of 20 elements differ, by up to 3 ulp; let pass by no_worse(1)". */
-function toleratedText(verdict) {
-  const item = tolerated(verdict);
+function toleratedText({ tolerated: item }) {
   if (!item) return "";
   const sizes = [item.max_abs !== undefined && short(item.max_abs), item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
     item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`].filter(Boolean);
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
 
+// Found once: lists are made anew with each key that is typed into the filter.
+for (const verdict of run.verdicts) {
+  verdict.tolerated = toleratedOf(verdict);
+  verdict.ulps = Math.max(0, ...(verdict.outputs ?? []).map((item) => item.max_ulp ?? 0));
+}
+
 /** How a key of the filter reads a verdict. */
 const keys = {
-  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", tolerated(v) && "tolerated",
+  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", v.tolerated && "tolerated",
     v.share > 0 && v.status !== "fell_back" && "partly", v.execution === "stated" && "stated", v.front_end && "front-end"],
   status: (v) => [v.status],
   standing: (v) => [v.standing],
@@ -173,11 +178,10 @@ const orders = {
     statuses.get(a.status).order - statuses.get(b.status).order,
   instance: (a, b) => (a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : 0),
   path: (a, b) => pathOrder.get(a.path) - pathOrder.get(b.path),
-  grade: (a, b) => gradeOrder(b) - gradeOrder(a) || ulps(b) - ulps(a),
+  grade: (a, b) => gradeOrder(b) - gradeOrder(a) || b.ulps - a.ulps,
   time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };
 const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
-const ulps = (verdict) => Math.max(0, ...(verdict.outputs ?? []).map((item) => item.max_ulp ?? 0));
 const pathOrder = new Map(run.run.paths.map((path, order) => [path.name, order]));
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);

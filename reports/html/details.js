@@ -210,7 +210,7 @@ function verdictDetails(verdict, open) {
       h("h2", {}, verdict.title || verdict.instance),
       h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
-    tolerated(verdict) && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
+    verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
     verdict.share > 0 && verdict.status !== "fell_back" && h("p", { class: "reason" },
       `Others than the path's own code executed ${Math.round(100 * verdict.share)} % of it: ${Object.keys(verdict.proof?.foreign ?? {}).join(", ")}.`),

@@ -171,7 +171,7 @@ function summary() {
     "aria-pressed": String(hasTerm(state.q, term)), onclick: toggle(term) }, text, " ", h("b", {}, grouped(count)));
   $("grades").replaceChildren(...[
     ...grades.map((grade) => chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade, conforming.filter((v) => v.grade === grade).length)),
-    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated", conforming.filter(tolerated).length),
+    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated", conforming.filter((v) => v.tolerated).length),
     chip("is:weak", "conforms, and says little although something was compared", "weak", conforming.filter((v) => v.weak && !v.vacuous).length),
     chip("is:partly", "conforms, and others than the path's own code executed a part of it", "partly executed by others", conforming.filter((v) => v.share > 0).length),
     chip("is:stated", "conforms, and who executed it is stated, not observed", "executed as stated", conforming.filter((v) => v.execution === "stated").length),
