@@ -268,11 +268,8 @@ Verdict judge(const JudgeRequest& request) {
   };
   if (ending && (info(ending->status).crashed() || !ended(*eager) || !ended(compiled))) {
     settle(verdict, ending->status, ending->reason);
-    if (ending->status == Status::unsupported) {
-      verdict.unsupported_by = ending->declared                         ? "declaration"
-                               : eager->outcome == Outcome::unsupported ? "reference"
-                                                                        : "path";
-    }
+    if (ending->status == Status::unsupported)
+      verdict.unsupported_by = eager->outcome == Outcome::unsupported ? "reference" : "path";
     return verdict;
   }
 
