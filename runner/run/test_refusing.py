@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
+from bare_suite import make_suite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "refusing"
@@ -85,11 +86,7 @@ def run(folder, *arguments, **environment):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refusing")
-    suite = folder / "suite"
-    (suite / "runner" / "paths").mkdir(parents=True)
-    (suite / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
-    (suite / "cases").symlink_to(DATA / "cases")
-    (suite / "expected").mkdir()
+    make_suite(folder / "suite", DATA / "cases")
     return folder
 
 

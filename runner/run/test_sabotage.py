@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
+from bare_suite import make_suite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "sabotage"
@@ -102,20 +103,11 @@ def path_file(folder, name, **changes):
     return file
 
 
-def make_suite(folder):
-    """A suite of the programs to spoil, without expectations and without paths of its own."""
-    (folder / "runner" / "paths").mkdir(parents=True)
-    (folder / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
-    (folder / "cases").symlink_to(DATA / "cases")
-    (folder / "expected").mkdir()
-    return folder
-
-
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
     folder = tmp_path_factory.mktemp("sabotage")
-    suite = make_suite(folder / "suite")
+    suite = make_suite(folder / "suite", DATA / "cases")
     # The promise `values`: what it would let pass must not, where eager leaves an input alone.
     files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault,
                        promise="values" if fault == "nudge_input" else "bits", executes="aten", **{"import": ["lockstep_saboteur"]})

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
+from bare_suite import make_suite
 from test_sabotage import ROOT, path_file
 
 DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "executed"
@@ -56,11 +57,7 @@ def vendor(folder, name, **changes):
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("executed")
-    suite = folder / "suite"
-    (suite / "runner" / "paths").mkdir(parents=True)
-    (suite / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
-    (suite / "cases").symlink_to(DATA / "cases")
-    (suite / "expected").mkdir()
+    suite = make_suite(folder / "suite", DATA / "cases")
     files = [vendor(folder, name) for name in (*KINDS, "refuses")]
     files += [path_file(folder, name, **{"promise": "values", "import": ["lockstep_vendors"], **changes}) for name, (changes, _) in OTHERS.items()]
     return run(folder / "run", "--suite", str(suite), "--level", "all", files=files)
