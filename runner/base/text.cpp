@@ -156,6 +156,10 @@ std::string valid_utf8(std::string_view text) {
   return result;
 }
 
+bool contains(std::span<const std::string> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 std::string one_line(std::string_view text, std::size_t limit) {
   std::string result = valid_utf8(text.substr(0, limit));
   for (char& c : result) {

@@ -22,6 +22,9 @@ bool any_glob_matches(std::span<const std::string> patterns, std::string_view te
 /// those that begin with `!` matches what follows it.  An empty list takes everything.
 bool globs_take(std::span<const std::string> patterns, std::string_view text);
 
+/// Whether `word` is one of them.
+bool contains(std::span<const std::string> words, std::string_view word);
+
 /// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
 /// meant (more than a third of the length).
 std::string nearest(std::string_view text, std::span<const std::string> candidates);

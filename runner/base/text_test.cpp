@@ -53,6 +53,13 @@ TEST(Text, ValidUtf8RepairsEveryBrokenSequence) {
             "b");
 }
 
+TEST(Text, ContainsComparesWholeWords) {
+  const std::vector<std::string> words = {"ab", "c"};
+  EXPECT_TRUE(contains(words, "c"));
+  EXPECT_FALSE(contains(words, "a"));
+  EXPECT_FALSE(contains({}, ""));
+}
+
 TEST(Text, OneLineIsOneLine) {
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
   EXPECT_EQ(one_line("abcdef", 3), "abc...");

@@ -32,10 +32,6 @@ Value reference(const Json& value) { return {Ref{value.get_ref<const std::string
 /// None, a bool or an int, as the file has it.
 Value plain(const Json& value) { return *value_from_json(value); }
 
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// "cpu", "cuda", "cuda:1".
 bool is_device(const std::string& text) {
   const std::size_t colon = text.find(':');

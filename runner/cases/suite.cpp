@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// No case needs more, and what decoding costs is bounded by it.
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMostBytesOfACase = 1 << 20;
 /// The whole file is decoded for every choice of its matrix.
 constexpr std::size_t kMostBytesDecoded = 32 << 20;
 /// Each is expanded over hundreds of operators.
@@ -66,7 +66,7 @@ bool has_dash(const std::string& id) {
   return id.starts_with('-') || id.find("/-") != std::string::npos;
 }
 
-bool fits_id(const std::string& id) {
+bool fits_case_id(const std::string& id) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-";
   return !id.empty() && id.find_first_not_of(kLetters) == std::string::npos;
@@ -86,7 +86,7 @@ CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnost
 CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
   const std::string shown = file.name;
   CaseFile result{std::move(file), id_of(shown), {}};
-  if (!fits_id(result.id)) {
+  if (!fits_case_id(result.id)) {
     diagnostics.push_back(
         {shown, 0, 0, "",
          "the name of a case file is its id: letters, digits, `_`, `.` and `-` only",
@@ -99,10 +99,10 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
                      result.id),
          "rename the file"});
   }
-  if (result.file.text.size() > kMostBytes) {
+  if (result.file.text.size() > kMostBytesOfACase) {
     diagnostics.push_back({shown, 0, 0, "",
                            fmt::format("found a file of {} bytes, expected at most {}",
-                                       result.file.text.size(), kMostBytes),
+                                       result.file.text.size(), kMostBytesOfACase),
                            "a fill makes large tensors of few characters"});
     return result;
   }

@@ -23,10 +23,6 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
 }
 
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// What torch calls the levels of its kernels, in lower case.
 const std::vector<std::string> kCpuLevels = {"default", "no avx",   "avx2",   "avx512",
                                              "vsx",     "z vector", "sve128", "sve256"};

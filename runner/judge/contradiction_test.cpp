@@ -15,7 +15,7 @@ namespace {
 
 using namespace fixtures;
 using testing::HasSubstr;
-using Change = std::function<void(Verdict&)>;
+using Rewrite = std::function<void(Verdict&)>;
 
 Verdict with_gold(std::vector<double> e, std::vector<double> c, std::vector<double> truth) {
   const Observation eager = returned(tensor("float32", e));
@@ -100,7 +100,7 @@ TEST(Contradiction, EveryOtherGradeIsFound) {
 
 /// Makes a verdict green as thoroughly as a text editor does.
 TEST(Contradiction, AFailureThatIsMadeGreenIsFound) {
-  const std::vector<std::pair<const char*, Change>> more = {
+  const std::vector<std::pair<const char*, Rewrite>> more = {
       {"nothing more", [](Verdict&) {}},
       {"without a reason", [](Verdict& verdict) { verdict.reason.clear(); }},
       {"without differences", [](Verdict& verdict) { verdict.differences.clear(); }},
@@ -150,7 +150,7 @@ TEST(Contradiction, SaysWhat) {
   const Verdict good = of_values({1, 2, 3}, {1, 2, 3.0000002}, "any_of(bits, ulp(4))");
   ASSERT_EQ(good.status, Status::conform);
   ASSERT_EQ(good.outputs[0].checks.size(), 2u);
-  const auto says = [&](const Change& change) {
+  const auto says = [&](const Rewrite& change) {
     Verdict rewritten = good;
     change(rewritten);
     return contradiction(rewritten);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 
 #include "judge/numerics/oracle.h"
@@ -238,7 +237,7 @@ TEST(FirstDifferences, AreFourAtMostAndTheFirst) {
   EXPECT_TRUE(first_differences(e, e, {}).empty());
 }
 
-TEST(Accuracy, AMillionElementsTakeNoTime) {
+TEST(Accuracy, AMillionElementsAreCompared) {
   const std::int64_t count = 1 << 20;
   for (const std::string_view name : {"float32", "float16"}) {
     const Dtype& dtype = *find_dtype(name);
@@ -253,12 +252,7 @@ TEST(Accuracy, AMillionElementsTakeNoTime) {
           decode_float(dtype, load_bits(e.bytes->data() + i * dtype.bytes, dtype.bytes));
       set_bits(gold, i, std::bit_cast<std::uint64_t>(truth));
     }
-    const auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(accuracy(e, c, gold, {{"x", &e.view}}).size(), 4u);
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    RecordProperty(std::string(name) + " seconds", std::to_string(seconds));
-    EXPECT_LT(seconds, 10);  // hundredths, but for sanitizers and busy machines
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 using namespace fixtures;
 
 /// One output with its golds, and what the oracle makes of it.
-struct Case {
+struct Pair {
   Tensor eager, compiled, fp64, stepwise;
   std::vector<double> e, c, g, s;  ///< numbers, the parts of complex elements one by one
   PairNumbers pair;                ///< by the oracle, under the table's tolerance
@@ -42,7 +42,7 @@ std::vector<double> numbers_of(const Tensor& tensor) {
 }
 
 /// A gold of that dtype near one of the two sides, or nowhere.
-Tensor gold_for(const Case& made, std::string_view dtype, oracle::PairGenerator& generate) {
+Tensor gold_for(const Pair& made, std::string_view dtype, oracle::PairGenerator& generate) {
   Tensor gold = zeros(dtype, made.eager.view.shape);
   const Dtype& number = number_dtype(*gold.view.dtype);
   for (std::size_t i = 0; i < made.e.size(); ++i) {
@@ -57,10 +57,10 @@ Tensor gold_for(const Case& made, std::string_view dtype, oracle::PairGenerator&
   return gold;
 }
 
-Case random_case(oracle::PairGenerator& generate) {
+Pair random_case(oracle::PairGenerator& generate) {
   const Dtype& dtype = all_dtypes()[generate() % all_dtypes().size()];
   const auto count = static_cast<std::int64_t>(generate() % 6);
-  Case made{zeros(dtype.name, {count}), zeros(dtype.name, {count}), {}, {}, {}, {}, {}, {}, {}};
+  Pair made{zeros(dtype.name, {count}), zeros(dtype.name, {count}), {}, {}, {}, {}, {}, {}, {}};
   // Half of the cases are tame, so that rules about numbers get beyond the masks.
   const bool tame = generate() % 2 == 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ Case random_case(oracle::PairGenerator& generate) {
 
 double unit_at(const Dtype& dtype, double x);
 
-bool no_worse(const Case& made, double factor) {
+bool no_worse(const Pair& made, double factor) {
   double eager = 0, compiled = 0, gold = 0;
   std::int64_t numbers = 0, eager_gross = 0, compiled_gross = 0;
   const auto grossly_wrong = [&](double x, double g) {
@@ -128,7 +128,7 @@ double unit_at(const Dtype& dtype, double x) {
   return std::ldexp(1.0, (x == 0 ? lowest : std::max(exponent - 1, lowest)) - dtype.mantissa_bits);
 }
 
-bool stepwise(const Case& made, double steps) {
+bool stepwise(const Pair& made, double steps) {
   for (std::size_t i = 0; i < made.e.size(); ++i) {
     if (!std::isfinite(made.e[i])) continue;
     if (!std::isfinite(made.s[i])) {
@@ -151,7 +151,7 @@ TEST(PoliciesOracle, EveryPolicyDecidesAsItsFormula) {
   oracle::PairGenerator generate(22);
   std::map<std::string, std::array<int, 2>> decided;
   for (int round = 0; round < rounds(); ++round) {
-    const Case made = random_case(generate);
+    const Pair made = random_case(generate);
     const PairNumbers& pair = made.pair;
     const bool masks = pair.nonfinite == 0;
     const bool same = pair.unequal == 0;
