@@ -40,6 +40,21 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+/// Whether the list takes what `matches` is about: see globs_take.
+template <typename Matches>
+bool take(std::span<const std::string> patterns, Matches&& matches) {
+  bool asked = false, met = false;
+  for (const std::string_view pattern : patterns) {
+    if (pattern.starts_with('!')) {
+      if (matches(pattern.substr(1))) return false;
+    } else {
+      asked = true;
+      met = met || matches(pattern);
+    }
+  }
+  return met || !asked;
+}
+
 }  // namespace
 
 bool glob_match(std::string_view pattern, std::string_view text) {
@@ -72,16 +87,16 @@ bool any_glob_matches(std::span<const std::string> patterns, std::string_view te
 }
 
 bool globs_take(std::span<const std::string> patterns, std::string_view text) {
-  bool asked = false, met = false;
-  for (const std::string& pattern : patterns) {
-    if (pattern.starts_with('!')) {
-      if (glob_match(std::string_view(pattern).substr(1), text)) return false;
-    } else {
-      asked = true;
-      met = met || glob_match(pattern, text);
-    }
-  }
-  return met || !asked;
+  return take(patterns, [&](std::string_view glob) { return glob_match(glob, text); });
+}
+
+bool device_matches(std::string_view glob, std::string_view device) {
+  const bool kind = glob.find(':') == std::string_view::npos;
+  return glob_match(glob, kind ? device.substr(0, device.find(':')) : device);
+}
+
+bool devices_take(std::span<const std::string> globs, std::string_view device) {
+  return take(globs, [&](std::string_view glob) { return device_matches(glob, device); });
 }
 
 std::string nearest(std::string_view text, std::span<const std::string> candidates) {

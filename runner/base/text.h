@@ -25,6 +25,13 @@ bool globs_take(std::span<const std::string> patterns, std::string_view text);
 /// Whether `word` is one of them.
 bool contains(std::span<const std::string> words, std::string_view word);
 
+/// Whether a glob means a device ("cpu", "cuda:0"): one without a colon speaks of the kind, and so
+/// takes every device of that kind.
+bool device_matches(std::string_view glob, std::string_view device);
+
+/// globs_take for a device.
+bool devices_take(std::span<const std::string> globs, std::string_view device);
+
 /// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
 /// meant (more than a third of the length).
 std::string nearest(std::string_view text, std::span<const std::string> candidates);

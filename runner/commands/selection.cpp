@@ -120,7 +120,7 @@ Exit nothing_selected(const PlanRequest& request) {
   for (const std::string& device : request.filter.patterns("device")) {
     const bool here =
         std::any_of(request.devices.begin(), request.devices.end(),
-                    [&](const std::string& name) { return glob_match(device, name); });
+                    [&](const std::string& name) { return device_matches(device, name); });
     if (!here)
       fmt::print(stderr, "    there is no device `{}` here, only {}\n", device,
                  enumerate(request.devices));

@@ -202,7 +202,7 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
     const bool here = holds_here(rule) && globs_take(rule.paths, verdict.path) &&
-                      globs_take(rule.devices, verdict.device) &&
+                      devices_take(rule.devices, verdict.device) &&
                       (any_glob_matches(rule.instances, verdict.instance) ||
                        any_glob_matches(rule.instances, case_id));
     if (!here) continue;

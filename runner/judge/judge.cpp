@@ -292,8 +292,8 @@ Verdict judge(const JudgeRequest& request) {
   } else {
     judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
   }
-  if (verdict.status == Status::unsupported && ending && ending->declared)
-    verdict.unsupported_by = "declaration";
+  if (verdict.status == Status::unsupported && ending)
+    verdict.unsupported_by = ending->declared ? "declaration" : "reference";
   return verdict;
 }
 

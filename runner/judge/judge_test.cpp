@@ -270,6 +270,11 @@ TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, "reference");
   EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, "path");
   EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, "");
+  // What eager has no kernel for, eager does without, whatever the path says.
+  const Verdict kernel =
+      judge_under(raised("NotImplementedError", "no"), raised("TypeError", "no"), "bits");
+  EXPECT_EQ(kernel.status, Status::unsupported);
+  EXPECT_EQ(kernel.unsupported_by, "reference");
   compiled.reference = std::make_shared<Observation>(returned(a));
   EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status,
             Status::value_differs);

@@ -117,7 +117,7 @@ bool takes_operator(const std::vector<std::string>& globs, const std::string& na
 
 bool is_about(const Unsupported& entry, const Needs& needs, const std::string& torch) {
   if (!entry.torch.empty() && (torch.empty() || !version_matches(torch, entry.torch))) return false;
-  if (!globs_take(entry.devices, needs.device) || !has_any(entry.dtypes, needs.dtypes))
+  if (!devices_take(entry.devices, needs.device) || !has_any(entry.dtypes, needs.dtypes))
     return false;
   return entry.operators.empty() ||
          std::any_of(needs.operators.begin(), needs.operators.end(),

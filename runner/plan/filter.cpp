@@ -74,7 +74,7 @@ bool Filter::holds(const Term& term, const FilterSubject& subject) {
             glob_match(std::string_view(term.pattern).substr(slash + 1), subject.path));
   }
   if (term.kind == "path") return subject.path.empty() || glob_match(term.pattern, subject.path);
-  if (term.kind == "device") return glob_match(term.pattern, subject.device);
+  if (term.kind == "device") return device_matches(term.pattern, subject.device);
   if (term.kind == "tag") return any_matches(term.pattern, subject.tags);
   if (term.kind == "dtype")
     return subject.dtypes == nullptr || any_matches(term.pattern, subject.dtypes);

@@ -16,10 +16,6 @@ const std::vector<std::string> kTorchDevices = {
     "cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "vulkan",
     "xla", "ipu",  "ve",  "npu", "hip", "lazy", "meta", "privateuseone"};
 
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void check_name(Reader& reader, const std::vector<std::string>& known, std::string_view what,
                 std::string_view more, const std::string& pointer, std::string_view name,
                 bool key) {

@@ -73,7 +73,7 @@ void each_path(const PlanRequest& request, const std::string& case_id, const Tra
   for (std::size_t p = 0; p < request.paths.size(); ++p) {
     const Path& path = request.paths[p];
     if (!named && !path.is_default) continue;
-    if (!globs_take(path.devices, device) || !globs_take(traits.only_paths, path.name)) continue;
+    if (!devices_take(path.devices, device) || !globs_take(traits.only_paths, path.name)) continue;
     std::string verdict_id = id + "/" + path.name;
     const std::vector<std::string>* statuses = nullptr;
     if (request.earlier != nullptr) {
@@ -132,7 +132,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
                              const std::string& device, const std::string& id) {
     auto decoded = decode(request, file, choice, device, diagnostics);
-    if (!decoded || !globs_take(decoded->only_devices, device)) return;
+    if (!decoded || !devices_take(decoded->only_devices, device)) return;
     const Traits traits = traits_of(*decoded);
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
     std::optional<Needs> needs;
@@ -219,7 +219,7 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
       if (const auto decoded = decode(request, file, choice, device, diagnostics))
         found->second = traits_of(*decoded);
     }
-    if (!found->second || !globs_take(found->second->only_devices, device)) return;
+    if (!found->second || !devices_take(found->second->only_devices, device)) return;
     const Traits& traits = *found->second;
     if (of_paths) {
       each_path(request, file.id, traits, device, id,
@@ -244,7 +244,7 @@ std::vector<std::string> missed_cases(const PlanRequest& request) {
     if (!decoded) return;
     const Traits traits = traits_of(*decoded);
     if (!takes_instance(request.filter, file.id, traits, device, id)) return;
-    if (!globs_take(traits.only_devices, device)) {
+    if (!devices_take(traits.only_devices, device)) {
       lines.push_back(
           fmt::format("`{}` runs only on the device {}", file.id, enumerate(traits.only_devices)));
       return;
@@ -252,7 +252,7 @@ std::vector<std::string> missed_cases(const PlanRequest& request) {
     if (traits.only_paths.empty()) return;
     std::vector<std::string> names;
     for (const Path& path : request.paths) {
-      if (globs_take(path.devices, device) && globs_take(traits.only_paths, path.name))
+      if (devices_take(path.devices, device) && globs_take(traits.only_paths, path.name))
         names.push_back(path.name);
     }
     lines.push_back(names.empty()

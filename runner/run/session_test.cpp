@@ -80,6 +80,25 @@ TEST_F(Sessions, PlanWithoutAWorkerForTheDevicesOfTheSettings) {
   EXPECT_EQ(ids(opened()), (std::vector<std::string>{"bugs/1@cuda/own", "bugs/2@cuda/own"}));
 }
 
+TEST_F(Sessions, ACaseForAKindOfDeviceRunsOnEachOfThem) {
+  std::string on_cuda = kTurningCase;
+  on_cuda.insert(1, R"("only": {"devices": ["cuda"]},)");
+  write("cases/bugs/2.json", on_cuda);
+  settings_.devices = {"cpu", "cuda:0", "cuda:1"};
+  const Session session = opened();
+  Diagnostics diagnostics;
+  const auto ids = [&](const std::vector<std::string>& terms) {
+    std::vector<std::string> result;
+    for (const PlanItem& item :
+         make_plan(session.plan_request(*Filter::parse(terms)), diagnostics).items)
+      result.push_back(item.id);
+    return result;
+  };
+  EXPECT_EQ(ids({"bugs/2"}), (std::vector<std::string>{"bugs/2@cuda:0/own", "bugs/2@cuda:1/own"}));
+  EXPECT_EQ(ids({"device:cuda"}).size(), 4U);
+  EXPECT_EQ(ids({"device:cuda:1", "bugs/1"}), (std::vector<std::string>{"bugs/1@cuda:1/own"}));
+}
+
 TEST_F(Sessions, RunAPlanOnWhateverEngine) {
   Session session = opened();
   const Json hello = {{"devices", {"cpu", "tpu"}},
