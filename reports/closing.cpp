@@ -12,6 +12,7 @@
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/explain.h"
+#include "reports/ladder.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
 
@@ -234,9 +235,10 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          (options.verbose ? tolerated_section(record, style) : std::string()) +
-         table(record, style, options.strict) + time_section(record, style) +
-         unmatched_section(record, style) + (by_grade.empty() ? by_grade : by_grade + "\n") +
-         too_little + (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
+         ladder_text(record, style, options.verbose) + table(record, style, options.strict) +
+         time_section(record, style) + unmatched_section(record, style) +
+         (by_grade.empty() ? by_grade : by_grade + "\n") + too_little +
+         (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 
 }  // namespace lockstep

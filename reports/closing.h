@@ -15,8 +15,8 @@ struct ClosingOptions {
   double seconds = 0;  ///< wall clock of the run
 };
 
-/// What the console says at the end: the known verdicts, a table by path, where the time went,
-/// expectations that met nothing, and one last line with the totals.
+/// What the console says at the end: the known verdicts, the ladder, a table by path, where the
+/// time went, expectations that met nothing, and one last line with the totals.
 std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options);
 
 /// A verdict on one line: label, id, time, and why.

@@ -89,6 +89,7 @@ std::string data_of(const RunRecord& record) {
                         {"fails", status.fails},
                         {"fails_strict", status.fails_strict},
                         {"junit", name_of(status.junit)},
+                        {"departs", status.departs()},
                         {"meaning", status.meaning}});
   }
   Json& standings = document["standings"] = Json::array();

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "record/judged.h"
 #include "record/tally.h"
+#include "reports/ladder.h"
 
 namespace lockstep {
 namespace {
@@ -52,6 +53,9 @@ Json run_document(const RunRecord& record) {
   document["conform_by"] = conform_json(counts);
   const Judged share = judged(record);
   document["judged"] = {{"judged", share.judged}, {"could", share.could}};
+  const Json ladder = ladder_json(record);
+  document["rungs"] = ladder["rungs"];
+  document["departing"] = ladder["departing"];
   document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();

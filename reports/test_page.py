@@ -184,6 +184,25 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     assert "no such setting; not run" in dom and "0123" in dom and "2 of 3 that could be" in dom
 
 
+def test_it_marks_the_first_rung_that_departs(tmp_path):
+    run = {**sample()[0], "format": 2, "planned": 3, "digests": {}, "min_judged": None, "absent_paths": [],
+           "paths": [{"name": name, "title": name, "promise": "bits", "digest": "", "declared": {"above": above}}
+                     for name, above in (("aot_eager", "eager"), ("eager", None), ("inductor", "aot_eager"))]}
+    verdicts = [{"type": "verdict", "id": f"bugs/1@cpu/{path}", "instance": "bugs/1@cpu", "path": path, "device": "cpu", "title": "t",
+                 "case_file": "bugs/1.json", "index": index, "status": status, "standing": "new", "reason": "r",
+                 "differences": [{"status": status, "reason": "r"}]}
+                for index, (path, status) in enumerate((("eager", "refused"), ("aot_eager", "crash"), ("inductor", "timeout")))]
+    page = Page([run, *verdicts], tmp_path / "page")
+    dom = html.unescape(page.dom("#id=bugs/1@cpu/inductor"))
+    assert "Departs already on aot_eager, a rung below this one." in dom
+    rungs = re.search(r'<ul class="siblings">.*?</ul>', dom, flags=re.S).group(0)
+    assert re.findall(r'<span>(\w+)</span>(<span class="tag">departs first</span>)?', rungs) == [
+        ("eager", ""), ("aot_eager", '<span class="tag">departs first</span>'), ("inductor", "")]
+    matrix = page.dom("#view=matrix")
+    assert [name for name in ("eager", "aot_eager", "inductor") if f'aria-label="{name}: ' in matrix] == ["eager", "aot_eager", "inductor"]
+    assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
+
+
 def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:

@@ -182,7 +182,17 @@ const orders = {
   time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };
 const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
-const pathOrder = new Map(run.run.paths.map((path, order) => [path.name, order]));
+// The paths that have a rung come first, lowest rung first.
+const aboveOf = new Map(run.rungs.map((rung) => [rung.path, rung.above]));
+const pathOrder = new Map([...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map((name, order) => [name, order]));
+
+/** The rung on which a verdict's divergence begins, as far as the run knows: of its path and those below it, one of `departing`. */
+for (const verdict of run.verdicts) {
+  const { first = [] } = run.departing[verdict.instance] ?? {};
+  const way = [];
+  for (let path = verdict.path; path && !way.includes(path); path = aboveOf.get(path)) way.unshift(path);
+  if (run.rungs.length && statuses.get(verdict.status).departs) verdict.begins = way.find((path) => first.includes(path));
+}
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
 }

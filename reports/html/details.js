@@ -182,11 +182,12 @@ function expectation(verdict) {
 
 /** The same instance on the other paths. */
 function siblings(verdict, open) {
-  const others = run.verdicts.filter((other) => other.instance === verdict.instance);
+  const others = run.verdicts.filter((other) => other.instance === verdict.instance)
+    .sort((a, b) => pathOrder.get(a.path) - pathOrder.get(b.path));
   if (others.length < 2) return null;
   return section("On every path", h("ul", { class: "siblings" }, others.map((other) => h("li", {},
     h("button", { type: "button", "aria-current": other === verdict ? "true" : null, onclick: () => open(other) },
-      h("span", {}, other.path), badge(other))))));
+      h("span", {}, other.path), other.begins === other.path && h("span", { class: "tag" }, "departs first"), badge(other))))));
 }
 
 function proof(value) {
@@ -210,6 +211,7 @@ function verdictDetails(verdict, open) {
       h("h2", {}, verdict.title || verdict.instance),
       h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
+    verdict.begins && verdict.begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${verdict.begins}, a rung below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
     verdict.share > 0 && verdict.status !== "fell_back" && h("p", { class: "reason" },

@@ -93,6 +93,7 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
       if (diagnostics.size() == before) cases.push_back(std::move(read));
     }
   }
+  if (paths_are_good) check_ladder(paths, diagnostics);
   const KnownNames names = paths_are_good ? known_names(paths) : KnownNames();
   for (const Path& path : paths) check_declarations(path, names, registry, diagnostics);
   for (const CaseFile& file : cases) check_names(file, names, diagnostics);

@@ -77,7 +77,7 @@ Exit command_list(const Options& options) {
   auto filter = selection(quiet, session->suite().paths, level);
   if (!filter) return filter.error();
   PlanRequest request = session->plan_request(*filter);
-  auto earlier = earlier_statuses(options, *filter);
+  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
   if (options.unswept) return list_unswept(request);

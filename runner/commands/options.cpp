@@ -105,6 +105,12 @@ void add_selection(CLI::App* command, Options& options) {
   add_libraries(command, options);
 }
 
+void add_ladder(CLI::App* command, Options& options) {
+  command->add_flag("--ladder", options.ladder,
+                    "Go down the ladder: take every path that has a rung, or the rungs below those "
+                    "of --path; the first one that departs is where a divergence begins");
+}
+
 void add_report_files(CLI::App* command, Options& options) {
   for (const ReportFormat& report : report_formats())
     command->add_option(report.flag, options.*report.file, report.help)->type_name("FILE");
@@ -124,6 +130,7 @@ void add_min_judged(CLI::App* command, Options& options, const char* fallback) {
 void add_run(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
   add_selection(run, options);
+  add_ladder(run, options);
   run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: one for each core)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
@@ -188,6 +195,7 @@ void add_run(CLI::App& app, Options& options) {
 void add_others(CLI::App& app, Options& options) {
   CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
   add_selection(list, options);
+  add_ladder(list, options);
   list->add_flag("--json", options.json, "As JSON");
   list->add_flag("--as-level", options.as_level,
                  "As a file of expected/levels/ that takes what is listed, for ever");
@@ -227,6 +235,8 @@ void add_others(CLI::App& app, Options& options) {
                    "Also fail on `fixed`, `inconclusive` and `refused`");
   add_min_judged(report, options, "that of the run");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  report->add_flag("--ladder", options.ladder,
+                   "Say of every instance that departs from eager on which rung it begins to");
   report->add_flag("--tolerated", options.tolerated,
                    "List what conforms though it differs from eager, worst first, with the number, "
                    "the place and the policy that let it pass");

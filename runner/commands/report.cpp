@@ -10,6 +10,7 @@
 #include "record/log.h"
 #include "record/tally.h"
 #include "reports/closing.h"
+#include "reports/ladder.h"
 #include "reports/terminal.h"
 
 namespace lockstep {
@@ -35,6 +36,15 @@ void print_verdicts(const RunRecord& record, const Options& options) {
   const auto [out, style] = list_output(options);
   for (const Verdict& verdict : record.verdicts)
     out << one_line_of(style, verdict, options.strict) << '\n';
+  out.flush();
+}
+
+void print_ladder(const RunRecord& record, const Options& options) {
+  const auto [out, style] = list_output(options);
+  const std::string text = ladder_text(record, style, true);
+  out << (text.empty() && options.ladder
+              ? "nothing departs, or the run did not go down to the lowest rung: run --ladder\n"
+              : text);
   out.flush();
 }
 
@@ -75,6 +85,7 @@ Exit command_report(const Options& options) {
     return Exit::internal;
   }
   if (options.verbose) print_verdicts(*record, options);
+  if (options.ladder || options.verbose) print_ladder(*record, options);
   if (options.tolerated) print_tolerated(*record, options);
   if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);

@@ -76,7 +76,7 @@ Exit command_run(const Options& given) {
   std::string level;
   auto filter = selection(options, session->suite().paths, level);
   if (!filter) return filter.error();
-  auto earlier = earlier_statuses(options, *filter);
+  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
   if (!earlier) return earlier.error();
   const std::string now = utc_now();
   const auto directory = run_directory(options, now);
@@ -102,7 +102,7 @@ Exit command_run(const Options& given) {
   Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
                   console_options(options));
   session->engine().on_note = [&](const std::string& text) { console.note(text); };
-  auto absent = session->leave_out_absent(request);
+  auto absent = session->leave_out_absent(request, options.ladder);
   session->engine().on_note = nullptr;
   if (!absent) return Exit::interrupted;
   Diagnostics diagnostics;

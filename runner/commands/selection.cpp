@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -52,9 +54,42 @@ Result<void> check_paths(const Filter& filter, const std::vector<Path>& paths) {
   return {};
 }
 
+/// The terms that mean every rung, or those below the paths that `terms` ask for.
+std::vector<std::string> down_the_ladder(std::vector<std::string> terms,
+                                         const std::vector<Path>& paths) {
+  std::map<std::string, std::string> above;
+  std::set<std::string> rungs, asked;
+  for (const Path& path : paths) above[path.name] = path.above;
+  for (const Path& path : paths) {
+    if (above.contains(path.above)) rungs.insert({path.name, path.above});
+  }
+  std::vector<std::string> result;
+  for (std::string& term : terms) {
+    if (term.starts_with("path:")) {
+      for (const Path& path : paths) {
+        if (glob_match(std::string_view(term).substr(5), path.name)) asked.insert(path.name);
+      }
+    } else if (const std::size_t at = term.find('@'), slash = term.find('/', at);
+               !term.starts_with('!') && at != std::string::npos && slash != std::string::npos) {
+      asked.insert(term.substr(slash + 1));
+      term.erase(slash);
+    }
+    result.push_back(std::move(term));
+  }
+  if (!asked.empty()) {
+    rungs.clear();
+    for (std::string path : asked) {
+      while (above.contains(path) && rungs.insert(path).second) path = above[path];
+    }
+  }
+  for (const std::string& path : rungs) result.push_back("path:" + path);
+  return result;
+}
+
 }  // namespace
 
-tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter) {
+tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter,
+                                                     const std::vector<Path>& paths) {
   EarlierStatuses statuses;
   if (!filter.mentions("status")) return statuses;
   const fs::path log = options.from.empty() ? options.cache / "runs" / "latest" : options.from;
@@ -65,9 +100,18 @@ tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, con
     return tl::unexpected(Exit::usage);
   }
   for (const Verdict& verdict : record->verdicts) {
-    std::vector<std::string>& words = statuses[verdict.id];
-    words = {std::string(info(verdict.status).name), std::string(name_of(verdict.standing))};
+    std::vector<std::string> words = {std::string(info(verdict.status).name),
+                                      std::string(name_of(verdict.standing))};
     if (verdict.fails(options.strict)) words.emplace_back("failing");
+    if (info(verdict.status).departs()) words.emplace_back("departing");
+    if (!options.ladder) {
+      statuses[verdict.id] = std::move(words);
+      continue;
+    }
+    for (const Path& path : paths) {
+      std::vector<std::string>& all = statuses[verdict.instance + "/" + path.name];
+      all.insert(all.end(), words.begin(), words.end());
+    }
   }
   return statuses;
 }
@@ -89,14 +133,19 @@ tl::expected<Filter, Exit> selection(const Options& options, const std::vector<P
   }
   for (const std::string& path : options.paths) terms.push_back("path:" + path);
   for (const std::string& device : options.devices) terms.push_back("device:" + device);
+  auto asked = Filter::parse(terms);
+  if (asked) {
+    // Before the rungs are added: a misspelt path has none.
+    if (auto known = check_paths(*asked, paths); !known) {
+      print_error(known.error());
+      return tl::unexpected(Exit::usage);
+    }
+    if (options.ladder) terms = down_the_ladder(std::move(terms), paths);
+  }
   auto filter = Filter::parse(terms);
   auto of_level = Filter::parse(level_filter);
   if (!filter || !of_level) {
     print_error(filter ? of_level.error() : filter.error());
-    return tl::unexpected(Exit::usage);
-  }
-  if (auto known = check_paths(*filter, paths); !known) {
-    print_error(known.error());
     return tl::unexpected(Exit::usage);
   }
   return filter->within(*of_level);

@@ -16,7 +16,7 @@ Exit command_show(const Options& options) {
   auto filter = selection(options, session->suite().paths, level);
   if (!filter) return filter.error();
   PlanRequest request = session->plan_request(*filter);
-  auto earlier = earlier_statuses(options, *filter);
+  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
   if (!earlier) return earlier.error();
   request.earlier = &*earlier;
   request.pathless = true;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/files.h"
 #include "base/reader.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -43,10 +45,10 @@ std::string_view executes_by_default(std::string_view backend) {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema", "format", "name", "title", "promise", "default", "worker", "backend",
-                 "mode", "dynamic", "fullgraph", "import", "config", "environment", "devices",
-                 "unsupported", "refuses", "executes", "may_call"})) {
+  if (!reader.object(root, {"$schema",     "format",  "name",     "title",       "promise",
+                            "default",     "worker",  "backend",  "mode",        "dynamic",
+                            "fullgraph",   "import",  "config",   "environment", "devices",
+                            "unsupported", "refuses", "executes", "may_call",    "above"})) {
     return std::nullopt;
   }
   Path path;
@@ -114,11 +116,48 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   const Json backend = file.root.value("backend", Json());
   path.torchs_own = path.command.empty() && (!path.compiles || !backend.is_string() ||
                                              is_torchs_own(backend.get<std::string>()));
+  // What any backend of Dynamo gets is what the backend `eager` executes.
+  path.above = path.compiles && !path.torchs_own ? "eager" : "";
+  if (const auto above = reader.child(root, "above"))
+    path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
   path.declarations = decode_declarations(reader, root);
   if (reader.failed()) return std::nullopt;
   if (path.compiles && !path.declared.contains("executes"))
     path.declared["executes"] = executes_by_default(path.declared["backend"].get<std::string>());
+  path.declared["above"] = path.above.empty() ? Json() : Json(path.above);
   return path;
+}
+
+void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
+  std::map<std::string, const Path*> by_name;
+  std::vector<std::string> names;
+  for (const Path& path : paths) {
+    by_name[path.name] = &path;
+    names.push_back(path.name);
+  }
+  const auto wrong = [&](const Path& path, const std::string& message, std::string hint) {
+    // Where it is the default, there is no such key to point at.
+    if (!path.file->root.contains("above")) return;
+    Reader(*path.file, diagnostics).error("/above", message, std::move(hint));
+  };
+  for (const Path& path : paths) {
+    if (path.above.empty()) continue;
+    if (!by_name.contains(path.above)) {
+      const std::string near = nearest(path.above, names);
+      wrong(path, fmt::format("found `{}`, expected the name of a path", one_line(path.above, 60)),
+            near.empty() ? "--path-file FILE adds a path of your own"
+                         : fmt::format("did you mean `{}`?", near));
+      continue;
+    }
+    const Path* below = &path;
+    for (std::size_t steps = 0; below != nullptr && steps <= paths.size(); ++steps) {
+      const auto next = by_name.find(below->above);
+      below = next == by_name.end() ? nullptr : next->second;
+    }
+    if (below != nullptr)
+      wrong(path, fmt::format("found `{}`, which leads back to this path", path.above),
+            "the lowest rung is above none: null");
+  }
 }
 
 std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,
@@ -153,6 +192,7 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
   }
   std::sort(paths.begin(), paths.end(),
             [](const Path& a, const Path& b) { return a.name < b.name; });
+  check_ladder(paths, diagnostics);
   return paths;
 }
 

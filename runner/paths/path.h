@@ -31,6 +31,8 @@ struct Path {
   bool compiles = false;
   /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.
   bool torchs_own = true;
+  /// The path of which it does all and more: the rung below it on the ladder.  Empty: none.
+  std::string above;
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic
   Declarations declarations;    ///< what it does not support
   bool added = false;           ///< by the command line, from a file of the user's
@@ -44,9 +46,12 @@ struct Path {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics);
 
 /// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to
-/// `diagnostics`; two paths of the same name are wrong.
+/// `diagnostics`; two paths of the same name are wrong, and so is one above itself or above none.
 std::vector<Path> read_paths(const std::filesystem::path& folder,
                              const std::vector<std::filesystem::path>& extra,
                              Diagnostics& diagnostics);
+
+/// Says of every path that is above one that there is not, or above itself.
+void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics);
 
 }  // namespace lockstep

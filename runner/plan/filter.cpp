@@ -16,13 +16,15 @@ const std::vector<std::string> kKinds = {"id", "tag", "op", "dtype", "path", "de
 
 /// Statuses are a closed list, so a misspelled one is an error rather than a run of nothing.
 Result<void> check_status(const std::string& pattern) {
-  std::vector<std::string> words = {"new", "known", "fixed", "waived", "failing"};
+  std::vector<std::string> words = {"new", "known", "fixed", "waived", "failing", "departing"};
   for (const StatusInfo& each : all_statuses()) words.emplace_back(each.name);
   if (std::any_of(words.begin(), words.end(),
                   [&](const std::string& word) { return glob_match(pattern, word); }))
     return {};
-  return fail(fmt::format("found `status:{}`, expected a status, a standing or `failing`", pattern),
-              suggestion(pattern, words));
+  return fail(
+      fmt::format("found `status:{}`, expected a status, a standing, `failing` or `departing`",
+                  pattern),
+      suggestion(pattern, words));
 }
 
 bool any_matches(const std::string& pattern, const std::vector<std::string>* values) {

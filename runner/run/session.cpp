@@ -137,18 +137,23 @@ PlanRequest Session::plan_request(const Filter& filter) const {
   return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
 }
 
-Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request) {
-  if (names_paths(request.filter)) return {};
+Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool rungs) {
+  if (names_paths(request.filter) && !rungs) return {};
+  const std::vector<std::string> named = request.filter.patterns("path");
   std::vector<Path> asked;
   std::copy_if(request.paths.begin(), request.paths.end(), std::back_inserter(asked),
-               [](const Path& path) { return path.is_default && !path.added; });
+               [&](const Path& path) {
+                 return !path.added && (rungs ? contains(named, path.name) : path.is_default);
+               });
   auto absent = find_absent_paths(*engine_, asked, [&](const Path& path) { return worker(path); });
   if (!absent) return absent;
-  for (Path& path : request.paths) {
-    if (std::any_of(absent->begin(), absent->end(),
-                    [&](const AbsentPath& each) { return each.name == path.name; }))
-      path.is_default = false;
-  }
+  const auto is_absent = [&](const Path& path) {
+    return std::any_of(absent->begin(), absent->end(),
+                       [&](const AbsentPath& each) { return each.name == path.name; });
+  };
+  // Kept where it is not named, so that who selects nothing is told of it.
+  if (rungs) std::erase_if(request.paths, is_absent);
+  for (Path& path : request.paths) path.is_default = path.is_default && !is_absent(path);
   return absent;
 }
 

@@ -54,9 +54,10 @@ class Session {
   /// settings.  Points into the session.
   PlanRequest plan_request(const Filter& filter) const;
   /// Takes the default paths that cannot be used here (absent_paths.h) off a request that names no
-  /// path, and returns them.  Whoever names a path wants to know what becomes of it, and so does
-  /// who brings one with the settings.
-  Result<std::vector<AbsentPath>> leave_out_absent(PlanRequest& request);
+  /// path, and returns them; of a request that goes down the ladder (`rungs`), all such paths.
+  /// Whoever names a path wants to know what becomes of it, and so does who brings one with the
+  /// settings.
+  Result<std::vector<AbsentPath>> leave_out_absent(PlanRequest& request, bool rungs = false);
   /// What a run of the plan needs; the caller adds where and how it is to be run.  `info` says what
   /// was asked for: version, time, arguments and level.  `whole_suite`: the request takes every
   /// case on the paths and devices that it takes.

@@ -75,6 +75,8 @@ struct StatusInfo {
     return junit == JunitElement::pass || junit == JunitElement::failure ||
            (crashed() && status != Status::worker_lost);
   }
+  /// Whether the path departs from eager: it was judged, and does not conform.
+  constexpr bool departs() const { return judged() && status != Status::conform; }
   /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what
   /// is unsupported was not judged.
   constexpr bool expectable() const { return rank != Rank::support && rank != Rank::nothing; }

@@ -1,0 +1,78 @@
+#include "record/ladder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+
+Ladder::Ladder(const RunRecord& record) {
+  std::vector<std::string> names;
+  for (const PathInfo& path : record.info.paths) {
+    names.push_back(path.name);
+    if (!path.declared.is_object()) continue;
+    const auto above = path.declared.find("above");
+    if (above != path.declared.end() && above->is_string())
+      above_[path.name] = above->get<std::string>();
+  }
+  const auto stands_on_another = [&](const std::string& name) {
+    const auto below = above_.find(name);
+    return below != above_.end() &&
+           std::find(names.begin(), names.end(), below->second) != names.end();
+  };
+  if (std::any_of(names.begin(), names.end(), stands_on_another)) {
+    std::vector<std::pair<std::size_t, std::string>> by_height;
+    for (const std::string& name : names) by_height.emplace_back(down_from(name).size(), name);
+    std::sort(by_height.begin(), by_height.end());
+    for (auto& [height, name] : by_height) rungs_.push_back(std::move(name));
+  }
+  std::set<std::string_view> seen;
+  for (const Verdict& verdict : record.verdicts) {
+    verdicts_[{verdict.instance, verdict.path}] = &verdict;
+    if (info(verdict.status).departs() && seen.insert(verdict.instance).second)
+      departing_.push_back(verdict.instance);
+  }
+}
+
+std::vector<std::string> Ladder::down_from(const std::string& path) const {
+  std::vector<std::string> way = {path};
+  // A log may say anything: nothing is visited twice.
+  for (auto below = above_.find(path); below != above_.end(); below = above_.find(way.back())) {
+    if (std::find(way.begin(), way.end(), below->second) != way.end()) break;
+    way.push_back(below->second);
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+const Verdict* Ladder::at(const std::string& instance, const std::string& path) const {
+  const auto found = verdicts_.find({instance, path});
+  return found == verdicts_.end() ? nullptr : found->second;
+}
+
+std::pair<const std::string*, std::vector<std::string>> Ladder::descend(
+    const Verdict& verdict) const {
+  std::vector<std::string> unknown;
+  for (const std::string& path : down_from(verdict.path)) {
+    const Verdict* rung = at(verdict.instance, path);
+    if (rung == nullptr || !info(rung->status).judged())
+      unknown.push_back(path);
+    else if (info(rung->status).departs())
+      return {&rung->path, std::move(unknown)};
+  }
+  return {&verdict.path, std::move(unknown)};
+}
+
+Departure Ladder::departure(const Verdict& verdict) const {
+  if (!info(verdict.status).departs()) return Departure::none;
+  return first_departing(verdict) == verdict.path ? Departure::first : Departure::further;
+}
+
+const std::string& Ladder::first_departing(const Verdict& verdict) const {
+  return *descend(verdict).first;
+}
+
+std::vector<std::string> Ladder::unknown_below(const Verdict& verdict) const {
+  return descend(verdict).second;
+}
+
+}  // namespace lockstep
