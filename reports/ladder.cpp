@@ -46,7 +46,8 @@ std::string sign(const Style& style, const Ladder& ladder, const Verdict* verdic
     case Departure::none:
       break;
   }
-  return style.faint(verdict->status == Status::conform ? "·" : "?");
+  if (verdict->status != Status::conform) return style.faint("?");
+  return style.faint(ladder.same_code(*verdict) ? "=" : "·");
 }
 
 }  // namespace
@@ -77,8 +78,8 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
     head += fmt::format("{:>3}", i + 1);
   }
   text += "\n" +
-          style.faint(fmt::format("   {}   ● departs first, x departs, · conforms, ? not "
-                                  "judged",
+          style.faint(fmt::format("   {}   ● departs first, x departs, · conforms, = conforms by "
+                                  "the code of the rung below, ? not judged",
                                   head)) +
           "\n";
   const std::size_t shown = all ? departing.size() : std::min(departing.size(), kFewInstances);

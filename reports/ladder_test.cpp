@@ -42,16 +42,18 @@ RunRecord three_rungs() {
 }
 
 TEST(LadderText, ShowsEachRungAndMarksTheFirstThatDeparts) {
-  EXPECT_EQ(ladder_text(three_rungs(), Style(false), false),
-            "the ladder, lowest rung first; 2 instances depart on some rung:\n"
-            "     1  eager-python  -\n"
-            "     2  eager         1 first\n"
-            "     3  inductor      1 first\n"
-            "\n"
-            "     1  2  3   ● departs first, x departs, · conforms, ? not judged\n"
-            "     ·  ●  x   bugs/1@cpu  eager: value differs\n"
-            "     ·  ?  ●   bugs/2@cpu  inductor: metadata differs\n"
-            "\n");
+  EXPECT_EQ(
+      ladder_text(three_rungs(), Style(false), false),
+      "the ladder, lowest rung first; 2 instances depart on some rung:\n"
+      "     1  eager-python  -\n"
+      "     2  eager         1 first\n"
+      "     3  inductor      1 first\n"
+      "\n"
+      "     1  2  3   ● departs first, x departs, · conforms, = conforms by the code of the rung "
+      "below, ? not judged\n"
+      "     ·  ●  x   bugs/1@cpu  eager: value differs\n"
+      "     ·  ?  ●   bugs/2@cpu  inductor: metadata differs\n"
+      "\n");
 }
 
 TEST(LadderText, IsSilentWhereNothingDepartsOrTheLowestRungIsMissing) {

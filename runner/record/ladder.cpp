@@ -67,6 +67,15 @@ Departure Ladder::departure(const Verdict& verdict) const {
   return first_departing(verdict) == verdict.path ? Departure::first : Departure::further;
 }
 
+bool Ladder::same_code(const Verdict& verdict) const {
+  const auto above = above_.find(verdict.path);
+  const Verdict* below = above == above_.end() ? nullptr : at(verdict.instance, above->second);
+  if (below == nullptr || !below->proof.is_object() || !verdict.proof.is_object()) return false;
+  const auto code = verdict.proof.find("code"), same = below->proof.find("code");
+  return code != verdict.proof.end() && same != below->proof.end() && *code == *same &&
+         code->is_string() && !code->get_ref<const std::string&>().empty();
+}
+
 const std::string& Ladder::first_departing(const Verdict& verdict) const {
   return *descend(verdict).first;
 }

@@ -36,6 +36,8 @@ class Ladder {
   /// The verdict, or nullptr.
   const Verdict* at(const std::string& instance, const std::string& path) const;
   Departure departure(const Verdict& verdict) const;
+  /// Whether the path executed the very code that the rung below it did (`code` of the proofs).
+  bool same_code(const Verdict& verdict) const;
   /// The lowest rung on which the instance departs on the way down from the verdict's path, which
   /// departs.
   const std::string& first_departing(const Verdict& verdict) const;

@@ -88,6 +88,26 @@ TEST(Ladders, SayWhatIsNotKnown) {
   EXPECT_THAT(ladder.unknown_below(verdict), ElementsAre("eager-python", "aot_eager"));
 }
 
+TEST(Ladders, AModeThatChangesNoCodeIsSeen) {
+  Rungs run(kTorch);
+  const auto with_code = [&](const std::string& path, const nlohmann::ordered_json& proof) {
+    const Verdict& verdict = run.add("1", path, Status::conform);
+    run.record.verdicts.back().proof = proof;
+    return &verdict;
+  };
+  const Verdict* python = with_code("eager-python", {{"code", ""}});
+  const Verdict* dynamo = with_code("eager", {{"code", ""}});
+  const Verdict* inductor = with_code("inductor", {{"code", "0123"}});
+  const Verdict* dynamic = with_code("inductor-dynamic", {{"code", "0123"}});
+  const Ladder ladder(run.record);
+  EXPECT_FALSE(ladder.same_code(*python));
+  EXPECT_FALSE(ladder.same_code(*dynamo));  // there is none
+  EXPECT_FALSE(ladder.same_code(*inductor));
+  EXPECT_TRUE(ladder.same_code(*dynamic));
+  run.record.verdicts.back().proof["code"] = "4567";
+  EXPECT_FALSE(ladder.same_code(*dynamic));
+}
+
 // Nothing is said of the compiler where nobody judged it.
 TEST(Ladders, WhatWasNotJudgedDoesNotDepart) {
   for (const Status status : {Status::unsupported, Status::refused, Status::inconclusive,

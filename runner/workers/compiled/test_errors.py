@@ -5,7 +5,7 @@ import torch
 
 from conversation import pack, path, view
 from lockstep_worker import errors
-from lockstep_worker.proof import fallbacks
+from lockstep_worker.proof import digest, fallbacks
 
 X = {"ref": "x"}
 FLOATS = pack([1, 2, 3, 4], "f")
@@ -110,6 +110,11 @@ def test_what_generated_code_calls_instead_of_a_kernel(line, name):
     assert fallbacks([line]) == ([name] if name else [])
 
 
+def test_the_digest_of_code_is_that_of_what_is_executed():
+    assert digest([]) == digest(["# AOT ID: 0\n\n"]) == ""
+    assert digest(["a = 1  # x\n", "b"]) == digest(["# c\na = 1\n", "b  # y"]) != digest(["a = 2\n", "b"])
+
+
 def test_proof(worker):
     seen = run(worker, [op(["s"], "sort.default", X), {"let": ["v"], "get": {"ref": "s"}, "index": [0]},
                         op(["y"], "mm.default", {"ref": "v"}, X)])
@@ -125,6 +130,7 @@ def test_proof(worker):
     assert [nothing["proof"][key] for key in ("graphs", "operators", "frames", "frames_skipped", "breaks")] == [0, 0, 1, 0, []]
     kernels = run(worker, op(["y"], "exp.default", X))["proof"]
     assert kernels["kernels"] == 1 and kernels["fallbacks"] == []
+    assert again["code"] == proof["code"] != kernels["code"] and nothing["proof"]["code"] == ""
 
 
 def caught(function):

@@ -1,5 +1,6 @@
 """Proof of compilation: what Dynamo and Inductor say they did, read from their own counters."""
 
+import hashlib
 import re
 
 from .compat import dynamo, inductor
@@ -32,6 +33,7 @@ class Watch:
             "frames": sum(getattr(record, "fail_type", None) is None for record in records),
             "kernels": inductor.kernel_count(),
             "fallbacks": fallbacks(self.code),
+            "code": digest(self.code),
             "breaks": [_first_line(text) for text in counters["graph_break"]],
             "recompiles": len(recompiles),
             "recompile_reasons": [reason[:500] for reason in recompiles],
@@ -59,6 +61,13 @@ def fallbacks(code: list[str]) -> list[str]:
             found.update(_ATEN.findall(line))
             found.update(name or f"aten.{method}" for name, method in _SHORT.findall(line))
     return sorted(found)
+
+
+def digest(code: list[str]) -> str:
+    """Sixteen hexadecimal digits of what was generated, without comments and blank lines; empty where nothing was. Two
+    paths with the same one execute the same code."""
+    lines = [line for text in code for line in (line.split("#", 1)[0].rstrip() for line in text.splitlines()) if line]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
 
 def compile_phases() -> dict[str, float]:
