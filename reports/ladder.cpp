@@ -47,7 +47,7 @@ std::string sign(const Style& style, const Ladder& ladder, const Verdict* verdic
       break;
   }
   if (verdict->status != Status::conform) return style.faint("?");
-  return style.faint(ladder.same_code(*verdict) ? "=" : "·");
+  return style.faint(ladder.same_code(*verdict) ? "\"" : "·");
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
     head += fmt::format("{:>3}", i + 1);
   }
   text += "\n" +
-          style.faint(fmt::format("   {}   ● departs first, x departs, · conforms, = conforms by "
+          style.faint(fmt::format("   {}   ● departs first, x departs, · conforms, \" conforms by "
                                   "the code of the rung below, ? not judged",
                                   head)) +
           "\n";

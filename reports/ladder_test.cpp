@@ -49,7 +49,7 @@ TEST(LadderText, ShowsEachRungAndMarksTheFirstThatDeparts) {
       "     2  eager         1 first\n"
       "     3  inductor      1 first\n"
       "\n"
-      "     1  2  3   ● departs first, x departs, · conforms, = conforms by the code of the rung "
+      "     1  2  3   ● departs first, x departs, · conforms, \" conforms by the code of the rung "
       "below, ? not judged\n"
       "     ·  ●  x   bugs/1@cpu  eager: value differs\n"
       "     ·  ?  ●   bugs/2@cpu  inductor: metadata differs\n"
