@@ -292,7 +292,7 @@ def test_path_files():
     names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
     keys = {"format", "name", "title", "promise", "default", "worker", "backend", "mode", "dynamic", "fullgraph",
-            "import", "config", "environment", "devices"}
+            "import", "above", "config", "environment", "devices"}
     assert len(ours) >= 10
     for p in ours:
         assert set(p) == keys and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
