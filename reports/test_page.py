@@ -188,10 +188,11 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     run = {**sample()[0], "format": 2, "planned": 3, "digests": {}, "min_judged": None, "absent_paths": [],
            "paths": [{"name": name, "title": name, "promise": "bits", "digest": "", "declared": {"above": above}}
                      for name, above in (("aot_eager", "eager"), ("eager", None), ("inductor", "aot_eager"))]}
+    error = {"stage": "run", "class": "ValueError", "message": "no", "kind": "error"}
     verdicts = [{"type": "verdict", "id": f"bugs/1@cpu/{path}", "instance": "bugs/1@cpu", "path": path, "device": "cpu", "title": "t",
                  "case_file": "bugs/1.json", "index": index, "status": status, "standing": "new", "reason": "r",
-                 "differences": [{"status": status, "reason": "r"}]}
-                for index, (path, status) in enumerate((("eager", "refused"), ("aot_eager", "crash"), ("inductor", "timeout")))]
+                 "differences": [] if status == "conform" else [{"status": status, "reason": "r"}], "eager_error": error, "compiled_error": error}
+                for index, (path, status) in enumerate((("eager", "conform"), ("aot_eager", "crash"), ("inductor", "timeout")))]
     page = Page([run, *verdicts], tmp_path / "page")
     dom = html.unescape(page.dom("#id=bugs/1@cpu/inductor"))
     assert "Departs already on aot_eager, a rung below this one." in dom

@@ -186,12 +186,14 @@ const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
 const aboveOf = new Map(run.rungs.map((rung) => [rung.path, rung.above]));
 const pathOrder = new Map([...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map((name, order) => [name, order]));
 
-/** The rung on which a verdict's divergence begins, as far as the run knows: of its path and those below it, one of `departing`. */
+// The rung on which a verdict's divergence begins: of its path and those below it, one of `departing`. It is the `first` where
+// all rungs below it were judged.
 for (const verdict of run.verdicts) {
-  const { first = [] } = run.departing[verdict.instance] ?? {};
+  const { first = [], unknown = [] } = run.departing[verdict.instance] ?? {};
   const way = [];
   for (let path = verdict.path; path && !way.includes(path); path = aboveOf.get(path)) way.unshift(path);
   if (run.rungs.length && statuses.get(verdict.status).departs) verdict.begins = way.find((path) => first.includes(path));
+  verdict.first = verdict.begins === verdict.path && unknown.length === 0;
 }
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);

@@ -187,7 +187,7 @@ function siblings(verdict, open) {
   if (others.length < 2) return null;
   return section("On every path", h("ul", { class: "siblings" }, others.map((other) => h("li", {},
     h("button", { type: "button", "aria-current": other === verdict ? "true" : null, onclick: () => open(other) },
-      h("span", {}, other.path), other.begins === other.path && h("span", { class: "tag" }, "departs first"), badge(other))))));
+      h("span", {}, other.path), other.first && h("span", { class: "tag" }, "departs first"), badge(other))))));
 }
 
 function proof(value) {

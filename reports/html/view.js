@@ -61,8 +61,8 @@ const matrix = new Grid({
     paths.map((path, column) => {
       const verdict = instance.on.get(path);
       if (!verdict) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(path)}: not run` });
-      return h("div", { role: "gridcell", "data-column": column, "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${verdict.begins === path ? ", departs first" : ""}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
-        class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${verdict.begins === path ? " first" : ""}` },
+      return h("div", { role: "gridcell", "data-column": column, "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${verdict.first ? ", departs first" : ""}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
+        class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${verdict.first ? " first" : ""}` },
         h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)), h("span", { class: "word" }, statuses.get(verdict.status).label));
     })),
   choose: (instance, column) => open(instance.on.get(paths[column]) ?? null, false),

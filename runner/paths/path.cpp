@@ -143,10 +143,10 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
   for (const Path& path : paths) {
     if (path.above.empty()) continue;
     if (!by_name.contains(path.above)) {
-      const std::string near = nearest(path.above, names);
-      wrong(path, fmt::format("found `{}`, expected the name of a path", one_line(path.above, 60)),
-            near.empty() ? "--path-file FILE adds a path of your own"
-                         : fmt::format("did you mean `{}`?", near));
+      if (const std::string near = nearest(path.above, names); !near.empty())
+        wrong(path,
+              fmt::format("found `{}`, expected the name of a path", one_line(path.above, 60)),
+              fmt::format("did you mean `{}`?", near));
       continue;
     }
     const Path* below = &path;

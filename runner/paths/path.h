@@ -46,12 +46,14 @@ struct Path {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics);
 
 /// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to
-/// `diagnostics`; two paths of the same name are wrong, and so is one above itself or above none.
+/// `diagnostics`; two paths of the same name are wrong, and so is a ladder that check_ladder
+/// refuses.
 std::vector<Path> read_paths(const std::filesystem::path& folder,
                              const std::vector<std::filesystem::path>& extra,
                              Diagnostics& diagnostics);
 
-/// Says of every path that is above one that there is not, or above itself.
+/// Says of every path that is above itself, and of one that is above a name that looks like a
+/// misspelt path.  Any other name may be of a rung that this suite does without.
 void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics);
 
 }  // namespace lockstep
