@@ -23,8 +23,7 @@ std::string operators_of(const Verdict& verdict) {
 std::string dtype_of(const Verdict& verdict, const OutputComparison& output) {
   const std::string dtype = output.type.substr(0, output.type.find('['));
   const auto& inputs = verdict.dtypes;
-  if (inputs.empty() || std::find(inputs.begin(), inputs.end(), dtype) != inputs.end())
-    return dtype;
+  if (inputs.empty() || contains(inputs, dtype)) return dtype;
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), dtype);
 }
 
@@ -55,8 +54,7 @@ bool tells_nothing(const AccuracyRow& row) {
 std::vector<NotSwept> not_swept_of(const RunRecord& record) {
   std::map<std::string, std::set<std::string>> names;
   for (const Verdict& verdict : record.verdicts) {
-    const bool sweep =
-        std::find(verdict.tags.begin(), verdict.tags.end(), "sweep") != verdict.tags.end();
+    const bool sweep = contains(verdict.tags, "sweep");
     if (sweep && verdict.status == Status::unsupported)
       names[verdict.reason].insert(operators_of(verdict));
   }

@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "reports/explain.h"
 #include "reports/text.h"
 
 namespace lockstep {
@@ -58,8 +57,7 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
   if (ladder.rungs().empty() || departing.empty()) return {};
   // A way that ends in the air says nothing of where a divergence begins.
   const std::vector<std::string> way = ladder.down_from(ladder.rungs().back());
-  if (std::find(ladder.rungs().begin(), ladder.rungs().end(), way.front()) == ladder.rungs().end())
-    return {};
+  if (!contains(ladder.rungs(), way.front())) return {};
 
   const std::map<std::string, std::size_t> counts = firsts(ladder);
   std::size_t width = 0;

@@ -137,7 +137,7 @@ std::optional<std::string> Reader::word(const Node& node, const std::vector<std:
                                         std::string_view what) {
   auto value = text(node, what);
   if (!value) return std::nullopt;
-  if (std::find(words.begin(), words.end(), *value) != words.end()) return value;
+  if (contains(words, *value)) return value;
   mismatch(node, what, suggestion(*value, words));
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -65,7 +64,7 @@ class CaseDecoder {
     if (const auto grads = reader_.child(*node, "requires_grad")) {
       prepare.requires_grad = reader_.texts(*grads, "a list of names from `outputs`");
       for (const std::string& name : prepare.requires_grad) {
-        if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
+        if (!contains(outputs, name)) {
           reader_.error(grads->pointer, fmt::format("found `{}`, expected a name from `outputs`",
                                                     one_line(name, 60)));
         } else {
@@ -127,7 +126,7 @@ class CaseDecoder {
             fmt::format("unpack it where it is made: \"let\": [\"{0}0\", \"{0}1\"]", *name));
         continue;
       }
-      if (std::find(names.begin(), names.end(), *name) != names.end()) {
+      if (contains(names, *name)) {
         reader_.error(element.pointer,
                       fmt::format("found the output `{}` for the second time", *name));
         continue;
@@ -150,9 +149,7 @@ class CaseDecoder {
   void note_parts(const ProgramParts& parts) {
     if (result_.lacking.empty()) result_.lacking = parts.lacking;
     for (const std::string& name : parts.operators) {
-      if (std::find(result_.operators.begin(), result_.operators.end(), name) ==
-          result_.operators.end())
-        result_.operators.push_back(name);
+      if (!contains(result_.operators, name)) result_.operators.push_back(name);
     }
   }
 

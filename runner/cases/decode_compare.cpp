@@ -34,7 +34,7 @@ std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
   }
   for (const auto& [output, value] : (*node)->items()) {
     const Node rule{&value, child_pointer(node->pointer, output)};
-    const bool is_known = std::find(known.begin(), known.end(), output) != known.end();
+    const bool is_known = contains(known, output);
     if (!is_known && !(swept && is_swept_result(output))) {
       reader.error(rule.pointer,
                    fmt::format("found `{}`, expected an output, an input that is changed, or a "
@@ -53,9 +53,7 @@ std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
     }
   }
   // Not every operator of a sweep has as many results as another.
-  std::erase_if(rules, [&](const CompareRule& rule) {
-    return std::find(known.begin(), known.end(), rule.output) == known.end();
-  });
+  std::erase_if(rules, [&](const CompareRule& rule) { return !contains(known, rule.output); });
   return rules;
 }
 

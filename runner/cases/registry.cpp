@@ -86,9 +86,7 @@ const Overload* Registry::find_overload(std::string_view name) const {
   return nullptr;
 }
 
-bool Overload::has_tag(std::string_view tag) const {
-  return std::find(tags.begin(), tags.end(), tag) != tags.end();
-}
+bool Overload::has_tag(std::string_view tag) const { return contains(tags, tag); }
 
 bool operator_matches(std::string_view glob, std::string_view name) {
   if (glob_match(glob, name)) return true;

@@ -28,9 +28,7 @@ bool tell_unusable_paths(const RunRecord& record, const Options& options,
                          const std::vector<Path>& paths) {
   bool unusable = false;
   for (const Path& path : paths) {
-    if (!path.added &&
-        std::find(options.paths.begin(), options.paths.end(), path.name) == options.paths.end())
-      continue;
+    if (!path.added && !contains(options.paths, path.name)) continue;
     const Verdict* refused = nullptr;
     bool judged = false;
     for (const Verdict& verdict : record.verdicts) {

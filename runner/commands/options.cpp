@@ -267,8 +267,7 @@ std::string option_hint(CLI::App& app, int argc, const char* const* argv) {
   }
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
-    if (!word.starts_with("--") || std::find(names.begin(), names.end(), word) != names.end())
-      continue;
+    if (!word.starts_with("--") || contains(names, word)) continue;
     const std::string hint = suggestion(word, names);
     return hint.empty() ? "" : "    " + hint + "\n";
   }
@@ -319,8 +318,7 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
     options.text = fmt::format("lockstep: {}\n", error.what());
     options.text += option_hint(app, argc, argv);
-    const bool known =
-        argc > 1 && std::find(commands.begin(), commands.end(), argv[1]) != commands.end();
+    const bool known = argc > 1 && contains(commands, argv[1]);
     if (!known && argc > 1 && argv[1][0] != '-') {
       options.text = fmt::format("lockstep: `{}` is no command", argv[1]);
       const std::string hint = suggestion(argv[1], commands);

@@ -133,21 +133,18 @@ tl::expected<Filter, Exit> selection(const Options& options, const std::vector<P
   }
   for (const std::string& path : options.paths) terms.push_back("path:" + path);
   for (const std::string& device : options.devices) terms.push_back("device:" + device);
-  auto asked = Filter::parse(terms);
-  if (asked) {
-    // Before the rungs are added: a misspelt path has none.
-    if (auto known = check_paths(*asked, paths); !known) {
-      print_error(known.error());
-      return tl::unexpected(Exit::usage);
-    }
-    if (options.ladder) terms = down_the_ladder(std::move(terms), paths);
-  }
   auto filter = Filter::parse(terms);
   auto of_level = Filter::parse(level_filter);
   if (!filter || !of_level) {
     print_error(filter ? of_level.error() : filter.error());
     return tl::unexpected(Exit::usage);
   }
+  if (auto known = check_paths(*filter, paths); !known) {
+    print_error(known.error());
+    return tl::unexpected(Exit::usage);
+  }
+  // What is a filter stays one with more paths.
+  if (options.ladder) filter = Filter::parse(down_the_ladder(std::move(terms), paths));
   return filter->within(*of_level);
 }
 

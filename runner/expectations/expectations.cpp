@@ -182,9 +182,7 @@ Expectations::Expectations(std::vector<Expectation> rules, ExpectationConditions
 
 bool Expectations::holds_here(const Expectation& rule) const {
   if (!version_matches(conditions_.torch, rule.torch)) return false;
-  if (!rule.cpu_levels.empty() && std::find(rule.cpu_levels.begin(), rule.cpu_levels.end(),
-                                            conditions_.cpu_level) == rule.cpu_levels.end())
-    return false;
+  if (!rule.cpu_levels.empty() && !contains(rule.cpu_levels, conditions_.cpu_level)) return false;
   return std::all_of(rule.cpu_features.begin(), rule.cpu_features.end(), [&](std::string feature) {
     const bool wanted = !feature.starts_with('!');
     if (!wanted) feature.erase(0, 1);

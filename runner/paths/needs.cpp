@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 void remember(std::vector<std::string>& words, std::string_view word) {
-  if (std::find(words.begin(), words.end(), word) == words.end()) words.emplace_back(word);
+  if (!contains(words, word)) words.emplace_back(word);
 }
 
 /// Whether an operator writes to an argument.

@@ -48,7 +48,7 @@ Result<Filter> Filter::parse(const std::vector<std::string>& terms) {
     if (colon != std::string::npos && colon < term.pattern.find_first_of("[@/")) {
       term.kind = term.pattern.substr(0, colon);
       term.pattern.erase(0, colon + 1);
-      if (std::find(kKinds.begin(), kKinds.end(), term.kind) == kKinds.end()) {
+      if (!contains(kKinds, term.kind)) {
         return fail(fmt::format("found the unknown filter `{}:`", term.kind),
                     suggestion(term.kind, kKinds));
       }

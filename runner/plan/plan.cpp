@@ -188,8 +188,7 @@ std::vector<std::string> input_dtypes(const Case& declared) {
       const auto* tensor = std::get_if<TensorSpec>(&input.value);
       if (tensor == nullptr || tensor->dtype == nullptr) continue;
       std::string name(tensor->dtype->name);
-      if (std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(std::move(name));
+      if (!contains(names, name)) names.push_back(std::move(name));
     }
   }
   return names;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
+
 namespace lockstep {
 
 Ladder::Ladder(const RunRecord& record) {
@@ -16,8 +18,7 @@ Ladder::Ladder(const RunRecord& record) {
   }
   const auto stands_on_another = [&](const std::string& name) {
     const auto below = above_.find(name);
-    return below != above_.end() &&
-           std::find(names.begin(), names.end(), below->second) != names.end();
+    return below != above_.end() && contains(names, below->second);
   };
   if (std::any_of(names.begin(), names.end(), stands_on_another)) {
     std::vector<std::pair<std::size_t, std::string>> by_height;
@@ -37,7 +38,7 @@ std::vector<std::string> Ladder::down_from(const std::string& path) const {
   std::vector<std::string> way = {path};
   // A log may say anything: nothing is visited twice.
   for (auto below = above_.find(path); below != above_.end(); below = above_.find(way.back())) {
-    if (std::find(way.begin(), way.end(), below->second) != way.end()) break;
+    if (contains(way, below->second)) break;
     way.push_back(below->second);
   }
   std::reverse(way.begin(), way.end());
