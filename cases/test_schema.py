@@ -100,12 +100,22 @@ def test_levels_fit_their_schema(file):
     {"status": "value_difers"}, {"because": "whim"}, {"date": "yesterday"}, {"date": "2026-02-31"},
     {"expires": "2027-02-29"}, {"reason": ""}, {"reason": " "}, {"status": "conform"}, {"status": "unsupported"}, {"cpu_levels": ["AVX512"]}, {"cpu_features": ["avx512"]}, {"cpu_features": []},
     {"link": "http://x"},
-    {"instances": []}, {"torch": "2.14 or so"}, {"grade": "good"}, {"unknown": 1}])
+    {"instances": []}, {"torch": "2.14 or so"}, {"grade": "good"}, {"unknown": 1}, {"causes": ["add:value"]}])
 def test_the_schema_of_expectations_catches(wrong):
     rule = {"instances": ["a"], "paths": ["b"], "status": "crash", "because": "bug", "reason": "r",
             "link": "https://example.org", "date": "2026-11-21"}
     assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
     assert faults(EXPECTATIONS, {"format": 1, "known": [{**rule, **wrong}]}) != []
+
+
+@pytest.mark.parametrize("wrong", [{"causes": []}, {"causes": ["add"]}, {"causes": ["*:value"]}, {"causes": [":value"]},
+                                   {"torch": None}, {"status": "crash"}])
+def test_the_schema_of_expectations_by_cause_catches(wrong):
+    rule = {"causes": ["add:value", "linear+relu-gradient:*"], "paths": ["b"], "torch": ">=2.13,<2.16", "because": "unreported",
+            "reason": "r", "date": "2026-11-21"}
+    assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
+    changed = {key: value for key, value in {**rule, **wrong}.items() if value is not None}
+    assert faults(EXPECTATIONS, {"format": 1, "known": [changed]}) != []
 
 
 def examples():

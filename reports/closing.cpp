@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
+#include "reports/causes.h"
 #include "reports/explain.h"
 #include "reports/ladder.h"
 #include "reports/text.h"
@@ -235,6 +236,7 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          (options.verbose ? tolerated_section(record, style) : std::string()) +
+         causes_text(record, style, options.strict, options.verbose) +
          ladder_text(record, style, options.verbose) + table(record, style, options.strict) +
          time_section(record, style) + unmatched_section(record, style) +
          (by_grade.empty() ? by_grade : by_grade + "\n") + too_little +

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "reports/text.h"
+#include "verdict/cause.h"
 #include "verdict/differences.h"
 #include "verdict/finding.h"
 
@@ -141,10 +142,20 @@ std::string expectation_line(const Verdict& verdict) {
       clean(fmt::format("expected {} ({}): {}", rule.status, rule.because, rule.reason)));
 }
 
+std::string causes_line(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const Cause& cause : causes_of(verdict)) names.push_back(cause.name);
+  if (names.empty()) return {};
+  return one_line(
+      clean(fmt::format("cause{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "))));
+}
+
 std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOptions& options) {
   Lines lines;
   if (options.title && !verdict.title.empty()) lines.add(Part::title, verdict.title);
   lines.add(Part::reason, headline(verdict));
+  if (const std::string causes = causes_line(verdict); !causes.empty())
+    lines.add(Part::note, causes);
   for (const OutputComparison& output : verdict.outputs) {
     if (options.all_outputs || output.status != Status::conform)
       add_output(lines, output, verdict.reason);

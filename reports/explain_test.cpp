@@ -16,6 +16,7 @@ using testing::Not;
 Verdict pointwise() {
   Verdict verdict;
   verdict.id = "sweeps/sin@cpu/inductor";
+  verdict.operators = {"aten::sin"};
   verdict.status = Status::value_differs;
   verdict.reason = "y: why (policy bits): 1 NaN, 4 value";
   for (const char* name : {"y", "z"}) {
@@ -40,6 +41,7 @@ Verdict pointwise() {
 TEST(Explain, PointwiseCasesShowClassesAndTheFirst) {
   EXPECT_EQ(explain_text(pointwise()),
             "y: why (policy bits): 1 NaN, 4 value\n"
+            "cause sin:compiled-nan\n"
             "y: float16[9] under bits: 5 of 9 elements differ\n"
             "  x = 1.5 (0x3e00), k = 2 (0x02): eager 3.0, compiled nan\n"
             "  at [4]: eager 3.0, compiled 4.0\n"

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "record/judged.h"
 #include "record/tally.h"
+#include "reports/causes.h"
 #include "reports/ladder.h"
 
 namespace lockstep {
@@ -56,10 +57,14 @@ Json run_document(const RunRecord& record) {
   const Json ladder = ladder_json(record);
   document["rungs"] = ladder["rungs"];
   document["departing"] = ladder["departing"];
+  document["causes"] = causes_json(record, false);
   document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();
-  for (const Verdict& verdict : record.verdicts) verdicts.push_back(to_json(verdict));
+  for (const Verdict& verdict : record.verdicts) {
+    Json& entry = verdicts.emplace_back(to_json(verdict));
+    for (const Cause& cause : causes_of(verdict)) entry["causes"].push_back(cause.name);
+  }
   return document;
 }
 

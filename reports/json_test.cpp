@@ -25,8 +25,14 @@ TEST(RunJson, HasEverythingThatTheLogHas) {
   EXPECT_EQ(document["format"], 2);
   ASSERT_EQ(document["verdicts"].size(), record.verdicts.size());
   for (std::size_t i = 0; i < record.verdicts.size(); ++i) {
-    EXPECT_EQ(document["verdicts"][i], to_json(record.verdicts[i]));
+    Json expected = to_json(record.verdicts[i]);
+    for (const Cause& cause : causes_of(record.verdicts[i]))
+      expected["causes"].push_back(cause.name);
+    EXPECT_EQ(document["verdicts"][i], expected);
   }
+  EXPECT_EQ(document["causes"][0]["name"], "to:value");
+  EXPECT_EQ(document["causes"][0]["failing"], 1);
+  EXPECT_EQ(document["causes"][0]["verdicts"], 2);
   EXPECT_EQ(document["environment"], record.environment);
   EXPECT_EQ(document["run"]["plan"], record.info.plan);
   EXPECT_EQ(document["end"]["seconds"], 83.4);

@@ -13,6 +13,7 @@
 #include "reports/explain.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
+#include "verdict/cause.h"
 
 namespace lockstep {
 namespace {
@@ -52,6 +53,10 @@ std::string escape(std::string_view raw, bool attribute) {
 /// ` name="value"`.
 std::string attribute(std::string_view name, std::string_view value) {
   return fmt::format(" {}=\"{}\"", name, escape(value, true));
+}
+
+std::string property(std::string_view name, std::string_view value) {
+  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
 }
 
 std::string time_attribute(double seconds) { return fmt::format(" time=\"{:.3f}\"", seconds); }
@@ -149,6 +154,10 @@ void add_case(Suite& suite, const Verdict& verdict, bool strict) {
                  attribute("classname", class_name(verdict)) + time_attribute(verdict.seconds) +
                  attribute("file", verdict.case_file) +
                  fmt::format(" line=\"{}\"", verdict.case_line);
+  std::string properties;
+  for (const Cause& cause : causes_of(verdict)) properties += "  " + property("cause", cause.name);
+  if (!properties.empty())
+    properties = fmt::format("      <properties>\n{}      </properties>\n", properties);
   if (told.element == JunitElement::pass) {
     const std::string note = note_of(verdict);
     suite.cases += note.empty()
@@ -159,13 +168,9 @@ void add_case(Suite& suite, const Verdict& verdict, bool strict) {
   }
   const std::string_view tag = name_of(told.element);
   suite.cases +=
-      fmt::format(">\n      <{}{}{}>{}</{}>\n    </testcase>\n", tag,
+      fmt::format(">\n{}      <{}{}{}>{}</{}>\n    </testcase>\n", properties, tag,
                   attribute("message", one_line(clean(told.message))), attribute("type", told.type),
                   escape(cut(explain_text(verdict), kTextLimit), false), tag);
-}
-
-std::string property(std::string_view name, std::string_view value) {
-  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
 }
 
 /// The run and its environment; Jenkins and Azure show them with each testsuite.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
+#include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
 #include "reports/text.h"
@@ -117,6 +118,20 @@ std::string fixed_section(const RunRecord& record) {
          "\n";
 }
 
+/// The causes of what fails, where they group something.
+std::string causes_section(const RunRecord& record, bool strict) {
+  std::vector<CauseGroup> groups = cause_groups(record, strict);
+  if (groups.empty() || groups.front().failing < 2) return {};  // they come first
+  std::erase_if(groups, [](const CauseGroup& group) { return group.failing == 0; });
+  return "### Causes of what fails\n\n| cause | verdicts | for example |\n|:--|:--|:--|\n" +
+         as_many(groups, kListLimit,
+                 [](const CauseGroup& group) {
+                   return fmt::format("| {} | {} | {} |\n", code(group.name),
+                                      markdown(describe(group)), code(group.example->id));
+                 }) +
+         "\n";
+}
+
 std::string unmatched_section(const RunRecord& record) {
   if (!record.end || record.end->unmatched.empty()) return {};
   return "### Expectations that met nothing\n\n" +
@@ -187,7 +202,8 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
                   !fails.empty()        ? fmt::format("{} failing", grouped(fails.size()))
                   : !too_little.empty() ? "too little is judged"
                                         : "nothing fails",
-                  totals_line(record, strict, seconds), notes, table(record, strict));
+                  totals_line(record, strict, seconds), notes, table(record, strict)) +
+      causes_section(record, strict);
   const std::string tail =
       fixed_section(record) + unmatched_section(record) + environment_section(record);
   // Room for a heading, and for the line that counts the rest.

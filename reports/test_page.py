@@ -72,7 +72,7 @@ def test_it_shows_the_verdicts(page):
 
 
 @pytest.mark.parametrize("query, expected", [("status:crash", 1), ("tag:silent", 4), ("op:to", 4), ("op:to.dtype", 4), ("op:add", 0),
-                                             ("dtype:float32", 4), ("!tag:precision-cast", 21)])
+                                             ("dtype:float32", 4), ("!tag:precision-cast", 21), ("cause:to:value", 2), ("cause:*:crash-in-*", 1)])
 def test_its_filter_is_that_of_the_command_line(page, query, expected):
     assert count_shown(page.dom(f"#q={query}")) == ("25 verdicts" if expected == 25 else f"{expected} of 25")
 
@@ -202,6 +202,16 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     matrix = page.dom("#view=matrix")
     assert [name for name in ("eager", "aot_eager", "inductor") if f'aria-label="{name}: ' in matrix] == ["eager", "aot_eager", "inductor"]
     assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
+
+
+def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
+    text = page.dom()
+    listed = re.search(r'<ol class="causes">(.*?)</ol>', text, re.S).group(1)
+    assert listed.count("<li>") == 20 and text.index("Causes: 20") < text.index("By path")
+    first = html.unescape(re.sub(r"<[^>]*>", " ", listed.split("</li>")[0]))
+    assert re.match(r"\s*to:value\s+1 failing\s+1 not", first), first  # what fails comes first, of it what has most verdicts
+    dom = page.dom("#id=ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
+    assert "to:value" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
 
 
 def test_hostile_strings_stay_text(tmp_path):

@@ -58,7 +58,7 @@ function classifyAll(strict) {
 for (const verdict of run.verdicts) {
   verdict.haystack = tidy(
     [verdict.id, verdict.title, verdict.reason, verdict.eager_error?.class, verdict.compiled_error?.class,
-     verdict.expectation?.reason].filter(Boolean).join("\n")).toLowerCase();
+     verdict.expectation?.reason, ...(verdict.causes ?? [])].filter(Boolean).join("\n")).toLowerCase();
 }
 classifyAll(false);
 
@@ -110,6 +110,7 @@ const keys = {
   stage: (v) => [v.stage],
   nearer: (v) => [v.nearer],
   because: (v) => [v.expectation?.because],
+  cause: (v) => v.causes ?? [],
   tag: (v) => v.tags ?? [],
   dtype: (v) => v.dtypes ?? [],
   op: (v) => (v.operators ?? []).flatMap(operatorNames),

@@ -211,6 +211,7 @@ function verdictDetails(verdict, open) {
       h("h2", {}, verdict.title || verdict.instance),
       h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
+    verdict.causes && h("p", { class: "names" }, verdict.causes.length === 1 ? "Cause " : "Causes ", verdict.causes.map(causeButton)),
     verdict.begins && verdict.begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${verdict.begins}, a rung below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
@@ -240,6 +241,30 @@ function verdictDetails(verdict, open) {
   ];
 }
 
+/** A cause that shows its verdicts when it is pressed. */
+const causeButton = (name) => h("button", { type: "button", class: "chip", title: "its verdicts", onclick: () => narrow(`cause:${name}`) }, name);
+
+/** What went wrong, by its name: what fails most first, each with its smallest example. */
+function causesSection(open) {
+  if (run.causes.length === 0) return null;
+  const failing = new Map();
+  for (const verdict of run.verdicts) {
+    for (const name of verdict.kind === "failing" ? verdict.causes ?? [] : []) failing.set(name, (failing.get(name) ?? 0) + 1);
+  }
+  const count = (cause) => failing.get(cause.name) ?? 0;
+  const ordered = [...run.causes].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
+  const shown = 100;
+  const item = (cause) => h("li", {},
+    h("p", {}, causeButton(cause.name), h("span", { class: count(cause) ? "ink-failing" : "label" },
+      count(cause) ? `${grouped(count(cause))} failing` : `${grouped(cause.verdicts)} verdict${cause.verdicts === 1 ? "" : "s"}`),
+      count(cause) > 0 && cause.verdicts > count(cause) && h("span", { class: "label" }, `${grouped(cause.verdicts - count(cause))} not`)),
+    h("p", { class: "label" }, [cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
+      cause.grade && `grade ${cause.grade}`].filter(Boolean).join(" · ")),
+    h("button", { type: "button", class: "text", onclick: () => open(run.verdicts.find((verdict) => verdict.id === cause.example)) }, cause.example));
+  return section(`Causes: ${grouped(run.causes.length)}`, h("ol", { class: "causes" }, ordered.slice(0, shown).map(item)),
+    ordered.length > shown && h("p", { class: "label" }, `and ${grouped(ordered.length - shown)} more: ci/lockstep report --causes`));
+}
+
 /** Counts by kind for each path. */
 function pathTable() {
   const used = kinds.filter((kind) => run.verdicts.some((verdict) => verdict.kind === kind.name));
@@ -266,6 +291,7 @@ function runDetails(open) {
   return [
     h("header", { class: "headline" }, h("h2", {}, "The run"),
       h("p", { class: "id" }, `lockstep ${info.arguments.join(" ")}`)),
+    causesSection(open),
     facts([["started", info.started.replace("T", " ").replace("Z", " UTC")], ["took", run.end ? seconds(run.end.seconds) : "unknown: the log has no end"],
       ["level", info.level], ["devices", info.devices.join(", ")], ["at a time", info.jobs], ["Lockstep", info.version],
       ["judged", `${grouped(run.judged.judged)} of ${grouped(run.judged.could)} that could be`],
@@ -296,7 +322,8 @@ const helpText = () => [
   h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything."),
   h("dl", { class: "help" }, [
     ["softmax bfloat16", "words in the id, title or reason"], ["ops/*  bugs/185337*", "ids"], [`is:${kinds.map((kind) => kind.name).join(" is:")}`, "what it does to the run; also is:tolerated, is:weak, is:vacuous, is:partly, is:stated, is:front-end, is:unstable"],
-    ["status:crash status:timeout", "what the judge says"], ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
+    ["status:crash status:timeout", "what the judge says"], ["cause:softshrink:*", "what went wrong, by its name"],
+    ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
     ["tag:precision-cast op:add dtype:float16", "of the case: its tags, its operators, the dtypes of its inputs"],
     ["!is:known", "all but these"],
   ].map(([example, meaning]) => h("div", {}, h("dt", {}, h("code", {}, example)), h("dd", {}, meaning)))),

@@ -104,6 +104,14 @@ function open(verdict, follow = true) {
   enter(true);
 }
 
+/** Shows the verdicts of one term, and nothing else. */
+function narrow(term) {
+  state.q = term;
+  document.body.classList.remove("reading");
+  refresh();
+  current().body.focus({ preventScroll: true });
+}
+
 /** Shows the details; on a narrow page they cover the list. */
 function enter(focus) {
   document.body.classList.add("reading");

@@ -235,6 +235,9 @@ void add_others(CLI::App& app, Options& options) {
                    "Also fail on `fixed`, `inconclusive` and `refused`");
   add_min_judged(report, options, "that of the run");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  report->add_flag("--causes", options.causes,
+                   "List the causes of all that does not conform, those of most failing verdicts "
+                   "first, each with its smallest example");
   report->add_flag("--ladder", options.ladder,
                    "Say of every instance that departs from eager on which rung it begins to");
   report->add_flag("--tolerated", options.tolerated,

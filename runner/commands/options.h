@@ -42,6 +42,7 @@ struct Options {
   std::vector<std::string> select;  ///< filter terms; for `check` and `report` files
   std::string level;                ///< of `run` and `list`
   std::vector<std::string> paths;
+  bool causes = false;  ///< list the causes
   bool ladder = false;  ///< take every rung, or those below the paths that are asked for
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> path_files;

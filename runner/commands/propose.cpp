@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <tuple>
+#include <set>
 
 #include "base/files.h"
 #include "base/json.h"
+#include "record/causes.h"
 #include "verdict/finding.h"
 
 namespace lockstep {
@@ -30,7 +31,7 @@ std::string case_of(const std::string& instance) {
 /// people write, or what depends on the day.
 Json subject_of(const Json& rule) {
   Json subject = Json::array();
-  for (const char* key : {"instances", "paths", "devices", "torch", "status", "grade"})
+  for (const char* key : {"causes", "instances", "paths", "devices", "torch", "status", "grade"})
     subject.push_back(rule.is_object() ? rule.value(key, Json()) : Json());
   return subject;
 }
@@ -53,47 +54,39 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
       torch = values["torch"].get<std::string>();
     if (name == "eager" && !torch.empty()) break;
   }
-  // One rule for what diverges alike: same case, path, device and status.  Each instance of a
-  // pointwise case is a finding of its own, on all paths where the numbers are the same.
+  // One rule for a cause, whatever its instances and paths.
   struct Group {
-    std::vector<std::string> instances;
-    std::vector<std::string> paths;
-    std::vector<std::string> links;
+    std::set<std::string> cases, paths, devices;
     std::optional<Grade> grade;
+    const Verdict* example = nullptr;
+    std::string link;
   };
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-  std::map<Key, Group> groups;
+  std::map<std::string, Group> groups;
   for (const Verdict& verdict : record.verdicts) {
     if (!verdict.fails(false) || verdict.standing != Standing::new_) continue;
     if (verdict.status == Status::harness || (info(verdict.status).crashed() && !crashes)) continue;
-    const bool pointwise =
-        std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
-                    [](const OutputComparison& output) { return !output.first.empty(); });
-    const std::string status(info(verdict.status).name);
-    Group& group =
-        groups[pointwise
-                   ? Key{verdict.instance, "", verdict.device, status, finding(verdict)}
-                   : Key{case_of(verdict.instance), verdict.path, verdict.device, status, ""}];
-    if (group.instances.empty() || group.instances.back() != verdict.instance)
-      group.instances.push_back(verdict.instance);
-    if (group.paths.empty() || group.paths.back() != verdict.path)
-      group.paths.push_back(verdict.path);
-    group.links = verdict.links;
-    if (verdict.grade && (!group.grade || *verdict.grade > *group.grade))
-      group.grade = verdict.grade;
+    for (const Cause& cause : causes_of(verdict)) {
+      Group& group = groups[cause.name];
+      group.cases.insert(case_of(verdict.instance));
+      group.paths.insert(verdict.path);
+      group.devices.insert(verdict.device);
+      if (cause.grade && (!group.grade || *cause.grade > *group.grade)) group.grade = cause.grade;
+      if (group.link.empty() && !verdict.links.empty()) group.link = verdict.links.front();
+      if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
+    }
   }
-  for (auto& [key, group] : groups) {
-    const auto& [subject, path, device, status, found] = key;
-    std::sort(group.instances.begin(), group.instances.end());
-    Json rule = {{"instances", group.instances}, {"paths", group.paths}, {"devices", {device}}};
-    if (const std::string range = minor_range(torch); !range.empty()) rule["torch"] = range;
-    rule["status"] = status;
+  const std::string range = minor_range(torch);
+  for (const auto& [cause, group] : groups) {
+    Json rule = {{"causes", {cause}},
+                 {"instances", group.cases},
+                 {"paths", group.paths},
+                 {"devices", group.devices},
+                 {"torch", range.empty() ? ">=0" : range}};
     if (group.grade) rule["grade"] = name_of(*group.grade);
     rule["because"] = "unreported";
     rule["reason"] = "";
-    if (!found.empty()) rule["finding"] = found;
-    if (!group.links.empty() && group.links.front().starts_with("https://"))
-      rule["link"] = group.links.front();
+    rule["finding"] = fmt::format("{}: {}", group.example->id, finding(*group.example));
+    if (group.link.starts_with("https://")) rule["link"] = group.link;
     rule["date"] = record.info.started.substr(0, 10);
     const Json spoken_of = subject_of(rule);
     if (std::any_of(known.begin(), known.end(),

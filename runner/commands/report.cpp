@@ -9,6 +9,7 @@
 #include "record/judged.h"
 #include "record/log.h"
 #include "record/tally.h"
+#include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/ladder.h"
 #include "reports/terminal.h"
@@ -36,6 +37,13 @@ void print_verdicts(const RunRecord& record, const Options& options) {
   const auto [out, style] = list_output(options);
   for (const Verdict& verdict : record.verdicts)
     out << one_line_of(style, verdict, options.strict) << '\n';
+  out.flush();
+}
+
+void print_causes(const RunRecord& record, const Options& options) {
+  const auto [out, style] = list_output(options);
+  const std::string text = causes_text(record, style, options.strict, true);
+  out << (text.empty() && options.causes ? "there is no cause: nothing differs\n" : text);
   out.flush();
 }
 
@@ -85,6 +93,7 @@ Exit command_report(const Options& options) {
     return Exit::internal;
   }
   if (options.verbose) print_verdicts(*record, options);
+  if (options.causes || options.verbose) print_causes(*record, options);
   if (options.ladder || options.verbose) print_ladder(*record, options);
   if (options.tolerated) print_tolerated(*record, options);
   if (options.github) print_annotations(*record, options);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cases/case.h"
 #include "plan/names.h"
+#include "verdict/cause.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -40,12 +41,22 @@ bool valid_date(const std::string& text) {
       .ok();
 }
 
+/// A cause is known of operators that are named: `*:value` would hide whatever comes.
+void check_cause(Reader& reader, const Node& node, const std::string& cause) {
+  const std::size_t colon = cause.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == cause.size()) {
+    reader.mismatch(node, "a cause as a run names it, such as \"softshrink:eager-nan\"");
+  } else if (has_wildcard(operators_of(cause))) {
+    reader.mismatch(node, "a cause whose operators are named; a glob may follow the colon");
+  }
+}
+
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(node, {"instances", "paths", "devices", "torch", "cpu_levels", "cpu_features",
-                            "through", "status", "grade", "waived", "because", "reason", "finding",
-                            "link", "date", "expires"})) {
+  if (!reader.object(node, {"instances", "causes", "paths", "devices", "torch", "cpu_levels",
+                            "cpu_features", "through", "status", "grade", "waived", "because",
+                            "reason", "finding", "link", "date", "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -59,7 +70,12 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
     if ((*list)->is_array() && (*list)->empty()) reader.mismatch(*list, "at least one");
     return result;
   };
-  rule.instances = globs("instances", true, "ids of cases or instances, globs allowed");
+  const bool by_cause = reader.child(node, "causes").has_value();
+  rule.instances = globs("instances", !by_cause, "ids of cases or instances, globs allowed");
+  rule.causes = globs("causes", false, "");
+  reader.each_text(reader.child(node, "causes"), [&](const Node& item, const std::string& cause) {
+    check_cause(reader, item, cause);
+  });
   rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = globs("devices", false, "");
   rule.cpu_levels = globs("cpu_levels", false, "");
@@ -85,12 +101,15 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
     return value ? reader.text(*value).value_or("") : std::string();
   };
-  rule.torch = text("torch", false, "");
+  rule.torch = text("torch", by_cause, "of which releases the cause is known");
   if (!rule.torch.empty() && !valid_range(rule.torch))
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
   if (const auto through = reader.child(node, "through"))
     rule.through_aot = reader.word(*through, {"aot"}, "`aot`").has_value();
-  if (const auto status = reader.required(node, "status", "what is expected to happen")) {
+  if (const auto said = reader.child(node, "status"); by_cause && said)
+    reader.mismatch(*said, "no status beside `causes`: they say what is expected to happen");
+  if (const auto status =
+          by_cause ? std::nullopt : reader.required(node, "status", "what is expected to happen")) {
     std::vector<std::string> words;
     for (const StatusInfo& each : all_statuses()) {
       if (each.expectable()) words.emplace_back(each.name);
@@ -134,8 +153,11 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
 }
 
 std::string describe(const Expectation& rule) {
-  return fmt::format("{} on {}: {}", enumerate(rule.instances), enumerate(rule.paths),
-                     info(rule.status).name);
+  if (rule.causes.empty())
+    return fmt::format("{} on {}: {}", enumerate(rule.instances), enumerate(rule.paths),
+                       info(rule.status).name);
+  return fmt::format("{} on {}{}", enumerate(rule.causes), enumerate(rule.paths),
+                     rule.instances.empty() ? "" : " of " + enumerate(rule.instances));
 }
 
 }  // namespace
@@ -194,36 +216,56 @@ bool Expectations::is_over(const Expectation& rule) const {
   return !rule.expires.empty() && conditions_.today > rule.expires;
 }
 
+bool Expectations::is_about(const Expectation& rule, const Verdict& verdict,
+                            const std::string& case_id) const {
+  return holds_here(rule) && globs_take(rule.paths, verdict.path) &&
+         devices_take(rule.devices, verdict.device) &&
+         (rule.instances.empty() || any_glob_matches(rule.instances, verdict.instance) ||
+          any_glob_matches(rule.instances, case_id));
+}
+
 void Expectations::apply(Verdict& verdict, const std::string& case_id) {
-  const Expectation* applies = nullptr;
-  const Expectation* met = nullptr;
+  const std::vector<Cause> causes = causes_of(verdict);
+  const auto bears = [](const Expectation& rule, const std::optional<Grade>& grade) {
+    return !rule.grade || !grade || *grade <= *rule.grade;
+  };
+  // What a rule expects by status, it expects whatever the causes.
+  const auto expects = [&](const Expectation& rule, const Cause& cause) {
+    return rule.causes.empty()
+               ? rule.status == verdict.status && bears(rule, verdict.grade)
+               : any_glob_matches(rule.causes, cause.name) && bears(rule, cause.grade);
+  };
+  const Expectation* applies = nullptr;  // the first that speaks of the verdict as a whole
+  std::vector<const Expectation*> known(causes.size(), nullptr);  // the first of each cause
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    const bool here = holds_here(rule) && globs_take(rule.paths, verdict.path) &&
-                      devices_take(rule.devices, verdict.device) &&
-                      (any_glob_matches(rule.instances, verdict.instance) ||
-                       any_glob_matches(rule.instances, case_id));
-    if (!here) continue;
-    seen_[i] = true;  // also where it is not about how this path compiled
+    if (!is_about(rule, verdict, case_id)) continue;
+    // Also where it is not about how this path compiled.
+    seen_[i] = seen_[i] || rule.causes.empty();
     if (rule.through_aot && !verdict.through_aot) continue;
-    const bool grade = !rule.grade || !verdict.grade || *verdict.grade <= *rule.grade;
-    const bool happens = rule.status == verdict.status && grade;
-    happened_[i] = happened_[i] || happens;
-    if (is_over(rule)) continue;
-    if (applies == nullptr) applies = &rule;
-    if (met == nullptr && happens) met = &rule;
+    const bool over = is_over(rule);
+    for (std::size_t k = 0; k < causes.size(); ++k) {
+      if (!expects(rule, causes[k])) continue;
+      seen_[i] = happened_[i] = true;
+      if (!over && known[k] == nullptr) known[k] = &rule;
+    }
+    if (!over && applies == nullptr && rule.causes.empty()) applies = &rule;
   }
-  if (applies == nullptr) return;
-  const Expectation& shown = met != nullptr ? *met : *applies;
-  if (met != nullptr) {
-    verdict.standing = met->waived ? Standing::waived : Standing::known;
-  } else if (verdict.status == Status::conform) {
+  const Expectation* shown = nullptr;
+  if (!known.empty() && std::find(known.begin(), known.end(), nullptr) == known.end()) {
+    const bool waived = std::all_of(known.begin(), known.end(),
+                                    [](const Expectation* rule) { return rule->waived; });
+    verdict.standing = waived ? Standing::waived : Standing::known;
+    shown = known.front();
+  } else if (applies != nullptr && verdict.status == Status::conform) {
     verdict.standing = Standing::fixed;
+    shown = applies;
   } else {
     return;  // it diverges in another way than was expected: new
   }
-  verdict.expectation = ExpectationRef{shown.where, std::string(info(shown.status).name),
-                                       shown.because, shown.reason, shown.link};
+  const Status status = verdict.standing == Standing::fixed ? shown->status : verdict.status;
+  verdict.expectation = ExpectationRef{shown->where, std::string(info(status).name), shown->because,
+                                       shown->reason, shown->link};
 }
 
 std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {
@@ -238,7 +280,8 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
         matches_any(rule.paths, scope.paths) && matches_any(rule.devices, scope.devices);
     if (!somewhere) return false;
     if (scope.whole_suite) return true;
-    // What it names in the suite must all be there; where it names nothing, a part cannot tell.
+    // What it names in the suite must all be there; where it names nothing, or whatever has a
+    // cause, a part cannot tell.
     bool any = false;
     for (const ExpectationScope::Instance& each : scope.instances) {
       if (!any_glob_matches(rule.instances, each.id) &&

@@ -13,8 +13,11 @@ namespace lockstep {
 
 /// A dated, linked, conditional statement that a verdict is known.
 struct Expectation {
-  std::string where;                    ///< "expected/known/inductor.json:12"
-  std::vector<std::string> instances;   ///< globs over instance and case ids
+  std::string where;                   ///< "expected/known/inductor.json:12"
+  std::vector<std::string> instances;  ///< globs over instance and case ids; empty: all
+  /// Globs over the causes (verdict/cause.h) that are known; empty: the verdict as a whole is, by
+  /// its status.
+  std::vector<std::string> causes;
   std::vector<std::string> paths;       ///< globs
   std::vector<std::string> devices;     ///< globs; empty: all
   std::string torch;                    ///< range; empty: all
@@ -23,8 +26,8 @@ struct Expectation {
   std::vector<std::string> cpu_features;
   /// It holds only where AOT autograd was seen at work, whatever the path.
   bool through_aot = false;
-  Status status = Status::value_differs;
-  std::optional<Grade> grade;  ///< the worst grade that is still as expected
+  Status status = Status::value_differs;  ///< where there are no causes
+  std::optional<Grade> grade;             ///< the worst grade that is still as expected
   bool waived =
       false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
   std::string because;  ///< bug, intended, undefined or unreported
@@ -69,8 +72,10 @@ class Expectations {
  public:
   Expectations(std::vector<Expectation> rules, ExpectationConditions conditions);
 
-  /// `known` or `waived` when a rule that applies expects what happened; `fixed` when one applies,
-  /// the status does not fail and none expects it; else plain.
+  /// `known` or `waived` when rules that apply expect all that happened: one its status, or several
+  /// its causes together, so that another finding beside a known one is new.  `fixed` when one
+  /// applies, the status does not fail and none expects it; a rule about causes speaks of what
+  /// departs alone.  Else plain.
   void apply(Verdict& verdict, const std::string& case_id);
 
   /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
@@ -80,6 +85,7 @@ class Expectations {
 
  private:
   bool holds_here(const Expectation& rule) const;
+  bool is_about(const Expectation& rule, const Verdict& verdict, const std::string& case_id) const;
   bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;
   std::vector<bool> seen_;

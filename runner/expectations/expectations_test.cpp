@@ -87,6 +87,94 @@ TEST(Expectations, HoldOnlyUnderTheirConditions) {
   EXPECT_EQ(with([](Expectation& e) { e.waived = true; }), Standing::waived);
 }
 
+/// A verdict of an operator and its gradient that differ, with grades.
+Verdict departing(Grade forward, Grade gradient) {
+  Verdict result = verdict(Status::value_differs);
+  result.operators = {"aten::tan"};
+  for (const auto& [name, grade] : {std::pair("y", forward), std::pair("grad x", gradient)}) {
+    OutputComparison output;
+    output.name = name;
+    output.status = grade == Grade::bits ? Status::conform : Status::value_differs;
+    output.grade = grade;
+    output.type = "float32[4]";
+    output.classes.value = 1;
+    if (output.status != Status::conform)
+      result.differences.push_back({output.status, output.name, ""});
+    result.outputs.push_back(std::move(output));
+  }
+  result.grade = std::max(forward, gradient);
+  return result;
+}
+
+Expectation of_causes(std::vector<std::string> causes) {
+  Expectation result = rule(Status::crash);  // a rule about causes does not look at its status
+  result.instances.clear();
+  result.causes = std::move(causes);
+  return result;
+}
+
+TEST(Expectations, CanBeAboutACauseWhateverTheInstance) {
+  EXPECT_EQ(standing(of_causes({"tan:value"}), departing(Grade::ulp4, Grade::bits)),
+            Standing::known);
+  EXPECT_EQ(standing(of_causes({"tan:*"}), departing(Grade::ulp4, Grade::bits)), Standing::known);
+  EXPECT_EQ(standing(of_causes({"tan:value"}), departing(Grade::bits, Grade::ulp4)),
+            Standing::new_);
+  EXPECT_EQ(standing(of_causes({"sin:value"}), departing(Grade::ulp4, Grade::bits)),
+            Standing::new_);
+  // What conforms is not fixed: the cause is not gone because one instance lacks it.
+  EXPECT_EQ(standing(of_causes({"tan:value"}), verdict(Status::conform)), Standing::new_);
+  Expectation elsewhere = of_causes({"tan:value"});
+  elsewhere.instances = {"bugs/2*"};
+  EXPECT_EQ(standing(elsewhere, departing(Grade::ulp4, Grade::bits)), Standing::new_);
+  EXPECT_EQ(standing(of_causes({"tan:value"}), verdict(Status::crash)), Standing::new_);
+}
+
+TEST(Expectations, AnotherFindingBesideAKnownCauseIsNew) {
+  const auto under = [](std::vector<Expectation> rules, Verdict judged) {
+    Expectations(std::move(rules), {"2.13.0", "avx512", {}, "2026-11-21"}).apply(judged, "bugs/1");
+    return judged;
+  };
+  const Verdict both = departing(Grade::ulp4, Grade::close);
+  EXPECT_EQ(under({of_causes({"tan:value"})}, both).standing, Standing::new_);
+  EXPECT_EQ(under({of_causes({"tan:value", "tan-gradient:value"})}, both).standing,
+            Standing::known);
+  // Two rules may know a part each; what is shown is about the first cause.
+  Expectation forward = of_causes({"tan:value"}), gradient = of_causes({"tan-gradient:value"});
+  forward.where = "expected/known/a.json:7";
+  gradient.waived = true;
+  const Verdict known = under({gradient, forward}, both);
+  EXPECT_EQ(known.standing, Standing::known);
+  ASSERT_TRUE(known.expectation);
+  EXPECT_EQ(known.expectation->file, "expected/known/a.json:7");
+  EXPECT_EQ(known.expectation->status, "value_differs");
+  forward.waived = true;
+  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::waived);
+  // Each cause has a grade of its own.
+  gradient.grade = Grade::close;
+  forward.grade = Grade::ulp4;
+  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::waived);
+  gradient.grade = Grade::ulp4;
+  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::new_);
+  // A rule about the status knows whatever there is.
+  EXPECT_EQ(under({gradient, rule(Status::value_differs)}, both).standing, Standing::known);
+}
+
+TEST(Expectations, OfACauseThatNoVerdictHasAreReportedWhereTheRunCanTell) {
+  Expectation everywhere = of_causes({"tan:value"}), here = everywhere;
+  here.instances = {"bugs/1"};
+  Expectations expectations({everywhere, here}, {"2.13.0", "avx512", {}, "2026-11-21"});
+  ExpectationScope scope{false, {{"bugs/1", "bugs/1[dim=0]@cpu", true}}, {"inductor"}, {"cpu"}};
+  Verdict conforms = verdict(Status::conform);
+  expectations.apply(conforms, "bugs/1");
+  ASSERT_EQ(expectations.unmatched(scope).size(), 1U);
+  EXPECT_EQ(expectations.unmatched(scope).front().text, "tan:value on inductor of bugs/1");
+  scope.whole_suite = true;
+  EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
+  Verdict departs = departing(Grade::ulp4, Grade::bits);
+  expectations.apply(departs, "bugs/1");
+  EXPECT_TRUE(expectations.unmatched(scope).empty());
+}
+
 TEST(Expectations, AWorseGradeIsNew) {
   Expectation expected = rule(Status::value_differs);
   expected.grade = Grade::close;

@@ -127,6 +127,12 @@ std::string wrong_counts(const OutputComparison& output) {
   if (left != 0) {
     return fmt::format("its classes ({}) do not add up to {}", describe(classes), output.differing);
   }
+  const std::int64_t infinities[] = {classes.eager_infinity, classes.compiled_infinity};
+  if (std::min({classes.eager_nan, infinities[0], infinities[1]}) < 0 ||
+      classes.eager_nan > classes.nan || infinities[0] > classes.infinity - infinities[1]) {
+    return fmt::format("more elements are NaN or infinite on one side than differ so ({})",
+                       describe(classes));
+  }
   return "";
 }
 

@@ -46,12 +46,15 @@ struct HeatMap {
 /// How many elements of an output differ in which way; each is counted once, in the first class
 /// that fits.  A complex element counts once, by its worst part.
 struct DifferenceClasses {
-  std::int64_t nan = 0;        ///< one side is NaN
-  std::int64_t infinity = 0;   ///< one side is infinite, or both with other signs
-  std::int64_t zero_sign = 0;  ///< both are zero, with other signs
-  std::int64_t subnormal = 0;  ///< one side is subnormal, the other is subnormal or zero
-  std::int64_t last_bits = 0;  ///< at most 4 ulp apart
-  std::int64_t value = 0;      ///< everything else; integers and booleans
+  std::int64_t nan = 0;                ///< one side is NaN
+  std::int64_t infinity = 0;           ///< one side is infinite, or both with other signs
+  std::int64_t zero_sign = 0;          ///< both are zero, with other signs
+  std::int64_t subnormal = 0;          ///< one side is subnormal, the other is subnormal or zero
+  std::int64_t last_bits = 0;          ///< at most 4 ulp apart
+  std::int64_t value = 0;              ///< everything else; integers and booleans
+  std::int64_t eager_nan = 0;          ///< of `nan`: eager is NaN; of the others compiled is
+  std::int64_t eager_infinity = 0;     ///< of `infinity`: eager alone is infinite
+  std::int64_t compiled_infinity = 0;  ///< of `infinity`: compiled alone is; of the rest both are
 
   bool operator==(const DifferenceClasses&) const = default;
 };

@@ -211,6 +211,9 @@ void members(Visitor& visit, T& classes) {
   visit("subnormal", classes.subnormal);
   visit("last_bits", classes.last_bits);
   visit("value", classes.value);
+  visit("eager_nan", classes.eager_nan);
+  visit("eager_infinity", classes.eager_infinity);
+  visit("compiled_infinity", classes.compiled_infinity);
 }
 
 template <class Visitor, Is<FirstDifference> T>

@@ -16,7 +16,18 @@ namespace lockstep {
 namespace {
 
 /// In the order in which they are asked for.
-enum class Class { nan, infinity, zero_sign, subnormal, last_bits, value, none };
+enum class Class {
+  eager_nan,
+  compiled_nan,
+  eager_infinity,
+  compiled_infinity,
+  infinity_sign,
+  zero_sign,
+  subnormal,
+  last_bits,
+  value,
+  none
+};
 
 using Counts = std::array<std::int64_t, static_cast<std::size_t>(Class::none) + 1>;
 
@@ -25,10 +36,12 @@ constexpr std::uint64_t kLastBits = 4;
 
 Class class_of(const Dtype& number, std::uint64_t e, std::uint64_t c) {
   if (e == c) return Class::none;
-  const bool nan = is_nan(number, e);
-  if (nan != is_nan(number, c)) return Class::nan;
+  const bool nan = is_nan(number, e), infinite = is_infinity(number, e);
+  if (nan != is_nan(number, c)) return nan ? Class::eager_nan : Class::compiled_nan;
   if (nan) return Class::none;
-  if (is_infinity(number, e) || is_infinity(number, c)) return Class::infinity;
+  if (infinite && is_infinity(number, c)) return Class::infinity_sign;
+  if (infinite) return Class::eager_infinity;
+  if (is_infinity(number, c)) return Class::compiled_infinity;
   const std::int64_t x = ordered(number, e);
   const std::int64_t y = ordered(number, c);
   const auto below = [&](std::int64_t magnitude) {
@@ -67,7 +80,8 @@ void count_wide(const Dtype& dtype, const std::byte* e, const std::byte* c, std:
   constexpr auto magnitude = static_cast<Raw>(static_cast<Raw>(~Raw{0}) >> 1);
   const auto normal = static_cast<Raw>(Raw{1} << dtype.mantissa_bits);
   const auto infinity = static_cast<Raw>(magnitude - (normal - 1));
-  Raw differing = 0, nan = 0, infinite = 0, zero = 0, subnormal = 0, last = 0;
+  Raw differing = 0, eager_nan = 0, compiled_nan = 0, eager_infinite = 0, compiled_infinite = 0;
+  Raw infinite = 0, zero = 0, subnormal = 0, last = 0;
   for (std::size_t i = 0; i < count; ++i) {
     Raw x, y;
     std::memcpy(&x, e + i * sizeof x, sizeof x);
@@ -84,21 +98,26 @@ void count_wide(const Dtype& dtype, const std::byte* e, const std::byte* c, std:
     const Raw small = static_cast<Raw>(larger < normal);
     const Raw none = static_cast<Raw>(larger == 0);
     differing = static_cast<Raw>(differing + differs);
-    nan = static_cast<Raw>(nan + (differs & static_cast<Raw>(larger > infinity)));
-    infinite = static_cast<Raw>(infinite + (differs & static_cast<Raw>(larger == infinity)));
+    const Raw eager_less = static_cast<Raw>(mx < my);
+    const Raw a_nan = static_cast<Raw>(differs & static_cast<Raw>(larger > infinity));
+    const Raw an_infinity = static_cast<Raw>(differs & static_cast<Raw>(larger == infinity));
+    const Raw one = static_cast<Raw>(an_infinity & static_cast<Raw>(smaller < infinity));
+    eager_nan = static_cast<Raw>(eager_nan + (a_nan & (eager_less ^ 1)));
+    compiled_nan = static_cast<Raw>(compiled_nan + (a_nan & eager_less));
+    eager_infinite = static_cast<Raw>(eager_infinite + (one & (eager_less ^ 1)));
+    compiled_infinite = static_cast<Raw>(compiled_infinite + (one & eager_less));
+    infinite = static_cast<Raw>(infinite + (an_infinity ^ one));
     zero = static_cast<Raw>(zero + (differs & none));
     subnormal = static_cast<Raw>(subnormal + (differs & small & (none ^ 1)));
     last = static_cast<Raw>(last + (differs & finite & few & (small ^ 1)));
   }
-  const std::int64_t found[] = {static_cast<std::int64_t>(nan), static_cast<std::int64_t>(infinite),
-                                static_cast<std::int64_t>(zero),
-                                static_cast<std::int64_t>(subnormal),
-                                static_cast<std::int64_t>(last)};
+  const Raw found[] = {eager_nan, compiled_nan, eager_infinite, compiled_infinite,
+                       infinite,  zero,         subnormal,      last};
   std::int64_t& value = counts[static_cast<std::size_t>(Class::value)];
   value += static_cast<std::int64_t>(differing);
   for (std::size_t i = 0; i < std::size(found); ++i) {
-    counts[i] += found[i];
-    value -= found[i];
+    counts[i] += static_cast<std::int64_t>(found[i]);
+    value -= static_cast<std::int64_t>(found[i]);
   }
 }
 
@@ -127,7 +146,18 @@ DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
   for (const Counts& part : parts) {
     for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i] * walk.multiplicity();
   }
-  return {total[0], total[1], total[2], total[3], total[4], total[5]};
+  const auto of = [&](Class each) { return total[static_cast<std::size_t>(each)]; };
+  DifferenceClasses classes;
+  classes.eager_nan = of(Class::eager_nan);
+  classes.nan = classes.eager_nan + of(Class::compiled_nan);
+  classes.eager_infinity = of(Class::eager_infinity);
+  classes.compiled_infinity = of(Class::compiled_infinity);
+  classes.infinity = classes.eager_infinity + classes.compiled_infinity + of(Class::infinity_sign);
+  classes.zero_sign = of(Class::zero_sign);
+  classes.subnormal = of(Class::subnormal);
+  classes.last_bits = of(Class::last_bits);
+  classes.value = of(Class::value);
+  return classes;
 }
 
 }  // namespace lockstep

@@ -27,28 +27,32 @@ void add_plainly(const Dtype& dtype, const oracle::Parts& e, const oracle::Parts
                  DifferenceClasses& out) {
   const Dtype& number = number_dtype(dtype);
   const double normal = number.mantissa_bits == 0 ? 0 : std::ldexp(1.0, 1 - number.bias);
-  int worst = 6;
+  int worst = 9;
   for (int p = 0; p < e.count; ++p) {
     const double x = e.value[p];
     const double y = c.value[p];
     if (e.bits[p] == c.bits[p] || (std::isnan(x) && std::isnan(y))) continue;
-    int found = 5;
+    int found = 8;
     if (std::isnan(x) || std::isnan(y)) {
-      found = 0;
+      found = std::isnan(x) ? 0 : 1;
     } else if (std::isinf(x) || std::isinf(y)) {
-      found = 1;
+      found = std::isinf(x) && std::isinf(y) ? 4 : std::isinf(x) ? 2 : 3;
     } else if (x == y) {
-      found = 2;
+      found = 5;
     } else if (std::fabs(x) < normal && std::fabs(y) < normal) {
-      found = 3;
+      found = 6;
     } else if (oracle::steps(number, e.bits[p], c.bits[p]) <= 4) {
-      found = 4;
+      found = 7;
     }
     worst = std::min(worst, found);
   }
-  std::int64_t* const counts[] = {&out.nan,       &out.infinity,  &out.zero_sign,
-                                  &out.subnormal, &out.last_bits, &out.value};
-  if (worst < 6) ++*counts[worst];
+  if (worst < 2) ++out.nan;
+  if (worst >= 2 && worst < 5) ++out.infinity;
+  std::int64_t ignored = 0;
+  std::int64_t* const counts[] = {&out.eager_nan,         &ignored,       &out.eager_infinity,
+                                  &out.compiled_infinity, &ignored,       &out.zero_sign,
+                                  &out.subnormal,         &out.last_bits, &out.value};
+  if (worst < 9) ++*counts[worst];
 }
 
 TEST(Classes, AgreeWithThePlainOracleOnEveryFloatingDtype) {
@@ -111,9 +115,10 @@ TEST(Classes, EachSabotageLandsInItsClass) {
     bad[at] = value;
     return classes_of(e, tensor("float16", bad));
   };
-  EXPECT_EQ(sabotaged(0, 3.0), (DifferenceClasses{.nan = 1}));
+  EXPECT_EQ(sabotaged(0, 3.0), (DifferenceClasses{.nan = 1, .eager_nan = 1}));
   EXPECT_EQ(sabotaged(1, -INFINITY), (DifferenceClasses{.infinity = 1}));
-  EXPECT_EQ(sabotaged(1, 65504.0), (DifferenceClasses{.infinity = 1}));
+  EXPECT_EQ(sabotaged(1, 65504.0), (DifferenceClasses{.infinity = 1, .eager_infinity = 1}));
+  EXPECT_EQ(sabotaged(4, INFINITY), (DifferenceClasses{.infinity = 1, .compiled_infinity = 1}));
   EXPECT_EQ(sabotaged(1, NAN), (DifferenceClasses{.nan = 1}));
   EXPECT_EQ(sabotaged(2, -0.0), (DifferenceClasses{.zero_sign = 1}));
   EXPECT_EQ(sabotaged(3, 0.0), (DifferenceClasses{.subnormal = 1}));
@@ -126,7 +131,7 @@ TEST(Classes, EachSabotageLandsInItsClass) {
 TEST(Classes, AComplexElementCountsOnceByItsWorstPart) {
   const Tensor e = tensor("complex64", {1, NAN, 0, 1, 2, 2});
   const Tensor c = tensor("complex64", {5, 1, -0.0, 2, 2, 2});
-  EXPECT_EQ(classes_of(e, c), (DifferenceClasses{.nan = 1, .zero_sign = 1}));
+  EXPECT_EQ(classes_of(e, c), (DifferenceClasses{.nan = 1, .zero_sign = 1, .eager_nan = 1}));
 }
 
 TEST(Classes, OfIntegersAndExpandedViews) {

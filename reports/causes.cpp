@@ -1,0 +1,91 @@
+#include "reports/causes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "reports/text.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kFewCauses = 20;
+constexpr std::size_t kFewPaths = 4;
+
+std::string counted_causes(std::size_t count) {
+  return fmt::format("{} cause{}", grouped(count), count == 1 ? "" : "s");
+}
+
+std::string line_of(const Style& style, const CauseGroup& group) {
+  const std::string name = one_line(clean(group.name));
+  return fmt::format("    {}  {}\n        {}\n",
+                     group.failing > 0 ? style.bad(name) : style.odd(name),
+                     one_line(clean(describe(group))), style.faint(clean(group.example->id)));
+}
+
+}  // namespace
+
+std::string describe(const CauseGroup& group) {
+  std::vector<std::string> parts;
+  const std::size_t others = group.verdicts.size() - group.failing;
+  if (group.failing == 0) {
+    parts.push_back(fmt::format("{} verdict{}", grouped(others), others == 1 ? "" : "s"));
+  } else {
+    parts.push_back(
+        fmt::format("{} failing{}", grouped(group.failing),
+                    others == 0 ? std::string() : fmt::format(", {} not", grouped(others))));
+  }
+  if (!group.dtypes.empty()) parts.push_back(fmt::format("{}", fmt::join(group.dtypes, ", ")));
+  std::string paths = group.paths.size() > kFewPaths
+                          ? fmt::format("{} paths", group.paths.size())
+                          : fmt::format("{}", fmt::join(group.paths, ", "));
+  if (!group.begins.empty()) paths += fmt::format(", begins on {}", enumerate(group.begins));
+  parts.push_back(std::move(paths));
+  if (group.grade) parts.push_back(fmt::format("grade {}", name_of(*group.grade)));
+  for (const std::string_view side : {"eager", "compiled"}) {
+    if (const auto count = group.nearer.find(std::string(side)); count != group.nearer.end())
+      parts.push_back(fmt::format("{} nearer to fp64 in {}", side, grouped(count->second)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string causes_text(const RunRecord& record, const Style& style, bool strict, bool all) {
+  const std::vector<CauseGroup> groups = cause_groups(record, strict);
+  const auto among = [&](std::size_t least) {
+    return static_cast<std::size_t>(
+        std::count_if(groups.begin(), groups.end(),
+                      [&](const CauseGroup& group) { return group.failing >= least; }));
+  };
+  const std::size_t failing = among(1), several = among(2);
+  const std::size_t shown = all ? groups.size() : std::min(several, kFewCauses);
+  if (shown == 0) return {};
+  std::string text = fmt::format("{} of what {}:\n", counted_causes(all ? groups.size() : failing),
+                                 all ? "does not conform" : "fails");
+  for (std::size_t i = 0; i < shown; ++i) text += line_of(style, groups[i]);
+  if (!all && failing > shown) {
+    text += style.faint(fmt::format("    and {} more{}: ci/lockstep report --causes",
+                                    grouped(failing - shown),
+                                    several > shown ? "" : ", each of one verdict")) +
+            "\n";
+  }
+  return text + "\n";
+}
+
+nlohmann::ordered_json causes_json(const RunRecord& record, bool strict) {
+  Json causes = Json::array();
+  for (const CauseGroup& group : cause_groups(record, strict)) {
+    Json cause = {{"name", group.name},       {"verdicts", group.verdicts.size()},
+                  {"failing", group.failing}, {"dtypes", group.dtypes},
+                  {"paths", group.paths},     {"begins", group.begins}};
+    if (group.grade) cause["grade"] = name_of(*group.grade);
+    if (!group.nearer.empty()) cause["nearer"] = group.nearer;
+    cause["example"] = group.example->id;
+    causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#include "reports/causes.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+void add(RunRecord& record, const std::string& instance, const std::string& op) {
+  Verdict& verdict = record.verdicts.emplace_back();
+  verdict.instance = instance + "@cpu";
+  verdict.path = "inductor";
+  verdict.id = verdict.instance + "/inductor";
+  verdict.operators = {"aten::" + op};
+  verdict.dtypes = {"float32"};
+  verdict.status = Status::crash;
+  verdict.stage = "run";
+}
+
+TEST(CausesText, ListsWhatSeveralVerdictsFailOfAndCountsTheRest) {
+  RunRecord record;
+  add(record, "bugs/1", "sin");
+  EXPECT_EQ(causes_text(record, Style(false), false, false), "");  // told with its verdict
+  add(record, "bugs/2", "cos");
+  add(record, "bugs/3", "sin");
+  EXPECT_EQ(causes_text(record, Style(false), false, false),
+            "2 causes of what fails:\n"
+            "    sin:crash-in-run  2 failing; float32; inductor\n"
+            "        bugs/1@cpu/inductor\n"
+            "    and 1 more, each of one verdict: ci/lockstep report --causes\n\n");
+  EXPECT_THAT(causes_text(record, Style(false), false, true),
+              HasSubstr("2 causes of what does not conform:\n"));
+  EXPECT_THAT(causes_text(record, Style(false), false, true),
+              HasSubstr("    cos:crash-in-run  1 failing; float32; inductor\n"));
+}
+
+TEST(CausesText, OfManyShowsTheFirst) {
+  RunRecord record;
+  for (int i = 0; i < 50; ++i) add(record, fmt::format("bugs/{}", i), fmt::format("f{}", i / 2));
+  const std::string text = causes_text(record, Style(false), false, false);
+  EXPECT_THAT(text, HasSubstr("25 causes of what fails:\n"));
+  EXPECT_THAT(text, HasSubstr("    and 5 more: ci/lockstep report --causes\n"));
+}
+
+TEST(CausesText, IsSafeToShow) {
+  for (const bool all : {false, true}) {
+    const std::string text = causes_text(hostile_run(), Style(false), true, all);
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(CausesJson, HasNumbersAndAnExample) {
+  RunRecord record;
+  add(record, "bugs/1", "sin");
+  record.verdicts.front().standing = Standing::known;
+  const auto causes = causes_json(record, false);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0]["name"], "sin:crash-in-run");
+  EXPECT_EQ(causes[0]["verdicts"], 1);
+  EXPECT_EQ(causes[0]["failing"], 0);
+  EXPECT_EQ(causes[0]["example"], "bugs/1@cpu/inductor");
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+#include "verdict/cause.h"
+
+namespace lockstep {
+
+/// All verdicts of a run that have one cause (verdict/cause.h).  Points into the record.
+struct CauseGroup {
+  std::string name;
+  std::vector<const Verdict*> verdicts;  ///< in the order of the run
+  std::size_t failing = 0;               ///< of them, how many fail the run
+  std::set<std::string> dtypes;          ///< of the inputs of their cases
+  std::vector<std::string> paths;        ///< as rungs are ordered, then as the run names them
+  /// The rungs on which it begins, in that order: on each below, the instance was judged and does
+  /// not have this cause.  Empty where the run cannot tell.
+  std::vector<std::string> begins;
+  std::optional<Grade> grade;  ///< the worst of what it made differ
+  /// How often which side is nearer to the gold: Verdict::nearer of those that say it.
+  std::map<std::string, std::size_t> nearer;
+  const Verdict* example = nullptr;  ///< the smallest (is_smaller)
+};
+
+/// The causes of a run's verdicts: those with most failing verdicts first, then those with most
+/// verdicts, then by name.
+std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict);
+
+/// Whether the verdict shows its cause by less: fewer operators, then fewer elements, then a
+/// shorter id.
+bool is_smaller(const Verdict& a, const Verdict& b);
+
+}  // namespace lockstep
