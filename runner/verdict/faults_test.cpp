@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "verdict/cause.h"
+
+// The names that causes must have: verdicts of faults that others diagnosed in public, as runs on
+// torch 2.13.0 and 2.15.0 found them, with the report and the reason that explains each.
+
+namespace lockstep {
+namespace {
+
+using testing::Contains;
+
+Json faults() {
+  const auto text =
+      read_file(std::string(LOCKSTEP_SOURCE_DIR) + "/runner/verdict/testdata/faults.json");
+  EXPECT_TRUE(text) << (text ? "" : text.error().message);
+  return text ? Json::parse(*text) : Json();
+}
+
+TEST(Faults, AreManyOnSeveralPathsAndReleases) {
+  std::set<std::string> links, paths, releases, statuses;
+  std::size_t verdicts = 0;
+  for (const Json& fault : faults()) {
+    links.insert(fault["link"]);
+    for (const Json& verdict : fault["verdicts"]) {
+      ++verdicts;
+      paths.insert(verdict["path"]);
+      releases.insert(verdict["torch"]);
+      statuses.insert(verdict["status"]);
+    }
+  }
+  EXPECT_GE(links.size(), 25U);
+  EXPECT_GE(verdicts, 60U);
+  EXPECT_GE(paths.size(), 5U);
+  EXPECT_GE(releases.size(), 2U);
+  EXPECT_GE(statuses.size(), 8U);
+}
+
+TEST(Faults, HaveOneCauseWhateverDtypePathAndRelease) {
+  for (const Json& fault : faults()) {
+    const std::string what = fmt::format("{}: {}", fault["link"].get<std::string>(),
+                                         fault["diagnosis"].get<std::string>());
+    const auto causes = fault["causes"].get<std::vector<std::string>>();
+    std::set<std::string> found;
+    for (const Json& json : fault["verdicts"]) {
+      const auto verdict = verdict_from_json(json);
+      ASSERT_TRUE(verdict) << what << ": " << verdict.error().message;
+      const std::vector<Cause> all = causes_of(*verdict);
+      ASSERT_FALSE(all.empty()) << what;
+      EXPECT_THAT(causes, Contains(all.front().name)) << what << ", " << verdict->id;
+      found.insert(all.front().name);
+    }
+    EXPECT_EQ(found.size(), causes.size()) << what;
+    // One that has several says why it cannot have one.
+    EXPECT_EQ(causes.size() > 1, !fault.value("why_several", "").empty()) << what;
+  }
+}
+
+TEST(Faults, ThatAreNotTheSameShareNoCause) {
+  std::map<std::string, std::string> owners;
+  for (const Json& fault : faults()) {
+    for (const Json& cause : fault["causes"]) {
+      const auto [owner, is_new] = owners.emplace(cause.get<std::string>(), fault["diagnosis"]);
+      EXPECT_TRUE(is_new) << cause << " is of " << owner->second << " and of "
+                          << fault["diagnosis"];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
