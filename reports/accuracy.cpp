@@ -1,6 +1,7 @@
 #include "reports/accuracy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "reports/closing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "reports/tolerated.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tuple>

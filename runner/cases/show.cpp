@@ -1,6 +1,7 @@
 #include "cases/show.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 

@@ -1,6 +1,7 @@
 #include "judge/judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

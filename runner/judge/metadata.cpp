@@ -1,6 +1,7 @@
 #include "judge/metadata.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

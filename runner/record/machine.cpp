@@ -1,6 +1,7 @@
 #include "record/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

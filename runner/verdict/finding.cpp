@@ -1,6 +1,7 @@
 #include "verdict/finding.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "wire/message.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>

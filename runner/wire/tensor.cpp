@@ -1,6 +1,7 @@
 #include "wire/tensor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 

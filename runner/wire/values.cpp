@@ -1,6 +1,7 @@
 #include "wire/values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 

@@ -1,6 +1,7 @@
 #include "judge/numerics/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
