@@ -22,7 +22,7 @@ std::string operators_of(const Verdict& verdict) {
 
 /// "float16" of an output "float16[65536]"; with the inputs' dtypes where they are others.
 std::string dtype_of(const Verdict& verdict, const OutputComparison& output) {
-  const std::string dtype = output.type.substr(0, output.type.find('['));
+  std::string dtype = output.type.substr(0, output.type.find('['));
   const auto& inputs = verdict.dtypes;
   if (inputs.empty() || contains(inputs, dtype)) return dtype;
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), dtype);

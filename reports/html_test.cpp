@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/json.h"
+#include "record/tally.h"
 #include "reports/fixtures.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"

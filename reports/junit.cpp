@@ -139,7 +139,7 @@ std::string note_of(const Verdict& verdict) {
                        verdict.expectation->file);
   }
   const Tolerated let_pass = tolerated(verdict);
-  const std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
+  std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
   if (verdict.reason.empty() && !verdict.unstable && !verdict.vacuous && verdict.weak.empty() &&
       execution_remark(verdict).empty())
     return passed;

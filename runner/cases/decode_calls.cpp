@@ -19,7 +19,7 @@ std::optional<Value> decode_scalar(Reader& reader, const Node& input) {
     if (kind == "int")
       return Value{reader.integer(*value, INT64_MIN, INT64_MAX, "an integer").value_or(0)};
     std::string why;  // with an empty scope, for an input refers to nothing
-    if (const auto fitted = fit_argument(**value, "float", {}, &why)) return fitted;
+    if (auto fitted = fit_argument(**value, "float", {}, &why)) return fitted;
     reader.mismatch(*value, why);
     return Value{};
   }

@@ -9,7 +9,7 @@ Context decode_context(Reader& reader, const Node& node) {
           node, {"grad", "inference", "deterministic_algorithms", "autocast", "default_dtype"}))
     return context;
   const auto dtype_name = [&](const Node& value) -> std::optional<std::string> {
-    const auto text = reader.text(value, "the name of a floating dtype");
+    auto text = reader.text(value, "the name of a floating dtype");
     const Dtype* dtype = text ? find_dtype(*text) : nullptr;
     if (dtype != nullptr && dtype->is_floating()) return text;
     if (text) reader.mismatch(value, "the name of a floating dtype");

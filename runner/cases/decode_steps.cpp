@@ -61,7 +61,7 @@ class StepDecoder {
 
  private:
   std::optional<Node> arguments(const Node& step, std::string_view key) {
-    const auto node = reader_.child(step, key);
+    auto node = reader_.child(step, key);
     if (!node) return std::nullopt;
     const bool good = key == "args" ? (*node)->is_array() : (*node)->is_object();
     if (good) return node;

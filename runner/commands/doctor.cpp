@@ -110,7 +110,7 @@ std::string examine_python(const Options& options, Chart& chart) {
   }
   chart.say(Health::good, "python",
             fmt::format("{} at {}", found.value("python", ""), found.value("executable", "")));
-  const std::string version = found["torch"].is_string() ? found["torch"].get<std::string>() : "";
+  std::string version = found["torch"].is_string() ? found["torch"].get<std::string>() : "";
   if (found["torch_at"].is_string()) {
     chart.say(Health::good, "torch",
               fmt::format("{} in {}", version.empty() ? "unknown version" : version,

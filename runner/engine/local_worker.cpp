@@ -72,7 +72,7 @@ void LocalWorker::greet(const Json& hello) {
 }
 
 std::string LocalWorker::lose(bool died) {
-  const std::string why = connection_->fault();
+  std::string why = connection_->fault();
   const std::optional<int> status = connection_->process().poll_status();
   const bool struck = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
   const bool was_ready = ready_;

@@ -21,7 +21,7 @@ constexpr std::uintmax_t kLeastRoom = std::uintmax_t{256} << 20;
 
 fs::path base() {
   std::error_code error;
-  const fs::path memory = "/dev/shm";
+  fs::path memory = "/dev/shm";
   const fs::space_info room = fs::space(memory, error);
   if (!error && room.available >= kLeastRoom && ::access(memory.c_str(), W_OK) == 0) return memory;
   return fs::temp_directory_path(error);

@@ -231,6 +231,9 @@ TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
 }
 
 class ExpectationFiles : public testing::Test {
+ public:
+  ~ExpectationFiles() override { fs::remove_all(root_); }
+
  protected:
   ExpectationFiles()
       : root_(fs::path(testing::TempDir()) /
@@ -238,7 +241,6 @@ class ExpectationFiles : public testing::Test {
     fs::remove_all(root_);
     fs::create_directories(root_ / "expected" / "known");
   }
-  ~ExpectationFiles() override { fs::remove_all(root_); }
   std::string faults(const std::string& rule_text) {
     EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
                            "{\"format\": 1, \"known\": [" + rule_text + "]}"));

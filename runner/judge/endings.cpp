@@ -88,7 +88,7 @@ std::string describe_whole(const Observation& compiled) {
   constexpr std::string_view kPoints =
       "(?i)\\b(?:see|check|consult|refer to|look at)\\b.*"
       "\\b(?:diagnostics?|logs?|stderr|output|console|above|messages?)\\b";
-  const std::string text = describe(*compiled.error);
+  std::string text = describe(*compiled.error);
   if (!is_found(kPoints, compiled.error->message).value_or(false)) return text;
   const std::string line = telling_line(compiled.stderr_tail);
   return line.empty() || text.find(line) != std::string::npos ? text : text + ": " + line;

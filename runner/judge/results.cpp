@@ -356,7 +356,7 @@ std::string first_disagreement(const Repetition& a, const Repetition& b,
       return fmt::format("aliases ({})", aliases);
     for (const Group group : {Group::output, Group::input, Group::gradient}) {
       for (const auto& [name, value] : group_of(a[call], group)) {
-        const std::string full_name = title(group, name);
+        std::string full_name = title(group, name);
         const DataValue* other = find_value(group_of(b[call], group), name);
         if (other == nullptr) return full_name;
         const std::string metadata = metadata_difference(value, *other, stride_rule(request));

@@ -76,7 +76,7 @@ class Runs : public testing::Test {
                         std::size_t jobs = 2, std::vector<Expectation> expectations = {}) {
     const std::string script =
         std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
-    const WorkerSpec worker{"fake", {"python3", script}, {}};
+    WorkerSpec worker{"fake", {"python3", script}, {}};
     const WorkerSpec eager{"eager", {"python3", script, "as=" + eager_}, {}};
     const Json hello = {{"type", "hello"},
                         {"protocol", 1},

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "judge/numerics/close.h"
 #include "judge/numerics/compare.h"
 
 namespace {
