@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostOperators = 3;
 constexpr std::size_t kMostWords = 8;
+constexpr std::size_t kLongestWord = 60;  ///< what is longer is no word of a person
 constexpr std::string_view kGradient = "-gradient";
 
 bool is_word_character(char c) {
@@ -39,7 +40,11 @@ std::string base_name(std::string_view name) {
   return base;
 }
 
-std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+/// "torch._dynamo.exc.Unsupported" is "Unsupported".
+std::string class_of(const RaisedError& error) {
+  return one_line(std::string_view(error.class_name).substr(error.class_name.rfind('.') + 1),
+                  kLongestWord);
+}
 
 /// The first words of a message, without what changes from case to case: quoted text, paths,
 /// numbers, and names that have a number.  Of a compiler's output its first error.
@@ -53,7 +58,7 @@ std::string words_of(std::string_view message) {
   bool clean = true;  // the word has neither a digit nor a slash
   char quote = 0;
   const auto finish = [&] {
-    if (clean && word.size() > 1 && words < kMostWords) {
+    if (clean && word.size() > 1 && word.size() <= kLongestWord && words < kMostWords) {
       result += (result.empty() ? "" : "-") + word;
       ++words;
     }
@@ -107,10 +112,10 @@ std::string cause_of_error(const Verdict& verdict, const RaisedError& error,
                            const std::string& operators) {
   if (is_index_check(error)) return "generated-code:index-check";
   const std::string target = target_of(error);
-  std::string text = fmt::format("{}:{}", target.empty() ? operators : base_name("::" + target),
-                                 last_part(error.class_name));
+  std::string text =
+      fmt::format("{}:{}", target.empty() ? operators : base_name("::" + target), class_of(error));
   if (verdict.status == Status::error_differs && verdict.eager_error)
-    return fmt::format("{}-not-{}", text, last_part(verdict.eager_error->class_name));
+    return fmt::format("{}-not-{}", text, class_of(*verdict.eager_error));
   if (const std::string words = words_of(error.message); !words.empty()) text += "-" + words;
   return text;
 }
@@ -150,7 +155,7 @@ std::string cause_of_ending(Status status, const Verdict& verdict, const std::st
   if (verdict.compiled_error && info(status).rank == Rank::error)
     return cause_of_error(verdict, *verdict.compiled_error, operators);
   if (status == Status::validation_lost && verdict.eager_error)
-    return fmt::format("{}:{}-lost", operators, last_part(verdict.eager_error->class_name));
+    return fmt::format("{}:{}-lost", operators, class_of(*verdict.eager_error));
   std::string name = fmt::format("{}:{}", operators, info(status).name);
   if (crashed && !verdict.stage.empty()) name += "-in-" + verdict.stage;
   return name;

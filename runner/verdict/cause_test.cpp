@@ -155,6 +155,9 @@ TEST(Cause, OfAnErrorIsItsClassAndFirstWordsWithoutWhatChanges) {
                      "/tmp/c12.cpp:3:4: error: 'tmp7' was not declared")),
             "f:CppCompileError-error-was-not-declared");
   EXPECT_EQ(of(error("E", "")), "f:E");
+  EXPECT_EQ(of(error("E", "a name " + std::string(5000, 'x') + " of five thousand letters")),
+            "f:E-name-of-five-thousand-letters");
+  EXPECT_LT(of(error(std::string(5000, 'X'), "too long a class")).size(), 100U);
 }
 
 TEST(Cause, OfAnErrorNamesTheOperatorThatTheErrorDoes) {
