@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "record/judged.h"
 #include "reports/fixtures.h"
+#include "verdict/cause.h"
 
 namespace lockstep {
 namespace {
