@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "reports/closing.h"
 #include "reports/text.h"
 
 namespace lockstep {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::size_t kFewCauses = 20;
 constexpr std::size_t kFewPaths = 4;
-
-std::string counted_causes(std::size_t count) {
-  return fmt::format("{} cause{}", grouped(count), count == 1 ? "" : "s");
-}
 
 std::string line_of(const Style& style, const CauseGroup& group) {
   const std::string name = one_line(clean(group.name));
@@ -32,7 +29,7 @@ std::string describe(const CauseGroup& group) {
   std::vector<std::string> parts;
   const std::size_t others = group.verdicts.size() - group.failing;
   if (group.failing == 0) {
-    parts.push_back(fmt::format("{} verdict{}", grouped(others), others == 1 ? "" : "s"));
+    parts.push_back(counted(others, "verdict"));
   } else {
     parts.push_back(
         fmt::format("{} failing{}", grouped(group.failing),
@@ -62,8 +59,9 @@ std::string causes_text(const RunRecord& record, const Style& style, bool strict
   const std::size_t failing = among(1), several = among(2);
   const std::size_t shown = all ? groups.size() : std::min(several, kFewCauses);
   if (shown == 0) return {};
-  std::string text = fmt::format("{} of what {}:\n", counted_causes(all ? groups.size() : failing),
-                                 all ? "does not conform" : "fails");
+  std::string text =
+      fmt::format("{} of what {}:\n", counted(all ? groups.size() : failing, "cause"),
+                  all ? "does not conform" : "fails");
   for (std::size_t i = 0; i < shown; ++i) text += line_of(style, groups[i]);
   if (!all && failing > shown) {
     text += style.faint(fmt::format("    and {} more{}: ci/lockstep report --causes",

@@ -70,7 +70,7 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
       group.cases.insert(case_of(verdict.instance));
       group.paths.insert(verdict.path);
       group.devices.insert(verdict.device);
-      if (cause.grade && (!group.grade || *cause.grade > *group.grade)) group.grade = cause.grade;
+      group.grade = std::max(group.grade, cause.grade);  // none is less than any
       if (group.link.empty() && !verdict.links.empty()) group.link = verdict.links.front();
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
     }

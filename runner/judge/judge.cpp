@@ -68,7 +68,7 @@ std::string reason_of(const std::vector<Difference>& differences) {
 std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {
   std::optional<Grade> worst;
   for (const OutputComparison& output : outputs) {
-    if (output.grade && (!worst || *output.grade > *worst)) worst = output.grade;
+    worst = std::max(worst, output.grade);  // none is less than any
   }
   return worst;
 }

@@ -63,7 +63,7 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
       paths[place->second].insert(verdict.path);
       if (std::string rung = beginning(ladder, causes, record, verdict, cause.name); !rung.empty())
         begins[place->second].insert(std::move(rung));
-      if (cause.grade && (!group.grade || *cause.grade > *group.grade)) group.grade = cause.grade;
+      group.grade = std::max(group.grade, cause.grade);  // none is less than any
       if (!verdict.nearer.empty()) ++group.nearer[verdict.nearer];
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
     }

@@ -208,7 +208,7 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
   const auto add = [&](std::string name, std::optional<Grade> grade) {
     for (Cause& there : causes) {
       if (there.name != name) continue;
-      if (grade && (!there.grade || *grade > *there.grade)) there.grade = grade;
+      there.grade = std::max(there.grade, grade);  // none is less than any
       return;
     }
     causes.push_back({std::move(name), grade});
