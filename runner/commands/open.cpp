@@ -55,6 +55,13 @@ tl::expected<void, Exit> read_operators(Session& session) {
   return {};
 }
 
+tl::expected<void, Exit> need_operators(const Session& session) {
+  if (session.operators() != nullptr) return {};
+  print_error({"there is no dump of the operator schemas beside this binary",
+               "`ci/lockstep` builds it; a build without torch has none"});
+  return tl::unexpected(Exit::internal);
+}
+
 tl::expected<Session, Exit> open_session(const Options& options) {
   Session session(session_settings(options));
   Diagnostics diagnostics;

@@ -212,11 +212,20 @@ void add_others(CLI::App& app, Options& options) {
   CLI::App* repro = app.add_subcommand(
       "repro", "Print one instance as a Python script that needs torch and nothing of Lockstep");
   add_selection(repro, options);
+  repro->add_flag(
+      "--brief", options.brief,
+      "The few lines that a report has room for: the program, its inputs as numbers, and "
+      "what each side returns");
   repro->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
   repro->add_option("--threads", options.threads, "Threads that it computes with")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   repro->footer(kFooter);
+
+  CLI::App* findings = app.add_subcommand(
+      "findings",
+      "Write what is known of compilers but reported nowhere, as text ready to be filed");
+  findings->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
 
   CLI::App* check = app.add_subcommand(
       "check", "Validate cases, expectations, paths and levels; needs no torch at run time");

@@ -51,6 +51,7 @@ struct Options {
   std::vector<std::filesystem::path> libraries;
   std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
+  bool brief = false;         ///< `repro`: the few lines for a report
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
   std::size_t jobs = 0;  ///< 0: one for each core

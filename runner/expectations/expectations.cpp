@@ -54,9 +54,10 @@ void check_cause(Reader& reader, const Node& node, const std::string& cause) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(node, {"instances", "causes", "paths", "devices", "torch", "cpu_levels",
-                            "cpu_features", "through", "status", "grade", "waived", "because",
-                            "reason", "finding", "link", "date", "expires"})) {
+  if (!reader.object(
+          node, {"instances", "causes", "paths", "devices", "torch", "cpu_levels", "cpu_features",
+                 "through", "status", "grade", "waived", "because", "reason", "finding", "link",
+                 "example", "searched", "date", "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -137,11 +138,17 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
       reason && (*reason)->is_string() && rule.reason.empty()) {
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
-  text("finding", false, "");  // for people: what a run measured
+  rule.finding = text("finding", false, "");
   // What nobody has reported yet has no link.
   rule.link = text("link", rule.because != "unreported", "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
     reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
+  rule.example = text("example", false, "");
+  rule.searched =
+      trimmed(text("searched", !rule.example.empty(), "which public reports were looked through"));
+  if (const auto example = reader.child(node, "example"); example && rule.because != "unreported")
+    reader.mismatch(*example,
+                    "no example where there is a report: it is a case of its own in bugs/");
   rule.date = text("date", true, "the day it was verified, such as \"2026-11-21\"");
   if (const auto date = reader.child(node, "date");
       date && (*date)->is_string() && !valid_date(rule.date))

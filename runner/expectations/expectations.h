@@ -32,7 +32,11 @@ struct Expectation {
       false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
   std::string because;  ///< bug, intended, undefined or unreported
   std::string reason;
+  std::string finding;  ///< for people: what was measured
   std::string link;
+  /// Of what is unreported: the id of the verdict that shows it best, and which public reports were
+  /// looked through for it.
+  std::string example, searched;
   std::string date;     ///< "2026-11-21"
   std::string expires;  ///< the last day on which it holds; empty: for ever
 };

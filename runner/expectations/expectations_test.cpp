@@ -287,6 +287,10 @@ TEST_F(ExpectationFiles, RefuseWhatSaysNothing) {
     good[key] = value;
     return faults(good.dump());
   };
+  EXPECT_NE(with("example", "bugs/1@cpu/inductor").find("no example where there is a report"),
+            std::string::npos);
+  EXPECT_NE(with("example", "bugs/1@cpu/inductor").find("`searched` is missing"),
+            std::string::npos);
   for (const char* blank : {" ", "\t\n"})
     EXPECT_NE(with("reason", blank).find("without a reason"), std::string::npos);
   EXPECT_EQ(with("reason", " r "), "");

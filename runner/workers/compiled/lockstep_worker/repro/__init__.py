@@ -1,7 +1,8 @@
-"""An instance as a standalone script: `write.py` writes it, `script/` is what it consists of.
+"""An instance as a standalone script: `write.py` writes it, `script/` is what it consists of; `brief.py` writes the
+few lines that a public report has room for.
 
-`python -m lockstep_worker repro` reads one JSON request (write.py) from standard input and prints
-the script.
+`python -m lockstep_worker repro` reads JSON from standard input: a request (write.py), and prints the script; or
+`{"brief": [request, ...]}`, and prints a JSON list of their brief scripts, each a string or `{"unsupported": why}`.
 """
 
 import json
@@ -20,10 +21,20 @@ def main() -> int:
 
     try:
         request = json.load(sys.stdin)
-        text = render(request)
+        briefs = request.get("brief")
+        text = render(request) if briefs is None else json.dumps([_brief(each) for each in briefs])
     except (Malformed, Unsupported, ValueError) as problem:
         print(f"lockstep: {problem}", file=sys.stderr)
         return 3
     with open(output, "w", encoding="utf-8") as script:
         script.write(text)
     return 0
+
+
+def _brief(request: dict) -> "str | dict":
+    from .brief import render
+
+    try:
+        return render(request)
+    except Unsupported as problem:
+        return {"unsupported": str(problem)}

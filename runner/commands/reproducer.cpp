@@ -1,0 +1,151 @@
+#include "commands/reproducer.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/spawn.h"
+#include "cases/inputs.h"
+#include "commands/open.h"
+#include "policies/policy.h"
+#include "run/scheduler.h"
+#include "run/workers.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// The policies that the case asks for on the path, by the judge's names of what is compared; of
+/// everything else the path's promise decides.
+Json policies(const Case& declared, const Path& path) {
+  std::vector<std::string> names = declared.program.outputs;
+  for (const std::string& name : declared.program.inputs) {
+    names.push_back("input " + name);
+    names.push_back("grad " + name);
+  }
+  Json result = Json::object();
+  for (const std::string& name : names) {
+    if (const auto own = policy_for(declared, name, path.name)) result[name] = to_string(*own);
+  }
+  return result;
+}
+
+std::string_view name_of(StrideRule rule) {
+  switch (rule) {
+    case StrideRule::significant:
+      return "significant";
+    case StrideRule::exact:
+      return "exact";
+    case StrideRule::ignore:
+      return "ignore";
+  }
+  return "significant";
+}
+
+/// What `python -m lockstep_worker repro` reads.
+Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& options,
+                        const fs::path& scratch) {
+  const Instance& instance = plan.instances[item.instance];
+  const Case& declared = *instance.declared;
+  const Path& path = plan.paths[item.path];
+  std::error_code error;
+  fs::create_directory(scratch / "inputs", error);
+  auto inputs = write_inputs(declared, scratch / "inputs", nullptr);
+  if (!inputs) return tl::unexpected(inputs.error());
+  Json request = {{"id", item.id},
+                  {"title", declared.title},
+                  {"links", declared.links},
+                  {"path", path.declared},
+                  {"device", instance.device},
+                  {"seed", declared.seed},
+                  {"threads", options.threads},
+                  {"program", inputs->wire_program()},
+                  {"storages", inputs->storages},
+                  {"calls", inputs->calls},
+                  {"policies", policies(declared, path)},
+                  {"strides", item.declared.strides.empty() ? name_of(declared.strides) : "ignore"},
+                  {"raises", nullptr},
+                  {"repeat", SchedulerOptions().repeat},
+                  {"libraries", Json::array()},
+                  {"prepare", nullptr}};
+  if (declared.raises) {
+    request["raises"] = {{"class", declared.raises->class_name}, {"match", declared.raises->match}};
+  }
+  for (const fs::path& library : options.libraries)
+    request["libraries"].push_back(library.string());
+  if (declared.prepare) {
+    fs::create_directory(scratch / "prepare", error);
+    auto made = write_prepare_inputs(*declared.prepare, scratch / "prepare");
+    if (!made) return tl::unexpected(made.error());
+    request["prepare"] = {{"program", made->wire_program()},
+                          {"storages", made->storages},
+                          {"calls", made->calls},
+                          {"seed", declared.prepare->seed},
+                          {"requires_grad", declared.prepare->requires_grad}};
+  }
+  return request;
+}
+
+/// What the Python worker renders of a message.
+Result<std::string> render(const Json& request, const Options& options, const fs::path& scratch) {
+  const fs::path input = scratch / "request.json";
+  const fs::path output = scratch / "repro.py";
+  const fs::path log = scratch / "stderr";
+  std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const fs::path modules = compiled_worker_modules(session_settings(options));
+  const char* const path = std::getenv("PYTHONPATH");
+  const std::string rest = path == nullptr || *path == '\0' ? "" : fmt::format(":{}", path);
+  const auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
+                                {{"PYTHONPATH", modules.string() + rest}},
+                                input,
+                                output,
+                                log});
+  if (!done) {
+    return fail("the Python worker cannot render it: " + done.error().message,
+                "LOCKSTEP_PYTHON chooses the Python; it needs torch");
+  }
+  return read_file(output);
+}
+
+}  // namespace
+
+Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Options& options,
+                              const fs::path& scratch) {
+  if (options.brief) {
+    auto briefs = brief_scripts_of(plan, {&item}, options, scratch);
+    return briefs ? std::move(briefs->front()) : tl::unexpected(briefs.error());
+  }
+  return request_of(plan, item, options, scratch).and_then([&](const Json& message) {
+    return render(message, options, scratch);
+  });
+}
+
+Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
+                                                          const std::vector<const PlanItem*>& items,
+                                                          const Options& options,
+                                                          const fs::path& scratch) {
+  Json requests = Json::array();
+  for (const PlanItem* item : items) {
+    const fs::path folder = scratch / std::to_string(requests.size());
+    std::error_code error;
+    fs::create_directory(folder, error);
+    auto request = request_of(plan, *item, options, folder);
+    if (!request) return tl::unexpected(request.error());
+    requests.push_back(std::move(*request));
+  }
+  const auto text = render({{"brief", std::move(requests)}}, options, scratch);
+  if (!text) return tl::unexpected(text.error());
+  std::vector<Result<std::string>> scripts;
+  for (const Json& each : Json::parse(*text)) {  // what our own worker wrote
+    if (each.is_string())
+      scripts.emplace_back(each.get<std::string>());
+    else
+      scripts.emplace_back(fail(each.at("unsupported").get<std::string>(),
+                                "without --brief the whole script has it"));
+  }
+  return scripts;
+}
+
+}  // namespace lockstep
