@@ -173,8 +173,8 @@ def compiled(path: dict, function: Callable) -> Callable:
     if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
     try:
-        return torch.compile(function, backend=backend, mode=path.get("mode"), dynamic=path.get("dynamic"),
-                             fullgraph=path.get("fullgraph", True))
+        return torch.compile(function, backend=backend, mode=path.get("mode"), options=path.get("options"),
+                             dynamic=path.get("dynamic"), fullgraph=path.get("fullgraph", True))
     except RuntimeError as error:
         raise Unsupported(str(error)) from None
 
@@ -244,8 +244,9 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
         dynamo.trace_gradients()
     apply_config(config)
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
-    if settings := {name: value for name, value in config.items() if inductor.is_setting(name)}:
-        warm_headers(settings, stage)
+    options = path.get("options") if path["backend"] == "inductor" else None
+    if settings := inductor.settings_of(config, options):
+        warm_headers(settings, options, stage)
     stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)

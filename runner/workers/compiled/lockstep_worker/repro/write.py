@@ -83,6 +83,7 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         raise Malformed(f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not known here")
     return {
         "ID": str(request.get("id", "")), "BACKEND": str(path.get("backend") or "inductor"), "MODE": path.get("mode"),
+        "OPTIONS": path.get("options"),
         "DYNAMIC": path.get("dynamic"), "FULLGRAPH": bool(path.get("fullgraph", True)),
         "CONFIG": dict(path.get("config") or {}), "ENVIRONMENT": dict(path.get("environment") or {}),
         "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "NEEDS": needs,
