@@ -50,6 +50,9 @@ struct TensorSpec {
   bool requires_grad = false;
   bool conj = false;
   bool neg = false;
+  bool constant = false;  ///< an input that the program closes over (Program::constants)
+  /// torch's zero tensor: zeros without memory.  Its storage here is what it reads as.
+  bool zero_tensor = false;
   /// Of the quantized dtypes, and only of these.
   std::optional<Quantizer> quantizer;
 };

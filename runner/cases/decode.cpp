@@ -98,6 +98,7 @@ class CaseDecoder {
           input.name,
           Scope::Name{tensor != nullptr ? ValueKind::tensor : ValueKind::scalar, pointer, false});
       if (tensor != nullptr && tensor->requires_grad) with_grad_.insert(input.name);
+      if (tensor != nullptr && tensor->constant) result_.program.constants.push_back(input.name);
     }
   }
 
@@ -219,12 +220,18 @@ class CaseDecoder {
   }
 
   void compare() {
-    std::vector<std::string> known(outputs_.begin(), outputs_.end());
-    known.insert(known.end(), inputs_.begin(), inputs_.end());
-    if (result_.program.backward) {
-      for (const std::string& name : with_grad_) known.push_back(name + ".grad");
+    ComparedNames names;
+    for (const auto* group : {&outputs_, &inputs_}) {
+      for (const std::string& name : *group) {
+        names.known.push_back(name);
+        const Scope::Name* named = scope_.find(name);
+        if (named == nullptr || named->kind != ValueKind::scalar) names.tensors.push_back(name);
+      }
     }
-    result_.compare = decode_compare(reader_, root_, known, root_->contains("sweep"));
+    if (result_.program.backward) {
+      for (const std::string& name : with_grad_) names.known.push_back(name + ".grad");
+    }
+    result_.compare = decode_compare(reader_, root_, names, root_->contains("sweep"));
   }
 
   /// In one graph with other cases these would no longer mean what they say.

@@ -104,12 +104,14 @@ class Executor:
         program, self.unfinished = self.program, None
         values, captured = program.arguments(call)
         change(values)
-        scope.update(captured)
+        named = list(zip(program.names, values))
+        constants = program.source.constants
+        scope.update(captured, **{constants[name]: value for name, value in named if name in constants})
+        arguments = [value for name, value in named if name not in constants]
         torch.manual_seed(program.seed)
         with contexts.enter(program.context), self.witness.call():
-            results = function(*values)
+            results = function(*arguments)
         by_name = dict(zip(program.source.outputs, results))
-        named = list(zip(program.names, values))
         grads: list = []
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
@@ -167,8 +169,8 @@ def apply_config(config: dict | None) -> None:
 
 
 def compiled(path: dict, function: Callable) -> Callable:
-    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend or
-    a mode that this torch lacks."""
+    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend,
+    a mode or an option that this torch lacks."""
     backend = path["backend"]
     if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")

@@ -89,7 +89,7 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "NEEDS": needs,
         "GRADIENTS": "torch.autograd.grad(" in part.source.text, "SEED": int(request.get("seed", 0)),
         "THREADS": int(request.get("threads") or 1), "REPEAT": int(request.get("repeat") or 2), "CALLS": len(part.calls),
-        "INPUTS": list(part.program["inputs"]), "OUTPUTS": part.source.outputs, "BACKWARD": part.program.get("backward"),
+        "INPUTS": list(part.program["inputs"]), "CONSTANTS": part.source.constants, "OUTPUTS": part.source.outputs, "BACKWARD": part.program.get("backward"),
         # How to compare: what the case asks for, else the promise of the path decides by the dtype.
         "POLICIES": policies, "PROMISE": promise, "STRIDES": strides, "RAISES": raises,
     }
