@@ -20,10 +20,19 @@ class CaseDecoder {
   std::optional<Case> decode(const std::string& id) {
     result_.id = id;
     result_.file = reader_.file().name;
-    if (!reader_.object(root_, {"$schema", "format",  "title",     "comment",  "links", "tags",
-                                "matrix",  "sweep",   "requires",  "only",     "seed",  "context",
-                                "prepare", "inputs",  "steps",     "backward", "calls", "outputs",
-                                "compare", "strides", "pointwise", "share",    "raises"})) {
+    result_.newer_lockstep = newer_lockstep(*root_);
+    if (!result_.newer_lockstep.empty()) {
+      // What else there is may be of a format that is not known here.
+      result_.title = text_of("title");
+      reader_.each_text(reader_.child(root_, "tags"),
+                        [&](const Node&, const std::string& tag) { result_.tags.push_back(tag); });
+      return std::move(result_);
+    }
+    if (!reader_.object(root_,
+                        {"$schema", "format",  "title",     "comment",  "links",  "tags",
+                         "matrix",  "sweep",   "requires",  "only",     "seed",   "context",
+                         "prepare", "inputs",  "steps",     "backward", "calls",  "outputs",
+                         "compare", "strides", "pointwise", "share",    "raises", "unverified"})) {
       return std::nullopt;
     }
     reader_.format(root_);
@@ -38,6 +47,11 @@ class CaseDecoder {
   }
 
  private:
+  std::string text_of(std::string_view key) const {
+    const auto node = reader_.child(root_, key);
+    return node && (*node)->is_string() ? (*node)->get<std::string>() : "";
+  }
+
   void prepare() {
     const auto node = reader_.child(root_, "prepare");
     if (!node || !reader_.object(*node, {"seed", "context", "steps", "outputs", "requires_grad"}))

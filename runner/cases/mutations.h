@@ -248,7 +248,7 @@ inline Json generated(Random& random) {
     root["steps"].push_back(step);
   }
   for (const char* key : {"context", "prepare", "backward", "calls", "compare", "raises", "matrix",
-                          "only", "requires", "outputs", "sweep", "share"}) {
+                          "only", "requires", "outputs", "sweep", "share", "unverified"}) {
     if (random.often(1)) root[key] = any();
   }
   return root;

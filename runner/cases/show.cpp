@@ -116,6 +116,10 @@ LiteralText literal_text(const std::vector<TensorSpec>& literals) {
 std::string show_case(const Case& declared, const std::string& instance) {
   std::string text = instance + "\n  " + declared.title + "\n";
   for (const std::string& link : declared.links) text += "  " + link + "\n";
+  if (!declared.newer_lockstep.empty())
+    return text + fmt::format("  needs Lockstep {}, this is {}\n", declared.newer_lockstep,
+                              LOCKSTEP_VERSION);
+  if (!declared.unverified.empty()) text += "  unverified: " + declared.unverified + "\n";
   if (!declared.requires_torch.empty())
     text += "  requires torch " + declared.requires_torch + "\n";
   if (declared.prepare) {
