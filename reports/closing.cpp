@@ -224,6 +224,8 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
     text += fmt::format("{}{} {}", std::exchange(separator, ", "), grouped(count), column->name);
   }
   text += fmt::format(" in {}", format_seconds(seconds));
+  if (counts.unverified > 0)
+    text += fmt::format("; {} of unverified cases", grouped(counts.unverified));
   const std::size_t more = tally(record, true)[Column::failing] - counts[Column::failing];
   if (more > 0) text += fmt::format("; {} more with --strict", grouped(more));
   return text;

@@ -52,6 +52,7 @@ Json run_document(const RunRecord& record) {
   document["tally"] = tally_json(counts);
   document["tally_strict"] = tally_json(tally(record, true));
   document["conform_by"] = conform_json(counts);
+  document["unverified"] = counts.unverified;
   const Judged share = judged(record);
   document["judged"] = {{"judged", share.judged}, {"could", share.could}};
   const Json ladder = ladder_json(record);

@@ -197,7 +197,8 @@ std::string properties_of(const RunRecord& record) {
   return text;
 }
 
-/// What conforms on a path, by grade, and how much of it says little.
+/// What conforms on a path, by grade, how much of it says little, and how much is of unverified
+/// cases.
 std::string conform_properties(const Tally& counts) {
   std::string text;
   const auto add = [&](std::string_view name, std::size_t count) {
@@ -212,6 +213,8 @@ std::string conform_properties(const Tally& counts) {
   add("vacuous", counts.vacuous);
   add("partly", counts.partly);
   add("stated", counts.stated);
+  if (counts.unverified > 0)
+    text += property("lockstep.unverified", std::to_string(counts.unverified));
   return text;
 }
 

@@ -94,5 +94,16 @@ TEST(ConformLine, SaysHowMuchOfWhatConformsReachesWhichGrade) {
             "others, 1 executed as the path states");
 }
 
+TEST(TotalsLine, SaysHowManyVerdictsAreOfUnverifiedCases) {
+  RunRecord record;
+  record.end = RunEnd();
+  record.info.planned = 2;
+  record.verdicts.resize(2);
+  EXPECT_EQ(totals_line(record, false, 1), "2 verdicts: 2 conform, 0 failing in 1.00 s");
+  record.verdicts[1].unverified = "Nobody here has the device.";
+  EXPECT_EQ(totals_line(record, false, 1),
+            "2 verdicts: 2 conform, 0 failing in 1.00 s; 1 of unverified cases");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -20,16 +20,18 @@ std::string suggestion(std::string_view found, const std::vector<std::string>& k
   return "known are " + enumerate(known);
 }
 
-void Reader::error(std::string_view pointer, std::string message, std::string hint, bool key) {
+void Reader::error(std::string_view where, std::string message, std::string hint, bool key) {
   ++failures_;
   // Each costs a walk through the file: of a file with a million faults, the first will do.
   if (failures_ > kMostErrors) return;
+  std::string pointer(where);
+  if (retell_) retell_(pointer, message);
   if (failures_ == kMostErrors) {
     message = "more errors than are shown";
     hint.clear();
   }
   const Position at = locate(file_.text, pointer, key);
-  Diagnostic diagnostic{file_.name,         at.line,        at.column, std::string(pointer),
+  Diagnostic diagnostic{file_.name,         at.line,        at.column, std::move(pointer),
                         std::move(message), std::move(hint)};
   if (std::find(diagnostics_.begin(), diagnostics_.end(), diagnostic) == diagnostics_.end()) {
     diagnostics_.push_back(std::move(diagnostic));

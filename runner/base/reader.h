@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -31,6 +32,11 @@ class Reader {
              bool key = false);
   /// "found <value>, expected <expected>".
   void mismatch(const Node& node, std::string_view expected, std::string hint = {});
+  /// From now on what is wrong is said as `retell` wants it, who gets the pointer and the message
+  /// and may change both; null: as it is found.  For values that were made of several in the file.
+  void retell(std::function<void(std::string& pointer, std::string& message)> retell) {
+    retell_ = std::move(retell);
+  }
   bool failed() const { return failures_ > 0; }
   /// Whether no more errors are shown: then nothing needs to be found out about them.
   bool full() const;
@@ -72,6 +78,7 @@ class Reader {
  private:
   const JsonFile& file_;
   Diagnostics& diagnostics_;
+  std::function<void(std::string&, std::string&)> retell_;
   int failures_ = 0;
 };
 

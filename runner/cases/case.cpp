@@ -89,6 +89,13 @@ bool version_matches(std::string_view version, std::string_view range) {
   });
 }
 
+std::string newer_lockstep(const Json& root, std::string_view have) {
+  const auto path = Json::json_pointer("/requires/lockstep");
+  if (!root.is_object() || !root.contains(path) || !root.at(path).is_string()) return "";
+  std::string range = root.at(path).get<std::string>();
+  return valid_range(range) && !version_matches(have, range) ? range : "";
+}
+
 bool valid_range(std::string_view range) {
   return every_clause(range, [](const Clause& clause) {
     const std::string_view r = clause.relation;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/json.h"
 #include "policies/policy.h"
 #include "policies/rules.h"
 #include "program/program.h"
@@ -50,6 +51,9 @@ struct TensorSpec {
   bool requires_grad = false;
   bool conj = false;
   bool neg = false;
+  bool constant = false;  ///< an input that the program closes over (Program::constants)
+  /// torch's zero tensor: zeros without memory.  Its storage here is what it reads as.
+  bool zero_tensor = false;
   /// Of the quantized dtypes, and only of these.
   std::optional<Quantizer> quantizer;
 };
@@ -87,7 +91,12 @@ struct Case {
   std::string title;
   std::vector<std::string> links;
   std::vector<std::string> tags;
-  std::string requires_torch;             ///< ">=2.14", or empty
+  std::string requires_torch;  ///< ">=2.14", or empty
+  /// What of Lockstep it needs and this one is not, as `>=0.9`: nothing else of it is known then
+  /// but the title and tags.  Empty: it can be read.
+  std::string newer_lockstep;
+  /// Why nobody has seen it do what it says; empty: somebody has.
+  std::string unverified;
   std::vector<std::string> only_paths;    ///< globs; empty: all
   std::vector<std::string> only_devices;  ///< globs; empty: all
   std::uint64_t seed = 0;
@@ -122,6 +131,10 @@ std::optional<Policy> policy_for(const Case& declared, std::string_view output,
 /// Whether a version such as "2.13.0+cpu" satisfies a range such as ">=2.12,<2.14"; only the
 /// numbers before '+' count.  The range has been checked.
 bool version_matches(std::string_view version, std::string_view range);
+
+/// What a case file needs of Lockstep where this one (`have`) is another: the range that it
+/// `requires`.  Empty: it can be read.  Whether the range is well-formed, decoding says.
+std::string newer_lockstep(const Json& root, std::string_view have = LOCKSTEP_VERSION);
 
 /// Whether a range is written as version_matches reads it.
 bool valid_range(std::string_view range);

@@ -20,10 +20,19 @@ class CaseDecoder {
   std::optional<Case> decode(const std::string& id) {
     result_.id = id;
     result_.file = reader_.file().name;
-    if (!reader_.object(root_, {"$schema", "format",  "title",     "comment",  "links", "tags",
-                                "matrix",  "sweep",   "requires",  "only",     "seed",  "context",
-                                "prepare", "inputs",  "steps",     "backward", "calls", "outputs",
-                                "compare", "strides", "pointwise", "share",    "raises"})) {
+    result_.newer_lockstep = newer_lockstep(*root_);
+    if (!result_.newer_lockstep.empty()) {
+      // What else there is may be of a format that is not known here.
+      result_.title = text_of("title");
+      reader_.each_text(reader_.child(root_, "tags"),
+                        [&](const Node&, const std::string& tag) { result_.tags.push_back(tag); });
+      return std::move(result_);
+    }
+    if (!reader_.object(root_,
+                        {"$schema", "format",  "title",     "comment",  "links",  "tags",
+                         "matrix",  "sweep",   "requires",  "only",     "seed",   "context",
+                         "prepare", "inputs",  "steps",     "backward", "calls",  "outputs",
+                         "compare", "strides", "pointwise", "share",    "raises", "unverified"})) {
       return std::nullopt;
     }
     reader_.format(root_);
@@ -38,6 +47,11 @@ class CaseDecoder {
   }
 
  private:
+  std::string text_of(std::string_view key) const {
+    const auto node = reader_.child(root_, key);
+    return node && (*node)->is_string() ? (*node)->get<std::string>() : "";
+  }
+
   void prepare() {
     const auto node = reader_.child(root_, "prepare");
     if (!node || !reader_.object(*node, {"seed", "context", "steps", "outputs", "requires_grad"}))
@@ -98,6 +112,7 @@ class CaseDecoder {
           input.name,
           Scope::Name{tensor != nullptr ? ValueKind::tensor : ValueKind::scalar, pointer, false});
       if (tensor != nullptr && tensor->requires_grad) with_grad_.insert(input.name);
+      if (tensor != nullptr && tensor->constant) result_.program.constants.push_back(input.name);
     }
   }
 
@@ -219,12 +234,18 @@ class CaseDecoder {
   }
 
   void compare() {
-    std::vector<std::string> known(outputs_.begin(), outputs_.end());
-    known.insert(known.end(), inputs_.begin(), inputs_.end());
-    if (result_.program.backward) {
-      for (const std::string& name : with_grad_) known.push_back(name + ".grad");
+    ComparedNames names;
+    for (const auto* group : {&outputs_, &inputs_}) {
+      for (const std::string& name : *group) {
+        names.known.push_back(name);
+        const Scope::Name* named = scope_.find(name);
+        if (named == nullptr || named->kind != ValueKind::scalar) names.tensors.push_back(name);
+      }
     }
-    result_.compare = decode_compare(reader_, root_, known, root_->contains("sweep"));
+    if (result_.program.backward) {
+      for (const std::string& name : with_grad_) names.known.push_back(name + ".grad");
+    }
+    result_.compare = decode_compare(reader_, root_, names, root_->contains("sweep"));
   }
 
   /// In one graph with other cases these would no longer mean what they say.

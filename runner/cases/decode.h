@@ -93,10 +93,16 @@ Backward decode_backward(Reader& reader, const Node& node, const std::set<std::s
 std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
                                    const std::function<void(const CallSpec&)>& define);
 
-/// The rules of `compare`; `known` are the outputs, inputs and gradients that there are.  Of a
-/// sweep (`swept`), results that this operator does not have may be named, too.
+/// What the rules of `compare` may name.
+struct ComparedNames {
+  std::vector<std::string> known;    ///< outputs, inputs and gradients such as "x.grad"
+  std::vector<std::string> tensors;  ///< the outputs and inputs among them that may be tensors
+};
+
+/// The rules of `compare`.  Of a sweep (`swept`), results that this operator does not have may be
+/// named, too.
 std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
-                                        const std::vector<std::string>& known, bool swept);
+                                        const ComparedNames& names, bool swept);
 
 /// A value without knowledge of a schema: numbers, lists, references; strings stay strings.
 Value decode_plain_value(Reader& reader, const Node& node, Scope& scope);

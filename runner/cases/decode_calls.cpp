@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/fit_argument.h"
@@ -54,6 +59,52 @@ CallSpec decode_inputs(Reader& reader, const Node& node) {
   return call;
 }
 
+/// Faults by place and message.
+using Faults = std::set<std::pair<std::string, std::string>>;
+
+/// What is wrong with the inputs before a call changes them.
+Faults faults_of_inputs(const Reader& reader, const Node& inputs) {
+  Diagnostics found;
+  Reader aside(reader.file(), found);
+  decode_inputs(aside, inputs);
+  Faults faults;
+  for (Diagnostic& each : found) faults.emplace(each.pointer, each.message);
+  return faults;
+}
+
+/// What says where the elements of a tensor come from.  An input has one of these at a time, so
+/// that a call may make a view of what is a tensor of its own in another one.
+constexpr std::array<std::string_view, 4> kSources = {"fill", "values", "view_of", "zero_tensor"};
+
+/// `input` with what a call has otherwise.
+void change(Json& input, const Json& changes) {
+  const auto named = [&](std::string_view key) { return changes.contains(key); };
+  if (std::any_of(kSources.begin(), kSources.end(), named)) {
+    for (const std::string_view key : kSources) input.erase(std::string(key));
+  }
+  if (named("view_of") || named("zero_tensor")) input.erase("storage");
+  for (const auto& [key, value] : changes.items()) input[key] = value;
+}
+
+/// Says at a call, `pointer`, what is wrong with its inputs, but for the faults that they have
+/// without its changes.
+auto at_call(const Json& call, const std::string& pointer, const Faults& before) {
+  return [&call, pointer, &before](std::string& where, std::string& message) {
+    constexpr std::string_view kInputs = "/inputs/";
+    if (!where.starts_with(kInputs) || before.contains({where, message})) return;
+    const std::string below = where.substr(kInputs.size() - 1);
+    const std::string input = below.substr(1, below.find('/', 1) - 1);
+    message = fmt::format("with these changes the input `{}` does not fit: {}", input, message);
+    where = pointer;
+    // As near as the call has it: the value that is wrong, or the input.  Names have nothing that a
+    // pointer escapes; what has is no name and is wrong without a change.
+    if (call.contains(input)) where += "/" + input;
+    const std::string rest = below.substr(1 + input.size());
+    const std::string key = rest.substr(0, rest.find('/', 1));
+    if (!key.empty() && call.contains(Json::json_pointer("/" + input + key))) where += rest;
+  };
+}
+
 }  // namespace
 
 std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
@@ -80,37 +131,42 @@ std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
                  fmt::format("found {} calls, expected at most {}", (*calls)->size(), kMostCalls));
     return names_only();
   }
-  const int before = reader.failures();
+  const Faults faults = faults_of_inputs(reader, node);
   std::vector<Json> merged;
   merged.reserve((*calls)->size());  // nodes point into it
   for (std::size_t i = 0; i < (*calls)->size(); ++i) {
     const Node call = reader.element(*calls, i);
+    const int before = reader.failures();
     merged.push_back(*node);
     if (!call->is_object()) {
       reader.mismatch(call, "an object of inputs by name");
       continue;
     }
     for (const auto& [name, changes] : call->items()) {
-      const std::string pointer = child_pointer(call.pointer, name);
-      if (!merged.back().contains(name) || !merged.back()[name].is_object() ||
-          !changes.is_object()) {
-        reader.error(
-            pointer,
-            fmt::format(
-                "found `{}`, expected the name of an input with an object of what is otherwise",
-                one_line(name, 60)),
-            "", true);
+      if (changes.is_object() && changes.contains("constant")) {
+        reader.error(child_pointer(child_pointer(call.pointer, name), "constant"),
+                     "found `constant` in a call: what a program closes over is so in every call",
+                     "say it in `inputs`", true);
         continue;
       }
-      for (const auto& [key, value] : changes.items()) merged.back()[name][key] = value;
+      if (merged.back().contains(name) && merged.back()[name].is_object() && changes.is_object()) {
+        change(merged.back()[name], changes);
+        continue;
+      }
+      std::vector<std::string> names;
+      for (const auto& [known, input] : node->items()) names.push_back(known);
+      reader.error(
+          child_pointer(call.pointer, name),
+          fmt::format(
+              "found `{}`, expected the name of an input with an object of what is otherwise",
+              one_line(name, 60)),
+          contains(names, name) ? "" : reader.suggestion(name, names), true);
     }
     if (reader.failures() > before) continue;
-    // What is wrong with a merged input is shown at the call that made it.
-    const int calls_before = reader.failures();
+    reader.retell(at_call(*call, call.pointer, faults));
     CallSpec decoded = decode_inputs(reader, {&merged.back(), node.pointer});
-    if (reader.failures() > calls_before)
-      reader.error(call.pointer, "with these changes the inputs above do not fit");
-    if (i == 0) define(decoded);
+    reader.retell(nullptr);
+    if (result.empty()) define(decoded);
     result.push_back(std::move(decoded));
   }
   if (result.empty()) return names_only();

@@ -9,8 +9,24 @@
 namespace lockstep {
 namespace {
 
+/// Says of every tensor that a policy refers to and that a call does not have.
+void check_tensors(Reader& reader, const Node& node, const Policy& policy,
+                   const ComparedNames& names, bool swept) {
+  for (const Policy& child : policy.children) check_tensors(reader, node, child, names, swept);
+  const std::string& of = policy.of;
+  if (of.empty() || contains(names.tensors, of) || (swept && is_swept_result(of))) return;
+  const bool known = contains(names.known, of);
+  reader.error(
+      node.pointer,
+      fmt::format("found `{}` in `{}`, {}", one_line(of, 60), one_line(to_string(policy), 120),
+                  known ? "which is no tensor" : "expected a tensor of the case"),
+      known ? "it names an output or an input that is a tensor"
+            : reader.suggestion(of, names.tensors));
+}
+
 void add_policy(Reader& reader, const std::string& output, const std::string& path,
-                const Node& node, std::vector<CompareRule>& rules) {
+                const Node& node, const ComparedNames& names, bool swept,
+                std::vector<CompareRule>& rules) {
   const auto text = reader.text(node, "a policy such as \"close\"");
   if (!text) return;
   auto policy = parse_policy(*text);
@@ -18,13 +34,14 @@ void add_policy(Reader& reader, const std::string& output, const std::string& pa
     reader.error(node.pointer, policy.error().message, policy.error().hint);
     return;
   }
+  check_tensors(reader, node, *policy, names, swept);
   rules.push_back({output, path, std::move(*policy)});
 }
 
 }  // namespace
 
 std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
-                                        const std::vector<std::string>& known, bool swept) {
+                                        const ComparedNames& names, bool swept) {
   std::vector<CompareRule> rules;
   const auto node = reader.child(root, "compare");
   if (!node) return rules;
@@ -34,26 +51,28 @@ std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
   }
   for (const auto& [output, value] : (*node)->items()) {
     const Node rule{&value, child_pointer(node->pointer, output)};
-    const bool is_known = contains(known, output);
+    const bool is_known = contains(names.known, output);
     if (!is_known && !(swept && is_swept_result(output))) {
       reader.error(rule.pointer,
                    fmt::format("found `{}`, expected an output, an input that is changed, or a "
                                "gradient such as `x.grad`",
                                one_line(output, 60)),
-                   suggestion(output, known), true);
+                   suggestion(output, names.known), true);
       continue;
     }
     if (rule->is_string()) {
-      add_policy(reader, output, "*", rule, rules);
+      add_policy(reader, output, "*", rule, names, swept, rules);
     } else if (rule->is_object()) {
       for (const auto& [path, policy] : rule->items())
-        add_policy(reader, output, path, {&policy, child_pointer(rule.pointer, path)}, rules);
+        add_policy(reader, output, path, {&policy, child_pointer(rule.pointer, path)}, names, swept,
+                   rules);
     } else {
       reader.mismatch(rule, "a policy such as \"close\", or an object of policies by path");
     }
   }
   // Not every operator of a sweep has as many results as another.
-  std::erase_if(rules, [&](const CompareRule& rule) { return !contains(known, rule.output); });
+  std::erase_if(rules,
+                [&](const CompareRule& rule) { return !contains(names.known, rule.output); });
   return rules;
 }
 

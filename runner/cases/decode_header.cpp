@@ -1,7 +1,19 @@
+#include <fmt/format.h>
+
 #include "base/pattern.h"
 #include "cases/decode.h"
 
 namespace lockstep {
+namespace {
+
+std::string decode_range(Reader& reader, const Node& node, std::string_view example) {
+  const std::string expected = fmt::format("a range of versions such as \"{}\"", example);
+  const auto text = reader.text(node, expected);
+  if (text && !valid_range(*text)) reader.mismatch(node, expected);
+  return text.value_or("");
+}
+
+}  // namespace
 
 void decode_header(Reader& reader, const Node& root, Case& result) {
   if (const auto title =
@@ -34,15 +46,24 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
     }
   }
   if (const auto needs = reader.child(root, "requires");
-      needs && reader.object(*needs, {"torch", "eager"})) {
-    if ((*needs)->empty()) reader.mismatch(*needs, "at least one of `torch` and `eager`");
-    if (const auto range = reader.child(*needs, "torch")) {
-      const auto text = reader.text(*range, "a range such as \">=2.14\"");
-      if (text && !valid_range(*text)) reader.mismatch(*range, "a range such as \">=2.12,<2.14\"");
-      result.requires_torch = text.value_or("");
-    }
+      needs && reader.object(*needs, {"lockstep", "torch", "eager"})) {
+    if ((*needs)->empty())
+      reader.mismatch(*needs, "at least one of `lockstep`, `torch` and `eager`");
+    if (const auto range = reader.child(*needs, "lockstep"))  // met, or this would not be read
+      decode_range(reader, *range, ">=0.1");
+    if (const auto range = reader.child(*needs, "torch"))
+      result.requires_torch = decode_range(reader, *range, ">=2.12,<2.14");
     if (const auto eager = reader.child(*needs, "eager"))
       result.eager_must_return = reader.word(*eager, {"returns"}, "`returns`").has_value();
+  }
+  if (const auto unverified = reader.child(root, "unverified")) {
+    const std::string_view why = "one line of 1 to 300 bytes that says why nobody has run it";
+    result.unverified = reader.text(*unverified, why).value_or("");
+    if ((*unverified)->is_string() &&
+        (result.unverified.empty() || result.unverified.size() > 300 ||
+         result.unverified.find('\n') != std::string::npos)) {
+      reader.mismatch(*unverified, why);
+    }
   }
   if (const auto only = reader.child(root, "only");
       only && reader.object(*only, {"paths", "devices"})) {

@@ -108,16 +108,30 @@ void decode_values(Reader& reader, const Node& node, TensorSpec& spec, bool has_
   spec.fill = std::move(fill);
 }
 
+/// A zero tensor has no memory that anything could be said of.
+void check_zero_tensor(Reader& reader, const Node& node) {
+  for (const std::string_view key :
+       {"values", "fill", "strides", "offset", "storage", "view_of", "conj", "neg", "quantizer"}) {
+    if (reader.child(node, key)) {
+      reader.error(child_pointer(node.pointer, key),
+                   fmt::format("found `{}` beside `zero_tensor`, which is contiguous zeros "
+                               "without memory",
+                               key),
+                   "remove one of them", true);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
                                         const std::vector<InputSpec>& declared) {
   const int before = reader.failures();
   const bool known =
-      literal
-          ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
-          : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill", "values",
-                                 "view_of", "requires_grad", "conj", "neg", "quantizer"});
+      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
+              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
+                                     "values", "view_of", "requires_grad", "conj", "neg",
+                                     "quantizer", "zero_tensor", "constant"});
   if (!known) return std::nullopt;
   TensorSpec spec;
   const TensorSpec* base = nullptr;
@@ -126,7 +140,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     const auto name = reader.text(*view_of, "the name of an input that comes before");
     for (const InputSpec& input : declared) {
       const auto* tensor = std::get_if<TensorSpec>(&input.value);
-      if (tensor == nullptr || !tensor->view_of.empty()) continue;
+      if (tensor == nullptr || !tensor->view_of.empty() || tensor->zero_tensor) continue;
       names.push_back(input.name);
       if (name == input.name) base = tensor;
     }
@@ -230,7 +244,13 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     }
     spec.storage_elements = elements.value_or(*needed);
   }
-  if (base == nullptr) {
+  if (const auto flag = reader.child(node, "constant"))
+    spec.constant = reader.boolean(*flag).value_or(false);
+  if (const auto flag = reader.child(node, "zero_tensor")) {
+    spec.zero_tensor = reader.boolean(*flag).value_or(false);
+    if (spec.zero_tensor) check_zero_tensor(reader, node);
+  }
+  if (base == nullptr && !spec.zero_tensor) {
     if (values && fill) {
       reader.error(fill->pointer, "found both `values` and `fill`, expected one", "", true);
     } else if (values) {
@@ -239,7 +259,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     } else if (fill) {
       decode_fill(reader, *fill, spec);
     } else {
-      reader.error(node.pointer, "the elements are missing: `values` or `fill`");
+      reader.error(node.pointer, "the elements are missing: `values`, `fill` or `zero_tensor`");
     }
   }
   if (const auto flag = reader.child(node, "requires_grad")) {

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "cases/suite.h"
 #include "cases/testdata/registry.h"
+#include "plan/names.h"
 #include "program/program_json.h"
 
 namespace lockstep {
@@ -66,6 +67,63 @@ TEST(Decode, KnowsTheStructureWithoutARegistry) {
       EXPECT_NE(faults_of(entry.path(), nullptr), "") << entry.path();
     }
   }
+}
+
+/// Of what only a newer Lockstep can read, nothing else is looked at: not its format, keys or
+/// matrix.
+TEST(Decode, SkipsWhatNeedsANewerLockstep) {
+  const std::string text =
+      R"({"format": 7, "title": "t", "tags": ["a"], "matrix": {"device": 1}, "sweep": 3, "new": "$x",
+          "only": {"paths": ["not-yet"]}, "requires": {"lockstep": ">=0.9", "more": 1}})";
+  Diagnostics diagnostics;
+  const CaseFile file = parse_case_file({"cases/newer.json", text, {}}, diagnostics);
+  ASSERT_EQ(file.choices.size(), 1U);
+  EXPECT_EQ(file.choices[0].suffix, "");
+  EXPECT_FALSE(is_sweep(file));
+  check_names(file, known_names({}), diagnostics);
+  const auto decoded = decode_case(file.file, file.file.root, file.id,
+                                   {&dumped_operators(), "cpu", false}, diagnostics);
+  EXPECT_THAT(diagnostics, testing::IsEmpty());
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->newer_lockstep, ">=0.9");
+  EXPECT_EQ(decoded->title, "t");
+  EXPECT_THAT(decoded->tags, testing::ElementsAre("a"));
+  // Where it is met, the rest is read, and wrong.
+  EXPECT_EQ(newer_lockstep(file.file.root, "0.9.1"), "");
+  EXPECT_EQ(newer_lockstep(file.file.root, "0.10"), "");
+  EXPECT_EQ(newer_lockstep(file.file.root, "0.8.9"), ">=0.9");
+  EXPECT_EQ(newer_lockstep(Json::parse(R"({"requires": {"lockstep": "0.9"}})"), "0.1"), "");
+  EXPECT_EQ(newer_lockstep(Json::parse(R"({"requires": 1})"), "0.1"), "");
+}
+
+/// What an input has without the changes of a call is said once, where the input is.
+TEST(Decode, SaysAtACallOnlyWhatTheCallHasMadeWrong) {
+  const std::string text =
+      R"({"format": 1, "title": "t", "inputs": {"x": {"dtype": "float23", "shape": [2], "fill": "arange"}},
+          "calls": [{}, {"x": {"shape": [3]}}, {"x": {"dtype": "float32", "shape": [-3]}}],
+          "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]})";
+  Diagnostics diagnostics;
+  const CaseFile file = parse_case_file({"cases/calls.json", text, {}}, diagnostics);
+  decode_case(file.file, file.file.root, file.id, {nullptr, "cpu", false}, diagnostics);
+  std::vector<std::string> places;
+  for (const Diagnostic& diagnostic : diagnostics) places.push_back(diagnostic.pointer);
+  EXPECT_THAT(places, testing::ElementsAre("/inputs/x/dtype", "/calls/2/x/shape/0"));
+}
+
+/// Elements come from one source: a call that names one replaces the other.
+TEST(Decode, LetsAnInputBeItsOwnAndAViewByTurns) {
+  const fs::path path = kSource / "cases/format/views-by-turns.json";
+  Diagnostics diagnostics;
+  const CaseFile file = read_case_file(path, "cases/format/views-by-turns.json", diagnostics);
+  const auto decoded =
+      decode_case(file.file, file.file.root, file.id, {nullptr, "cpu", false}, diagnostics);
+  ASSERT_TRUE(decoded) << to_string(diagnostics.at(0));
+  std::vector<std::string> bases;
+  for (const CallSpec& call : decoded->calls)
+    bases.push_back(std::get<TensorSpec>(call.inputs.at(1).value).view_of);
+  EXPECT_THAT(bases, testing::ElementsAre("", "x", ""));
+  const auto& last = std::get<TensorSpec>(decoded->calls[2].inputs[1].value);
+  EXPECT_TRUE(std::holds_alternative<LiteralFill>(last.fill));
 }
 
 // Faults that no single file of cases/invalid can have.

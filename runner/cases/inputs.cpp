@@ -59,6 +59,7 @@ Json view_json(const TensorSpec& spec, int storage) {
                {"offset", spec.offset}, {"requires_grad", spec.requires_grad}};
   if (spec.conj) view["conj"] = true;
   if (spec.neg) view["neg"] = true;
+  if (spec.zero_tensor) view["zero_tensor"] = true;
   if (spec.quantizer) view["quantizer"] = quantizer_json(*spec.quantizer);
   return view;
 }

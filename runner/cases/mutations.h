@@ -228,8 +228,8 @@ inline Json generated(Random& random) {
       for (std::size_t k = random.below(4); k > 0; --k)
         tensor[key].push_back(random.often(7) ? Json(random.below(5)) : awkward(random));
     }
-    for (const char* key :
-         {"offset", "storage", "values", "fill", "view_of", "requires_grad", "quantizer", "conj"}) {
+    for (const char* key : {"offset", "storage", "values", "fill", "view_of", "requires_grad",
+                            "quantizer", "conj", "zero_tensor", "constant"}) {
       if (random.often(2)) tensor[key] = any();
     }
     root["inputs"][random.one_of(names)] = random.often(7) ? tensor : any();
@@ -248,7 +248,7 @@ inline Json generated(Random& random) {
     root["steps"].push_back(step);
   }
   for (const char* key : {"context", "prepare", "backward", "calls", "compare", "raises", "matrix",
-                          "only", "requires", "outputs", "sweep", "share"}) {
+                          "only", "requires", "outputs", "sweep", "share", "unverified"}) {
     if (random.often(1)) root[key] = any();
   }
   return root;

@@ -68,11 +68,13 @@ std::string show_tensor(const std::string& name, const TensorSpec& spec) {
   if (spec.requires_grad) text += " requires_grad";
   if (spec.conj) text += " conj";
   if (spec.neg) text += " neg";
+  if (spec.constant) text += " constant";
   if (spec.quantizer) {
     text += fmt::format(" {} scale {} zero point {}", spec.quantizer->scheme,
                         show_some(spec.quantizer->scales), show_some(spec.quantizer->zero_points));
   }
   if (!spec.view_of.empty()) return text + " view of " + spec.view_of + "\n";
+  if (spec.zero_tensor) return text + "   zero tensor\n";
   text += "   " + show_fill(spec) + "\n";
   TensorSpec head;  // what storage_bytes reads, without the literal elements that are not shown
   head.dtype = spec.dtype;
@@ -114,6 +116,10 @@ LiteralText literal_text(const std::vector<TensorSpec>& literals) {
 std::string show_case(const Case& declared, const std::string& instance) {
   std::string text = instance + "\n  " + declared.title + "\n";
   for (const std::string& link : declared.links) text += "  " + link + "\n";
+  if (!declared.newer_lockstep.empty())
+    return text + fmt::format("  needs Lockstep {}, this is {}\n", declared.newer_lockstep,
+                              LOCKSTEP_VERSION);
+  if (!declared.unverified.empty()) text += "  unverified: " + declared.unverified + "\n";
   if (!declared.requires_torch.empty())
     text += "  requires torch " + declared.requires_torch + "\n";
   if (declared.prepare) {

@@ -39,6 +39,20 @@ TEST(Show, ReadsAsAProgram) {
   }
 }
 
+TEST(Show, SaysWhatIsUnusualOfACase) {
+  const std::string text = shown(R"case({"format": 1, "title": "t", "unverified": "no such device",
+    "requires": {"lockstep": ">=0.1"}, "inputs": {
+      "w": {"dtype": "float32", "values": [1], "constant": true},
+      "z": {"dtype": "float16", "shape": [2, 3], "zero_tensor": true, "requires_grad": true}},
+    "steps": [{"let": "y", "op": "relu", "args": ["%w"]}], "outputs": ["y", "z"]})case");
+  for (const char* part : {"unverified: no such device", "strides [1] constant   values",
+                           "float16[2, 3] strides [3, 1] requires_grad   zero tensor\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n---\n" << text;
+  }
+  EXPECT_EQ(shown(R"case({"title": "t", "requires": {"lockstep": ">=99"}, "steps": 1})case"),
+            "t@cpu\n  t\n  needs Lockstep >=99, this is " LOCKSTEP_VERSION "\n");
+}
+
 TEST(Show, NegativeNumbersAndBoundariesOfEveryKind) {
   const std::string text = shown(R"case({"format": 1, "title": "t", "inputs": {
       "i": {"dtype": "int8", "values": [-128, 127]}, "u": {"dtype": "uint64", "values": [18446744073709551615]},

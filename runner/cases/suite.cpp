@@ -114,6 +114,10 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
     reader.mismatch({&result.file.root, ""}, "an object: a case");
     return result;
   }
+  if (!newer_lockstep(result.file.root).empty()) {
+    result.choices.emplace_back();  // one instance stands for all that this Lockstep cannot read
+    return result;
+  }
   result.choices = matrix_choices(reader, result.file.root);
   if (is_sweep(result)) check_sweep_matrix(reader, result);
   if (reader.failed()) return result;
@@ -153,7 +157,9 @@ std::vector<std::string> raw_tags(const CaseFile& file) {
   return tags;
 }
 
-bool is_sweep(const CaseFile& file) { return file.file.root.contains("sweep"); }
+bool is_sweep(const CaseFile& file) {
+  return file.file.root.contains("sweep") && newer_lockstep(file.file.root).empty();
+}
 
 std::vector<Sweep> sweeps_of(const CaseFile& file) {
   std::vector<Sweep> sweeps;

@@ -66,6 +66,13 @@ Exit command_repro(const Options& options) {
                  "name a path of torch.compile: " + plan.instances[0].id + "/inductor"});
     return Exit::usage;
   }
+  if (const Case& declared = *plan.instances[item->instance].declared;
+      !declared.newer_lockstep.empty()) {
+    print_error({fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
+                             LOCKSTEP_VERSION),
+                 ""});
+    return Exit::usage;
+  }
   if (const Case& declared = *plan.instances[item->instance].declared; !declared.lacking.empty()) {
     print_error({fmt::format("this torch lacks {}", declared.lacking), ""});
     return Exit::usage;

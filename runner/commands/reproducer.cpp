@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "base/files.h"
@@ -94,11 +93,8 @@ Result<std::string> render(const Json& request, const Options& options, const fs
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const fs::path modules = compiled_worker_modules(session_settings(options));
-  const char* const path = std::getenv("PYTHONPATH");
-  const std::string rest = path == nullptr || *path == '\0' ? "" : fmt::format(":{}", path);
   const auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
-                                {{"PYTHONPATH", modules.string() + rest}},
+                                {python_path(session_settings(options))},
                                 input,
                                 output,
                                 log});

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import pytest
-from suites import FAKE, GOLDENS, log_of, verdicts
+from suites import FAKE, GOLDENS, case, log_of, verdicts
 
 # --- goldens ---
 
@@ -280,3 +280,36 @@ def test_doctor_asks_every_path(suite):
     assert re.search(r"^ok    path conform +on cpu$", result.stdout, re.M), result.stdout
     assert re.search(r"^warn  path refusing .*there is no torch here", result.stdout, re.M)
     assert suite("doctor", "--quick").stdout.count("path ") == 0
+
+
+def test_a_case_for_a_newer_lockstep_is_skipped_whatever_else_it_has(suite):
+    suite.write("cases/bugs/3-newer.json", case("of the future", format=9, requires={"lockstep": ">=99"}, matrix=7, unheard_of=True,
+                                                only={"paths": ["not-yet"]}))
+    done = suite("check")
+    assert done.returncode == 0, done.stderr
+    assert f"cases/bugs/3-newer.json: not checked, it needs Lockstep >=99, this is {version(suite)}\n" in done.stdout
+    done = suite("run", "bugs/3-newer", "bugs/1-first", "--out", suite.root / "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    newer = verdicts(suite.root / "run")["bugs/3-newer@cpu/conform"]
+    assert (newer["status"], newer["unsupported_by"]) == ("unsupported", "case")
+    assert newer["reason"] == f"the case needs Lockstep >=99, this is {version(suite)}"
+    # The same case without the demand is wrong in all of these.
+    suite.write("cases/bugs/3-newer.json", case("of the future", format=9, unheard_of=True, only={"paths": ["not-yet"]}))
+    done = suite("check")
+    assert done.returncode == 2 and all(word in done.stderr for word in ("/format", "unheard_of", "not-yet")), done.stderr
+
+
+def version(suite):
+    return suite("--version").stdout.split()[1]
+
+
+def test_verdicts_of_unverified_cases_are_counted(suite):
+    why = "Nobody here has the device."
+    suite.write("cases/bugs/3-unverified.json", case("never seen", unverified=why))
+    done = suite("run", "bugs/3-unverified", "bugs/1-first", "--path", "conform", "--path", "flip", "--out", suite.root / "run")
+    assert re.search(r"^4 verdicts: 2 conform, 2 failing in .*; 2 of unverified cases$", done.stdout, re.M), done.stdout
+    assert {id: verdict.get("unverified") for id, verdict in verdicts(suite.root / "run").items()} == {
+        f"bugs/{name}@cpu/{path}": known for name, known in (("1-first", None), ("3-unverified", why)) for path in ("conform", "flip")}
+    assert json.loads((suite.root / "run" / "run.json").read_text())["unverified"] == 2
+    assert (suite.root / "run" / "junit.xml").read_text().count('name="lockstep.unverified" value="1"') == 2
+    assert "2 of unverified cases" in suite("report", "--summary", "-", suite.root / "run" / "run.jsonl").stdout

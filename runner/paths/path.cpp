@@ -40,15 +40,33 @@ std::string_view executes_by_default(std::string_view backend) {
   return is_torchs_own(backend) ? "aten" : "own";
 }
 
+/// The `options` of torch.compile; which of them there are, torch knows.
+void check_options(Reader& reader, const Node& root, const Node& options) {
+  if (!options->is_object()) {
+    reader.mismatch(options, "an object of values by name, or null");
+    return;
+  }
+  for (const auto& [name, value] : options->items()) {
+    if (value.is_structured())
+      reader.mismatch({&value, child_pointer(options.pointer, name)},
+                      "a string, a number, true, false or null");
+  }
+  if (const auto mode = reader.child(root, "mode"); mode && !(*mode)->is_null()) {
+    reader.error(options.pointer, "found `options` beside `mode`: torch.compile takes one of them",
+                 "write what the mode stands for into `options`, or remove one", true);
+  }
+}
+
 }  // namespace
 
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema",     "format",  "name",     "title",       "promise",
-                            "default",     "worker",  "backend",  "mode",        "dynamic",
-                            "fullgraph",   "import",  "config",   "environment", "devices",
-                            "unsupported", "refuses", "executes", "may_call",    "above"})) {
+  if (!reader.object(
+          root,
+          {"$schema", "format",      "name",    "title",     "promise",  "default", "worker",
+           "backend", "mode",        "dynamic", "fullgraph", "import",   "config",  "environment",
+           "devices", "unsupported", "refuses", "executes",  "may_call", "above",   "options"})) {
     return std::nullopt;
   }
   Path path;
@@ -85,6 +103,8 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   };
   text_or_null("backend");
   text_or_null("mode");
+  if (const auto options = reader.child(root, "options"); options && !(*options)->is_null())
+    check_options(reader, root, *options);
   if (const auto dynamic = reader.child(root, "dynamic"); dynamic && !(*dynamic)->is_null())
     path.dynamic = reader.boolean(*dynamic);
   if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);

@@ -60,5 +60,30 @@ TEST(Paths, ALadderHasNoMisspeltRungsAndNoCircles) {
   EXPECT_THAT(faults({path_of("mine", R"("backend": "mine")")}), IsEmpty());
 }
 
+/// What is wrong with a path of these keys.
+std::string fault_of(const std::string& keys) {
+  const std::string text = fmt::format(
+      R"({{"format": 1, "name": "p", "title": "t", "promise": "bits", "worker": "compiled", {}}})",
+      keys);
+  Diagnostics diagnostics;
+  decode_path({"p.json", text, Json::parse(text)}, diagnostics);
+  return diagnostics.empty() ? ""
+                             : diagnostics.front().pointer + ": " + diagnostics.front().message;
+}
+
+TEST(Paths, OptionsAreScalarsAndExcludeAMode) {
+  EXPECT_EQ(
+      fault_of(R"("backend": "inductor", "options": {"a": 1, "b": false, "c": "d", "e": null})"),
+      "");
+  EXPECT_EQ(fault_of(R"("backend": "inductor", "mode": null, "options": {"a": 1.5})"), "");
+  EXPECT_EQ(fault_of(R"("backend": "inductor", "mode": "max-autotune", "options": null)"), "");
+  EXPECT_EQ(fault_of(R"("backend": "inductor", "options": ["a"])"),
+            "/options: found the list [\"a\"], expected an object of values by name, or null");
+  EXPECT_THAT(fault_of(R"("backend": "inductor", "options": {"a": [1]})"),
+              HasSubstr("/options/a: found the list [1], expected a string, a number"));
+  EXPECT_EQ(fault_of(R"("backend": "inductor", "mode": "default", "options": {})"),
+            "/options: found `options` beside `mode`: torch.compile takes one of them");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -168,6 +168,7 @@ Result<void> splice(Program& whole, Program part, std::size_t literals) {
   moved.by = literals;
   walk(part, moved);
   append(whole.inputs, part.inputs);
+  append(whole.constants, part.constants);
   append(whole.steps, part.steps);
   append(whole.outputs, part.outputs);
   if (whole.backward) append(whole.backward->of, part.backward->of);

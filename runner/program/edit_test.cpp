@@ -104,8 +104,11 @@ TEST(Edit, SplicesProgramsWithTheirLiterals) {
       program_of(steps, R"("outputs": ["y"], "backward": {"of": ["t"], "with": ["x"]})");
   Program part = whole;
   EXPECT_EQ(splice(whole, part, 2).error().message, "both programs define `n`");
+  whole.constants = {"n"};
+  part.constants = {"x"};
   add_prefix(part, "b_");
   ASSERT_TRUE(splice(whole, part, 2));
+  EXPECT_EQ(whole.constants, (std::vector<std::string>{"n", "b_x"}));
   EXPECT_EQ(whole.inputs, (std::vector<std::string>{"x", "n", "b_x", "b_n"}));
   EXPECT_EQ(whole.outputs, (std::vector<std::string>{"y", "b_y"}));
   EXPECT_EQ(whole.backward, (Backward{Names{"t", "b_t"}, Names{"x", "b_x"}}));

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/text.h"
 #include "program/program_json.h"
 
 namespace lockstep {
@@ -279,6 +280,14 @@ Program read_program(const At& at, Json& literals) {
   at.object("a program: an object");
   Program program;
   program.inputs = read_names(at.child("inputs"));
+  if (at.has("constants")) {
+    const At constants = at.child("constants");
+    program.constants = read_names(constants);
+    for (std::size_t i = 0; i < program.constants.size(); ++i) {
+      if (!contains(program.inputs, program.constants[i]))
+        constants.element(i).expected("the name of an input");
+    }
+  }
   program.steps = StepReader{literals}.steps(at.child("steps"));
   program.outputs = read_names(at.child("outputs"));
   if (at.has("context")) program.context = read_context(at.child("context"));

@@ -154,6 +154,8 @@ struct Backward {
 /// What a worker executes.
 struct Program {
   std::vector<std::string> inputs;
+  /// Those inputs that the program closes over instead of taking them as arguments.
+  std::vector<std::string> constants;
   std::vector<Step> steps;
   std::vector<std::string> outputs;
   Context context;

@@ -7,7 +7,7 @@ namespace {
 
 /// One of each kind of step, of value, of index item.
 const char* const kEverything =
-    R"({"inputs":["x","n"],"steps":[)"
+    R"({"inputs":["x","n"],"constants":["x"],"steps":[)"
     R"({"let":["t"],"tensor":{"storage":3,"dtype":"float32"}},)"
     R"({"let":["a",null],"op":"aten::frexp.Tensor","args":[{"ref":"x"},null,true,-3,18446744073709551615],)"
     R"("kwargs":{"ref":{"ref":"t"},"f":{"float":"-0x0p+0"},"let":[{"str":"x"},[]],"storage":1}},)"

@@ -148,6 +148,7 @@ Json value_to_json(const Value& value) { return std::visit(ValueWriter{}, value.
 Json program_to_json(const Program& program, const Json& literals) {
   Json json = Json::object();
   json["inputs"] = program.inputs;
+  if (!program.constants.empty()) json["constants"] = program.constants;
   json["steps"] = steps_to_json(program.steps, literals);
   json["outputs"] = program.outputs;
   json["context"] = context_to_json(program.context);

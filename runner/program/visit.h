@@ -15,7 +15,7 @@ struct Visitor {
   /// A value, after the values in it; it may be changed.
   template <class V>
   void value(V&) {}
-  /// A name that is used: by a value, as an output, by `backward`.
+  /// A name that is used: by a value, among the constants, as an output, by `backward`.
   template <class N>
   void uses(N&) {}
   /// A name that is defined: an input, a result.
@@ -96,6 +96,7 @@ template <class P, class Visit>
 requires std::is_same_v<std::remove_const_t<P>, Program>
 void walk(P& program, Visit& visit) {
   for (auto& name : program.inputs) visit.defines(name);
+  for (auto& name : program.constants) visit.uses(name);
   for (auto& step : program.steps) walk(step, visit);
   for (auto& name : program.outputs) visit.uses(name);
   if (!program.backward) return;

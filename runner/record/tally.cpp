@@ -51,6 +51,7 @@ Column column_of(const Verdict& verdict, bool strict) {
 void Tally::add(const Verdict& verdict, bool strict) {
   const Column column = column_of(verdict, strict);
   ++counts[static_cast<std::size_t>(column)];
+  unverified += !verdict.unverified.empty();
   if (column != conform) return;
   ++(verdict.grade ? grades[static_cast<std::size_t>(*verdict.grade)] : ungraded);
   if (verdict.vacuous) {

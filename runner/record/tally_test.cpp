@@ -61,6 +61,19 @@ TEST(TallyOf, CountsWhatConformsByGrade) {
   EXPECT_EQ(counts.vacuous, 1u);
 }
 
+TEST(TallyOf, CountsWhatIsOfUnverifiedCasesInEveryColumn) {
+  RunRecord record;
+  for (const Status status : {Status::conform, Status::value_differs, Status::unsupported}) {
+    record.verdicts.emplace_back().status = status;
+    Verdict& verdict = record.verdicts.emplace_back();
+    verdict.status = status;
+    verdict.unverified = "Nobody here has the device.";
+  }
+  const Tally counts = tally(record, false);
+  EXPECT_EQ(counts.unverified, 3u);
+  EXPECT_EQ(counts[Column::conform], 2u);  // and each once in its column
+}
+
 TEST(Columns, AreReadWithWhatConformsFirst) {
   std::vector<std::string_view> names;
   for (const ColumnInfo* column : columns_as_read()) names.push_back(column->name);

@@ -100,6 +100,12 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
 
 void Scheduler::begin(const TaskPtr& task) {
   const Case& declared = *task->instance->declared;
+  if (!declared.newer_lockstep.empty()) {
+    return give_up(task, Status::unsupported,
+                   fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
+                               LOCKSTEP_VERSION),
+                   "case");
+  }
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
                    fmt::format("torch {} lacks {}", options_.torch, declared.lacking), "torch");
@@ -295,6 +301,7 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   verdict.case_file = declared.file;
   verdict.index = pending.item;
   verdict.links = declared.links;
+  verdict.unverified = declared.unverified;
   verdict.seconds = pending.seconds;
   verdict.repro = "ci/lockstep run " + shell_quote(item.id);
   if (task->program.empty()) task->program = program_text(declared, verdict.instance);

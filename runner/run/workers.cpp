@@ -2,15 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
+#include "base/text.h"
 #include "record/machine.h"
 #include "run/run.h"
 #include "wire/request.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+namespace {
+
+/// Variables that hold a list of folders, separated by colons.
+const std::vector<std::string> kLists = {"PYTHONPATH", "LD_LIBRARY_PATH", "PATH"};
+
+/// A variable that holds a list, with `folders` before those that it has in `environment`, or else
+/// in our own.
+std::pair<std::string, std::string> in_front(
+    const std::string& name, const std::string& folders,
+    const std::vector<std::pair<std::string, std::string>>& environment) {
+  const auto set = std::find_if(environment.begin(), environment.end(),
+                                [&](const auto& each) { return each.first == name; });
+  const char* const inherited = std::getenv(name.c_str());
+  const std::string rest = set != environment.end() ? set->second
+                           : inherited != nullptr   ? inherited
+                                                    : "";
+  // An empty entry would mean the working directory.
+  if (folders.empty() || rest.empty()) return {name, folders + rest};
+  return {name, folders + ":" + rest};
+}
+
+}  // namespace
 
 fs::path compiled_worker_modules(const SessionSettings& settings) {
   return fs::absolute(settings.root) / "runner" / "workers" / "compiled";
@@ -20,21 +44,26 @@ WorkerSpec eager_worker(const SessionSettings& settings) {
   return {"eager", {settings.eager.string(), "worker"}, {}};
 }
 
+std::pair<std::string, std::string> python_path(const SessionSettings& settings) {
+  return in_front("PYTHONPATH", compiled_worker_modules(settings).string(), {});
+}
+
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
-  if (path.worker == "eager") {
-    WorkerSpec spec = eager_worker(settings);
-    spec.environment = path.environment;
-    return spec;
-  }
+  WorkerSpec spec{path.name, path.command, {}};
+  if (path.worker == "eager") spec = eager_worker(settings);
   if (path.worker == "compiled") {
-    WorkerSpec spec{"compiled", {settings.python, "-m", "lockstep_worker"}, path.environment};
-    std::string modules = compiled_worker_modules(settings).string();
-    if (const char* existing = std::getenv("PYTHONPATH"); existing != nullptr && *existing != '\0')
-      modules += std::string(":") + existing;
-    spec.environment.emplace_back("PYTHONPATH", modules);
-    return spec;
+    spec = {"compiled", {settings.python, "-m", "lockstep_worker"}, {python_path(settings)}};
   }
-  return {path.name, path.command, path.environment};
+  for (const auto& [name, value] : path.environment) {
+    if (contains(kLists, name)) {
+      auto added = in_front(name, value, spec.environment);
+      std::erase_if(spec.environment, [&](const auto& each) { return each.first == name; });
+      spec.environment.push_back(std::move(added));
+    } else {
+      spec.environment.emplace_back(name, value);
+    }
+  }
+  return spec;
 }
 
 Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths) {

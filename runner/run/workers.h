@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -13,10 +15,14 @@ namespace lockstep {
 /// The folder that has the Python worker's package, lockstep_worker.
 std::filesystem::path compiled_worker_modules(const SessionSettings& settings);
 
+/// PYTHONPATH and its value, by which a Python finds that package.
+std::pair<std::string, std::string> python_path(const SessionSettings& settings);
+
 /// How lockstep-eager is started.
 WorkerSpec eager_worker(const SessionSettings& settings);
 
-/// How the worker of a path is started.
+/// How the worker of a path is started.  What the path's `environment` has of PYTHONPATH,
+/// LD_LIBRARY_PATH and PATH is put in front of what the worker would have without it.
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings);
 
 /// The `hello` that every worker gets, but for what the engine adds; `paths` are those whose Python

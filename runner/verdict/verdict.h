@@ -83,6 +83,7 @@ struct Verdict {
   Standing standing = Standing::new_;
   std::optional<ExpectationRef> expectation;
   std::vector<std::string> links;  ///< of the case
+  std::string unverified;          ///< of the case: why nobody has seen it do what it says
   std::string repro;               ///< the command that repeats it
   std::string program;             ///< the case as a person reads it (cases/show.h)
   std::vector<std::string> tags, operators,

@@ -321,6 +321,7 @@ void members(Visitor& visit, T& verdict) {
   visit.always("standing", verdict.standing);
   visit("expectation", verdict.expectation);
   visit("links", verdict.links);
+  visit("unverified", verdict.unverified);
   visit("repro", verdict.repro);
   visit("program", verdict.program);
   visit("tags", verdict.tags);

@@ -73,6 +73,7 @@ Verdict full() {
   verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why",
                                        "https://example.org/1"};
   verdict.links = {"https://example.org/2"};
+  verdict.unverified = "Nobody here has the device.";
   verdict.repro = "lockstep run 'x'";
   return verdict;
 }
@@ -97,7 +98,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 35u);
+  EXPECT_EQ(json.size(), 36u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {

@@ -275,7 +275,8 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
 
 @pytest.mark.parametrize("changes, reason", [
     ({}, None), ({"backend": None}, None), ({"config": {"torch._inductor.config.not_there": 1}}, "has no torch._inductor.config.not_there"),
-    ({"import": ["not_there"]}, "cannot import not_there"), ({"backend": "not_there"}, "has no backend 'not_there'")])
+    ({"import": ["not_there"]}, "cannot import not_there"), ({"backend": "not_there"}, "has no backend 'not_there'"),
+    ({"options": {"epilogue_fusion": False}}, None), ({"options": {"not_there": 1}}, "not_there")])
 def test_a_path_can_be_configured_without_a_program(worker, changes, reason):
     nothing = {"inputs": [], "steps": [], "outputs": [], "context": {}, "backward": None}
     seen = worker.run(nothing, [], path_=path("inductor-emulate-casts", **changes), mode="configure")

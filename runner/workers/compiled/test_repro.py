@@ -377,3 +377,34 @@ def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
     wrong = [(case, text, status) for case, (text, status) in zip(expected, said, strict=True)
              if int(status) != case[2] or case[3] not in text]
     assert not wrong, "\n".join(map(str, wrong)) + done.stderr
+
+
+def test_a_zero_tensor_is_built_as_one(tmp_path, script_environment):
+    program = {"inputs": ["x"], "outputs": ["y", "x"], "context": {}, "backward": None,
+               "steps": [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]}]}
+    text = render(request(tmp_path, program, [{"x": {**view(0, [2, 2]), "zero_tensor": True}}], [pack([0] * 4, "f")], path("aot_eager")))
+    assert "torch._efficientzerotensor([2, 2], dtype=torch.float32)" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_options_and_folders_of_the_path_are_in_force(tmp_path, script_environment):
+    """The path's folders come before those that there are, which stay."""
+    (tmp_path / "its_folder").mkdir()
+    (tmp_path / "its_folder" / "of_the_path.py").write_text("")
+    path_ = path("inductor", **{"import": ["of_the_path"], "options": {"emulate_precision_casts": True},
+                                "environment": {"PYTHONPATH": str(tmp_path / "its_folder"), "PATH": "/of/the/path"}})
+    text = render(request(tmp_path, path_=path_)).replace('if __name__ == "__main__":', 'print("PATH is", os.environ["PATH"])\nif __name__ == "__main__":')
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr  # without the option it differs
+    assert f"PATH is /of/the/path:{script_environment['PATH']}" in done.stdout
+
+
+def test_what_the_program_closes_over_is_a_global_of_the_script(tmp_path, script_environment):
+    program = {"inputs": ["w", "x"], "constants": ["w"], "outputs": ["y"], "context": {}, "backward": None,
+               "steps": [{"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, {"ref": "w"}]}]}
+    text = render(request(tmp_path, program, [{"w": view(0, [2]), "x": view(1, [2])}], [pack([1, 2], "f"), pack([3, 4], "f")],
+                          path("aot_eager")))
+    assert "def program(x):" in text and "{'w': 'constant_w'}" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr

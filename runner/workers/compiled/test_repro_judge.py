@@ -377,7 +377,13 @@ def test_what_is_no_policy_is_refused(text):
 
 
 def test_a_tensor_that_lockstep_does_not_compare_is_not_judged():
-    for value in (torch.zeros(2).to_sparse(), torch.empty(2, device="meta"), torch._efficientzerotensor([2]), [torch.zeros(1)],
+    for value in (torch.zeros(2).to_sparse(), torch.empty(2, device="meta"), [torch.zeros(1)],
                   torch.float32, 1 << 70):
         with pytest.raises(CannotTell):
             compare_call(called(y=value), called(y=value), {}, Rules({}, "bits"))
+
+
+def test_a_zero_tensor_is_compared_as_zeros():
+    zero, rules = torch._efficientzerotensor([2]), Rules({}, "bits")
+    assert compare_call(called(y=torch.zeros(2)), called(y=zero), {}, rules) == compare_call(called(y=zero), called(y=zero), {}, rules)
+    assert compare_call(called(y=torch.ones(2)), called(y=zero), {}, rules) != compare_call(called(y=zero), called(y=zero), {}, rules)

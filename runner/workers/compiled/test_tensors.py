@@ -158,11 +158,56 @@ def test_every_byte_of_a_storage_arrives(worker):
         assert seen.output("x")["dtype"] == dtype and seen.raw(seen.output("x")) == data
 
 
-def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(worker):
+@pytest.mark.parametrize("name", ["eager-python", "aot_eager"])  # what Inductor 2.13 compiles reads memory, and crashes (pytorch #190856)
+def test_a_zero_tensor_has_no_memory_and_reads_as_zeros(worker, name):
+    """As an input, as a view of one and as a result; its storage in the request is what it reads as."""
+    zero = {**view(0, [2, 2]), "zero_tensor": True}
+    steps = [op(["r"], "_efficientzerotensor.default", [2, 2]), op(["y"], "add.Tensor", {"ref": "a"}, X), op(["t"], "t.default", X)]
+    # Were it built from the storage, the ones would show.
+    seen = worker.run(program(steps, ["r", "y", "t"], ["x", "a"]), [{"x": zero, "a": view(1, [2, 2])}],
+                      [pack([1, 1, 1, 1], "f"), pack([1, 2, 3, 4], "f")], path_=path(name))
+    assert seen["outcome"] == "returned", seen["error"]
+    call = seen["runs"][0]["calls"][0]
+    assert [seen.values(call["outputs"][name]) for name in ("r", "y", "t")] == [[0] * 4, [1, 2, 3, 4], [0] * 4]
+    assert seen.values(call["inputs"]["x"]) == [0] * 4 and call["inputs"]["x"]["strides"] == [2, 1]
+
+
+def test_a_zero_tensor_stays_one_and_may_require_a_gradient(worker):
+    zero = {**view(0, [2]), "zero_tensor": True, "requires_grad": True}
+    steps = [{"let": ["y"], "op": "aten::add.Tensor", "args": [X, 1], "kwargs": {}}, op([], "add_.Tensor", X, 1)]
+    seen = worker.run(program(steps[:1], ["y"], backward={"of": ["y"], "with": "ones"}), [{"x": zero}], [pack([0, 0], "f")],
+                      path_=path("eager-python"))
+    assert seen.values(seen["runs"][0]["calls"][0]["grads"]["x"]) == [1, 1]
+    # Only an ordinary tensor can be written.
+    seen = worker.run(program(steps[1:], ["x"]), [{"x": {**zero, "requires_grad": False}}], [pack([0, 0], "f")],
+                      path_=path("eager-python"))
+    assert seen["outcome"] == "raised" and "ZeroTensors are immutable" in seen["error"]["message"]
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer")
+def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(tmp_path):
     """It has a size, and reading it raises: were that taken for the program's error, both sides would raise and conform."""
-    steps = [op(["z"], "_efficientzerotensor.default", [2, 2])]
-    seen = worker.run(program(steps, ["z"], []), [{}], [], path_=path("inductor"))
-    assert seen["outcome"] == "unsupported" and "without data" in seen["reason"]
+    from torch._subclasses import FakeTensorMode
+
+    from lockstep_worker.problems import Unsupported
+    from lockstep_worker.tensors import Outputs
+    with FakeTensorMode():
+        fake = torch.empty(2)
+    for nothing in (torch.empty(2, device="meta"), fake):
+        with pytest.raises(Unsupported, match="without data|no bytes"):
+            Outputs(str(tmp_path)).call([("y", nothing)], [], [])
+
+
+@pytest.mark.parametrize("name", ["eager-python", "eager"])
+def test_an_input_is_a_tensor_of_its_own_and_a_view_by_turns(worker, name):
+    """AOT autograd takes what it compiled for separate memory (pytorch #139789); Dynamo alone does not."""
+    steps = [op([], "mul_.Tensor", {"ref": "v"}, 10), op(["y"], "add.Tensor", X, 1)]
+    own, shared = {"x": view(0, [4]), "v": view(1, [2])}, {"x": view(0, [4]), "v": view(0, [2], offset=1)}
+    seen = worker.run(program(steps, ["y"], ["x", "v"]), [own, shared, own], [pack([1, 2, 3, 4], "f"), pack([5, 6], "f")], path_=path(name))
+    assert seen["outcome"] == "returned", seen["error"]
+    calls = seen["runs"][0]["calls"]
+    assert [seen.values(call["outputs"]["y"]) for call in calls] == [[2, 3, 4, 5], [2, 21, 31, 5], [2, 3, 4, 5]]
+    assert [call["inputs"]["x"]["storage"] == call["inputs"]["v"]["storage"] for call in calls] == [False, True, False]
 
 
 def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
@@ -211,3 +256,24 @@ def test_minus_infinity_can_be_assigned_and_a_smallest_of_three_taken(worker):
              {"let": ["n"], "scalar": ["min", 3, {"float": "-inf"}, 2]}]
     seen = worker.run(program(steps, ["y", "n"]), [{"x": view(0, [2])}], [pack([1, 2], "f")], path_=path("inductor"))
     assert seen.values(seen.output("y")) == [1, float("-inf")] and seen.output("n") == {"float": "-inf"}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_what_a_program_closes_over_is_a_global_of_it(worker, name):
+    """It changes from call to call as an argument does, has a gradient, and keeps out of the way of the program's names."""
+    steps = [op(["constant_w"], "mul.Tensor", {"ref": "w"}, 2), op(["y"], "mul.Tensor", X, {"ref": "constant_w"}),
+             op([], "add_.Tensor", {"ref": "torch"}, 1)]
+    calls = [{"w": {**view(i, [2]), "requires_grad": True}, "x": view(0, [2]), "torch": view(3, [1])} for i in (1, 2)]
+    seen = worker.run(program(steps, ["y"], ["w", "x", "torch"], constants=["w", "torch"], backward={"of": ["y"], "with": "ones"}),
+                      calls, [pack(numbers, "f") for numbers in ([1, 2], [3, 4], [5, 6], [7])], path_=path(name), repeat=2)
+    assert seen["outcome"] == "returned", seen["error"]
+    with open(f"{seen.out}/program.py", encoding="utf-8") as file:
+        text = file.read()
+    assert "def program(x):" in text and "constant_w_" in text and "constant_torch" in text, text
+    for run in seen["runs"]:
+        assert [seen.values(call["outputs"]["y"]) for call in run["calls"]] == [[6, 16], [10, 24]]
+        for call in run["calls"]:
+            assert list(call["inputs"]) == ["w", "x", "torch"] and seen.values(call["grads"]["w"]) == [2, 4]
+            assert seen.values(call["inputs"]["torch"]) == [8]
+    if name != "eager-python":
+        assert seen["proof"]["graphs"] > 0

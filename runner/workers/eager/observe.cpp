@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include <fstream>
+#include <vector>
 
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
@@ -78,13 +79,17 @@ int Observer::write(const at::Tensor& tensor) {
 
   const auto bytes = static_cast<std::int64_t>(storage.nbytes());
   at::Tensor raw;
+  std::vector<char> zeros;
   const void* data = storage.data();
-  if (tensor.device() != c10::kCPU) {
+  if (tensor._is_zerotensor()) {  // it has a size and no bytes, and reads as zeros
+    zeros.resize(static_cast<std::size_t>(bytes));
+    data = zeros.data();
+  } else if (tensor.device() != c10::kCPU) {
     raw = at::empty({0}, at::device(tensor.device()).dtype(at::kByte));
     raw = raw.set_(storage, 0, {bytes}, {1}).cpu();
     data = raw.const_data_ptr();
   }
-  // Meta tensors and torch's zero tensors have a size and no bytes.
+  // Meta tensors have a size and no bytes.
   if (bytes > 0 && data == nullptr) throw Unsupported("a result without data");
   const std::string name = std::to_string(entry->second);
   std::ofstream file(folder_ / name, std::ios::binary | std::ios::trunc);

@@ -1,5 +1,6 @@
 #include "workers/eager/tensors.h"
 
+#include <ATen/ops/_efficientzerotensor.h>
 #include <ATen/ops/empty.h>
 
 #include <fstream>
@@ -114,6 +115,12 @@ at::Tensor TensorSource::build(const json& view) {
   }
 
   const c10::ScalarType built = width_ == Width::widest ? widest(dtype) : dtype;
+  if (view.value("zero_tensor", false)) {
+    // It has no memory; its storage in the request is what it reads as.
+    at::Tensor zeros = at::_efficientzerotensor(shape, at::device(device).dtype(built));
+    if (view.value("requires_grad", false)) zeros.requires_grad_(true);
+    return zeros;
+  }
   if (c10::isQIntType(built)) {
     if (width_ == Width::widest) throw Unsupported("a quantized input cannot be widened");
     const at::Tensor integers =

@@ -56,6 +56,34 @@ TEST(Tensors, conj_and_neg_bits_are_kept) {
   EXPECT_EQ(request.values<float>(request.call()["outputs"]["z"]), (std::vector<float>{-2}));
 }
 
+TEST(Tensors, a_zero_tensor_has_no_memory_and_reads_as_zeros) {
+  for (const char* mode : {"plain", "fp64"}) {
+    Request request;
+    // Were it built from its storage, the ones would show.
+    nlohmann::json zero = view(request.storage<float>({1, 1}), "float32", {2}, {1});
+    zero["zero_tensor"] = true;
+    request.input("z", zero)
+        .input("x", view(request.storage<float>({3, 4}), "float32", {2}, {1}))
+        .step(R"({"let": ["y"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, {"ref": "z"}]})")
+        .step(R"({"let": ["r"], "op": "aten::_efficientzerotensor.default", "args": [[2]]})")
+        .outputs({"y", "r"});
+    request["mode"] = mode;
+    request.run();
+    const auto& call = request.call();
+    const bool wide = std::string(mode) == "fp64";
+    const auto read = [&](const auto& tensor) {
+      if (wide) return request.values<double>(tensor);
+      const auto values = request.values<float>(tensor);
+      return std::vector<double>(values.begin(), values.end());
+    };
+    EXPECT_EQ(read(call["outputs"]["y"]), (std::vector<double>{3, 4})) << mode;
+    EXPECT_EQ(read(call["inputs"]["z"]), (std::vector<double>{0, 0})) << mode;
+    EXPECT_EQ(call["inputs"]["z"]["dtype"], wide ? "float64" : "float32");
+    // The fp64 gold widens what the operator makes by default, too.
+    EXPECT_EQ(read(call["outputs"]["r"]), (std::vector<double>{0, 0})) << mode;
+  }
+}
+
 TEST(Tensors, every_plain_dtype_round_trips) {
   for (const char* dtype : {"uint8",           "int8",
                             "int16",           "int32",

@@ -8,12 +8,16 @@ from .wire import Wire
 
 
 def main() -> int:
-    """Runs the worker until `stop` or the end of input, or renders a reproducer (`repro`); the
-    exit status of the process."""
+    """Runs the worker until `stop` or the end of input, renders a reproducer (`repro`) or lists the
+    backends of a path (`backends`); the exit status of the process."""
     if sys.argv[1:] == ["repro"]:
         from . import repro
 
         return repro.main()
+    if sys.argv[1:] == ["backends"]:
+        from . import backends
+
+        return backends.main()
     protocol = os.dup(1)
     os.set_inheritable(protocol, False)
     # Whatever torch, a compiler or a vendor's module prints must not reach the protocol.

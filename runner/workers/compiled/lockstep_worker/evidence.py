@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from .compat import dynamo
+from .compat.tensors import is_zeros
 from .witness import EAGER, PATH, Witness, covers, foreign
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _halve(values: list) -> None:
     """Halves floating inputs in their storages: exactly, and without leaving where a function is defined."""
     done = set()
     for value in values:
-        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
+        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()) or is_zeros(value):
             continue
         storage = value.untyped_storage()
         if storage.data_ptr() not in done:

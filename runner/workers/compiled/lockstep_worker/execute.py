@@ -104,12 +104,14 @@ class Executor:
         program, self.unfinished = self.program, None
         values, captured = program.arguments(call)
         change(values)
-        scope.update(captured)
+        named = list(zip(program.names, values))
+        constants = program.source.constants
+        scope.update(captured, **{constants[name]: value for name, value in named if name in constants})
+        arguments = [value for name, value in named if name not in constants]
         torch.manual_seed(program.seed)
         with contexts.enter(program.context), self.witness.call():
-            results = function(*values)
+            results = function(*arguments)
         by_name = dict(zip(program.source.outputs, results))
-        named = list(zip(program.names, values))
         grads: list = []
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
@@ -167,14 +169,14 @@ def apply_config(config: dict | None) -> None:
 
 
 def compiled(path: dict, function: Callable) -> Callable:
-    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend or
-    a mode that this torch lacks."""
+    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend,
+    a mode or an option that this torch lacks."""
     backend = path["backend"]
     if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
     try:
-        return torch.compile(function, backend=backend, mode=path.get("mode"), dynamic=path.get("dynamic"),
-                             fullgraph=path.get("fullgraph", True))
+        return torch.compile(function, backend=backend, mode=path.get("mode"), options=path.get("options"),
+                             dynamic=path.get("dynamic"), fullgraph=path.get("fullgraph", True))
     except RuntimeError as error:
         raise Unsupported(str(error)) from None
 
@@ -244,8 +246,9 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
         dynamo.trace_gradients()
     apply_config(config)
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
-    if settings := {name: value for name, value in config.items() if inductor.is_setting(name)}:
-        warm_headers(settings, stage)
+    options = path.get("options") if path["backend"] == "inductor" else None
+    if settings := inductor.settings_of(config, options):
+        warm_headers(settings, options, stage)
     stage("configure")
     watch = Watch()
     callable_ = compiled(path, function)

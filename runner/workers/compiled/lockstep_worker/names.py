@@ -50,6 +50,11 @@ class NameMap:
             self._map[name] = python
         return self._map[name]
 
+    def call(self, name: str, python: str) -> str:
+        """Gives a name of the program one that `fresh` has made; that."""
+        self._map[name] = python
+        return python
+
     def fresh(self, stem: str) -> str:
         """A Python name that the program does not use."""
         python = stem

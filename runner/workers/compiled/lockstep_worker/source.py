@@ -28,7 +28,8 @@ _UNARY = {"neg": "-{}", "not": "not {}", "abs": "abs({})", "sqrt": "math.sqrt({}
 
 @dataclass
 class Source:
-    """A program as Python. `text` defines `program(inputs…)`, which returns a tuple of `outputs`.
+    """A program as Python. `text` defines `program(inputs…)`, which returns a tuple of `outputs`. `constants` maps the inputs
+    that it does not take but closes over to the global names that it knows them by; whoever executes the text sets these.
     `captured` maps global names of the text to views: literal tensors that have no exact short
     text; whoever executes the text gives each a fresh tensor before every call."""
 
@@ -36,6 +37,7 @@ class Source:
     inputs: list[str]
     outputs: list[str]
     captured: dict[str, dict] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
 
 
 def float_text(value: object) -> str:
@@ -67,11 +69,15 @@ class _Writer:
         self.helpers: list[str] = []
         self.captured: dict[str, dict] = {}
         self.lines: list[str] = []
+        constants = program.get("constants") or []
+        if not isinstance(constants, list) or any(name not in inputs for name in constants):
+            raise Malformed("program.constants: names of inputs are expected")
         used = {names.checked(name, "program.inputs") for name in inputs}
         if len(used) != len(inputs):
             raise Malformed("program.inputs: a name appears twice")
         self._collect(steps, used, 0)
         self.name = names.NameMap(used)
+        self.constants = {name: self.name.call(name, self.name.fresh(f"constant_{name}")) for name in constants}
 
     def _collect(self, steps: list, used: set[str], depth: int) -> None:
         """Every name of the program, so that renaming one cannot meet another."""
@@ -284,7 +290,7 @@ class _Writer:
 
     def write(self, kinds: dict[str, str]) -> Source:
         """The text. Raises `Malformed` or `Unsupported`."""
-        inputs = [self.name(name) for name in self.program["inputs"]]
+        inputs = [self.name(name) for name in self.program["inputs"] if name not in self.constants]
         self.kinds = {name: kinds.get(name, "unknown") for name in self.program["inputs"]}
         self.steps(self.program["steps"], 1)
         outputs = [self.ref(name).text for name in self.program["outputs"]]
@@ -294,7 +300,7 @@ class _Writer:
         text = f"def program({', '.join(inputs)}):\n" + "\n".join(self.lines) + "\n"
         helpers = "".join(contexts.HELPERS[key] + "\n\n" for key in self.helpers)
         imports = ("import math\n" if "math." in text else "") + "import torch\n\n\n"
-        return Source(imports + helpers + text, inputs, list(self.program["outputs"]), self.captured)
+        return Source(imports + helpers + text, inputs, list(self.program["outputs"]), self.captured, self.constants)
 
 
 def generate(program: dict, literal: Callable[[dict], str | None], kinds: dict[str, str]) -> Source:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from . import names, quantized
-from .compat.tensors import identity, set_conj_neg
+from .compat.tensors import identity, is_zeros, set_conj_neg, zeros
 from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
@@ -130,8 +130,12 @@ class Copies:
         if view.get("layout", "strided") != "strided":
             raise Unsupported(f"{where}: layout {view['layout']!r:.40}")
         device = names.device(view.get("device") or self._inputs.device)
-        storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
         try:
+            if view.get("zero_tensor"):
+                # It has no memory; its storage in the request is what it reads as.
+                tensor = zeros(shape, dtype, device)
+                return tensor.requires_grad_() if view.get("requires_grad") else tensor
+            storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
             stored = quantized.part(dtype) if "quantizer" in view else dtype
             size = storage.nbytes()
             tensor = torch.empty(0, dtype=stored, device=device).set_(storage, offset, shape, strides)
@@ -249,14 +253,16 @@ class Outputs:
 
     def _write(self, name: str, tensor: torch.Tensor, storage: torch.UntypedStorage) -> int:
         size = storage.nbytes()
-        if tensor.device.type == "meta":
+        if is_zeros(tensor):  # it has a size and no bytes, and reads as zeros
+            storage = torch.UntypedStorage(size).fill_(0)
+        elif tensor.device.type == "meta":
             raise Unsupported(f"{name} is on the device meta and has no bytes")
-        if tensor.device.type != "cpu":
+        elif tensor.device.type != "cpu":
             flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
             storage = flat.cpu().untyped_storage()
         try:
             address = storage.data_ptr()
-        except RuntimeError:  # such as torch._efficientzerotensor's, which has a size alone
+        except RuntimeError:  # a fake tensor's has a size alone
             address = 0
         if size and not address:
             raise Unsupported(f"{name} is a result without data")

@@ -54,9 +54,9 @@ def warm(cache: str) -> None:
     gc.freeze()
 
 
-def warm_headers(config: dict, stage: Callable[[str], None]) -> None:
-    """Has Inductor precompile its headers for the configuration in force, once for each cache directory and
-    `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
+def warm_headers(config: dict, options: dict | None, stage: Callable[[str], None]) -> None:
+    """Has Inductor precompile its headers for the configuration in force and `options` of `torch.compile`, once for each
+    cache directory and `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
     which is not the time of the instance that happens to be first. Tells `stage` so when there is something to do."""
     import torch
 
@@ -67,7 +67,7 @@ def warm_headers(config: dict, stage: Callable[[str], None]) -> None:
     stage("warm")
     # Whatever goes wrong goes wrong again, in the instance.
     with contextlib.suppress(Exception):
-        torch.compile(lambda x: x + 1, backend="inductor", dynamic=False)(torch.ones(3))
+        torch.compile(lambda x: x + 1, backend="inductor", dynamic=False, options=options)(torch.ones(3))
         with open(mark, "x", encoding="utf-8"):
             pass
     torch.compiler.reset()

@@ -29,6 +29,12 @@ def is_setting(name: str) -> bool:
     return "._inductor." in name
 
 
+def settings_of(config: dict, options: dict | None) -> dict:
+    """Inductor's settings that a path changes, by their full names: by configuration, and by options of `torch.compile`."""
+    changed = {name: value for name, value in config.items() if is_setting(name)}
+    return {**changed, **{f"torch._inductor.config.{name}": value for name, value in (options or {}).items()}}
+
+
 def no_remote_caches() -> None:
     """Switches off caches on other machines: with them one execution changes how another compiles."""
     import torch._functorch.config

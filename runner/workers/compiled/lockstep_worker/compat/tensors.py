@@ -26,3 +26,13 @@ def quantized(integers: torch.Tensor, scale: float, zero_point: int) -> torch.Te
 def quantized_by_channel(integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int) -> torch.Tensor:
     """The tensor of these integers with a scale for each index along `axis`, on a storage of its own."""
     return torch._make_per_channel_quantized_tensor(integers, scales, zero_points, axis)
+
+
+def zeros(shape: list[int], dtype: torch.dtype, device: str) -> torch.Tensor:
+    """torch's zero tensor: contiguous zeros without memory."""
+    return torch._efficientzerotensor(shape, dtype=dtype, device=device)
+
+
+def is_zeros(tensor: torch.Tensor) -> bool:
+    """Whether it is a zero tensor, or a view of one. No tensor is to a torch that cannot say: it is asked of every result."""
+    return getattr(tensor, "_is_zerotensor", bool)()

@@ -24,8 +24,8 @@ def render(request: dict) -> str:
         raise Unsupported("a brief script loads no libraries and prepares no inputs")
     part = Part(request)
     managers = list(contexts.lines(part.context))
-    if len(part.calls) != 1 or part.source.captured or any(helper for _, helper in managers):
-        raise Unsupported("a brief script makes one call, without long literals and contexts that torch lacks")
+    if len(part.calls) != 1 or part.source.captured or any(helper for _, helper in managers) or part.source.constants:
+        raise Unsupported("a brief script makes one call, without long literals, constants and contexts that torch lacks")
     if _draws(need(part.program, "steps", "program")):
         raise Unsupported("a brief script draws no random numbers")
     path = need(request, "path", "request")
@@ -65,9 +65,9 @@ def _settings(path: dict) -> list[str]:
 
 def _compiled(path: dict) -> str:
     """The call of `torch.compile` that a path makes."""
-    options = {"backend": path.get("backend") or "inductor", "mode": path.get("mode"), "dynamic": path.get("dynamic"),
-               "fullgraph": bool(path.get("fullgraph", True))}
-    usual = {"backend": "inductor", "mode": None, "dynamic": False, "fullgraph": False}
+    options = {"backend": path.get("backend") or "inductor", "mode": path.get("mode"), "options": path.get("options"),
+               "dynamic": path.get("dynamic"), "fullgraph": bool(path.get("fullgraph", True))}
+    usual = {"backend": "inductor", "mode": None, "options": None, "dynamic": False, "fullgraph": False}
     return f"torch.compile(program{''.join(f', {key}={value!r}' for key, value in options.items() if value != usual[key])})"
 
 
@@ -81,6 +81,8 @@ def _input_text(part: Part, value: Any, name: str) -> str:
     """An input as a call of `torch.tensor` that gives the same numbers in the same layout."""
     if not is_view(value):
         return part._value(value, {})
+    if value.get("zero_tensor"):
+        raise Unsupported(f"a brief script has no zero tensors; {name} is one")
     tensor = part.storages.fresh().tensor({**value, "device": "cpu", "requires_grad": False}, name)
     whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
     simple = not tensor.is_quantized and not tensor.is_conj() and not tensor.is_neg() and not tensor.is_complex()

@@ -73,7 +73,7 @@ class Part:
         used: dict[tuple[int, str], str] = {}
         lines = []
         for view in values:
-            if "storage" not in view or (key := (view["storage"], self._device(view))) in used:
+            if "storage" not in view or view.get("zero_tensor") or (key := (view["storage"], self._device(view))) in used:
                 continue
             used[key] = f"storage_{len(used)}"
             lines.append(f"{used[key]} = {_storage_text(self.storages.read(key[0]), view, key[1])}")
@@ -87,6 +87,9 @@ class Part:
             quantized.part(names.dtype(need(value, "dtype", "view"))))
         shape, strides = (list(map(int, need(value, key, "view"))) for key in ("shape", "strides"))
         where = "" if device == "cpu" else f", device={device!r}"
+        if value.get("zero_tensor"):
+            grad = ".requires_grad_()" if value.get("requires_grad") else ""
+            return f"torch._efficientzerotensor({shape}, dtype={dtype}{where}){grad}"
         flags = "".join(f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key))
         name = used[value["storage"], device]
         text = f"view({name}, {dtype}, {shape}, {strides}, {int(value.get('offset', 0))}{where}{flags})"

@@ -83,12 +83,13 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         raise Malformed(f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not known here")
     return {
         "ID": str(request.get("id", "")), "BACKEND": str(path.get("backend") or "inductor"), "MODE": path.get("mode"),
+        "OPTIONS": path.get("options"),
         "DYNAMIC": path.get("dynamic"), "FULLGRAPH": bool(path.get("fullgraph", True)),
         "CONFIG": dict(path.get("config") or {}), "ENVIRONMENT": dict(path.get("environment") or {}),
         "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "NEEDS": needs,
         "GRADIENTS": "torch.autograd.grad(" in part.source.text, "SEED": int(request.get("seed", 0)),
         "THREADS": int(request.get("threads") or 1), "REPEAT": int(request.get("repeat") or 2), "CALLS": len(part.calls),
-        "INPUTS": list(part.program["inputs"]), "OUTPUTS": part.source.outputs, "BACKWARD": part.program.get("backward"),
+        "INPUTS": list(part.program["inputs"]), "CONSTANTS": part.source.constants, "OUTPUTS": part.source.outputs, "BACKWARD": part.program.get("backward"),
         # How to compare: what the case asks for, else the promise of the path decides by the dtype.
         "POLICIES": policies, "PROMISE": promise, "STRIDES": strides, "RAISES": raises,
     }

@@ -93,6 +93,14 @@ def _bits() -> None:
     expect("conj and neg bits", [y.is_conj(), y.is_neg(), x.is_conj(), x.is_neg()], [True, True, False, False])
 
 
+def _zeros() -> None:
+    import torch
+
+    zero = tensors.zeros([2, 3], torch.float32, "cpu")
+    expect("zero tensors, their views and others", [tensors.is_zeros(t) for t in (zero, zero.t(), torch.zeros(2))], [True, True, False])
+    expect("what a zero tensor reads as", zero.clone().tolist(), [[0.0] * 3] * 2)
+
+
 def _quantizers() -> None:
     import torch
 
@@ -163,6 +171,7 @@ MISSED = (
     Trial("profiles", "one execution can change with which dynamic shapes another compiles", _profiles),
     Trial("errors", "errors of the program and of the compiler can be taken for each other", _errors),
     Trial("conj and neg bits", "inputs with these bits are unsupported", _bits),
+    Trial("zero tensors", "inputs and results that are zero tensors are unsupported", _zeros),
     Trial("quantizers", "quantized inputs are unsupported", _quantizers),
     Trial("gradients", "programs with a grad step are refused", _gradients),
     Trial("execution", "no verdict says who executed it", _execution),

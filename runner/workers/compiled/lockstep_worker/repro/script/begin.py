@@ -30,8 +30,13 @@ def cannot_run(why: object) -> NoReturn:
 
 
 def begin(environment: dict[str, str]) -> None:
-    """Sets the path's environment, which torch reads when it is imported, and imports torch."""
-    os.environ.update(environment)
+    """Sets the path's environment, which torch reads when it is imported, and imports torch. What holds a list of folders
+    keeps those that it has."""
+    for name, value in environment.items():
+        if name in ("PYTHONPATH", "LD_LIBRARY_PATH", "PATH"):
+            value = os.pathsep.join(filter(None, (value, os.environ.get(name))))
+        os.environ[name] = value
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     # A reproducer compiles anew, or a bisection would look at what was compiled before.
     for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):
         os.environ.setdefault(name, "0")

@@ -93,7 +93,11 @@ def one_call(case: Case, function: Callable, given: dict[str, Any]) -> dict[str,
     with contextlib.ExitStack() as stack:
         for manager in case.contexts():
             stack.enter_context(manager)
-        outputs = dict(zip(case.settings["OUTPUTS"], function(*given.values()), strict=True))
+        # What the program closes over are globals of its.
+        constants = case.settings["CONSTANTS"]
+        case.program.__globals__.update({constants[name]: value for name, value in given.items() if name in constants})
+        arguments = [value for name, value in given.items() if name not in constants]
+        outputs = dict(zip(case.settings["OUTPUTS"], function(*arguments), strict=True))
     if (backward := case.settings["BACKWARD"]) is not None:
         with contextlib.ExitStack() as stack:
             for manager in case.contexts_of_backward():

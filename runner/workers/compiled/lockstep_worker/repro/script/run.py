@@ -47,7 +47,7 @@ def verdict_on(case: Case) -> Verdict:
     settings = case.settings
     try:
         compiled = torch.compile(case.program, backend=case.backend, dynamic=settings["DYNAMIC"], fullgraph=settings["FULLGRAPH"],
-                                 mode=settings["MODE"] if case.backend == settings["BACKEND"] else None)
+                                 **{name: settings[name.upper()] for name in ("mode", "options") if case.backend == settings["BACKEND"]})
     except RuntimeError as error:
         raise CannotTell(str(error)) from error
     observed = execute(case, compiled, eager.error)

@@ -126,6 +126,8 @@ class Snapshot:
 def _copied(name: str, tensor: torch.Tensor) -> torch.Tensor:
     """The bytes of the storage of a tensor."""
     storage = tensor.untyped_storage()
+    if getattr(tensor, "_is_zerotensor", bool)():  # it has a size and no bytes, and reads as zeros
+        return torch.zeros(storage.nbytes(), dtype=torch.uint8)
     try:
         missing = storage.nbytes() > 0 and not storage.data_ptr()
     except RuntimeError:

@@ -1,0 +1,93 @@
+#include "commands/backends.h"
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/reader.h"
+#include "base/spawn.h"
+#include "base/text.h"
+#include "commands/open.h"
+#include "engine/scratch.h"
+#include "run/workers.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// What `python -m lockstep_worker backends` says.
+Result<Json> ask(const Options& options, const Path& path) {
+  const SessionSettings settings = session_settings(options);
+  auto scratch = Scratch::create();
+  if (!scratch) return tl::unexpected(scratch.error());
+  Json request = {{"import", path.declared.value("import", Json::array())},
+                  {"libraries", Json::array()}};
+  for (const fs::path& library : options.libraries)
+    request["libraries"].push_back(library.string());
+  const fs::path input = scratch->path() / "request.json";
+  const fs::path output = scratch->path() / "backends.json";
+  if (auto written = write_file(input, request.dump()); !written)
+    return tl::unexpected(written.error());
+  auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "backends"},
+                          worker_of(path, settings).environment,
+                          input,
+                          output,
+                          scratch->path() / "stderr"});
+  if (!done) return tl::unexpected(done.error());
+  Diagnostics wrong;
+  auto answer = read_json(output, "the answer of the Python worker", wrong);
+  if (!answer) return fail(to_string(wrong.front()));
+  return std::move(answer->root);
+}
+
+/// A member that must be a string.
+std::string text_of(const Json& answer, const char* key) {
+  const auto found = answer.find(key);
+  return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void check_answer(const Path& path, const Json& answer, Diagnostics& diagnostics) {
+  Reader reader(*path.file, diagnostics);
+  const Node root{&path.file->root, ""};
+  if (const std::string error = text_of(answer, "error"); !error.empty()) {
+    const bool imports = reader.child(root, "import").has_value();
+    reader.error(imports ? "/import" : "/backend", one_line(error),
+                 "a folder that has the module goes into `environment`: {\"PYTHONPATH\": \"...\"}");
+    return;
+  }
+  std::vector<std::string> known;
+  reader.each_text(reader.child({&answer, ""}, "backends"),
+                   [&](const Node&, const std::string& name) { known.push_back(name); });
+  const auto backend = path.declared.at("backend").get<std::string>();
+  if (contains(known, backend)) return;
+  std::string hint = reader.suggestion(backend, known);
+  if (!reader.child(root, "import")) {
+    hint += fmt::format("{}a module that registers a backend is named in `import`",
+                        hint.empty() ? "" : "; ");
+  }
+  reader.error("/backend",
+               fmt::format("found `{}`, expected a backend that is registered with torch {}",
+                           one_line(backend, 60), one_line(text_of(answer, "torch"), 60)),
+               std::move(hint));
+}
+
+}  // namespace
+
+std::vector<std::string> check_backends(const Options& options, const std::vector<Path>& paths,
+                                        Diagnostics& diagnostics) {
+  std::vector<std::string> unknown;
+  for (const Path& path : paths) {
+    if (!path.added || path.worker != "compiled" || !path.compiles || path.torchs_own) continue;
+    if (const auto answer = ask(options, path)) {
+      check_answer(path, *answer, diagnostics);
+    } else {
+      unknown.push_back(fmt::format(
+          "{}: not checked whether torch has the backend `{}`, since the Python worker cannot say: "
+          "{}",
+          one_line(path.file->name), one_line(path.declared.at("backend").get<std::string>(), 60),
+          answer.error().message));
+    }
+  }
+  return unknown;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "commands/options.h"
+#include "paths/path.h"
+
+namespace lockstep {
+
+/// Asks the Python worker, for each path that the command line added and whose backend is not
+/// torch's own, whether torch has that backend once the path's modules are imported.  A backend
+/// that there is not, and a module that cannot be imported, are added to `diagnostics`.  Gives a
+/// line for each path of which nobody could tell.  Takes seconds for each; nothing where there is
+/// none.
+std::vector<std::string> check_backends(const Options& options, const std::vector<Path>& paths,
+                                        Diagnostics& diagnostics);
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#include "run/workers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+/// An environment variable for as long as it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+SessionSettings settings() {
+  SessionSettings settings;
+  settings.root = "/suite";
+  settings.python = "python";
+  settings.eager = "eager";
+  return settings;
+}
+
+/// The environment of the worker of a path with this one.
+std::vector<std::pair<std::string, std::string>> environment_of(
+    const std::string& worker, std::vector<std::pair<std::string, std::string>> environment) {
+  Path path;
+  path.name = "p";
+  path.worker = worker;
+  if (worker.empty()) path.command = {"mine"};
+  path.environment = std::move(environment);
+  return worker_of(path, settings()).environment;
+}
+
+TEST(Workers, FindTheirModulesWhateverThePathSets) {
+  const Variable modules("PYTHONPATH", "/a:/b");
+  const Variable empty("LD_LIBRARY_PATH", "");
+  const Variable commands("PATH", "/bin");
+  const std::string ours = "/suite/runner/workers/compiled:/a:/b";
+  EXPECT_THAT(environment_of("compiled", {}), ElementsAre(Pair("PYTHONPATH", ours)));
+  EXPECT_THAT(environment_of("compiled", {{"PYTHONPATH", "/vendor"}, {"LEVEL", "3"}}),
+              ElementsAre(Pair("PYTHONPATH", "/vendor:" + ours), Pair("LEVEL", "3")));
+  // An empty entry would mean the working directory.
+  EXPECT_THAT(environment_of("compiled", {{"PYTHONPATH", ""}, {"LD_LIBRARY_PATH", "/lib"}}),
+              ElementsAre(Pair("PYTHONPATH", ours), Pair("LD_LIBRARY_PATH", "/lib")));
+  // Of the other workers Lockstep sets nothing: what there is stays.
+  for (const char* worker : {"eager", ""}) {
+    EXPECT_THAT(environment_of(worker, {}), ElementsAre());
+    EXPECT_THAT(environment_of(worker, {{"PATH", "/vendor/bin"}, {"LEVEL", ""}}),
+                ElementsAre(Pair("PATH", "/vendor/bin:/bin"), Pair("LEVEL", "")));
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
