@@ -139,17 +139,17 @@ Result<std::string> render(const Json& request, const Options& options, const fs
 }  // namespace
 
 Exit command_repro(const Options& options) {
-  const auto session = open_session(options);
+  auto session = open_session(options);
   if (!session) return session.error();
   if (session->operators() == nullptr) {
     print_error({"there is no dump of the operator schemas beside this binary",
                  "`ci/lockstep` builds it; a build without torch has none"});
     return Exit::internal;
   }
-  std::string level;
-  auto filter = selection(options, session->suite().paths, level);
-  if (!filter) return filter.error();
-  const PlanRequest request = session->plan_request(*filter);
+  auto selected = selection(options, *session);
+  if (!selected) return selected.error();
+  PlanRequest request = session->plan_request(selected->filter);
+  request.earlier = &selected->earlier;
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {
