@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -45,6 +46,20 @@ void remove_unused(const fs::path& directory, const Options& options) {
   std::error_code error;
   fs::remove(directory / "worker-eager.log", error);
   if (options.out.empty() && options.resume.empty()) fs::remove(directory, error);
+}
+
+/// The command that runs again what fails in this run.
+std::string again(const Options& options, const fs::path& directory) {
+  std::string command = "ci/lockstep run status:failing";
+  if (!options.out.empty() || !options.resume.empty())
+    command += " --from " + shell_quote(directory.string());
+  for (const fs::path& file : options.path_files)
+    command += " --path-file " + shell_quote(file.string());
+  for (const fs::path& file : options.libraries)
+    command += " --library " + shell_quote(file.string());
+  if (options.strict) command += " --strict";
+  if (options.no_expectations) command += " --no-expectations";
+  return command;
 }
 
 }  // namespace
@@ -153,6 +168,9 @@ Exit command_run(const Options& given) {
   if (exit == Exit::ok && selected->level == "smoke")
     fmt::print(stderr,
                "this was the level `smoke`; `ci/lockstep run --level all` runs every case\n");
+  if (std::any_of(record->verdicts.begin(), record->verdicts.end(),
+                  [&](const Verdict& verdict) { return verdict.fails(options.strict); }))
+    fmt::print(stderr, "`{}` runs what fails again\n", again(options, *directory));
   return exit;
 }
 
