@@ -70,16 +70,12 @@ Exit list_unswept(const PlanRequest& request) {
 Exit command_list(const Options& options) {
   Options quiet = options;
   quiet.no_expectations = true;  // no matter here
-  const auto session = open_session(quiet);
+  auto session = open_session(quiet);
   if (!session) return session.error();
-  if (options.unswept && quiet.select.empty() && quiet.level.empty()) quiet.level = "all";
-  std::string level;
-  auto filter = selection(quiet, session->suite().paths, level);
-  if (!filter) return filter.error();
-  PlanRequest request = session->plan_request(*filter);
-  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
-  if (!earlier) return earlier.error();
-  request.earlier = &*earlier;
+  auto selected = selection(quiet, *session);
+  if (!selected) return selected.error();
+  PlanRequest request = session->plan_request(selected->filter);
+  request.earlier = &selected->earlier;
   if (options.unswept) return list_unswept(request);
   Diagnostics diagnostics;
   const std::vector<std::string> ids = selected_ids(request, diagnostics);
@@ -90,7 +86,7 @@ Exit command_list(const Options& options) {
   if (ids.empty()) return nothing_selected(request);
   std::string text;
   if (options.as_level) {
-    text = level_file(ids, level);
+    text = level_file(ids, selected->level);
   } else if (options.json) {
     text = Json(ids).dump(1) + "\n";
   } else {

@@ -1,14 +1,17 @@
 #include "commands/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
 #include "base/reader.h"
 #include "base/text.h"
 #include "commands/report_formats.h"
+#include "plan/filter.h"
 
 namespace lockstep {
 namespace {
@@ -17,20 +20,12 @@ constexpr const char* kAbout =
     "Lockstep asks of a PyTorch compiler: does the compiled program still compute what eager "
     "computes?\n";
 
-constexpr const char* kFooter =
-    "\nSelecting (SELECT): terms of one kind are alternatives, kinds must all hold, !TERM "
-    "excludes.\n"
-    "  ids           bugs/185337-half-round-trip   'bugs/*'   "
-    "bugs/185337-half-round-trip@cpu/inductor\n"
-    "  tag:T op:O    tag:precision-cast   op:add   op:sum.dim_IntList\n"
-    "  path:P        path:inductor   'path:inductor*'\n"
-    "  device:D      device:cpu   'device:cuda*'\n"
-    "  dtype:D       dtype:float16 (of the inputs)\n"
-    "  status:S      status:value_differs   status:failing   status:new (in the log that --from "
-    "names)\n"
+constexpr const char* kStatuses =
     "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
     "or no usable\n"
-    "worker, 4 nothing selected, 130 interrupted.\n";
+    "worker, 4 nothing selected (each term means something, but not together), 130 interrupted.\n";
+
+std::string footer() { return "\n" + filter_help() + kStatuses; }
 
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
@@ -91,7 +86,7 @@ void add_selection(CLI::App* command, Options& options) {
       ->add_option("--path", options.paths,
                    "Take these paths instead of the default ones; globs allowed")
       ->type_name("PATH")
-      ->allow_extra_args(false)  // else it would swallow SELECT
+      ->allow_extra_args(false)  // else it would swallow SELECT; see take_following
       ->delimiter(',');
   command->add_option("--device", options.devices, "Take these devices; globs allowed")
       ->type_name("DEVICE")
@@ -100,7 +95,7 @@ void add_selection(CLI::App* command, Options& options) {
   add_path_files(command, options);
   command
       ->add_option("--from", options.from,
-                   "The log that status: terms read (default: that of the latest run)")
+                   "The log that terms about verdicts read (default: that of the latest run)")
       ->type_name("LOG");
   add_libraries(command, options);
 }
@@ -189,7 +184,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--github", options.github,
                 "Print annotations for GitHub, and append the summary to the file that "
                 "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
-  run->footer(kFooter);
+  run->footer(footer());
 }
 
 void add_others(CLI::App& app, Options& options) {
@@ -202,12 +197,12 @@ void add_others(CLI::App& app, Options& options) {
   list->add_flag("--unswept", options.unswept,
                  "Print instead the operators that no selected sweep takes, with the reason "
                  "(without SELECT: that no sweep takes)");
-  list->footer(kFooter);
+  list->footer(footer());
 
   CLI::App* show =
       app.add_subcommand("show", "Print cases as readable programs, with inputs as numbers");
   add_selection(show, options);
-  show->footer(kFooter);
+  show->footer(footer());
 
   CLI::App* repro = app.add_subcommand(
       "repro", "Print one instance as a Python script that needs torch and nothing of Lockstep");
@@ -220,7 +215,7 @@ void add_others(CLI::App& app, Options& options) {
   repro->add_option("--threads", options.threads, "Threads that it computes with")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  repro->footer(kFooter);
+  repro->footer(footer());
 
   CLI::App* findings = app.add_subcommand(
       "findings",
@@ -260,6 +255,33 @@ void add_others(CLI::App& app, Options& options) {
   doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
   add_path_files(doctor, options);
   add_libraries(doctor, options);
+}
+
+constexpr char kMark = '\x01';  // no name has it
+
+/// Takes the words after --path and --device out of the arguments, and leaves a mark.
+std::vector<std::string> take_following(const std::vector<std::string>& arguments,
+                                        Options& options) {
+  std::vector<std::string> kept;
+  const std::vector<std::string> commands = {"run", "list", "show", "repro"};
+  const bool selects = std::any_of(arguments.begin(), arguments.end(),
+                                   [&](const auto& word) { return contains(commands, word); });
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    kept.push_back(word);
+    if (!selects) continue;
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag != "--path" && flag != "--device") continue;
+    if (flag == word && i + 1 < arguments.size()) kept.push_back(arguments[++i]);
+    FollowingWords list{flag == "--device", {}};
+    while (i + 1 < arguments.size() && !arguments[i + 1].starts_with('-') &&
+           !contains(commands, arguments[i + 1]))
+      list.words.push_back(arguments[++i]);
+    if (list.words.empty()) continue;
+    kept.push_back(kMark + std::to_string(options.following.size()));
+    options.following.push_back(std::move(list));
+  }
+  return kept;
 }
 
 /// A seed that looks like nothing: five digits are enough to type again.
@@ -319,7 +341,9 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   add_run(app, options);
   add_others(app, options);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = take_following(options.arguments, options);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& success) {  // help and version
     std::ostringstream out;
     app.exit(success, out, out);
@@ -374,7 +398,12 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   const CLI::App* command = app.get_subcommands().front();
   options.command = command->get_name();
   for (const CLI::Option* option : command->get_options()) {
-    if (option->count() > 0) options.given[option->get_name()] = option->results();
+    if (option->count() == 0) continue;
+    std::vector<std::string>& given = options.given[option->get_name()];
+    for (const std::string& text : option->results()) {
+      const FollowingWords* list = following_words(options, text);
+      given.push_back(list == nullptr ? text : fmt::format("{}", fmt::join(list->words, " ")));
+    }
   }
   if (options.home.empty()) options.home = ".";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
@@ -402,6 +431,13 @@ Options parse_options(const std::vector<std::string>& arguments,
     if (!file->empty()) *file = directory / *file;
   }
   return options;
+}
+
+const FollowingWords* following_words(const Options& options, const std::string& text) {
+  for (std::size_t i = 0; i < options.following.size(); ++i) {
+    if (text == kMark + std::to_string(i)) return &options.following[i];
+  }
+  return nullptr;
 }
 
 std::vector<std::string> on_standard_output(const Options& options) {

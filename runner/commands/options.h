@@ -20,6 +20,13 @@ enum class Exit {
   interrupted = 130,
 };
 
+/// The words after the value of a --path or a --device, up to the next option: names or globs as
+/// long as they mean one, then SELECT.  What paths there are is not known when options are read.
+struct FollowingWords {
+  bool of_devices = false;
+  std::vector<std::string> words;
+};
+
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
   /// run, list, show, repro, check, report or doctor; empty when `text` says everything
@@ -39,8 +46,11 @@ struct Options {
   std::filesystem::path eager;
   std::string color = "auto";  ///< auto, always, never
 
-  std::vector<std::string> select;  ///< filter terms; for `check` and `report` files
-  std::string level;                ///< of `run` and `list`
+  /// Filter terms, and in their order a mark for each of `following`; for `check` and `report`
+  /// files.
+  std::vector<std::string> select;
+  std::vector<FollowingWords> following;
+  std::string level;  ///< of `run` and `list`
   std::vector<std::string> paths;
   bool causes = false;  ///< list the causes
   bool ladder = false;  ///< take every rung, or those below the paths that are asked for
@@ -93,6 +103,9 @@ Options parse_options(int argc, const char* const* argv);
 /// they were given: relative paths of files to read begin there.
 Options parse_options(const std::vector<std::string>& arguments,
                       const std::filesystem::path& directory);
+
+/// The words for which a text of Options::select stands, or null: it stands for itself.
+const FollowingWords* following_words(const Options& options, const std::string& text);
 
 /// The flags of the reports that have standard output to themselves, as with `--junit -`; at most
 /// one after parse_options.

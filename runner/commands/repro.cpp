@@ -42,13 +42,13 @@ Error several(const std::vector<Instance>& instances) {
 }  // namespace
 
 Exit command_repro(const Options& options) {
-  const auto session = open_session(options);
+  auto session = open_session(options);
   if (!session) return session.error();
   if (const auto had = need_operators(*session); !had) return had.error();
-  std::string level;
-  auto filter = selection(options, session->suite().paths, level);
-  if (!filter) return filter.error();
-  const PlanRequest request = session->plan_request(*filter);
+  auto selected = selection(options, *session);
+  if (!selected) return selected.error();
+  PlanRequest request = session->plan_request(selected->filter);
+  request.earlier = &selected->earlier;
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);
   if (!diagnostics.empty()) {

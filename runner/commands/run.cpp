@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -40,20 +41,25 @@ ConsoleOptions console_options(const Options& options) {
   return console;
 }
 
-/// Whether the command line takes every case there is.  Terms of paths and devices leave the cases
-/// alone.
-bool takes_every_case(const Options& options, const std::string& level) {
-  return level == "all" &&
-         std::all_of(options.select.begin(), options.select.end(), [](const std::string& term) {
-           return term.starts_with("path:") || term.starts_with("device:");
-         });
-}
-
 /// A directory in which nothing was run.
 void remove_unused(const fs::path& directory, const Options& options) {
   std::error_code error;
   fs::remove(directory / "worker-eager.log", error);
   if (options.out.empty() && options.resume.empty()) fs::remove(directory, error);
+}
+
+/// The command that runs again what fails in this run.
+std::string again(const Options& options, const fs::path& directory) {
+  std::string command = "ci/lockstep run status:failing";
+  if (!options.out.empty() || !options.resume.empty())
+    command += " --from " + shell_quote(directory.string());
+  for (const fs::path& file : options.path_files)
+    command += " --path-file " + shell_quote(file.string());
+  for (const fs::path& file : options.libraries)
+    command += " --library " + shell_quote(file.string());
+  if (options.strict) command += " --strict";
+  if (options.no_expectations) command += " --no-expectations";
+  return command;
 }
 
 }  // namespace
@@ -73,11 +79,8 @@ Exit command_run(const Options& given) {
   }
   auto session = open_session(options);
   if (!session) return session.error();
-  std::string level;
-  auto filter = selection(options, session->suite().paths, level);
-  if (!filter) return filter.error();
-  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
-  if (!earlier) return earlier.error();
+  auto selected = selection(options, *session);
+  if (!selected) return selected.error();
   const std::string now = utc_now();
   const auto directory = run_directory(options, now);
   if (!directory) {
@@ -91,9 +94,13 @@ Exit command_run(const Options& given) {
     return Exit::internal;
   }
 
-  PlanRequest request = session->plan_request(*filter);
-  request.earlier = &*earlier;
+  PlanRequest request = session->plan_request(selected->filter);
+  request.earlier = &selected->earlier;
   request.alone = options.alone;
+  if (auto meant = check_terms(request); !meant) {
+    remove_unused(*directory, options);
+    return meant.error();
+  }
   if (instance_ids(request).empty()) {
     remove_unused(*directory, options);
     return nothing_selected(request);
@@ -129,12 +136,13 @@ Exit command_run(const Options& given) {
   info.started = now;
   info.arguments = options.arguments;
   info.directory = fs::current_path(unknown).string();
-  info.level = level;
+  info.level = selected->level;
   info.absent_paths = std::move(*absent);
   info.min_judged = options.min_judged;
-  if (!info.min_judged && (options.strict || !level.empty())) info.min_judged = kMinJudged;
+  if (!info.min_judged && (options.strict || !selected->level.empty()))
+    info.min_judged = kMinJudged;
   RunSettings settings =
-      session->run_settings(request, plan, std::move(info), takes_every_case(options, level));
+      session->run_settings(request, plan, std::move(info), selected->every_case);
   settings.directory = *directory;
   settings.max_failures = options.max_fail;
   settings.strict = options.strict;
@@ -157,9 +165,12 @@ Exit command_run(const Options& given) {
   }
   if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
   const Exit exit = finish(*record, options, *directory, plan.paths);
-  if (exit == Exit::ok && level == "smoke")
+  if (exit == Exit::ok && selected->level == "smoke")
     fmt::print(stderr,
                "this was the level `smoke`; `ci/lockstep run --level all` runs every case\n");
+  if (std::any_of(record->verdicts.begin(), record->verdicts.end(),
+                  [&](const Verdict& verdict) { return verdict.fails(options.strict); }))
+    fmt::print(stderr, "`{}` runs what fails again\n", again(options, *directory));
   return exit;
 }
 

@@ -12,7 +12,11 @@
 #include "commands/errors.h"
 #include "plan/level.h"
 #include "plan/names.h"
+#include "plan/terms.h"
 #include "record/log.h"
+#include "record/tally.h"
+#include "reports/tolerated.h"
+#include "verdict/cause.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -39,42 +43,22 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   return terms;
 }
 
-/// Paths are a closed list, so a misspelled one is an error rather than a run of less.
-Result<void> check_paths(const Filter& filter, const std::vector<Path>& paths) {
-  std::vector<std::string> names;
-  for (const Path& path : paths) names.push_back(path.name);
-  for (const std::string& pattern : filter.patterns("path")) {
-    if (std::none_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return glob_match(pattern, name); })) {
-      const std::string near = suggestion(pattern, names);
-      return fail(fmt::format("there is no path `{}`", pattern),
-                  near.empty() ? "there are " + enumerate(names) : near);
-    }
-  }
-  return {};
-}
-
-/// The terms that mean every rung, or those below the paths that `terms` ask for.
-std::vector<std::string> down_the_ladder(std::vector<std::string> terms,
-                                         const std::vector<Path>& paths) {
+/// The paths that mean every rung, or those below the paths that the filter asks for.
+std::vector<std::string> rungs_of(const Filter& filter, const std::vector<Path>& paths) {
   std::map<std::string, std::string> above;
   std::set<std::string> rungs, asked;
   for (const Path& path : paths) above[path.name] = path.above;
   for (const Path& path : paths) {
     if (above.contains(path.above)) rungs.insert({path.name, path.above});
   }
-  std::vector<std::string> result;
-  for (std::string& term : terms) {
-    if (term.starts_with("path:")) {
-      for (const Path& path : paths) {
-        if (glob_match(std::string_view(term).substr(5), path.name)) asked.insert(path.name);
-      }
-    } else if (const std::size_t at = term.find('@'), slash = term.find('/', at);
-               !term.starts_with('!') && at != std::string::npos && slash != std::string::npos) {
-      asked.insert(term.substr(slash + 1));
-      term.erase(slash);
+  for (const std::string& glob : filter.patterns("path")) {
+    for (const Path& path : paths) {
+      if (glob_match(glob, path.name)) asked.insert(path.name);
     }
-    result.push_back(std::move(term));
+  }
+  for (const std::string& id : filter.ids()) {
+    const std::size_t at = id.find('@'), slash = id.find('/', at);
+    if (at != std::string::npos && slash != std::string::npos) asked.insert(id.substr(slash + 1));
   }
   if (!asked.empty()) {
     rungs.clear();
@@ -82,95 +66,221 @@ std::vector<std::string> down_the_ladder(std::vector<std::string> terms,
       while (above.contains(path) && rungs.insert(path).second) path = above[path];
     }
   }
-  for (const std::string& path : rungs) result.push_back("path:" + path);
+  return {rungs.begin(), rungs.end()};
+}
+
+/// SELECT, --path and --device, the words taken apart that came after --path and --device.
+struct Chosen {
+  std::vector<std::string> select, paths, devices;
+};
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts = {""};
+  for (const char character : text) {
+    if (character == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += character;
+    }
+  }
+  return parts;
+}
+
+Chosen chosen(const Options& options, const std::vector<Path>& paths) {
+  Chosen result{{}, options.paths, options.devices};
+  const std::vector<std::string> kinds = known_names(paths).devices;
+  const auto is_path = [&](std::string_view word) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const Path& path) { return glob_match(word, path.name); });
+  };
+  const auto is_device = [&](std::string_view word) {
+    return std::any_of(kinds.begin(), kinds.end(), [&](const std::string& kind) {
+      return glob_match(word.substr(0, word.find(':')), kind);
+    });
+  };
+  for (const std::string& text : options.select) {
+    const FollowingWords* list = following_words(options, text);
+    if (list == nullptr) {
+      result.select.push_back(text);
+      continue;
+    }
+    bool goes_on = true;
+    for (const std::string& word : list->words) {
+      std::vector<std::string> names = split_at_commas(word);
+      goes_on = goes_on && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+                  return list->of_devices ? is_device(name) : is_path(name);
+                });
+      if (!goes_on) {
+        result.select.push_back(word);
+        continue;
+      }
+      std::vector<std::string>& names_of = list->of_devices ? result.devices : result.paths;
+      names_of.insert(names_of.end(), names.begin(), names.end());
+    }
+  }
   return result;
+}
+
+/// What a log says of a verdict, for each kind of term that looks there.
+LogWords words_of(const Verdict& verdict, bool strict) {
+  LogWords said;
+  const auto add = [&](std::string_view kind, std::string_view word, bool holds = true) {
+    if (holds && !word.empty()) said[std::string(kind)].emplace_back(word);
+  };
+  add("status", info(verdict.status).name);
+  add("status", name_of(verdict.standing));
+  add("status", "failing", verdict.fails(strict));
+  add("status", "departing", info(verdict.status).departs());
+  const Column column = column_of(verdict, strict);
+  for (const ColumnInfo& each : all_columns()) add("is", each.name, each.column == column);
+  add("is", "unstable", verdict.unstable);
+  add("is", "vacuous", verdict.vacuous);
+  add("is", "weak", !verdict.weak.empty());
+  add("is", "tolerated", tolerated(verdict).output != nullptr);
+  add("is", "partly", verdict.share > 0 && verdict.status != Status::fell_back);
+  add("is", "stated", verdict.execution == "stated");
+  add("is", "front-end", verdict.front_end);
+  add("standing", name_of(verdict.standing));
+  if (verdict.grade) add("grade", name_of(*verdict.grade));
+  add("stage", verdict.stage);
+  add("nearer", verdict.nearer);
+  for (const Cause& cause : causes_of(verdict)) add("cause", cause.name);
+  add("reason", verdict.reason);
+  if (verdict.expectation) {
+    add("because", verdict.expectation->because);
+    add("reason", verdict.expectation->reason);
+  }
+  return said;
+}
+
+/// The words of the kinds that are closed lists.
+LogWords closed_lists() {
+  LogWords said;
+  for (const StandingInfo& each : all_standings()) said["standing"].emplace_back(each.name);
+  for (const ColumnInfo& each : all_columns()) said["is"].emplace_back(each.name);
+  for (const char* mark :
+       {"unstable", "vacuous", "weak", "tolerated", "partly", "stated", "front-end"})
+    said["is"].emplace_back(mark);
+  said["grade"] = grade_names();
+  said["nearer"] = {"compiled", "eager", "both", "ill-conditioned"};
+  said["because"] = {"bug", "intended", "undefined", "unreported"};
+  return said;
+}
+
+/// Read from --from or the latest log where the filter asks for what a log says; else empty.
+/// `causes` gets those that are in it.
+tl::expected<std::map<std::string, LogWords>, Exit> earlier_words(const Options& options,
+                                                                  const Filter& filter,
+                                                                  const std::vector<Path>& paths,
+                                                                  std::set<std::string>& causes) {
+  std::map<std::string, LogWords> earlier;
+  if (!filter.mentions(FilterSource::log)) return earlier;
+  std::string kind = "status";
+  for (const Filter::Term& term : filter.terms()) {
+    for (const FilterKind& each : filter_kinds()) {
+      if (each.name == term.kind && each.source == FilterSource::log) kind = term.kind;
+    }
+  }
+  const fs::path log = options.from.empty() ? options.cache / "runs" / "latest" : options.from;
+  auto record = read_log(log);
+  if (!record) {
+    print_error(
+        {fmt::format("`{}:` needs the log of an earlier run: {}", kind, record.error().message),
+         "--from LOG names one; `ci/lockstep run` makes one"});
+    return tl::unexpected(Exit::usage);
+  }
+  for (const Verdict& verdict : record->verdicts) {
+    LogWords said = words_of(verdict, options.strict);
+    causes.insert(said["cause"].begin(), said["cause"].end());
+    if (!options.ladder) {
+      earlier[verdict.id] = std::move(said);
+      continue;
+    }
+    for (const Path& path : paths) {
+      LogWords& all = earlier[verdict.instance + "/" + path.name];
+      for (const auto& [word_kind, words] : said)
+        all[word_kind].insert(all[word_kind].end(), words.begin(), words.end());
+    }
+  }
+  return earlier;
+}
+
+void print_errors(const std::vector<Error>& errors) {
+  for (const Error& error : errors) print_error(error);
 }
 
 }  // namespace
 
-tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter,
-                                                     const std::vector<Path>& paths) {
-  EarlierStatuses statuses;
-  if (!filter.mentions("status")) return statuses;
-  const fs::path log = options.from.empty() ? options.cache / "runs" / "latest" : options.from;
-  auto record = read_log(log);
-  if (!record) {
-    print_error({"`status:` needs the log of an earlier run: " + record.error().message,
-                 "--from LOG names one; `ci/lockstep run` makes one"});
+tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
+  const std::vector<Path>& paths = session.suite().paths;
+  const Chosen words = chosen(options, paths);
+  session.suppose_devices(words.devices);
+  std::vector<Error> errors;
+  std::vector<std::string> more, level_filter;
+  for (const std::string& path : words.paths) more.push_back("path:" + path);
+  for (const std::string& device : words.devices) more.push_back("device:" + device);
+  // Terms that only exclude take away from the level.
+  std::vector<Error> counted_below;
+  const bool selects = Filter::parse(words.select, {}, counted_below).asks();
+  Selection result;
+  result.level = !options.level.empty() ? options.level
+                 : selects              ? ""
+                 : options.unswept      ? "all"
+                                        : "smoke";
+  if (!result.level.empty() && result.level != "all") {
+    auto found = level_terms(options, result.level);
+    if (found) {
+      level_filter = std::move(*found);
+    } else {
+      errors.push_back(found.error());
+    }
+  }
+  std::vector<Error> faults;
+  Filter filter = Filter::parse(words.select, more, faults);
+  filter.search_words([&](const std::string& word) {
+    return std::any_of(session.suite().cases.begin(), session.suite().cases.end(),
+                       [&](const CaseFile& file) { return file.id == word; });
+  });
+  Filter of_level = Filter::parse(level_filter, {}, errors);
+  TermContext context{closed_lists(), options.command != "run"};
+  std::set<std::string> causes;
+  if (faults.empty() && errors.empty()) {
+    auto earlier = earlier_words(options, filter.within(of_level), paths, causes);
+    if (!earlier) return tl::unexpected(earlier.error());
+    result.earlier = std::move(*earlier);
+    context.said["cause"] = {causes.begin(), causes.end()};
+  }
+  errors.insert(errors.end(), faults.begin(), faults.end());
+  // What is well-formed of a filter with faults is looked at, too.
+  for (Error& error : unmatched_terms(session.plan_request(filter), context))
+    errors.push_back(std::move(error));
+  if (!errors.empty()) {
+    print_errors(errors);
     return tl::unexpected(Exit::usage);
   }
-  for (const Verdict& verdict : record->verdicts) {
-    std::vector<std::string> words = {std::string(info(verdict.status).name),
-                                      std::string(name_of(verdict.standing))};
-    if (verdict.fails(options.strict)) words.emplace_back("failing");
-    if (info(verdict.status).departs()) words.emplace_back("departing");
-    if (!options.ladder) {
-      statuses[verdict.id] = std::move(words);
-      continue;
-    }
-    for (const Path& path : paths) {
-      std::vector<std::string>& all = statuses[verdict.instance + "/" + path.name];
-      all.insert(all.end(), words.begin(), words.end());
-    }
-  }
-  return statuses;
+  const std::vector<Filter::Term> terms = filter.terms();
+  result.every_case = result.level == "all" &&
+                      std::all_of(terms.begin(), terms.end(), [](const Filter::Term& term) {
+                        return term.kind == "path" || term.kind == "device";
+                      });
+  // What is a filter stays one with more paths.
+  if (options.ladder) filter = filter.on_paths(rungs_of(filter, paths));
+  result.filter = filter.within(std::move(of_level));
+  return result;
 }
 
-tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,
-                                     std::string& level) {
-  std::vector<std::string> terms = options.select, level_filter;
-  // Terms that only exclude take away from the level.
-  const bool selects = std::any_of(terms.begin(), terms.end(),
-                                   [](const std::string& term) { return !term.starts_with('!'); });
-  level = !options.level.empty() ? options.level : selects ? "" : "smoke";
-  if (!level.empty() && level != "all") {
-    auto found = level_terms(options, level);
-    if (!found) {
-      print_error(found.error());
-      return tl::unexpected(Exit::usage);
-    }
-    level_filter = std::move(*found);
-  }
-  for (const std::string& path : options.paths) terms.push_back("path:" + path);
-  for (const std::string& device : options.devices) terms.push_back("device:" + device);
-  auto filter = Filter::parse(terms);
-  auto of_level = Filter::parse(level_filter);
-  if (!filter || !of_level) {
-    print_error(filter ? of_level.error() : filter.error());
-    return tl::unexpected(Exit::usage);
-  }
-  if (auto known = check_paths(*filter, paths); !known) {
-    print_error(known.error());
-    return tl::unexpected(Exit::usage);
-  }
-  // What is a filter stays one with more paths.
-  if (options.ladder) filter = Filter::parse(down_the_ladder(std::move(terms), paths));
-  return filter->within(*of_level);
+tl::expected<void, Exit> check_terms(const PlanRequest& request) {
+  const std::vector<Error> errors = unmatched_terms(request, {});
+  if (errors.empty()) return {};
+  print_errors(errors);
+  return tl::unexpected(Exit::usage);
 }
 
 Exit nothing_selected(const PlanRequest& request) {
-  fmt::print(stderr, "lockstep: nothing is selected\n");
-  for (const std::string& id : request.filter.ids()) {
-    const std::string near = nearest_id(request, id);
-    if (!near.empty() && near != id) fmt::print(stderr, "    `{}`: did you mean `{}`?\n", id, near);
-  }
-  for (const char* kind : {"tag", "op", "dtype", "path", "device"}) {
-    for (const std::string& word : request.filter.patterns(kind)) {
-      const std::string near = nearest_word(request, kind, word);
-      if (!near.empty() && near != word)
-        fmt::print(stderr, "    `{}:{}`: did you mean `{}:{}`?\n", kind, word, kind, near);
-    }
-  }
+  fmt::print(stderr,
+             "lockstep: nothing is selected: each term means something, but not together\n");
   const std::vector<std::string> missed = missed_cases(request);
   for (const std::string& line : missed) fmt::print(stderr, "    {}\n", line);
-  for (const std::string& device : request.filter.patterns("device")) {
-    const bool here =
-        std::any_of(request.devices.begin(), request.devices.end(),
-                    [&](const std::string& name) { return device_matches(device, name); });
-    if (!here)
-      fmt::print(stderr, "    there is no device `{}` here, only {}\n", device,
-                 enumerate(request.devices));
-  }
   if (missed.empty()) fmt::print(stderr, "    `ci/lockstep list --level all` prints every id\n");
   return Exit::nothing;
 }

@@ -1,30 +1,34 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "commands/options.h"
 #include "plan/plan.h"
+#include "run/session.h"
 
 namespace lockstep {
 
+/// What the command line selects.
+struct Selection {
+  Filter filter;
+  std::string level;  ///< empty: of every case
+  /// What an earlier run says of each verdict's id, where the filter asks for it.  With --ladder
+  /// what it says of an instance on any path is said of it on each.
+  std::map<std::string, LogWords> earlier;
+  bool every_case = false;  ///< only paths and devices are chosen
+};
+
 /// The filter that the command line means: SELECT, --path and --device, of what the level takes,
-/// which is `smoke` where nothing is selected.  `level` gets its name, or stays empty.  A path that
-/// is none of `paths` is an error.  With --ladder, a verdict's id means its instance and its path.
-tl::expected<Filter, Exit> selection(const Options& options, const std::vector<Path>& paths,
-                                     std::string& level);
+/// which is `smoke` where nothing is selected.  Terms about verdicts read --from or the latest log.
+/// Terms that mean nothing are errors, all at once; before `run` met torch only those that no torch
+/// changes.  With --ladder, a verdict's id means its instance and its path.
+tl::expected<Selection, Exit> selection(const Options& options, Session& session);
 
-/// What an earlier run says of each verdict, for `status:` terms: status, standing, `failing`,
-/// `departing`.  With --ladder what it says of an instance on any path is said of it on each.
-using EarlierStatuses = std::map<std::string, std::vector<std::string>>;
+/// Prints the terms that mean nothing, now that torch was met.
+tl::expected<void, Exit> check_terms(const PlanRequest& request);
 
-/// Read from --from or the latest log where the filter asks for statuses; else empty.  `paths` are
-/// all that there are.
-tl::expected<EarlierStatuses, Exit> earlier_statuses(const Options& options, const Filter& filter,
-                                                     const std::vector<Path>& paths);
-
-/// Says that nothing was selected, with the nearest id, and gives the exit status.
+/// Says that terms that each mean something select nothing together, and gives the exit status.
 Exit nothing_selected(const PlanRequest& request);
 
 }  // namespace lockstep

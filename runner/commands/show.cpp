@@ -10,15 +10,12 @@
 namespace lockstep {
 
 Exit command_show(const Options& options) {
-  const auto session = open_session(options);
+  auto session = open_session(options);
   if (!session) return session.error();
-  std::string level;
-  auto filter = selection(options, session->suite().paths, level);
-  if (!filter) return filter.error();
-  PlanRequest request = session->plan_request(*filter);
-  auto earlier = earlier_statuses(options, *filter, session->suite().paths);
-  if (!earlier) return earlier.error();
-  request.earlier = &*earlier;
+  auto selected = selection(options, *session);
+  if (!selected) return selected.error();
+  PlanRequest request = session->plan_request(selected->filter);
+  request.earlier = &selected->earlier;
   request.pathless = true;
   Diagnostics diagnostics;
   const Plan plan = make_plan(request, diagnostics);

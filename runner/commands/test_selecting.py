@@ -1,6 +1,7 @@
 """What `list`, `show` and `check` take, and what they say of names that there are not."""
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -10,12 +11,77 @@ from suites import BINARY, case
 from test_expectations import rule
 
 
-def test_options_take_one_word_and_selects_the_rest(suite):
-    """An option that took several words would swallow what is selected after it."""
+def test_paths_and_devices_end_where_something_else_begins(suite):
+    """An option that took every word would swallow what is selected after it."""
     result = suite("list", "--path", "conform", "bugs/1-first")
     assert result.stdout.split() == ["bugs/1-first@cpu/conform"]
     result = suite("list", "--device", "cpu", "bugs/1-first")
     assert result.stdout.split() == ["bugs/1-first@cpu"]
+    both = ["bugs/1-first@cpu/conform", "bugs/1-first@cpu/flip"]
+    for words in (["--path", "conform", "flip", "bugs/1-first"], ["--path=conform", "fli*", "bugs/1-first"],
+                  ["bugs/1-first", "--path", "conform,flip"], ["--path", "conform", "--path", "flip", "bugs/1-first"],
+                  ["--path", "flip", "conform", "--device", "cpu", "bugs/1-first"]):
+        assert suite("list", *words).stdout.split() == both, words
+    assert suite("list", "--device", "cpu", "cuda", "bugs/1-first").stdout.split() == ["bugs/1-first@cpu", "bugs/1-first@cuda"]
+    late = suite("list", "--path", "conform", "bugs/1-first", "flip")
+    assert late.returncode == 2 and "no id contains `flip`" in late.stderr and "did you mean --path flip?" in late.stderr, late.stderr
+
+
+def test_terms_that_mean_nothing_are_errors_all_at_once(suite):
+    bad = {"bugs/2-secnd": "did you mean `bugs/2-second`?", "tag:silnt": "did you mean `tag:silent`?", "flp": "did you mean --path flip?",
+           "op:clonee": "no case calls the operator `clonee`", "dtype:float23": "no case has an input of the dtype `float23`",
+           "path:flipp": "there is no path `flipp`", "device:cpv": "did you mean `cpu`?", "!bugs/7-gone": "`bugs/7-gone` is no case",
+           "bugs/1-first@cpu/flio": "there is no path `flio`", "bugs/2-second[rows=3]": "`bugs/2-second[rows=3]` is no case",
+           "bugs/1-first@cuda": "there is no device `cuda` here, only cpu"}
+    for command in ("list", "show"):
+        together = suite(command, "bugs/1-first", "op:clone", "--path", "conform", *bad)
+        assert together.returncode == 2 and together.stdout == ""
+        for message in bad.values():
+            assert message in together.stderr, together.stderr
+        assert together.stderr.count("lockstep: ") == len(bad), together.stderr
+    for term, message in bad.items():
+        for arguments in (["list", "bugs/1-first", term], ["run", "bugs/1-first", term]):
+            alone = suite(*arguments)
+            assert alone.returncode == 2 and message in alone.stderr, (arguments, alone.stderr)
+    # Each means something, but not together.
+    assert suite("list", "bugs/1-first", "op:clone", "tag:loud").returncode == 4
+    levels = suite("list", "--level", "smok", "tag:silnt")
+    assert levels.returncode == 2 and "did you mean `smoke`?" in levels.stderr and "did you mean `tag:silent`?" in levels.stderr
+
+
+def test_words_are_parts_of_ids_and_devices_may_be_left_out(suite):
+    assert suite("list", "SECOND").stdout.split() == ["bugs/2-second[rows=1]@cpu", "bugs/2-second[rows=2]@cpu"]
+    assert suite("list", "second", "rows=2").stdout.split() == ["bugs/2-second[rows=2]@cpu"]
+    assert suite("list", "bugs/2-second[rows=2]").stdout.split() == ["bugs/2-second[rows=2]@cpu"]
+    suite.write("cases/first.json", case("a case has the name"))
+    assert suite("list", "first").stdout.split() == ["first@cpu"]
+
+
+def test_what_the_page_filters_by_selects(suite):
+    """The page's keys and marks are those of the command line."""
+    assert suite("run", "--level", "all", "--path", "conform", "flip", "-j", "1").returncode == 1
+    page = (pathlib.Path(__file__).resolve().parents[2] / "reports/html/data.js").read_text()
+    keys = re.findall(r"^  ([a-z]+): \(v\) =>", page[page.index("const keys = {"):page.index("/** A glob in which")], flags=re.M)
+    assert len(keys) >= 13
+    for key in keys:
+        assert "unknown filter" not in suite("list", f"{key}:x").stderr, key
+        assert suite("list", f"{key}:*").returncode in (0, 4), key
+    marks = re.findall(r'&& "([a-z-]+)"', page[page.index("  is: (v) =>"):page.index("  status: (v) =>")])
+    assert len(marks) >= 7
+    for mark in [*marks, "failing", "fixed", "known", "waived", "skipped", "conform"]:
+        assert suite("list", f"is:{mark}").returncode in (0, 4), mark
+    failing = suite("list", "status:failing").stdout.split()
+    assert failing and all(id.endswith("/flip") for id in failing)
+    assert suite("list", "is:failing").stdout.split() == failing
+    assert suite("list", "status:failing and (bugs/1-first or tag:loud)").stdout.split() == [id for id in failing if id.startswith("bugs/")]
+    assert suite("list", "status:failing", "and", "not", "(", "bugs/1-first", "or", "tag:loud", ")").stdout.split() == ["ops/clone@cpu/flip"]
+    assert suite("list", "standing:new grade:* path:flip and is:failing").stdout.split() == failing
+    assert suite("list", "cause:clone*").stdout.split() == failing, "by the name of what went wrong"
+    for wrong, near in (("is:failin", "failing"), ("grade:closee", "close"), ("because:bgu", "bug"), ("nearer:eagr", "eager")):
+        said = suite("list", wrong)
+        assert said.returncode == 2 and f"did you mean `{near}`?" in said.stderr, said.stderr
+    assert suite("list", "status:crash").returncode == 4
+
 
 
 def test_what_is_selected_is_selected_of_the_level(suite):

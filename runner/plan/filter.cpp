@@ -3,28 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "base/reader.h"
 #include "base/text.h"
 #include "cases/registry.h"
-#include "verdict/status.h"
+#include "plan/filter_parser.h"
 
 namespace lockstep {
 namespace {
 
-const std::vector<std::string> kKinds = {"id", "tag", "op", "dtype", "path", "device", "status"};
+constexpr std::array<FilterKind, 16> kKinds = {{
+    {"id", FilterSource::suite, "'bugs/*'   bugs/185337-half-round-trip@cpu/inductor",
+     "cases, instances and verdicts"},
+    {"word", FilterSource::suite, "softmax", "ids that contain it; several narrow down"},
+    {"tag", FilterSource::suite, "tag:precision-cast", "of the case"},
+    {"op", FilterSource::decoded, "op:add   op:sum.dim_IntList", "operators of the program"},
+    {"dtype", FilterSource::decoded, "dtype:float16", "of the inputs"},
+    {"path", FilterSource::path, "path:inductor   'path:inductor*'", "as --path"},
+    {"device", FilterSource::suite, "device:cpu   'device:cuda*'", "as --device"},
+    {"status", FilterSource::log, "status:failing   status:value_differs   status:new",
+     "a status, a standing, failing or departing"},
+    {"is", FilterSource::log, "is:failing   is:known   is:weak",
+     "what it does to the run, and its marks"},
+    {"standing", FilterSource::log, "standing:fixed", "against the expectations"},
+    {"grade", FilterSource::log, "grade:close", "the strictest policy that holds"},
+    {"stage", FilterSource::log, "stage:compile", "the last one reached"},
+    {"nearer", FilterSource::log, "nearer:eager", "who is nearer to the gold"},
+    {"because", FilterSource::log, "because:bug", "of the expectation"},
+    {"cause", FilterSource::log, "'cause:softshrink:*'", "what went wrong, by its name"},
+    {"reason", FilterSource::log, "reason:NaN", "a part of the reason"},
+}};
 
-/// Statuses are a closed list, so a misspelled one is an error rather than a run of nothing.
-Result<void> check_status(const std::string& pattern) {
-  std::vector<std::string> words = {"new", "known", "fixed", "waived", "failing", "departing"};
-  for (const StatusInfo& each : all_statuses()) words.emplace_back(each.name);
-  if (std::any_of(words.begin(), words.end(),
-                  [&](const std::string& word) { return glob_match(pattern, word); }))
-    return {};
-  return fail(
-      fmt::format("found `status:{}`, expected a status, a standing, `failing` or `departing`",
-                  pattern),
-      suggestion(pattern, words));
+const FilterKind* find_kind(std::string_view name) {
+  const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
+                                   [&](const FilterKind& kind) { return kind.name == name; });
+  return found == kKinds.end() ? nullptr : found;
 }
 
 bool any_matches(const std::string& pattern, const std::vector<std::string>* values) {
@@ -33,58 +48,63 @@ bool any_matches(const std::string& pattern, const std::vector<std::string>* val
          });
 }
 
+/// Whether `text` contains `word`, in capitals or not.
+bool contains_word(std::string_view text, std::string_view word) {
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+}
+
+/// Where the path begins in a verdict's id, after the slash; npos in others.
+std::size_t path_in(const std::string& id) {
+  const std::size_t at = id.find('@');
+  const std::size_t slash = at == std::string::npos ? at : id.find('/', at);
+  return slash == std::string::npos ? slash : slash + 1;
+}
+
 }  // namespace
 
-Result<Filter> Filter::parse(const std::vector<std::string>& terms) {
-  Filter filter;
-  for (const std::string& text : terms) {
-    Term term{"id", text, false};
-    if (term.pattern.starts_with('!')) {
-      term.excludes = true;
-      term.pattern.erase(0, 1);
+std::span<const FilterKind> filter_kinds() { return kKinds; }
+
+std::string filter_help() {
+  std::string text =
+      "Selecting (SELECT): terms of one kind are alternatives, kinds must all hold, !TERM "
+      "excludes.\n"
+      "`and`, `or`, `not` and parentheses join them, in one quoted SELECT or as words:\n"
+      "'status:failing and (op:add or op:mul)'.  What stands side by side belongs together more\n"
+      "closely than `and`, and `and` than `or`.  A term that matches nothing is an error.\n";
+  std::string_view heading;
+  for (const FilterKind& kind : kKinds) {
+    if (kind.source == FilterSource::log && heading.empty()) {
+      heading = "Of the log that --from names, or the latest:\n";
+      text += heading;
     }
-    // An id has no colon before its matrix.
-    const std::size_t colon = term.pattern.find(':');
-    if (colon != std::string::npos && colon < term.pattern.find_first_of("[@/")) {
-      term.kind = term.pattern.substr(0, colon);
-      term.pattern.erase(0, colon + 1);
-      if (!contains(kKinds, term.kind)) {
-        return fail(fmt::format("found the unknown filter `{}:`", term.kind),
-                    suggestion(term.kind, kKinds));
-      }
-    }
-    if (term.pattern.empty())
-      return fail(fmt::format("found the filter `{}`, expected something to look for", text));
-    if (term.kind == "status") {
-      if (auto known = check_status(term.pattern); !known) return tl::unexpected(known.error());
-    }
-    filter.terms_.push_back(std::move(term));
+    text += fmt::format("  {:<9} {:<50}  {}\n", kind.name, kind.examples, kind.meaning);
   }
+  return text +
+         "After --path and --device come one or more names or globs: the first word that is none "
+         "of a path\n(a device) ends the list and is a SELECT.\n";
+}
+
+Result<Filter> Filter::parse(const std::vector<std::string>& terms,
+                             const std::vector<std::string>& more) {
+  std::vector<Error> errors;
+  Filter filter = parse(terms, more, errors);
+  if (!errors.empty()) return tl::unexpected(errors.front());
   return filter;
 }
 
-bool Filter::holds(const Term& term, const FilterSubject& subject) {
-  if (term.kind == "id") {
-    if (glob_match(term.pattern, subject.instance) || glob_match(term.pattern, subject.case_id))
-      return true;
-    const std::size_t at =
-        term.pattern.find('@');  // a verdict's id: the path comes after the device
-    const std::size_t slash = at == std::string::npos ? at : term.pattern.find('/', at);
-    if (slash == std::string::npos) return false;
-    return glob_match(std::string_view(term.pattern).substr(0, slash), subject.instance) &&
-           (subject.path.empty() ||
-            glob_match(std::string_view(term.pattern).substr(slash + 1), subject.path));
-  }
-  if (term.kind == "path") return subject.path.empty() || glob_match(term.pattern, subject.path);
-  if (term.kind == "device") return device_matches(term.pattern, subject.device);
-  if (term.kind == "tag") return any_matches(term.pattern, subject.tags);
-  if (term.kind == "dtype")
-    return subject.dtypes == nullptr || any_matches(term.pattern, subject.dtypes);
-  if (term.kind == "status")
-    return subject.path.empty() || any_matches(term.pattern, subject.statuses);
-  return subject.operators == nullptr ||
-         std::any_of(subject.operators->begin(), subject.operators->end(),
-                     [&](const auto& name) { return operator_matches(term.pattern, name); });
+Filter Filter::parse(const std::vector<std::string>& terms, const std::vector<std::string>& more,
+                     std::vector<Error>& errors) {
+  Filter filter;
+  FilterParser parser(errors);
+  if (!terms.empty()) filter.root_ = parser.parse(terms);
+  if (more.empty()) return filter;
+  if (filter.root_.kind != Node::Kind::list)
+    filter.root_ = {Node::Kind::list, {}, {std::move(filter.root_)}};
+  for (Node& node : parser.parse(more).children) filter.root_.children.push_back(std::move(node));
+  return filter;
 }
 
 Filter Filter::within(Filter level) const {
@@ -93,52 +113,169 @@ Filter Filter::within(Filter level) const {
   return result;
 }
 
+Filter Filter::on_paths(const std::vector<std::string>& paths) const {
+  Filter result = *this;
+  edit(result.root_, false, [](Term& term, bool excluded) {
+    if (excluded) return;
+    if (term.kind == "path") term.pattern = "*";
+    if (const std::size_t path = path_in(term.pattern);
+        term.kind == "id" && path != std::string::npos)
+      term.pattern.erase(path - 1);
+  });
+  Node list;
+  list.children.push_back(std::move(result.root_));
+  for (const std::string& path : paths)
+    list.children.push_back({Node::Kind::term, {"path", path, false}, {}});
+  result.root_ = std::move(list);
+  return result;
+}
+
+void Filter::search_words(const std::function<bool(const std::string&)>& is_case) {
+  edit(root_, false, [&](Term& term, bool) {
+    const bool bare =
+        term.kind == "id" && term.pattern.find_first_of("*?/:@[") == std::string::npos;
+    if (bare && !is_case(term.pattern)) term.kind = "word";
+  });
+}
+
+void Filter::each_term(const Node& node, bool excluded, const Visit& visit) {
+  if (node.kind == Node::Kind::term) return visit(node.term, excluded != node.term.excludes);
+  for (const Node& child : node.children)
+    each_term(child, excluded != (node.kind == Node::Kind::negation), visit);
+}
+
+void Filter::edit(Node& node, bool excluded, const std::function<void(Term&, bool)>& change) {
+  if (node.kind == Node::Kind::term) return change(node.term, excluded != node.term.excludes);
+  for (Node& child : node.children)
+    edit(child, excluded != (node.kind == Node::Kind::negation), change);
+}
+
+Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject) {
+  const auto known = [](bool value) { return value ? Holds::yes : Holds::no; };
+  const FilterSource source = find_kind(term.kind)->source;
+  if (term.kind == "id") {
+    // The device may be left out after a matrix.
+    const std::string_view anywhere = subject.instance.substr(0, subject.instance.rfind('@'));
+    if (glob_match(term.pattern, subject.instance) || glob_match(term.pattern, subject.case_id) ||
+        (term.pattern.find('[') != std::string::npos && glob_match(term.pattern, anywhere)))
+      return Holds::yes;
+    const std::size_t path = path_in(term.pattern);
+    if (path == std::string::npos ||
+        !glob_match(std::string_view(term.pattern).substr(0, path - 1), subject.instance))
+      return Holds::no;
+    if (subject.path.empty()) return Holds::unknown;
+    return known(glob_match(std::string_view(term.pattern).substr(path), subject.path));
+  }
+  if (term.kind == "word") return known(contains_word(subject.instance, term.pattern));
+  if (term.kind == "device") return known(device_matches(term.pattern, subject.device));
+  if (term.kind == "tag") return known(any_matches(term.pattern, subject.tags));
+  if (source == FilterSource::path || source == FilterSource::log) {
+    if (subject.path.empty()) return Holds::unknown;
+    if (source == FilterSource::path) return known(glob_match(term.pattern, subject.path));
+    if (subject.said == nullptr) return Holds::no;
+    const auto words = subject.said->find(term.kind);
+    if (words == subject.said->end()) return Holds::no;
+    if (term.kind == "reason" && !has_wildcard(term.pattern))
+      return known(
+          std::any_of(words->second.begin(), words->second.end(),
+                      [&](const std::string& word) { return contains_word(word, term.pattern); }));
+    return known(any_matches(term.pattern, &words->second));
+  }
+  if (term.kind == "dtype")
+    return subject.dtypes == nullptr ? Holds::unknown
+                                     : known(any_matches(term.pattern, subject.dtypes));
+  if (subject.operators == nullptr) return Holds::unknown;
+  return known(std::any_of(subject.operators->begin(), subject.operators->end(),
+                           [&](const auto& name) { return operator_matches(term.pattern, name); }));
+}
+
+/// Kleene's logic: what is not known yet neither selects nor excludes.
+Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
+  const auto opposite = [](Holds value) {
+    return static_cast<Holds>(static_cast<int>(Holds::yes) - static_cast<int>(value));
+  };
+  if (node.kind == Node::Kind::term) {
+    const Holds found = holds(node.term, subject);
+    return node.term.excludes ? opposite(found) : found;
+  }
+  if (node.kind == Node::Kind::negation) return opposite(holds(node.children.front(), subject));
+  Holds all = Holds::yes, any = Holds::no;
+  std::map<std::string_view, Holds> alternatives;  // of a list, by kind
+  for (const Node& child : node.children) {
+    const Holds found = holds(child, subject);
+    const bool is_alternative = node.kind == Node::Kind::list && child.kind == Node::Kind::term &&
+                                !child.term.excludes && child.term.kind != "word";
+    if (is_alternative) {
+      Holds& best = alternatives.try_emplace(child.term.kind, Holds::no).first->second;
+      best = std::max(best, found);
+    } else {
+      all = std::min(all, found);
+      any = std::max(any, found);
+    }
+  }
+  if (node.kind == Node::Kind::any) return any;
+  for (const auto& [kind, best] : alternatives) all = std::min(all, best);
+  return all;
+}
+
 bool Filter::selects(const FilterSubject& subject) const {
   if (level_ != nullptr && !level_->selects(subject)) return false;
-  for (const std::string& kind : kKinds) {
-    bool asked = false, met = false;
-    for (const Term& term : terms_) {
-      if (term.kind != kind || term.excludes) continue;
-      asked = true;
-      met = met || holds(term, subject);
-    }
-    if (asked && !met) return false;
-  }
-  return std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-    // What is not known yet excludes nothing.
-    if (((term.kind == "path" || term.kind == "status") && subject.path.empty()) ||
-        (term.kind == "op" && subject.operators == nullptr) ||
-        (term.kind == "dtype" && subject.dtypes == nullptr))
-      return false;
-    if (term.kind == "id" && subject.path.empty() &&
-        term.pattern.find('/', std::min(term.pattern.find('@'), term.pattern.size())) !=
-            std::string::npos)
-      return false;
-    return term.excludes && holds(term, subject);
-  });
+  return holds(root_, subject) != Holds::no;
 }
 
 bool Filter::mentions(std::string_view kind) const {
   if (level_ != nullptr && level_->mentions(kind)) return true;
-  return std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-    if (kind == "path" && term.kind == "id" && !term.excludes) {  // a verdict's id names its path
-      const std::size_t at = term.pattern.find('@');
-      return at != std::string::npos && term.pattern.find('/', at) != std::string::npos;
-    }
-    return term.kind == kind;
+  bool found = false;
+  each_term(root_, false, [&](const Term& term, bool excluded) {
+    found = found || term.kind == kind ||
+            // A verdict's id names its path.
+            (kind == "path" && term.kind == "id" && !excluded &&
+             path_in(term.pattern) != std::string::npos);
+  });
+  return found;
+}
+
+bool Filter::mentions(FilterSource source) const {
+  return std::any_of(kKinds.begin(), kKinds.end(), [&](const FilterKind& kind) {
+    return kind.source == source && mentions(kind.name);
   });
 }
 
-bool Filter::asks_for(std::string_view kind) const {
-  if (level_ != nullptr && level_->asks_for(kind)) return true;
-  return std::any_of(terms_.begin(), terms_.end(),
-                     [&](const Term& term) { return !term.excludes && term.kind == kind; });
+bool Filter::asks_for(FilterSource source) const {
+  bool found = level_ != nullptr && level_->asks_for(source);
+  each_term(root_, false, [&](const Term& term, bool excluded) {
+    found = found || (!excluded && find_kind(term.kind)->source == source);
+  });
+  return found;
+}
+
+bool Filter::asks() const {
+  bool found = false;
+  each_term(root_, false, [&](const Term&, bool excluded) { found = found || !excluded; });
+  return found;
+}
+
+bool Filter::is_plain(const Node& node) {
+  return node.kind == Node::Kind::term ||
+         ((node.kind == Node::Kind::list || node.kind == Node::Kind::all) &&
+          std::all_of(node.children.begin(), node.children.end(),
+                      [](const Node& child) { return is_plain(child); }));
+}
+
+bool Filter::is_plain() const { return is_plain(root_); }
+
+std::vector<Filter::Term> Filter::terms() const {
+  std::vector<Term> result;
+  each_term(root_, false, [&](const Term& term, bool excluded) {
+    result.push_back({term.kind, term.pattern, excluded});
+  });
+  return result;
 }
 
 std::vector<std::string> Filter::patterns(std::string_view kind) const {
   std::vector<std::string> result;
-  for (const Term& term : terms_) {
-    if (term.kind == kind && !term.excludes) result.push_back(term.pattern);
+  for (Term& term : terms()) {
+    if (term.kind == kind && !term.excludes) result.push_back(std::move(term.pattern));
   }
   return result;
 }

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace lockstep {
+
+/// What an earlier log says of a verdict, by the kind of the term that asks: "status", "cause", …
+using LogWords = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// What a filter can look at.
 struct FilterSubject {
@@ -21,44 +25,100 @@ struct FilterSubject {
   const std::vector<std::string>* operators =
       nullptr;                                       ///< null: not decoded yet, so `op:` terms hold
   const std::vector<std::string>* dtypes = nullptr;  ///< of the inputs; null: not decoded yet
-  /// What an earlier log says of the verdict: its status, its standing, and `failing`; null while
-  /// instances are selected.
-  const std::vector<std::string>* statuses = nullptr;
+  /// Null while instances are selected, and for a verdict that the log does not have.
+  const LogWords* said = nullptr;
 };
+
+/// Where a kind of term finds what it asks for.
+enum class FilterSource {
+  suite,    ///< known without decoding a case
+  decoded,  ///< a decoded case tells
+  path,
+  log,  ///< the log of an earlier run tells
+};
+
+/// A kind of term.  The table in filter.cpp is its only home.
+struct FilterKind {
+  std::string_view name;
+  FilterSource source;
+  std::string_view examples;
+  std::string_view meaning;
+};
+
+std::span<const FilterKind> filter_kinds();
+
+/// What people read of the language, a line each: its rules and the table of kinds.
+std::string filter_help();
 
 /// The one language that selects: terms of one kind are alternatives, terms of different kinds must
 /// all hold, `!term` excludes.
 ///
 ///   bugs/*  bugs/185337-half-round-trip  bugs/…[dtype=float16]@cpu/inductor  tag:casts  op:add
 ///   dtype:float16  path:inductor  device:cuda*  status:value_differs
+///   status:failing and (op:add or not tag:casts)
 ///
-/// An id without a wildcard means a case, an instance, or a verdict; `op:add` means every overload
-/// of add.
+/// An id without a wildcard means a case, an instance (its device may be left out), or a verdict;
+/// `op:add` means every overload of add.  `not` binds before what stands side by side, this before
+/// `and`, and `and` before `or`.
 class Filter {
  public:
-  static Result<Filter> parse(const std::vector<std::string>& terms);
+  struct Term {
+    std::string kind;
+    std::string pattern;
+    bool excludes = false;
+  };
+
+  /// Terms, and the words of expressions.  A text with blanks that has `and` or `or` stands as in
+  /// parentheses; all of `more` must hold besides, side by side with plain terms.  The first fault
+  /// is the error.
+  static Result<Filter> parse(const std::vector<std::string>& terms,
+                              const std::vector<std::string>& more = {});
+  /// The same with all its faults; the filter is to be used only if there are none.
+  static Filter parse(const std::vector<std::string>& terms, const std::vector<std::string>& more,
+                      std::vector<Error>& errors);
 
   /// The same filter, of what `level` selects.
   Filter within(Filter level) const;
+  /// The same filter on these paths, whichever it asks for itself.
+  Filter on_paths(const std::vector<std::string>& paths) const;
+  /// Makes bare words (no wildcard and none of `/:@[`) that are no case's id mean every id that
+  /// contains them, all of them together.
+  void search_words(const std::function<bool(const std::string&)>& is_case);
 
   bool selects(const FilterSubject& subject) const;
-  /// Whether any term looks at that kind ("id", "tag", "op", "dtype", "path", "device", "status").
+  /// Whether any term is of that kind or looks there.
   bool mentions(std::string_view kind) const;
-  /// Whether a term that does not exclude asks for that kind.
-  bool asks_for(std::string_view kind) const;
+  bool mentions(FilterSource source) const;
+  /// Whether a term that does not exclude looks there.
+  bool asks_for(FilterSource source) const;
+  /// Whether anything is asked for, rather than only excluded.
+  bool asks() const;
+  /// Whether it has neither `or` nor `not`, so that what it says of paths is one condition of all.
+  bool is_plain() const;
+  /// All terms but those of the level.
+  std::vector<Term> terms() const;
   /// The ids asked for, for "did you mean".
   std::vector<std::string> ids() const { return patterns("id"); }
   /// What is asked for of a kind, without what is excluded and without what the level says.
   std::vector<std::string> patterns(std::string_view kind) const;
 
  private:
-  struct Term {
-    std::string kind;
-    std::string pattern;
-    bool excludes = false;
+  friend class FilterParser;
+  struct Node {
+    enum class Kind { term, negation, list, all, any };
+    Kind kind = Kind::list;
+    Term term = {};
+    std::vector<Node> children = {};
   };
-  static bool holds(const Term& term, const FilterSubject& subject);
-  std::vector<Term> terms_;
+  enum class Holds { no, unknown, yes };
+  using Visit = std::function<void(const Term&, bool excluded)>;
+  static void each_term(const Node& node, bool excluded, const Visit& visit);
+  static void edit(Node& node, bool excluded, const std::function<void(Term&, bool)>& change);
+  static bool is_plain(const Node& node);
+  static Holds holds(const Term& term, const FilterSubject& subject);
+  static Holds holds(const Node& node, const FilterSubject& subject);
+
+  Node root_;
   std::shared_ptr<const Filter> level_;
 };
 

@@ -14,9 +14,12 @@ class Filters : public testing::Test {
   std::vector<std::string> tags = {"precision-cast", "silent"};
   std::vector<std::string> operators = {"aten::add.Tensor", "torch.nn.functional.relu"};
   std::vector<std::string> dtypes = {"float16", "int64"};
-  std::vector<std::string> statuses = {"value_differs", "new", "failing"};
+  LogWords said = {{"status", {"value_differs", "new", "failing"}},
+                   {"is", {"failing", "unstable"}},
+                   {"cause", {"add:compiled-nan"}},
+                   {"reason", {"y: NaN differs"}}};
   FilterSubject subject{
-      "bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators, &dtypes, &statuses};
+      "bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators, &dtypes, &said};
 };
 
 TEST_F(Filters, AnIdIsACaseAnInstanceOrAVerdict) {
@@ -60,7 +63,7 @@ TEST_F(Filters, StatusesAreThoseOfAnEarlierLog) {
   EXPECT_TRUE(selects({"status:*_differs"}, subject));
   EXPECT_FALSE(selects({"status:crash"}, subject));
   EXPECT_FALSE(selects({"!status:new"}, subject));
-  subject.statuses = nullptr;  // not in that log
+  subject.said = nullptr;  // not in that log
   EXPECT_FALSE(selects({"status:value_differs"}, subject));
   EXPECT_TRUE(selects({"!status:value_differs"}, subject));
   const auto filter = Filter::parse({"status:value_difers"});
@@ -72,9 +75,103 @@ TEST_F(Filters, WhatIsNotKnownYetSelectsAndExcludesNothing) {
   subject.path = "";
   subject.operators = nullptr;
   subject.dtypes = nullptr;
-  subject.statuses = nullptr;
+  subject.said = nullptr;
   EXPECT_TRUE(selects({"op:mul", "path:eager", "dtype:int8", "status:crash"}, subject));
   EXPECT_TRUE(selects({"!op:add", "!path:inductor", "!dtype:int64", "!status:crash"}, subject));
+}
+
+TEST_F(Filters, TheDeviceMayBeLeftOutAfterAMatrix) {
+  EXPECT_TRUE(selects({"bugs/1-x[dim=0]"}, subject));
+  EXPECT_TRUE(selects({"bugs/*[dim=0]"}, subject));
+  EXPECT_FALSE(selects({"bugs/1-x[dim=1]"}, subject));
+  EXPECT_FALSE(selects({"!bugs/1-x[dim=0]"}, subject));
+}
+
+TEST_F(Filters, WordsThatAreNoCaseArePartsOfIds) {
+  const auto found = [&](const std::vector<std::string>& terms) {
+    Filter filter = Filter::parse(terms).value();
+    filter.search_words([](const std::string& id) { return id == "dim"; });
+    return filter.selects(subject);
+  };
+  EXPECT_TRUE(found({"1-X"}));
+  EXPECT_TRUE(found({"1-x", "cpu"}));
+  EXPECT_FALSE(found({"1-x", "cuda"})) << "words narrow each other down";
+  EXPECT_FALSE(found({"dim"})) << "a case, and no other";
+  EXPECT_FALSE(found({"!1-x"}));
+  EXPECT_FALSE(selects({"1-x"}, subject)) << "levels mean ids";
+}
+
+TEST_F(Filters, ExpressionsJoinTerms) {
+  for (const std::vector<std::string>& terms : std::vector<std::vector<std::string>>{
+           {"status:failing and (op:add or op:mul)"},
+           {"status:failing", "and", "(", "op:mul", "or", "op:add", ")"},
+           {"status:failing", "op:mul or op:add"},
+           {"op:mul and status:failing or tag:silent"},
+           {"not op:mul"},
+           {"!(op:mul or tag:other)"},
+           {"not", "not", "op:add"},
+           {"op:mul op:add and tag:silent"},
+           {"op:add op:mul"},
+           {"id:bugs/1-x[dim=0]@cpu and (is:unstable)"},
+           {"cause:add:* reason:nan"}})
+    EXPECT_TRUE(selects(terms, subject)) << testing::PrintToString(terms);
+  for (const std::vector<std::string>& terms :
+       std::vector<std::vector<std::string>>{{"status:failing and (op:sub or op:mul)"},
+                                             {"status:crash", "op:mul or op:add"},
+                                             {"op:mul and (status:failing or tag:silent)"},
+                                             {"not op:add"},
+                                             {"!(op:mul or tag:silent)"},
+                                             {"op:mul tag:silent or status:crash"},
+                                             {"is:known"},
+                                             {"cause:add"},
+                                             {"reason:infinity"}})
+    EXPECT_FALSE(selects(terms, subject)) << testing::PrintToString(terms);
+}
+
+TEST_F(Filters, WhatIsNotKnownYetDecidesNoExpression) {
+  subject.path = "";
+  subject.operators = nullptr;
+  subject.said = nullptr;
+  EXPECT_TRUE(selects({"not (op:add and tag:silent)"}, subject));
+  EXPECT_TRUE(selects({"op:mul or tag:other"}, subject));
+  EXPECT_TRUE(selects({"not path:inductor"}, subject));
+  EXPECT_FALSE(selects({"op:add and tag:other"}, subject));
+  EXPECT_FALSE(selects({"not (op:add or tag:silent)"}, subject));
+}
+
+TEST_F(Filters, FaultsOfTheGrammarNameTheColumn) {
+  const auto fault = [](const std::vector<std::string>& terms) {
+    const auto filter = Filter::parse(terms);
+    return filter ? "" : filter.error().message;
+  };
+  EXPECT_EQ(fault({"op:a and (op:b"}),
+            "`op:a and (op:b`, column 15: found the end, expected `)` for the `(` at column 10");
+  EXPECT_EQ(fault({"op:a or and op:b"}),
+            "`op:a or and op:b`, column 9: found `and`, expected a term");
+  EXPECT_EQ(fault({"op:a or op:b)"}),
+            "`op:a or op:b)`, column 13: found `)`, expected a term or the end");
+  EXPECT_EQ(fault({"op:a", "or"}), "`or`, column 3: found the end, expected a term");
+  EXPECT_EQ(fault({"not"}), "`not`, column 4: found the end, expected a term");
+  EXPECT_NE(fault({std::string(100'000, '(')}).find("at most 100"), std::string::npos);
+  EXPECT_NE(fault({" "}).find("empty"), std::string::npos);
+  EXPECT_EQ(fault({"X[a b]", "cause:f(x)", "sweeps/u[op=sq*"}), "");
+}
+
+TEST_F(Filters, PathsOfTheLadderReplaceThoseAskedFor) {
+  const Filter down = Filter::parse({"bugs/1-x[dim=0]@cpu/inductor", "path:other"})
+                          .value()
+                          .on_paths({"eager", "aot"});
+  EXPECT_FALSE(down.selects(subject));
+  subject.path = "aot";
+  EXPECT_TRUE(down.selects(subject));
+  EXPECT_TRUE(down.is_plain());
+  EXPECT_FALSE(Filter::parse({"path:a or op:b"}).value().is_plain());
+}
+
+TEST_F(Filters, AllFaultsAreFound) {
+  std::vector<Error> errors;
+  Filter::parse({"tga:silent", "status:conforn", "op:"}, {}, errors);
+  EXPECT_EQ(errors.size(), 3U);
 }
 
 TEST_F(Filters, MisspelledKindsAreErrors) {

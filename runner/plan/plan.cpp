@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "base/digest.h"
 #include "base/splitmix.h"
@@ -35,7 +36,7 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
 
 /// Whether a filter speaks of verdicts, not only of instances.
 bool of_verdicts(const Filter& filter) {
-  return filter.mentions("path") || filter.mentions("status");
+  return filter.mentions("path") || filter.mentions(FilterSource::log);
 }
 
 /// What selecting asks of a decoded case.
@@ -75,13 +76,13 @@ void each_path(const PlanRequest& request, const std::string& case_id, const Tra
     if (!named && !path.is_default) continue;
     if (!devices_take(path.devices, device) || !globs_take(traits.only_paths, path.name)) continue;
     std::string verdict_id = id + "/" + path.name;
-    const std::vector<std::string>* statuses = nullptr;
+    const LogWords* said = nullptr;
     if (request.earlier != nullptr) {
       const auto found = request.earlier->find(verdict_id);
-      if (found != request.earlier->end()) statuses = &found->second;
+      if (found != request.earlier->end()) said = &found->second;
     }
     if (request.filter.selects({case_id, id, path.name, device, &traits.tags, &traits.operators,
-                                &traits.dtypes, statuses}))
+                                &traits.dtypes, said}))
       take(p, std::move(verdict_id));
   }
 }
@@ -119,7 +120,7 @@ std::string digest_of(const Plan& plan) {
 }  // namespace
 
 bool names_paths(const Filter& filter) {
-  return filter.mentions("path") || filter.asks_for("status");
+  return filter.mentions("path") || filter.asks_for(FilterSource::log);
 }
 
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
@@ -204,8 +205,7 @@ std::vector<std::string> instance_ids(const PlanRequest& request) {
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics) {
   const Filter& filter = request.filter;
   const bool of_paths = of_verdicts(filter);
-  if (!of_paths && !filter.mentions("op") && !filter.mentions("dtype"))
-    return instance_ids(request);
+  if (!of_paths && !filter.mentions(FilterSource::decoded)) return instance_ids(request);
   std::vector<std::string> ids;
   std::map<std::string, std::optional<Traits>> known;  // of one file; nothing: cannot be decoded
   const CaseFile* known_file = nullptr;
@@ -228,6 +228,22 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
     }
   });
   return ids;
+}
+
+void visit_decoded(const PlanRequest& request,
+                   const std::function<bool(const std::vector<std::string>& operators,
+                                            const std::vector<std::string>& dtypes)>& enough) {
+  for (const CaseFile& file : *request.suite) {
+    std::set<std::string> seen;
+    for (const std::string& device : request.devices) {
+      for (const MatrixChoice& choice : file.choices) {
+        if (!seen.insert(kinds_of(choice, device)).second) continue;
+        Diagnostics ignored;
+        const auto decoded = decode(request, file, choice, device, ignored);
+        if (decoded && enough(decoded->operators, input_dtypes(*decoded))) return;
+      }
+    }
+  }
 }
 
 std::vector<std::string> missed_cases(const PlanRequest& request) {

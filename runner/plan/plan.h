@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,18 +51,18 @@ struct PlanRequest {
   std::vector<std::string> devices;
   Filter filter;
   DecodeContext context;
-  /// For `status:` terms: what an earlier run says of a verdict's id (FilterSubject::statuses).
-  const std::map<std::string, std::vector<std::string>>* earlier = nullptr;
+  /// For terms that look into a log: what it says of a verdict's id.
+  const std::map<std::string, LogWords>* earlier = nullptr;
   bool alone = false;  ///< no case shares a compilation
-  /// Take instances also where no path does, unless the filter names paths or statuses.
+  /// Take instances also where no path does, unless the filter names paths or looks into a log.
   bool pathless = false;
 };
 
 /// Whether a filter decides the paths itself, so that the default ones do not count.
 bool names_paths(const Filter& filter);
 
-/// Every selected case × matrix × device × path.  Without a filter that names paths or statuses,
-/// the default ones.  Cases that cannot be decoded add diagnostics.
+/// Every selected case × matrix × device × path.  Without a filter that names paths or looks
+/// into a log, the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 
 /// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances
@@ -74,10 +75,17 @@ std::vector<std::string> input_dtypes(const Case& declared);
 /// Ids of all instances that the filter selects, without decoding a case.
 std::vector<std::string> instance_ids(const PlanRequest& request);
 
-/// Ids of all that the filter selects: of verdicts where it names paths or statuses, else of
-/// instances on whatever path.  Decodes cases where the filter asks what only that tells, each once
-/// for choices of its matrix that differ in numbers alone, and keeps none.
+/// Ids of all that the filter selects: of verdicts where it names paths or looks into a log, else
+/// of instances on whatever path.  Decodes cases where the filter asks what only that tells, each
+/// once for choices of its matrix that differ in numbers alone, and keeps none.
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
+
+/// Shows the operators and the dtypes of decoded cases, each once for choices of its matrix that
+/// differ in numbers alone, until `enough` returns true.  Those that cannot be decoded are left
+/// out.
+void visit_decoded(const PlanRequest& request,
+                   const std::function<bool(const std::vector<std::string>& operators,
+                                            const std::vector<std::string>& dtypes)>& enough);
 
 /// For each case that is selected but on no path or device that the request takes, what it needs:
 /// "`bugs/1` runs only on the path a: --path a".  A few of them, for people.

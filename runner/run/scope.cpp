@@ -25,7 +25,10 @@ ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool who
     const std::size_t at = id.find('@');
     return at != std::string::npos && id.find('/', at) != std::string::npos;
   });
-  if (single || request.filter.mentions("status")) return scope;
+  // So do paths that only a part of an expression asks for.
+  if (single || request.filter.mentions(FilterSource::log) ||
+      (!request.filter.is_plain() && request.filter.mentions("path")))
+    return scope;
   std::set<std::size_t> used;
   for (const PlanItem& item : plan.items) used.insert(item.path);
   for (const std::size_t path : used) scope.paths.push_back(plan.paths[path].name);

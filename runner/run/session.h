@@ -53,6 +53,8 @@ class Session {
   /// From what a plan is made: with the devices that there are, or before meet_torch those of the
   /// settings.  Points into the session.
   PlanRequest plan_request(const Filter& filter) const;
+  /// Which devices there are while torch was not met, instead of those of the settings.
+  void suppose_devices(std::vector<std::string> devices) { settings_.devices = std::move(devices); }
   /// Takes the default paths that cannot be used here (absent_paths.h) off a request that names no
   /// path, and returns them; of a request that goes down the ladder (`rungs`), all such paths.
   /// Whoever names a path wants to know what becomes of it, and so does who brings one with the
