@@ -231,18 +231,32 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
   return text;
 }
 
+std::string nothing_conforms(const RunRecord& record, bool strict) {
+  const Tally counts = tally(record, strict);
+  if (record.verdicts.empty() || counts[Column::conform] > 0 || counts[Column::failing] > 0)
+    return {};
+  std::vector<std::string> parts;
+  for (const ColumnInfo* column : columns_as_read()) {
+    if (const std::size_t count = counts[column->column]; count > 0)
+      parts.push_back(fmt::format("{} {}", grouped(count), column->name));
+  }
+  return fmt::format("{}: nothing was found to conform", fmt::join(parts, ", "));
+}
+
 std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options) {
   const Tally counts = tally(record, options.strict);
   const std::string last = totals_line(record, options.strict, options.seconds);
   const std::string by_grade = conform_line(counts);
   std::string too_little = judged_too_little(record, options.strict);
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
+  std::string none = nothing_conforms(record, options.strict);
+  if (!none.empty()) none = style.odd(none) + "\n";
   return known_section(record, style, options) + skipped_section(record, style, options.strict) +
          (options.verbose ? tolerated_section(record, style) : std::string()) +
          causes_text(record, style, options.strict, options.verbose) +
          ladder_text(record, style, options.verbose) + table(record, style, options.strict) +
          time_section(record, style) + unmatched_section(record, style) +
-         (by_grade.empty() ? by_grade : by_grade + "\n") + too_little +
+         (by_grade.empty() ? by_grade : by_grade + "\n") + none + too_little +
          (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
 }
 

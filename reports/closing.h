@@ -32,6 +32,10 @@ std::string conform_line(const Tally& counts);
 /// "12 verdicts: 3 conform, 0 failing, 9 known in 12.3 s".
 std::string totals_line(const RunRecord& record, bool strict, double seconds);
 
+/// A sentence for a run in which nothing fails and nothing conforms either, which its totals could
+/// hide: "12 known, 21 skipped: nothing was found to conform"; empty for others.
+std::string nothing_conforms(const RunRecord& record, bool strict);
+
 /// How a run ended that is not complete: "stopped after 3 of 12 verdicts"; empty for others.
 std::string unfinished_line(const RunRecord& record);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "record/judged.h"
+#include "record/tally.h"
 #include "reports/fixtures.h"
 #include "reports/text.h"
 
@@ -115,6 +116,22 @@ TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {
   const Output output = report(record, plain());
   EXPECT_THAT(output.err, HasSubstr("newer: torch 2.13.0 has no such setting; not run\n"));
   EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n25 verdicts:"));
+}
+
+TEST(Console, SaysWhenNothingFailsAndNothingConforms) {
+  const std::string none = ": nothing was found to conform\n";
+  RunRecord record = sample_run();
+  EXPECT_THAT(report(record, plain()).out, Not(HasSubstr(none)));
+  std::erase_if(record.verdicts, [](const Verdict& verdict) { return verdict.fails(false); });
+  EXPECT_THAT(report(record, plain()).out, Not(HasSubstr(none))) << "two conform";
+  std::erase_if(record.verdicts, [](const Verdict& verdict) {
+    return column_of(verdict, false) == Column::conform || verdict.standing == Standing::fixed;
+  });
+  record.info.planned = record.verdicts.size();
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("1 known, 1 waived, 4 skipped" + none));
+  record.verdicts.clear();
+  record.info.planned = 0;
+  EXPECT_THAT(report(record, plain()).out, Not(HasSubstr(none)));
 }
 
 TEST(Console, HalfARunSaysSo) {

@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "record/causes.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
 #include "reports/text.h"
+#include "verdict/cause.h"
 
 namespace lockstep {
 namespace {
@@ -159,6 +162,33 @@ std::string environment_section(const RunRecord& record) {
          as_many(rows, kListLimit, [](const std::string& row) { return row; }) + "\n</details>\n";
 }
 
+/// What fails of one cause.
+struct Failure {
+  std::string cause;                 ///< the first of each of its verdicts
+  const Verdict* example = nullptr;  ///< the smallest (is_smaller)
+  std::size_t count = 0;             ///< of verdicts
+};
+
+/// Each verdict once, with those that have the same first cause, in the order in which the causes
+/// are met; what has none (what is fixed) stands alone.
+std::vector<Failure> by_cause(const std::vector<const Verdict*>& verdicts) {
+  std::vector<Failure> failures;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const Verdict* verdict : verdicts) {
+    const std::vector<Cause> causes = causes_of(*verdict);
+    if (causes.empty()) {
+      failures.push_back({{}, verdict, 1});
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(causes.front().name, failures.size());
+    if (is_new) failures.push_back({causes.front().name, verdict, 0});
+    Failure& failure = failures[place->second];
+    ++failure.count;
+    if (is_smaller(*verdict, *failure.example)) failure.example = verdict;
+  }
+  return failures;
+}
+
 /// For the value of a property; a message may have colons and commas.
 std::string command_value(std::string_view text, bool property) {
   std::string result;
@@ -192,6 +222,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   const std::vector<const Verdict*> fails = failing(record, strict);
   const double seconds = record.end ? record.end->seconds : 0;
   const std::string too_little = judged_too_little(record, strict);
+  const std::string none = nothing_conforms(record, strict);
   std::string notes = conform_line(tally(record, strict));
   if (!notes.empty()) notes += "\n\n";
   if (!too_little.empty()) notes += fmt::format("**{}**\n\n", markdown(too_little));
@@ -201,6 +232,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
       fmt::format("## Lockstep: {}\n\n{}\n\n{}{}\n",
                   !fails.empty()        ? fmt::format("{} failing", grouped(fails.size()))
                   : !too_little.empty() ? "too little is judged"
+                  : !none.empty()       ? none
                                         : "nothing fails",
                   totals_line(record, strict, seconds), notes, table(record, strict)) +
       causes_section(record, strict);
@@ -219,23 +251,31 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
 }
 
 std::string github_annotations(const RunRecord& record, bool strict) {
-  const std::vector<const Verdict*> fails = failing(record, strict);
-  const std::size_t listed = fails.size() > kAnnotations ? kAnnotations - 1 : fails.size();
+  const std::vector<Failure> failures = by_cause(failing(record, strict));
+  const std::string too_little = judged_too_little(record, strict);
+  const std::size_t room = kAnnotations - (too_little.empty() ? 0 : 1);
+  const std::size_t listed = failures.size() > room ? room - 1 : failures.size();
   std::string text;
   for (std::size_t i = 0; i < listed; ++i) {
-    const Verdict& verdict = *fails[i];
+    const Verdict& verdict = *failures[i].example;
+    std::string story = fmt::format("{}\n{}\n", verdict.instance, headline(verdict));
+    if (failures[i].count > 1) {
+      story += fmt::format("{} of this cause: {}\n", counted(failures[i].count, "failing verdict"),
+                           one_line(clean(failures[i].cause)));
+    }
     text += fmt::format("::error file={},line={},title={}::{}\n",
                         command_value(verdict.case_file, true), verdict.case_line,
                         command_value(fmt::format("{} on {}", label(verdict), verdict.path), true),
-                        command_value(fmt::format("{}\n{}\n{}", verdict.instance, headline(verdict),
-                                                  one_line(clean(verdict.repro), 1000)),
-                                      false));
+                        command_value(story + one_line(clean(verdict.repro), 1000), false));
   }
-  if (const std::string too_little = judged_too_little(record, strict); !too_little.empty())
+  if (!too_little.empty())
     text += fmt::format("::error title=Lockstep::{}\n", command_value(too_little, false));
-  if (listed < fails.size()) {
-    text += fmt::format("::error title=Lockstep::{} more verdicts fail; the summary has them\n",
-                        grouped(fails.size() - listed));
+  if (listed < failures.size()) {
+    std::size_t rest = 0;
+    for (std::size_t i = listed; i < failures.size(); ++i) rest += failures[i].count;
+    text += fmt::format("::error title=Lockstep::{} more {} of {}; the summary has them\n",
+                        grouped(rest), rest == 1 ? "verdict fails" : "verdicts fail",
+                        counted(failures.size() - listed, "other cause"));
   }
   return text;
 }

@@ -15,8 +15,9 @@ constexpr std::size_t kSummaryLimit = 1024 * 1024;
 /// environment.  Never longer than `limit` bytes: what does not fit is counted.
 std::string summary(const RunRecord& record, bool strict, std::size_t limit = kSummaryLimit);
 
-/// Workflow commands that mark case files in a pull request: at most ten lines, as many as GitHub
-/// takes from a step; the tenth counts the rest.
+/// Workflow commands that mark case files in a pull request, one for each cause of what fails, at
+/// its smallest example: at most ten lines, as many as GitHub takes from a step; the tenth counts
+/// the rest.
 std::string github_annotations(const RunRecord& record, bool strict);
 
 }  // namespace lockstep

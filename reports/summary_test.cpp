@@ -46,6 +46,17 @@ TEST(Summary, SaysWhenNothingFails) {
   EXPECT_EQ(github_annotations(record, false), "");
 }
 
+TEST(Summary, AGreenHeadlineSaysWhenNothingConforms) {
+  RunRecord record = sample_run();
+  std::erase_if(record.verdicts, [](const Verdict& verdict) {
+    return verdict.fails(false) ||
+           (verdict.standing == Standing::new_ && info(verdict.status).junit == JunitElement::pass);
+  });
+  record.info.planned = record.verdicts.size();
+  EXPECT_THAT(summary(record, false), testing::StartsWith("## Lockstep: 1 fixed, 1 known"));
+  EXPECT_THAT(summary(record, false), HasSubstr("nothing was found to conform\n"));
+}
+
 TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
   RunRecord record = large_run(3000);
   for (Verdict& verdict : record.verdicts) {
@@ -93,6 +104,34 @@ TEST(Annotations, AreAtMostTenLinesThatNothingBreaksOutOf) {
   EXPECT_THAT(github_annotations(hostile_run(), false),
               HasSubstr("file=</script><script>alert(1)"));
   EXPECT_THAT(github_annotations(hostile_run(), false), HasSubstr("%0A%3A%3Aerror%3A%3Ax %250A"));
+}
+
+TEST(Annotations, AreOneForEachCauseAtItsSmallestExample) {
+  RunRecord record = sample_run();
+  std::erase_if(record.verdicts,
+                [](const Verdict& verdict) { return verdict.status != Status::value_differs; });
+  std::erase_if(record.verdicts, [](const Verdict& verdict) { return !verdict.fails(false); });
+  ASSERT_EQ(record.verdicts.size(), 1u);
+  EXPECT_THAT(github_annotations(record, false), Not(HasSubstr("of this cause")));
+  for (int i = 0; i < 30; ++i) {
+    Verdict& larger = record.verdicts.emplace_back(record.verdicts.front());
+    larger.operators.push_back(larger.operators.front());  // the cause names each once
+    larger.case_file = "cases/larger.json";
+  }
+  std::swap(record.verdicts.front(), record.verdicts.back());
+  const std::string text = github_annotations(record, false);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  EXPECT_THAT(text, testing::StartsWith("::error file=cases/ops/softmax/last-dim.json,line=14,"));
+  EXPECT_THAT(text, HasSubstr("%0A31 failing verdicts of this cause: to:value%0A"));
+}
+
+TEST(Annotations, TheTenthCountsVerdictsAndCauses) {
+  RunRecord record = sample_run();
+  record.info.min_judged = 99;
+  const std::string text = github_annotations(record, false);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 10) << text;
+  EXPECT_THAT(text, HasSubstr("::error title=Lockstep::judged "));
+  EXPECT_THAT(text, testing::EndsWith("; the summary has them\n"));
 }
 
 }  // namespace

@@ -76,6 +76,9 @@ Exit command_run(const Options& given) {
     }
     options = std::move(resumption->options);
     resumed = std::move(resumption->record);
+  } else if (auto unused = check_out(options.out); !unused) {
+    print_error(unused.error());
+    return Exit::usage;
   }
   auto session = open_session(options);
   if (!session) return session.error();

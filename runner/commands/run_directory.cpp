@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "record/log.h"
+
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
@@ -29,6 +31,15 @@ Result<fs::path> new_run_directory(const fs::path& runs, const std::string& now)
 }
 
 }  // namespace
+
+Result<void> check_out(const fs::path& out) {
+  std::error_code error;
+  if (out.empty() || !fs::exists(out / RunLog::kFileName, error)) return {};
+  return fail(
+      fmt::format("found a run in --out {}, expected a directory without one", out.string()),
+      fmt::format("give another --out; --resume {} goes on with a run that ended early",
+                  out.string()));
+}
 
 Result<fs::path> run_directory(const Options& options, const std::string& now) {
   const fs::path given = options.resume.empty() ? options.out : options.resume;

@@ -99,7 +99,10 @@ def test_a_full_disk_is_an_error_and_the_log_stays_whole(suite):
 def test_a_log_is_never_overwritten(suite):
     assert suite("run", "--out", "out").returncode == 0
     before = (suite.root / "out" / "run.jsonl").read_bytes()
-    assert suite("run", "--out", "out").returncode == 3
+    refused = suite("run", "--out", "out")
+    assert refused.returncode == 2
+    assert "found a run in --out out, expected a directory without one" in refused.stderr
+    assert "another --out" in refused.stderr and "--resume out" in refused.stderr
     assert (suite.root / "out" / "run.jsonl").read_bytes() == before
 
 
@@ -114,6 +117,13 @@ def test_timeouts_are_verdicts(suite):
     result = suite("run", "bugs/1-first", "path:hang", "--compile-timeout", "1", "--out", "out")
     assert result.returncode == 1
     assert verdicts(suite.root / "out")["bugs/1-first@cpu/hang"]["status"] == "timeout"
+
+
+def test_timeouts_below_a_second_hold(suite):
+    # It takes 0.2 s, less than the pause between two looks at a clock.
+    result = suite("run", "bugs/1-first", "path:slow", "--compile-timeout", "0.05", "--out", "out")
+    assert result.returncode == 1
+    assert verdicts(suite.root / "out")["bugs/1-first@cpu/slow"]["status"] == "timeout"
 
 
 @pytest.mark.parametrize("moment", [0.3, 0.6, 1.0, 1.4])

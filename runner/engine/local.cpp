@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -323,9 +325,15 @@ void LocalEngine::step(double seconds) {
     if (connection->wants_to_write()) polled.push_back({connection->process().input(), POLLOUT, 0});
   }
   polled.push_back({woken_, POLLIN, 0});
-  // Clocks are looked at four times a second.
-  const double wait = std::min(seconds, 0.25);
-  ::poll(polled.data(), polled.size(), static_cast<int>(wait * 1000));
+  // Clocks are looked at four times a second, and when the next one runs out.
+  double wait = std::min(seconds, 0.25);
+  for (const Batch& batch : batches_) {
+    const ToldExecution& told = batch.first();
+    if (told.killed_at) continue;
+    const std::chrono::duration<double> spent = Clock::now() - told.stage_began;
+    wait = std::min(wait, std::max(0.0, options_.limits.of(told.stage) - spent.count()));
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(wait * 1000)));
   ::eventfd_t times = 0;
   ::eventfd_read(woken_, &times);
   // All that was said until now is read before any of it is acted upon: an execution whose `ended`
