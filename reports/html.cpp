@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "reports/html/assets.h"
 #include "reports/json.h"
 #include "reports/text.h"
+#include "reports/tolerated.h"
 
 namespace lockstep {
 namespace {
@@ -51,19 +54,107 @@ std::string escape(std::string_view raw) {
   return result;
 }
 
-/// Takes out of the verdicts what several of them repeat (the case's program, the proof of a path),
-/// and puts it there once: `common` of a verdict maps such a key to a place in `common` of the
-/// document.
-void share(Json& document) {
+/// What lists, filters and counts read of a verdict.  The page decodes it when it is opened, and
+/// the rest of a verdict when somebody looks at it.
+constexpr std::array kColumns = {
+    "id",     "instance", "path",    "device", "title",     "status",      "standing", "grade",
+    "reason", "nearer",   "causes",  "tags",   "dtypes",    "operators",   "unstable", "vacuous",
+    "weak",   "share",    "seconds", "stage",  "execution", "expectation", "front_end"};
+
+/// The rest stands in blocks of so many verdicts, each compressed by itself.
+constexpr std::size_t kBlock = 256;
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// One key of many verdicts: each value once, and for each verdict its place, -1 where it has none.
+struct ValueColumn {
+  Json values = Json::array();
+  Json places = Json::array();
+  std::unordered_map<std::string, std::size_t> known;
+
+  void add(Json value) {
+    const auto [place, is_new] = known.emplace(dumped(value), values.size());
+    if (is_new) values.push_back(std::move(value));
+    places.push_back(place->second);
+  }
+  void add_none() { places.push_back(-1); }
+  Json json() { return {{"values", std::move(values)}, {"places", std::move(places)}}; }
+};
+
+/// Takes the columns out of the verdicts.
+Json columns_of(Json& verdicts) {
+  Json columns = Json::object();
+  for (const char* key : kColumns) {
+    ValueColumn column;
+    for (Json& verdict : verdicts) {
+      const auto found = verdict.find(key);
+      if (found == verdict.end()) {
+        column.add_none();
+        continue;
+      }
+      column.add(std::move(*found));
+      verdict.erase(key);
+    }
+    if (!column.values.empty()) columns[key] = column.json();
+  }
+  return columns;
+}
+
+/// What the list shows, sorts and searches of the outputs and errors of `verdicts`, as columns.
+void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
+  ValueColumn passed;
+  ValueColumn ulps;
+  ValueColumn errors;
+  for (std::size_t place = 0; place < record.verdicts.size(); ++place) {
+    const Verdict& verdict = record.verdicts[place];
+    const Json& json = verdicts[place];
+    const OutputComparison* worst = tolerated(verdict).output;
+    if (worst == nullptr) {
+      passed.add_none();
+    } else {
+      const Json& output =
+          json["outputs"][static_cast<std::size_t>(worst - verdict.outputs.data())];
+      Json shown = Json::object();
+      for (const char* key :
+           {"name", "differing", "elements", "max_abs", "max_rel", "max_ulp", "policy"})
+        if (output.contains(key)) shown[key] = output[key];
+      passed.add(std::move(shown));
+    }
+    std::uint64_t greatest = 0;
+    for (const OutputComparison& output : verdict.outputs)
+      greatest = std::max<std::uint64_t>(greatest, output.max_ulp.value_or(0));
+    ulps.add(greatest);
+    std::string classes;
+    for (const char* side : {"eager_error", "compiled_error"}) {
+      const auto error = json.find(side);
+      if (error != json.end() && error->contains("class"))
+        classes += (classes.empty() ? "" : "\n") + (*error)["class"].get<std::string>();
+    }
+    if (classes.empty()) {
+      errors.add_none();
+    } else {
+      errors.add(std::move(classes));
+    }
+  }
+  columns["tolerated"] = passed.json();
+  columns["ulps"] = ulps.json();
+  columns["errors"] = errors.json();
+}
+
+/// Takes out of the verdicts of a block what several of them repeat (the program of a case, the
+/// proof of a path), and puts it there once: `common` of a verdict maps such a key to a place in
+/// `common` of the block.
+Json share(Json verdicts) {
   Json common = Json::array();
   std::unordered_map<std::string, std::size_t> places;
-  for (Json& verdict : document["verdicts"]) {
+  for (Json& verdict : verdicts) {
     Json references = Json::object();
-    for (const char* key : {"title", "case_file", "links", "program", "tags", "operators", "dtypes",
-                            "proof", "expectation", "stderr_tail"}) {
+    for (const char* key : {"case_file", "links", "program", "proof", "stderr_tail"}) {
       const auto found = verdict.find(key);
       if (found == verdict.end()) continue;
-      std::string text = found->dump(-1, ' ', false, Json::error_handler_t::replace);
+      std::string text = dumped(*found);
       if (text.size() < 24) continue;
       const auto [place, is_new] = places.emplace(std::move(text), common.size());
       if (is_new) common.push_back(std::move(*found));
@@ -72,14 +163,40 @@ void share(Json& document) {
     }
     if (!references.empty()) verdict["common"] = std::move(references);
   }
-  document["common"] = std::move(common);
+  return {{"common", std::move(common)}, {"verdicts", std::move(verdicts)}};
 }
 
 /// JSON that can stand inside <script>: without "<" nothing in it can end the element or begin a
 /// comment.
-std::string data_of(const RunRecord& record) {
+std::string inside_script(const Json& document) {
+  const std::string json = dumped(document);
+  std::string result;
+  result.reserve(json.size() + json.size() / 16);
+  for (const char c : json) {
+    if (c == '<') {
+      result += "\\u003c";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// The data of the page: first what it reads when it is opened, then the blocks.
+std::vector<std::string> data_of(const RunRecord& record) {
   Json document = run_document(record);
-  share(document);
+  Json verdicts = std::move(document["verdicts"]);
+  document.erase("verdicts");
+  std::map<std::string, double> phases;
+  for (const Verdict& verdict : record.verdicts)
+    for (const auto& [phase, seconds] : verdict.phases) phases[phase] += seconds;
+  document["phases"] = phases;
+  document["count"] = verdicts.size();
+  document["block"] = kBlock;
+  Json derived = Json::object();
+  derive(record, verdicts, derived);
+  document["columns"] = columns_of(verdicts);
+  document["derived"] = std::move(derived);
   if (const AccuracyTable table = accuracy_table(record); !table.rows.empty())
     document["accuracy"] = accuracy_document(table);
   Json& statuses = document["statuses"] = Json::array();
@@ -109,15 +226,27 @@ std::string data_of(const RunRecord& record) {
   document["grades"] = grade_names();
   document["input_kinds"] = kInputKinds;
   document["judged_too_little"] = judged_too_little(record, false);
-  const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::vector<std::string> texts = {inside_script(document)};
+  for (std::size_t from = 0; from < verdicts.size(); from += kBlock) {
+    Json block = Json::array();
+    for (std::size_t place = from; place < std::min(from + kBlock, verdicts.size()); ++place)
+      block.push_back(std::move(verdicts[place]));
+    texts.push_back(inside_script(share(std::move(block))));
+  }
+  return texts;
+}
+
+/// As script elements that nothing executes: `data`, `block-0`, `block-1` and so on.
+std::string elements_of(const std::vector<std::string>& texts, std::size_t compress_from) {
+  std::size_t size = 0;
+  for (const std::string& text : texts) size += text.size();
+  const bool compressed = size >= compress_from;
   std::string result;
-  result.reserve(json.size() + json.size() / 16);
-  for (const char c : json) {
-    if (c == '<') {
-      result += "\\u003c";
-    } else {
-      result += c;
-    }
+  for (std::size_t place = 0; place < texts.size(); ++place) {
+    result += fmt::format("<script type=\"application/{}\" id=\"{}\">{}</script>\n",
+                          compressed ? "gzip" : "json",
+                          place == 0 ? "data" : fmt::format("block-{}", place - 1),
+                          compressed ? base64(gzip(texts[place])) : texts[place]);
   }
   return result;
 }
@@ -160,8 +289,6 @@ std::string plain_part(const RunRecord& record) {
 
 std::string html(const RunRecord& record, std::size_t compress_from) {
   const Tally counts = tally(record, false);
-  const std::string data = data_of(record);
-  const bool compressed = data.size() >= compress_from;
   const std::map<std::string_view, std::string> parts = {
       {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts[Column::failing]),
                                    counted(record.verdicts.size(), "verdict")))},
@@ -169,8 +296,7 @@ std::string html(const RunRecord& record, std::size_t compress_from) {
       {"style", std::string(html_assets::style)},
       {"script", std::string(html_assets::script)},
       {"plain", plain_part(record)},
-      {"type", compressed ? "application/gzip" : "application/json"},
-      {"data", compressed ? base64(gzip(data)) : data},
+      {"data", elements_of(data_of(record), compress_from)},
   };
   // One pass: what is put in is never looked at again, so it may contain "{{data}}" itself.
   std::string result;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "record/tally.h"
@@ -25,33 +27,67 @@ std::size_t count(std::string_view text, std::string_view word) {
 }
 
 /// What the browser hands to JSON.parse.
-Json data_of(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\" id=\"data\">";
-  const std::size_t from = page.find(begin) + begin.size();
+Json data_of(const std::string& page, const std::string& id = "data") {
+  const std::string begin = "<script type=\"application/json\" id=\"" + id + "\">";
+  const std::size_t at = page.find(begin);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + begin.size();
   return Json::parse(page.substr(from, page.find("</script>", from) - from), nullptr, false);
 }
 
-TEST(Html, ItsDataIsRunJson) {
-  const RunRecord record = sample_run();
-  Json data = data_of(html(record));
-  EXPECT_EQ(data["statuses"].size(), all_statuses().size());
-  EXPECT_EQ(data["standings"].size(), all_standings().size());
-  EXPECT_EQ(data["kinds"].size(), all_columns().size());
-  EXPECT_EQ(data["grades"], grade_names());
-  for (const char* table :
-       {"statuses", "standings", "kinds", "grades", "input_kinds", "judged_too_little"})
-    data.erase(table);
-  // What verdicts share is put back as the page does.
-  for (Json& verdict : data["verdicts"]) {
-    if (!verdict.contains("common")) continue;
-    const Json references = verdict["common"];
-    verdict.erase("common");
-    for (const auto& [key, place] : references.items())
-      verdict[key] = data["common"][place.get<std::size_t>()];
+/// The verdicts as the page puts them together, from the columns and the blocks.
+Json verdicts_of(const std::string& page) {
+  const Json data = data_of(page);
+  Json verdicts = Json::array();
+  for (std::size_t number = 0; verdicts.size() < data["count"]; ++number) {
+    const Json block = data_of(page, "block-" + std::to_string(number));
+    if (block.is_null()) break;
+    for (Json verdict : block["verdicts"]) {
+      if (verdict.contains("common")) {
+        const Json references = verdict["common"];
+        verdict.erase("common");
+        for (const auto& [key, place] : references.items())
+          verdict[key] = block["common"][place.get<std::size_t>()];
+      }
+      for (const auto& [key, column] : data["columns"].items()) {
+        const int place = column["places"][verdicts.size()];
+        if (place >= 0) verdict[key] = column["values"][static_cast<std::size_t>(place)];
+      }
+      verdicts.push_back(std::move(verdict));
+    }
   }
-  data.erase("common");
-  // The order of a verdict's keys is not told.
-  EXPECT_EQ(nlohmann::json(data), nlohmann::json(run_document(record)));
+  return verdicts;
+}
+
+/// A run of more verdicts than a block has.
+RunRecord long_run() {
+  RunRecord record = sample_run();
+  const std::vector<Verdict> few = record.verdicts;
+  while (record.verdicts.size() < 600) {
+    Verdict verdict = few[record.verdicts.size() % few.size()];
+    verdict.id += std::to_string(record.verdicts.size());
+    record.verdicts.push_back(std::move(verdict));
+  }
+  return record;
+}
+
+TEST(Html, ItsDataIsRunJson) {
+  for (const RunRecord& record : {sample_run(), long_run()}) {
+    const std::string page = html(record, SIZE_MAX);
+    Json data = data_of(page);
+    EXPECT_EQ(data["statuses"].size(), all_statuses().size());
+    EXPECT_EQ(data["standings"].size(), all_standings().size());
+    EXPECT_EQ(data["kinds"].size(), all_columns().size());
+    EXPECT_EQ(data["grades"], grade_names());
+    EXPECT_EQ(data["count"], record.verdicts.size());
+    data["verdicts"] = verdicts_of(page);
+    for (const char* table :
+         {"statuses", "standings", "kinds", "grades", "input_kinds", "judged_too_little", "phases",
+          "count", "block", "columns", "derived"})
+      data.erase(table);
+    // The order of a verdict's keys is not told.
+    EXPECT_EQ(nlohmann::json(data), nlohmann::json(run_document(record)));
+  }
 }
 
 TEST(Html, NeedsNothingFromElsewhere) {
@@ -74,11 +110,13 @@ TEST(Html, ShowsTotalsAndFailuresWithoutScripts) {
 
 TEST(Html, NothingBreaksOut) {
   const std::string page = html(hostile_run(), SIZE_MAX);
-  const Json data = data_of(page);
-  ASSERT_TRUE(data.is_object());
-  EXPECT_THAT(data["verdicts"][0]["reason"].get<std::string>(),
+  const Json verdicts = verdicts_of(page);
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_THAT(verdicts[0]["reason"].get<std::string>(),
               HasSubstr("</script><script>alert(1)</script>"));
-  const std::string quiet = html(RunRecord{});
+  RunRecord nothing;  // no run, but as many blocks
+  nothing.verdicts.resize(1);
+  const std::string quiet = html(nothing);
   for (const char* markup : {"<script", "</script", "<!--", "<img", "<style", "<div"}) {
     EXPECT_EQ(count(page, markup), count(quiet, markup)) << markup;
   }

@@ -240,10 +240,15 @@ def test_ten_thousand_verdicts_are_small_and_quick(tmp_path):
     page = Page(records, tmp_path / "page")
     assert page.file.stat().st_size < 2e6
     assert count_shown(page.dom()) == "10,000 verdicts"
-    # The data is what any gzip reads.
-    data = re.search(r'<script type="application/gzip" id="data">([^<]*)</script>', page.file.read_text("utf-8")).group(1)
-    document = json.loads(gzip.decompress(base64.b64decode(data)))
-    assert len(document["verdicts"]) == 10000
+    # The data is what any gzip reads: columns, and the rest of the verdicts in blocks.
+    data = {name: json.loads(gzip.decompress(base64.b64decode(text))) for name, text in
+            re.findall(r'<script type="application/gzip" id="([^"]*)">([^<]*)</script>', page.file.read_text("utf-8"))}
+    assert len(data["data"]["columns"]["id"]["places"]) == 10000
+    assert [len(data[f"block-{number}"]["verdicts"]) for number in range(len(data) - 1)] == [256] * 39 + [16]
+    # A verdict far down is told from its block, with what it has of its own.
+    verdict = records[9993]
+    dom = html.unescape(page.dom(f"#id={verdict['id']}"))
+    assert f"{verdict['instance']}\n" in dom and verdict["repro"] in dom
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,26 +2,49 @@
 (async () => {  // embed.cmake joins the scripts; view.js ends this
 // The run, what a verdict does to it, and the filter.  Nothing here touches the page.
 
-/** The data of the page: JSON, or JSON that is compressed because there is much of it. */
-async function readData() {
-  const { type, textContent } = document.getElementById("data");
+/** What a script element holds: JSON, or JSON that is compressed because there is much of it (html.cpp). */
+async function decode(id) {
+  const { type, textContent } = document.getElementById(id);
   if (type === "application/json") return JSON.parse(textContent);
-  const bytes = Uint8Array.from(atob(textContent), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  const text = atob(textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-const run = await readData();
+const run = await decode("data");
 
-// What verdicts of one case have in common is there once (html.cpp).
-for (const verdict of run.verdicts) {
-  for (const [key, place] of Object.entries(verdict.common ?? {})) verdict[key] = run.common[place];
-  delete verdict.common;
+// What lists and filters read of the verdicts; the rest of one is decoded when it is looked at.
+run.verdicts = Array.from({ length: run.count }, (_, place) => ({ place }));
+for (const [key, { values, places }] of [...Object.entries(run.columns), ...Object.entries(run.derived)]) {
+  run.verdicts.forEach((verdict, place) => { verdict[key] = values[places[place]]; });
+}
+delete run.columns;
+delete run.derived;
+
+const blocks = new Map();
+
+async function readBlock(number) {
+  const { common, verdicts } = await decode(`block-${number}`);
+  for (const verdict of verdicts) {
+    for (const [key, place] of Object.entries(verdict.common ?? {})) verdict[key] = common[place];
+    delete verdict.common;
+  }
+  return verdicts;
+}
+
+/** All that the log says of a verdict of the list. */
+async function whole(verdict) {
+  const number = Math.floor(verdict.place / run.block);
+  if (!blocks.has(number)) blocks.set(number, readBlock(number));
+  return { ...verdict, ...(await blocks.get(number))[verdict.place % run.block] };
 }
 
 /** What is shown of strings from the run: no terminal sequences, nothing invisible or reordering. */
-function tidy(text) {
-  return String(text)
+function tidy(value) {
+  const text = String(value);
+  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/.test(text)) return text;
+  return text
     .replace(/\x1b\[[\x20-\x3f]*[\x40-\x7e]/g, "")
     .replace(/\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)/g, "")
     .replace(/\r\n?/g, "\n")
@@ -51,16 +74,26 @@ function glyphOf(verdict) {
   return isError ? "!" : kindOf.get(verdict.kind).glyph;
 }
 
+let classified = null;
+
+/** Gives every verdict its kind and its rank, worst first; `totals` counts them. */
 function classifyAll(strict) {
-  for (const verdict of run.verdicts) verdict.kind = classify(verdict, strict);
+  if (classified === strict) return;
+  classified = strict;
+  for (const verdict of run.verdicts) {
+    verdict.kind = classify(verdict, strict);
+    verdict.rank = 100 * kindOf.get(verdict.kind).order + statuses.get(verdict.status).order;
+  }
+  totals = countAll();
+  ordered.clear();
 }
 
-for (const verdict of run.verdicts) {
-  verdict.haystack = tidy(
-    [verdict.id, verdict.title, verdict.reason, verdict.eager_error?.class, verdict.compiled_error?.class,
-     verdict.expectation?.reason, ...(verdict.causes ?? [])].filter(Boolean).join("\n")).toLowerCase();
+/** What words of the filter search. */
+function haystackOf(verdict) {
+  verdict.haystack ??= tidy([verdict.id, verdict.title, verdict.reason, verdict.errors, verdict.expectation?.reason, ...(verdict.causes ?? [])]
+    .filter(Boolean).join("\n")).toLowerCase();
+  return verdict.haystack;
 }
-classifyAll(false);
 
 /** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part, too. */
 function operatorNames(name) {
@@ -71,19 +104,6 @@ function operatorNames(name) {
   return [name, rest, base, name.slice(0, colons + 2) + base];
 }
 
-/** The worst output of a verdict that conforms and yet differs from eager; the same rule as tolerated() of the reports. */
-function toleratedOf(verdict) {
-  if (verdict.status !== "conform") return null;
-  const passed = (verdict.outputs ?? []).filter((item) => item.status === "conform" && item.differing > 0);
-  const bad = (item) => [Math.max(0, grades.indexOf(item.grade ?? "bits")), Number(item.max_ulp ?? 0), Number(item.max_rel ?? 0)];
-  return passed.reduce((worst, item) => {
-    if (!worst) return item;
-    const [a, b] = [bad(worst), bad(item)];
-    const at = a.findIndex((value, place) => value !== b[place]);
-    return at >= 0 && a[at] < b[at] ? item : worst;
-  }, null);
-}
-
 /** "y: 17 of 20 elements differ, by up to 3 ulp; let pass by no_worse(1)". */
 function toleratedText({ tolerated: item }) {
   if (!item) return "";
@@ -92,10 +112,34 @@ function toleratedText({ tolerated: item }) {
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
 
-// Found once: lists are made anew with each key that is typed into the filter.
-for (const verdict of run.verdicts) {
-  verdict.tolerated = toleratedOf(verdict);
-  verdict.ulps = Math.max(0, ...(verdict.outputs ?? []).map((item) => item.max_ulp ?? 0));
+/** Counts that the page shows: by kind, by status, by path and kind, by cause what fails, and of what conforms by chip. */
+function countAll() {
+  const result = { kind: new Map(), status: new Map(), path: new Map(), cause: new Map(), conforming: new Map() };
+  const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
+  for (const verdict of run.verdicts) {
+    add(result.kind, verdict.kind);
+    add(result.status, verdict.status);
+    if (!result.path.has(verdict.path)) result.path.set(verdict.path, new Map());
+    add(result.path.get(verdict.path), verdict.kind);
+    if (verdict.kind === "failing") for (const name of verdict.causes ?? []) add(result.cause, name);
+    if (verdict.kind !== "conform") continue;
+    add(result.conforming, `grade:${verdict.grade}`);
+    if (verdict.tolerated) add(result.conforming, "is:tolerated");
+    if (verdict.vacuous) add(result.conforming, "is:vacuous");
+    else if (verdict.weak) add(result.conforming, "is:weak");
+    if (verdict.share > 0) add(result.conforming, "is:partly");
+    if (verdict.execution === "stated") add(result.conforming, "is:stated");
+  }
+  return result;
+}
+let totals = null;
+
+// Verdicts that have the same operators have the same list of them (html.cpp).
+const none = [];
+const named = new Map();
+function namesOf(operators) {
+  if (!named.has(operators)) named.set(operators, operators.flatMap(operatorNames));
+  return named.get(operators);
 }
 
 /** How a key of the filter reads a verdict. */
@@ -113,7 +157,7 @@ const keys = {
   cause: (v) => v.causes ?? [],
   tag: (v) => v.tags ?? [],
   dtype: (v) => v.dtypes ?? [],
-  op: (v) => (v.operators ?? []).flatMap(operatorNames),
+  op: (v) => namesOf(v.operators ?? none),
 };
 
 /** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command line. */
@@ -137,11 +181,16 @@ function parseFilter(text) {
 function predicate({ kind, pattern }) {
   if (kind === "text" || (kind === "id" && !/[*?]/.test(pattern))) {
     const needle = pattern.toLowerCase();
-    return (v) => v.haystack.includes(needle);
+    return (v) => haystackOf(v).includes(needle);
   }
   const matches = glob(pattern);
   if (kind === "id") return (v) => matches.test(v.id) || matches.test(v.instance) || matches.test(v.instance.split(/[[@]/)[0]);
-  return (v) => keys[kind](v).some((value) => value && matches.test(value));
+  const known = new Map();  // few values, many verdicts
+  const holds = (value) => {
+    if (!known.has(value)) known.set(value, Boolean(value) && matches.test(value));
+    return known.get(value);
+  };
+  return (v) => keys[kind](v).some(holds);
 }
 
 /** A function that says whether a verdict passes: terms of one kind are alternatives, kinds must all
@@ -175,8 +224,7 @@ function hasTerm(text, term) {
 
 /** Orders for the list; each ends with the order of the plan. */
 const orders = {
-  status: (a, b) => kindOf.get(a.kind).order - kindOf.get(b.kind).order ||
-    statuses.get(a.status).order - statuses.get(b.status).order,
+  status: (a, b) => a.rank - b.rank,
   instance: (a, b) => (a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : 0),
   path: (a, b) => pathOrder.get(a.path) - pathOrder.get(b.path),
   grade: (a, b) => gradeOrder(b) - gradeOrder(a) || b.ulps - a.ulps,
@@ -187,23 +235,57 @@ const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
 const aboveOf = new Map(run.rungs.map((rung) => [rung.path, rung.above]));
 const pathOrder = new Map([...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map((name, order) => [name, order]));
 
-// The rung on which a verdict's divergence begins: of its path and those below it, one of `departing`. It is the `first` where
-// all rungs below it were judged.
-for (const verdict of run.verdicts) {
-  const { first = [], unknown = [] } = run.departing[verdict.instance] ?? {};
-  const way = [];
-  for (let path = verdict.path; path && !way.includes(path); path = aboveOf.get(path)) way.unshift(path);
-  if (run.rungs.length && statuses.get(verdict.status).departs) verdict.begins = way.find((path) => first.includes(path));
-  verdict.first = verdict.begins === verdict.path && unknown.length === 0;
-}
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
 }
 
-function sorted(verdicts, order, backwards) {
-  const sign = backwards ? -1 : 1;
-  return [...verdicts].sort((a, b) => sign * orders[order](a, b) || a.index - b.index);
+const ways = new Map();
+/** A path and the rungs below it, lowest first. */
+function wayOf(path) {
+  if (!ways.has(path)) {
+    const way = [];
+    for (let rung = path; rung && !way.includes(rung); rung = aboveOf.get(rung)) way.unshift(rung);
+    ways.set(path, way);
+  }
+  return ways.get(path);
 }
+
+/** The rung on which a verdict's divergence `begins`: of its path and those below it, one of `departing`. It is the `first` where
+ *  all rungs below it were judged. */
+function departureOf(verdict) {
+  const { first = [], unknown = [] } = run.departing[verdict.instance] ?? {};
+  if (run.rungs.length === 0 || !statuses.get(verdict.status).departs) return { first: false };
+  const begins = wayOf(verdict.path).find((path) => first.includes(path));
+  return { begins, first: begins === verdict.path && unknown.length === 0 };
+}
+
+// Sorted once, then only filtered: lists are made anew with each key that is typed.
+const ordered = new Map();
+
+/** All verdicts in one of the orders. */
+function sorted(order, backwards) {
+  const key = `${order} ${backwards}`;
+  if (!ordered.has(key)) {
+    const sign = backwards ? -1 : 1;
+    ordered.set(key, [...run.verdicts].sort((a, b) => sign * orders[order](a, b) || a.place - b.place));
+  }
+  return ordered.get(key);
+}
+
+let instances = null;
+/** The verdicts of an instance. */
+function onEveryPath(instance) {
+  if (!instances) {
+    instances = new Map();
+    for (const verdict of run.verdicts) {
+      if (!instances.has(verdict.instance)) instances.set(verdict.instance, []);
+      instances.get(verdict.instance).push(verdict);
+    }
+  }
+  return instances.get(instance);
+}
+
+classifyAll(false);
 
 function seconds(value) {
   if (!(value >= 0)) return "";

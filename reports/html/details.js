@@ -182,12 +182,12 @@ function expectation(verdict) {
 
 /** The same instance on the other paths. */
 function siblings(verdict, open) {
-  const others = run.verdicts.filter((other) => other.instance === verdict.instance)
+  const others = [...onEveryPath(verdict.instance)]
     .sort((a, b) => pathOrder.get(a.path) - pathOrder.get(b.path));
   if (others.length < 2) return null;
   return section("On every path", h("ul", { class: "siblings" }, others.map((other) => h("li", {},
-    h("button", { type: "button", "aria-current": other === verdict ? "true" : null, onclick: () => open(other) },
-      h("span", {}, other.path), other.first && h("span", { class: "tag" }, "departs first"), badge(other))))));
+    h("button", { type: "button", "aria-current": other.place === verdict.place ? "true" : null, onclick: () => open(other) },
+      h("span", {}, other.path), departureOf(other).first && h("span", { class: "tag" }, "departs first"), badge(other))))));
 }
 
 function proof(value) {
@@ -199,6 +199,7 @@ function proof(value) {
 
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
+  const { begins } = departureOf(verdict);
   const failed = (verdict.outputs ?? []).filter((item) => item.status !== "conform");
   const fine = (verdict.outputs ?? []).filter((item) => item.status === "conform");
   return [
@@ -212,7 +213,7 @@ function verdictDetails(verdict, open) {
       h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
     verdict.causes && h("p", { class: "names" }, verdict.causes.length === 1 ? "Cause " : "Causes ", verdict.causes.map(causeButton)),
-    verdict.begins && verdict.begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${verdict.begins}, a rung below this one.`),
+    begins && begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${begins}, a rung below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
     verdict.share > 0 && verdict.status !== "fell_back" && h("p", { class: "reason" },
@@ -247,11 +248,7 @@ const causeButton = (name) => h("button", { type: "button", class: "chip", title
 /** What went wrong, by its name: what fails most first, each with its smallest example. */
 function causesSection(open) {
   if (run.causes.length === 0) return null;
-  const failing = new Map();
-  for (const verdict of run.verdicts) {
-    for (const name of verdict.kind === "failing" ? verdict.causes ?? [] : []) failing.set(name, (failing.get(name) ?? 0) + 1);
-  }
-  const count = (cause) => failing.get(cause.name) ?? 0;
+  const count = (cause) => totals.cause.get(cause.name) ?? 0;
   const ordered = [...run.causes].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
   const shown = 100;
   const item = (cause) => h("li", {},
@@ -267,14 +264,14 @@ function causesSection(open) {
 
 /** Counts by kind for each path. */
 function pathTable() {
-  const used = kinds.filter((kind) => run.verdicts.some((verdict) => verdict.kind === kind.name));
+  const used = kinds.filter((kind) => totals.kind.has(kind.name));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verdicts by path" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "path"), h("th", { scope: "col" }, "promise"),
       used.map((kind) => h("th", { scope: "col", class: "number" }, kind.name)))),
     h("tbody", {}, [...pathOrder.keys()].map((name) => {
       const path = run.run.paths.find((candidate) => candidate.name === name);
       return h("tr", {}, h("th", { scope: "row", title: path?.title }, name), h("td", {}, path?.promise ?? ""), used.map((kind) => {
-        const count = run.verdicts.filter((verdict) => verdict.path === name && verdict.kind === kind.name).length;
+        const count = totals.path.get(name)?.get(kind.name);
         return h("td", { class: `number ${count ? `ink-${kind.name}` : "none"}` }, count ? grouped(count) : "–");
       }));
     }))));
@@ -282,11 +279,7 @@ function pathTable() {
 
 function runDetails(open) {
   const info = run.run;
-  const total = {};
-  for (const verdict of run.verdicts) {
-    for (const [phase, value] of Object.entries(verdict.phases ?? {})) total[phase] = (total[phase] ?? 0) + value;
-  }
-  const slowest = sorted(run.verdicts, "time").slice(0, 5).filter((verdict) => verdict.seconds > 0);
+  const slowest = sorted("time", false).slice(0, 5).filter((verdict) => verdict.seconds > 0);
   const unmatched = run.end?.unmatched ?? [];
   return [
     h("header", { class: "headline" }, h("h2", {}, "The run"),
@@ -299,7 +292,7 @@ function runDetails(open) {
       ...Object.entries(info.digests).map(([name, digest]) => [name, h("code", {}, digest)]), ["plan", h("code", {}, info.plan)]]),
     section("By path", pathTable()),
     accuracySection(),
-    section("Where the time went", phases(total), h("ol", { class: "slowest" }, slowest.map((verdict) =>
+    section("Where the time went", phases(run.phases), h("ol", { class: "slowest" }, slowest.map((verdict) =>
       h("li", {}, h("b", {}, seconds(verdict.seconds)), h("button", { type: "button", class: "text", onclick: () => open(verdict) }, verdict.id))))),
     unmatched.length > 0 && section("Expectations that met nothing",
       h("ul", { class: "links" }, unmatched.map((rule) => h("li", {}, h("code", {}, rule.where), " ", rule.text)))),
@@ -308,7 +301,7 @@ function runDetails(open) {
         ? facts(Object.entries(values).map(([key, value]) => [key, typeof value === "object" ? JSON.stringify(value) : String(value)]))
         : h("p", {}, String(values))))),
     section("What the signs mean", h("dl", { class: "meanings" },
-      run.statuses.filter((status) => run.verdicts.some((verdict) => verdict.status === status.name)).map((status) =>
+      run.statuses.filter((status) => totals.status.has(status.name)).map((status) =>
         h("div", {}, h("dt", {}, status.label), h("dd", {}, status.meaning))))),
   ];
 }

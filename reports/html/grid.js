@@ -17,7 +17,10 @@ class Grid {
     this.header = header;
     this.element = this.body;
     this.rows = new Map();
-    this.body.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.body.addEventListener("scroll", () => {
+      this.top = this.body.scrollTop;
+      this.draw();
+    }, { passive: true });
     this.body.addEventListener("keydown", (event) => this.key(event, enter));
     this.space.addEventListener("click", (event) => {
       const row = event.target.closest("[data-place]");
@@ -26,12 +29,21 @@ class Grid {
       this.move(Number(row.dataset.place), cell ? Number(cell.dataset.column) : this.column, true);
       enter(false);
     });
-    new ResizeObserver(() => this.draw(true)).observe(this.body);
+    new ResizeObserver(() => {
+      this.measure();
+      this.draw(true);
+    }).observe(this.body);
   }
 
-  get height() { return parseFloat(getComputedStyle(this.body).getPropertyValue("--row")) || 34; }
+  /** Pixels that are kept: to ask for them between two changes makes the browser lay the page out for each. */
+  measure() {
+    this.height = parseFloat(getComputedStyle(this.body).getPropertyValue("--row")) || 34;
+    this.room = this.body.clientHeight;
+    this.top = this.body.scrollTop;
+  }
 
   show(items, place) {
+    if (!this.room) this.measure();
     this.items = items;
     this.place = place;
     this.head.replaceChildren(...this.header());
@@ -42,8 +54,8 @@ class Grid {
 
   draw(anew = false) {
     const height = this.height;
-    const first = Math.max(0, Math.floor(this.body.scrollTop / height) - 6);
-    const last = Math.min(this.items.length, first + Math.ceil(this.body.clientHeight / height) + 13);
+    const first = Math.max(0, Math.floor(Math.min(this.top, Math.max(0, this.items.length * height - this.room)) / height) - 6);
+    const last = Math.min(this.items.length, first + Math.ceil(this.room / height) + 13);
     this.space.style.height = `${this.items.length * height}px`;
     for (const [place, row] of this.rows) {
       if (anew || place < first || place >= last) {
@@ -91,6 +103,7 @@ class Grid {
     const visible = this.body.clientHeight - headHeight;
     if (top < this.body.scrollTop) this.body.scrollTop = top;
     else if (top + this.height > this.body.scrollTop + visible) this.body.scrollTop = top + this.height - visible;
+    this.top = this.body.scrollTop;
     this.draw();
   }
 

@@ -61,8 +61,9 @@ const matrix = new Grid({
     paths.map((path, column) => {
       const verdict = instance.on.get(path);
       if (!verdict) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(path)}: not run` });
-      return h("div", { role: "gridcell", "data-column": column, "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${verdict.first ? ", departs first" : ""}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
-        class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${verdict.first ? " first" : ""}` },
+      const { first } = departureOf(verdict);
+      return h("div", { role: "gridcell", "data-column": column, "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${first ? ", departs first" : ""}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
+        class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${first ? " first" : ""}` },
         h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)), h("span", { class: "word" }, statuses.get(verdict.status).label));
     })),
   choose: (instance, column) => open(instance.on.get(paths[column]) ?? null, false),
@@ -76,10 +77,12 @@ $("list").classList.toggle("signs", paths.length > 3);  // no room for words
 function instancesOf(verdicts) {
   const byName = new Map();
   for (const verdict of verdicts) {
-    if (!byName.has(verdict.instance)) byName.set(verdict.instance, { name: verdict.instance, on: new Map(), matching: new Set() });
+    if (!byName.has(verdict.instance)) {
+      const on = new Map(onEveryPath(verdict.instance).map((other) => [other.path, other]));
+      byName.set(verdict.instance, { name: verdict.instance, on, matching: new Set() });
+    }
     byName.get(verdict.instance).matching.add(verdict);
   }
-  for (const verdict of run.verdicts) byName.get(verdict.instance)?.on.set(verdict.path, verdict);
   return [...byName.values()];
 }
 
@@ -96,12 +99,19 @@ function open(verdict, follow = true) {
   chosen = verdict;
   state.id = verdict?.id ?? "";
   writeAddress();
-  $("details").replaceChildren(...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"),
-    ...(verdict ? verdictDetails(verdict, open) : runDetails(open))].flat(Infinity).filter(Boolean));
-  $("details").scrollTop = 0;
+  tell();
   if (!follow) return;
   place();
   enter(true);
+}
+
+/** Fills the pane on the right with what is chosen. */
+async function tell() {
+  const told = chosen;
+  const story = told ? verdictDetails(await whole(told), open) : runDetails(open);
+  if (told !== chosen) return;  // another one was chosen meanwhile
+  $("details").replaceChildren(...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"), ...story].flat(Infinity).filter(Boolean));
+  $("details").scrollTop = 0;
 }
 
 /** Shows the verdicts of one term, and nothing else. */
@@ -145,14 +155,19 @@ function place() {
 
 // --- summary ---
 
-function counts(of) {
-  const result = new Map();
-  for (const verdict of run.verdicts) result.set(of(verdict), (result.get(of(verdict)) ?? 0) + 1);
-  return result;
+let summed = null;
+
+/** Figures and chips: made anew where the counts changed, else only pressed or not. */
+function summary() {
+  if (summed !== totals) {
+    summed = totals;
+    fillSummary();
+  }
+  for (const button of document.querySelectorAll(".summary [data-term]")) button.setAttribute("aria-pressed", String(hasTerm(state.q, button.dataset.term)));
 }
 
-function summary() {
-  const byKind = counts((verdict) => verdict.kind);
+function fillSummary() {
+  const { kind: byKind, status: byStatus, conforming } = totals;
   const toggle = (term) => () => {
     state.q = toggleTerm(state.q, term);
     if (term === "is:tolerated" && hasTerm(state.q, term)) [state.sort, state.down] = ["grade", false];  // worst first
@@ -160,30 +175,25 @@ function summary() {
     document.querySelector(`[data-term="${term}"]`)?.focus();
   };
   const shown = kinds.filter((kind) => byKind.get(kind.name) || kind.always);
-  $("figures").replaceChildren(...shown.map((kind) => h("button", { type: "button", class: `figure kind-${kind.name}`, title: kind.meaning, "data-term": `is:${kind.name}`,
-    "aria-pressed": String(hasTerm(state.q, `is:${kind.name}`)), onclick: toggle(`is:${kind.name}`) },
+  $("figures").replaceChildren(...shown.map((kind) => h("button", { type: "button", class: `figure kind-${kind.name}`, title: kind.meaning, "data-term": `is:${kind.name}`, onclick: toggle(`is:${kind.name}`) },
     h("b", {}, grouped(byKind.get(kind.name) ?? 0)), h("span", {}, kind.name))));
   $("bar").replaceChildren(...kinds.filter((kind) => byKind.get(kind.name)).map((kind) => {
     const piece = h("span", { class: `kind-${kind.name}` });
     piece.style.flexGrow = byKind.get(kind.name);
     return piece;
   }));
-  const byStatus = counts((verdict) => verdict.status);
   $("chips").replaceChildren(...run.statuses.filter((status) => status.name !== "conform" && byStatus.get(status.name)).map((status) =>
-    h("button", { type: "button", class: "chip", title: status.meaning, "data-term": `status:${status.name}`,
-      "aria-pressed": String(hasTerm(state.q, `status:${status.name}`)), onclick: toggle(`status:${status.name}`) },
+    h("button", { type: "button", class: "chip", title: status.meaning, "data-term": `status:${status.name}`, onclick: toggle(`status:${status.name}`) },
       status.label, " ", h("b", {}, grouped(byStatus.get(status.name))))));
   // What conforms, by grade, and what of it was only let pass.
-  const conforming = run.verdicts.filter((verdict) => verdict.kind === "conform");
-  const chip = (term, title, text, count) => count > 0 && h("button", { type: "button", class: "chip", title, "data-term": term,
-    "aria-pressed": String(hasTerm(state.q, term)), onclick: toggle(term) }, text, " ", h("b", {}, grouped(count)));
+  const chip = (term, title, text) => conforming.has(term) && h("button", { type: "button", class: "chip", title, "data-term": term, onclick: toggle(term) }, text, " ", h("b", {}, grouped(conforming.get(term))));
   $("grades").replaceChildren(...[
-    ...grades.map((grade) => chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade, conforming.filter((v) => v.grade === grade).length)),
-    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated", conforming.filter((v) => v.tolerated).length),
-    chip("is:weak", "conforms, and says little although something was compared", "weak", conforming.filter((v) => v.weak && !v.vacuous).length),
-    chip("is:partly", "conforms, and others than the path's own code executed a part of it", "partly executed by others", conforming.filter((v) => v.share > 0).length),
-    chip("is:stated", "conforms, and who executed it is stated, not observed", "executed as stated", conforming.filter((v) => v.execution === "stated").length),
-    chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous", conforming.filter((v) => v.vacuous).length),
+    ...grades.map((grade) => chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade)),
+    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated"),
+    chip("is:weak", "conforms, and says little although something was compared", "weak"),
+    chip("is:partly", "conforms, and others than the path's own code executed a part of it", "partly executed by others"),
+    chip("is:stated", "conforms, and who executed it is stated, not observed", "executed as stated"),
+    chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous"),
   ].filter(Boolean));
   $("grades").hidden = $("grades").children.length === 0;
 }
@@ -193,12 +203,14 @@ function refresh() {
   classifyAll(state.strict);
   if ($("filter").value !== state.q) $("filter").value = state.q;
   $("strict").checked = state.strict;
-  visible = sorted(run.verdicts.filter(compileFilter(state.q)), state.sort, state.down);
+  visible = sorted(state.sort, state.down).filter(compileFilter(state.q));
   summary();
   const all = run.verdicts.length;
   $("count").textContent = visible.length === all ? `${grouped(all)} verdict${all === 1 ? "" : "s"}` : `${grouped(visible.length)} of ${grouped(all)}`;
   for (const view of ["list", "matrix"]) $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
-  $("list").replaceChildren(current().element, ...(visible.length === 0 ? [h("p", { class: "nothing" }, all === 0 ? "This run has no verdicts." : "Nothing matches this filter.")] : []));
+  const nothing = $("list").querySelector(".nothing");
+  if ($("list").firstChild !== current().element || nothing || visible.length === 0)
+    $("list").replaceChildren(current().element, ...(visible.length === 0 ? [h("p", { class: "nothing" }, all === 0 ? "This run has no verdicts." : "Nothing matches this filter.")] : []));
   place();
   writeAddress();
 }
