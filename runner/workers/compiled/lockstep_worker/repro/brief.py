@@ -80,7 +80,7 @@ def _draws(steps: list) -> bool:
 def _input_text(part: Part, value: Any, name: str) -> str:
     """An input as a call of `torch.tensor` that gives the same numbers in the same layout."""
     if not is_view(value):
-        return part._value(value, {})
+        return part.value_text(value, {})
     if value.get("zero_tensor"):
         raise Unsupported(f"a brief script has no zero tensors; {name} is one")
     tensor = part.storages.fresh().tensor({**value, "device": "cpu", "requires_grad": False}, name)

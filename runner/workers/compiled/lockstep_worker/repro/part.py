@@ -55,14 +55,14 @@ class Part:
         text = f"def inputs{self.suffix}(call):\n"
         for i, call in enumerate(self.calls):
             used, lines = self._storages([value for name in self.names if isinstance(value := call[name], dict)])
-            given = [f"{name!r}: {self._value(call[name], used)}" for name in self.names]
+            given = [f"{name!r}: {self.value_text(call[name], used)}" for name in self.names]
             lines.append("return {" + ", ".join(given) + "}")
             text += f"    if call == {i}:\n" + "".join(f"        {line}\n" for line in lines)
         return text
 
     def _literals_text(self) -> str:
         used, lines = self._storages(list(self.source.captured.values()))
-        literals = [f"{name!r}: {self._value(view, used)}" for name, view in self.source.captured.items()]
+        literals = [f"{name!r}: {self.value_text(view, used)}" for name, view in self.source.captured.items()]
         return self._function("literals", "{" + ", ".join(literals) + "}", lines)
 
     def _device(self, view: dict) -> str:
@@ -79,7 +79,8 @@ class Part:
             lines.append(f"{used[key]} = {_storage_text(self.storages.read(key[0]), view, key[1])}")
         return used, lines
 
-    def _value(self, value: Any, used: dict[tuple[int, str], str]) -> str:
+    def value_text(self, value: Any, used: dict[tuple[int, str], str]) -> str:
+        """An input: a number, or a view on one of the storages `used`, by their names. Raises `Malformed` or `Unsupported`."""
         if not is_view(value):
             return _scalar_text(scalar(value))
         quantizer, device = value.get("quantizer"), self._device(value)
