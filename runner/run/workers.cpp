@@ -57,7 +57,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   for (const auto& [name, value] : path.environment) {
     if (contains(kLists, name)) {
       auto added = in_front(name, value, spec.environment);
-      std::erase_if(spec.environment, [&](const auto& each) { return each.first == name; });
+      std::erase_if(spec.environment, [&](const auto& each) { return each.first == added.first; });
       spec.environment.push_back(std::move(added));
     } else {
       spec.environment.emplace_back(name, value);
