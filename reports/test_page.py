@@ -171,6 +171,27 @@ def test_the_details_show_the_first_that_differ(tmp_path):
     assert "compiled with 24 others" in dom
 
 
+def test_the_element_that_decided_comes_first_and_what_differs_is_marked(tmp_path):
+    records = sample()
+    verdict = next(record for record in records if '"heat"' in json.dumps(record))
+    output = verdict["outputs"][0]
+    output.update(worst=[1, 2], eager="-inf", compiled="-3.39e+38", first=[
+        {"index": [3], "inputs": ["x = 1.5 (0x3e00)"], "eager": "1.1754943e-38", "compiled": "1.1754945e-38"},
+        {"index": [4], "inputs": ["x = 2.5 (0x4100)"], "eager": "1.5e-38", "compiled": "1.5e-37"}],
+        heat={"rows": 1, "columns": 3, "differing": [0, 2, 1], "greatest": [0, 0.5, "inf"]},
+        accuracy=[{"inputs": "normal", "elements": 9, "eager": 0.5, "compiled": 2.25}, {"inputs": "special", "elements": 1, "eager": 0.5, "compiled": "inf"}])
+    dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
+    assert dom.index("worst element, [1, 2]") < dom.index('class="heat"') < dom.index("the first that differ")
+    spelt = re.findall(r"<dd>(.*?)</dd>", dom[dom.index("worst element"):dom.index("greatest error against")])
+    assert spelt == ["-<mark>inf</mark>", "-<mark>3.39</mark><mark>e+38</mark>", "1.175494<mark>3</mark>e-38", "1.175494<mark>5</mark>e-38",
+                     "1.5<mark>e-38</mark>", "1.5<mark>e-37</mark>"]
+    heat = re.search(r'<div class="heat".*?</div>', dom).group(0)
+    assert heat.count('class="nonfinite"') == 1
+    assert "1 differ, NaN or infinity among them" in heat and ">∞<" in heat
+    golds = re.search(r'<table class="golds">.*?</table>', dom).group(0)
+    assert re.findall(r">([^<>]+)</t[hd]>", golds) == ["inputs", "elements", "eager", verdict["path"], "normal", "9", "0.5", "2.25", "special", "1", "0.5", "inf"]
+
+
 def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     assert re.search(r'id="alert"[^>]* hidden', page.dom())
     run, *rest = sample()

@@ -85,12 +85,21 @@ function ladder(grade) {
     grades.slice(0, -1).map((_, step) => h("i", { class: step >= reached ? "on" : "" })), h("b", {}, grade));
 }
 
-/** Two spellings of a number, with what differs set apart. */
+/** A spelling of a number as the digits that count, and the rest (its exponent, or all of "nan" and "inf"). */
+function spelt(text) {
+  const [, digits, rest] = /^([-+]?[0-9.]*)(.*)$/s.exec(text);
+  return { digits, rest };
+}
+
+/** Two spellings of a number, with what differs set apart: of the digits from the first that differs, the exponent where it does. */
 function pair(name, eager, compiled) {
+  const [a, b] = [spelt(eager), spelt(compiled)];
   let same = 0;
-  while (same < eager.length && eager[same] === compiled[same]) ++same;
-  const row = (side, text) => h("div", {}, h("dt", {}, side), h("dd", {}, text.slice(0, same), h("mark", {}, text.slice(same))));
-  return h("dl", { class: "pair" }, row("eager", eager), row(name, compiled));
+  while (same < a.digits.length && a.digits[same] === b.digits[same]) ++same;
+  const marked = (text) => text && h("mark", {}, text);
+  const row = (side, { digits, rest }) => h("div", {}, h("dt", {}, side), h("dd", {}, digits.slice(0, same), marked(digits.slice(same)),
+    a.rest === b.rest ? rest : marked(rest)));
+  return h("dl", { class: "pair" }, row("eager", a), row(name, b));
 }
 
 /** Where the differences lie: a cell is the darker, the more of its elements differ. */
@@ -99,14 +108,16 @@ function heat(map) {
   const grid = h("div", { class: "heat", role: "img",
     "aria-label": `${map.differing.filter((count) => count > 0).length} of ${map.differing.length} cells have differences` },
     map.differing.map((count, place) => {
-      const cell = h("i", { title: `row ${Math.floor(place / map.columns)}, column ${place % map.columns}: ${grouped(count)} differ` +
-        (count ? `, greatest |Δ| ${short(map.greatest[place])}` : "") });
-      if (count) cell.style.opacity = 0.25 + 0.75 * count / most;
+      const nonfinite = count > 0 && map.greatest[place] === "inf";
+      const cell = h("i", { class: nonfinite ? "nonfinite" : null, title: `row ${Math.floor(place / map.columns)}, column ${place % map.columns}: ${grouped(count)} differ` +
+        (nonfinite ? ", NaN or infinity among them" : count ? `, greatest |Δ| ${short(map.greatest[place])}` : "") });
+      if (nonfinite) cell.append("∞");
+      else if (count) cell.style.opacity = 0.25 + 0.75 * count / most;
       else cell.className = "none";
       return cell;
     }));
   grid.style.gridTemplateColumns = `repeat(${map.columns}, 14px)`;
-  return h("div", {}, h("p", { class: "label" }, `where they lie: the output in ${map.rows} × ${map.columns} parts`), grid);
+  return h("div", {}, h("p", { class: "label" }, `where they lie: the output in ${map.rows} × ${map.columns} parts${map.greatest.includes("inf") ? "; ∞: NaN or infinity differs" : ""}`), grid);
 }
 
 const classNames = { nan: "NaN", infinity: "infinity", zero_sign: "sign of zero", subnormal: "subnormal", last_bits: "last bits", value: "value" };
@@ -114,6 +125,24 @@ const classNames = { nan: "NaN", infinity: "infinity", zero_sign: "sign of zero"
 /** In which ways elements differ: "12 NaN, 3 last bits". */
 function classes(counts) {
   return Object.entries(classNames).filter(([key]) => counts?.[key]).map(([key, name]) => `${grouped(counts[key])} ${name}`).join(", ");
+}
+
+/** How far both sides are from the gold, as far as the judge looked (pointwise cases). */
+function accuracy(verdict, rows) {
+  const cell = (value) => h("td", { class: `number ${value === "inf" ? "ink-failing" : ""}`.trim() }, ulpText(value));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Accuracy of this output" }, h("table", { class: "golds" },
+    h("caption", { class: "label" }, "greatest error against the fp64 gold, in ulp"),
+    h("thead", {}, h("tr", {}, ["inputs", "elements", "eager", verdict.path].map((title, place) => h("th", { scope: "col", class: place ? "number" : null }, title)))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.inputs), h("td", { class: "number" }, grouped(row.elements)), cell(row.eager), cell(row.compiled))))));
+}
+
+/** The element that decided: it comes before those that differ first. */
+function decisive(verdict, shown) {
+  if (shown.eager === undefined && shown.compiled === undefined) return null;
+  const at = shown.worst?.join(", ");
+  const known = shown.first?.find((first) => first.index?.join(", ") === at)?.inputs;
+  return h("div", { class: "worst" }, h("p", { class: "label" }, `worst element${shown.worst ? `, [${at}]` : ""}${known ? ` ${known.join(", ")}` : ""}`),
+    pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? "")));
 }
 
 function numbers(verdict, shown) {
@@ -129,13 +158,12 @@ function numbers(verdict, shown) {
       ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
       ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""],
       ["tensors", shown.tensors?.join(", ")]]),
+    decisive(verdict, shown),
     shown.heat?.differing?.length > 0 && heat(shown.heat),
     shown.first && h("div", {}, h("p", { class: "label" }, "the first that differ"), shown.first.map((first) => h("div", { class: "first" },
       h("p", { class: "label" }, `[${first.index?.join(", ") ?? ""}] ${first.inputs?.join(", ") ?? ""}`),
       pair(verdict.path, tidy(first.eager ?? ""), tidy(first.compiled ?? ""))))),
-    !shown.first && (shown.eager !== undefined || shown.compiled !== undefined) && h("div", { class: "worst" },
-      h("p", { class: "label" }, shown.worst ? `worst element, [${shown.worst.join(", ")}]` : "worst element"),
-      pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? ""))));
+    shown.accuracy?.length > 0 && accuracy(verdict, shown.accuracy));
 }
 
 function raised(side, error) {
