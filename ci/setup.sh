@@ -55,8 +55,10 @@ requirements() {
 
 # resolve: reads the environment and the stamps; makes nothing, and starts no Python where it knows the answer.
 # Sets LOCKSTEP_CACHE, LOCKSTEP_PYTHON, TORCH, KEY (of the torch), OURS (the interpreter is in a venv of ours),
-# READY (it has all it needs).
+# READY (it has all it needs), LOCKSTEP_COMMAND (what to type to call ci/lockstep from here with the same torch).
 resolve() {
+  LOCKSTEP_COMMAND=ci/lockstep
+  [[ $PWD == "$LOCKSTEP_HOME" ]] || printf -v LOCKSTEP_COMMAND %q "$LOCKSTEP_HOME/ci/lockstep"
   LOCKSTEP_CACHE=${LOCKSTEP_CACHE:-$LOCKSTEP_HOME/.lockstep}
   [[ $LOCKSTEP_CACHE == /* ]] || LOCKSTEP_CACHE=$PWD/$LOCKSTEP_CACHE
   LOCKSTEP_PYTHON=${LOCKSTEP_PYTHON:-}
@@ -66,13 +68,17 @@ resolve() {
     LOCKSTEP_TORCH=${LOCKSTEP_TORCH:-${KEY%-py*}}
     LOCKSTEP_PYTHON=
   fi
+  local name
+  for name in LOCKSTEP_PYTHON LOCKSTEP_TORCH; do
+    [[ -z ${!name:-} ]] || printf -v LOCKSTEP_COMMAND '%s=%q %s' $name "${!name}" "$LOCKSTEP_COMMAND"
+  done
   requirements requirements.txt
   if [[ -n $LOCKSTEP_PYTHON ]]; then
     resolve_theirs
   else
     resolve_ours
   fi
-  export LOCKSTEP_CACHE LOCKSTEP_PYTHON
+  export LOCKSTEP_CACHE LOCKSTEP_PYTHON LOCKSTEP_COMMAND
 }
 
 # A venv that an earlier call finished, if it still works and has what requirements.txt asks for now.
@@ -110,7 +116,10 @@ resolve_theirs() {
   fi
   version=$(<"$folder/version.py")
   [[ $version =~ __version__[^=]*=\ *[\'\"]([^\'\"]+) ]] || fail "$folder/version.py names no version."
-  TORCH=${BASH_REMATCH[1]} KEY=torch-$TORCH-$hash
+  # Interpreters that have the same torch, such as several environments over one, share a build.
+  TORCH=${BASH_REMATCH[1]} hash=$(cksum <<<"$folder")
+  printf -v hash '%08x' "${hash%% *}"
+  KEY=torch-$TORCH-$hash
   if [[ -n ${LOCKSTEP_TORCH:-} && ${TORCH%%+*} != "${LOCKSTEP_TORCH%%+*}" ]]; then
     fail "LOCKSTEP_TORCH asks for $LOCKSTEP_TORCH, but LOCKSTEP_PYTHON=$path has $TORCH: unset one of them."
   fi
@@ -120,9 +129,9 @@ resolve_theirs() {
 plan_build() {
   case $1 in
     core | asan | fuzz) BUILD=$LOCKSTEP_CACHE/build/$1 WANT=no-torch ;;
-    *) BUILD=$LOCKSTEP_CACHE/build/$1-$KEY WANT="$LOCKSTEP_PYTHON $TORCH" ;;
+    *) BUILD=$LOCKSTEP_CACHE/build/$1-$KEY WANT=$KEY ;;
   esac
-  WANT="$LOCKSTEP_HOME $WANT prefix=${LOCKSTEP_PREFIX:-} ${CXX:-} ${CXXFLAGS:-} ${LDFLAGS:-}"
+  WANT="$LOCKSTEP_HOME $LOCKSTEP_CACHE $WANT prefix=${LOCKSTEP_PREFIX:-} ${CXX:-} ${CXXFLAGS:-} ${LDFLAGS:-}"
 }
 
 # built: whether BUILD is up to date. Folders count, because their times change when files come and go.

@@ -67,9 +67,6 @@ def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
     suite = tmp_path / "suite"
     (suite / "cases" / "bugs").mkdir(parents=True)
     (suite / "expected" / "known").mkdir(parents=True)
-    (suite / "runner").mkdir()
-    (suite / "runner" / "paths").symlink_to(ROOT / "runner" / "paths")
-    (suite / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
     (suite / "cases" / "bugs" / "185337-half-round-trip.json").write_text((ROOT / "cases" / f"{CASE}.json").read_text())
     rule = {"instances": [CASE], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "made up for a test",
             "link": "https://example.org/1", "date": "2026-11-21"}

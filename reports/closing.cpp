@@ -35,7 +35,7 @@ std::string known_section(const RunRecord& record, const Style& style,
     if (listed && !verdict.fails(options.strict)) known.push_back(&verdict);
   }
   // With --verbose each of them has had its line already.
-  if (known.empty() || known.size() > kFewKnown || options.verbose) return {};
+  if (known.empty() || known.size() > kFewKnown || options.verbose || options.explained) return {};
   std::string text;
   for (const Verdict* verdict : known) text += one_line_of(style, *verdict, options.strict) + "\n";
   return text + "\n";
@@ -224,6 +224,7 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
     text += fmt::format("{}{} {}", std::exchange(separator, ", "), grouped(count), column->name);
   }
   text += fmt::format(" in {}", format_seconds(seconds));
+  if (counts.added > 0) text += fmt::format("; {} of the known by --known", grouped(counts.added));
   if (counts.unverified > 0)
     text += fmt::format("; {} of unverified cases", grouped(counts.unverified));
   const std::size_t more = tally(record, true)[Column::failing] - counts[Column::failing];

@@ -12,7 +12,8 @@ namespace lockstep {
 struct ClosingOptions {
   bool strict = false;
   bool verbose = false;
-  double seconds = 0;  ///< wall clock of the run
+  bool explained = false;  ///< what is known was told when it was judged
+  double seconds = 0;      ///< wall clock of the run
 };
 
 /// What the console says at the end: the known verdicts, the ladder, a table by path, where the

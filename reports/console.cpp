@@ -56,7 +56,7 @@ std::string fixed_block(const Style& style, const Verdict& verdict, bool strict)
   return text + indented(style.command(clean(verdict.repro))) + "\n";
 }
 
-std::string failing_block(const Style& style, const Verdict& verdict, bool strict) {
+std::string whole_block(const Style& style, const Verdict& verdict, bool strict) {
   std::string text = heading(style, verdict, strict) + "\n";
   for (const ExplanationLine& line : explain(verdict)) text += indented(shown(style, line));
   return text + "\n";
@@ -106,7 +106,11 @@ void Console::verdict(const Verdict& verdict) {
   if (fails || verdict.standing == Standing::fixed) {
     clear_line();
     out_ << (verdict.standing == Standing::fixed ? fixed_block(style, verdict, options_.strict)
-                                                 : failing_block(style, verdict, options_.strict));
+                                                 : whole_block(style, verdict, options_.strict));
+    out_.flush();
+  } else if (options_.explain_known && verdict.expectation) {
+    clear_line();
+    out_ << whole_block(style, verdict, options_.strict);
     out_.flush();
   } else if (options_.verbose) {
     clear_line();
@@ -120,7 +124,10 @@ void Console::run_ended(const RunRecord& record) {
   clear_line();
   const double seconds = record.end ? record.end->seconds : options_.clock() - started_;
   out_ << closing(record, Style(options_.color_out),
-                  {.strict = options_.strict, .verbose = options_.verbose, .seconds = seconds});
+                  {.strict = options_.strict,
+                   .verbose = options_.verbose,
+                   .explained = options_.explain_known,
+                   .seconds = seconds});
   out_.flush();
 }
 

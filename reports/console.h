@@ -18,6 +18,7 @@ struct ConsoleOptions {
   std::size_t columns = 80;  ///< width of the live line
   bool verbose = false;      ///< a line for every verdict, whatever its status
   bool strict = false;
+  bool explain_known = false;  ///< whoever asked for a verdict by its id wants to see its numbers
   /// Seconds since some fixed moment.
   std::function<double()> clock;
 };

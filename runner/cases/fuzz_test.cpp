@@ -135,7 +135,7 @@ TEST(Fuzz, EveryFileGivesAnErrorOrACase) {
   const fs::path source = LOCKSTEP_SOURCE_DIR;
   const Registry registry = *Registry::read(source / "runner/cases/testdata/schemas.json");
   Diagnostics none;
-  const std::vector<Path> paths = read_paths(source / "runner/paths", {}, none);
+  const std::vector<Path> paths = read_paths(source / "runner/paths", {}, {}, none);
   const auto [begin, count] = fuzz::stint();
   Tally tally;
   fuzz::Stopwatch watch;

@@ -74,18 +74,19 @@ bool fits_case_id(const std::string& id) {
 
 }  // namespace
 
-CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnostics& diagnostics) {
+CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnostics& diagnostics,
+                        const std::string& id) {
   auto text = read_file(path);
   if (!text) {
     diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
-    return {{shown, "", {}}, id_of(shown), {}};
+    return {{shown, "", {}}, id.empty() ? id_of(shown) : id, {}};
   }
-  return parse_case_file({shown, std::move(*text), {}}, diagnostics);
+  return parse_case_file({shown, std::move(*text), {}}, diagnostics, id);
 }
 
-CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics) {
+CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics, const std::string& id) {
   const std::string shown = file.name;
-  CaseFile result{std::move(file), id_of(shown), {}};
+  CaseFile result{std::move(file), id.empty() ? id_of(shown) : id, {}};
   if (!fits_case_id(result.id)) {
     diagnostics.push_back(
         {shown, 0, 0, "",
@@ -197,9 +198,10 @@ void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
   }
 }
 
-Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics) {
-  const fs::path folder = root / "cases";
-  std::error_code error;
+namespace {
+
+/// The case files below a folder `cases`: what is not hidden, schema or invalid.
+std::vector<fs::path> case_paths(const fs::path& folder, std::error_code& error) {
   std::vector<fs::path> paths;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
@@ -211,10 +213,61 @@ Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diag
       paths.push_back(it->path());
     }
   }
+  return paths;
+}
+
+void sort_by_id(std::vector<CaseFile>& files) {
+  std::sort(files.begin(), files.end(),
+            [](const CaseFile& a, const CaseFile& b) { return a.id < b.id; });
+}
+
+/// As people know it: relative to where they are, if it is below.
+std::string shown_name(const fs::path& path) {
+  std::error_code error;
+  const std::string below = path.lexically_relative(fs::current_path(error)).generic_string();
+  return error || below.empty() || below.starts_with("..") ? path.generic_string() : below;
+}
+
+}  // namespace
+
+std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics& diagnostics) {
+  std::error_code error;
+  std::vector<CaseFile> files;
+  const auto read = [&](const fs::path& path, const std::string& id) {
+    const std::size_t before = diagnostics.size();
+    CaseFile file = read_case_file(path, shown_name(path), diagnostics, id);
+    if (diagnostics.size() == before) files.push_back(std::move(file));
+  };
+  if (!fs::is_directory(file_or_folder, error)) {
+    read(file_or_folder, id_of(file_or_folder.generic_string()));
+    return files;
+  }
+  fs::path folder = file_or_folder / "cases";
+  if (!fs::is_directory(folder, error)) folder = file_or_folder;
+  error.clear();
+  const std::vector<fs::path> paths = case_paths(folder, error);
+  for (const fs::path& path : paths) {
+    const std::string name = path.lexically_relative(folder).generic_string();
+    read(path, name.substr(0, name.rfind(".json")));
+  }
+  if (error || paths.empty())
+    diagnostics.push_back({shown_name(file_or_folder), 0, 0, "",
+                           error ? "cannot read the folder: " + error.message()
+                                 : "there is no case file below this folder",
+                           "a case file is named NAME.json; cases/README.md says what it holds"});
+  sort_by_id(files);
+  return files;
+}
+
+Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics) {
+  const fs::path folder = root / "cases";
+  std::error_code error;
+  const std::vector<fs::path> paths = case_paths(folder, error);
   if (error) {
     return fail(
         fmt::format("cannot read the cases in {}: {}", folder.string(), error.message()),
-        "the suite's folder is LOCKSTEP_HOME, or --suite DIR; it holds cases/ and expected/");
+        "the suite's folder is LOCKSTEP_HOME, or --suite DIR; it holds cases/, and where they are "
+        "wanted expected/ and paths/");
   }
   std::vector<CaseFile> files;
   for (const fs::path& path : paths) {
@@ -223,8 +276,7 @@ Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diag
         read_case_file(path, fs::path(path).lexically_relative(root).generic_string(), diagnostics);
     if (diagnostics.size() == before) files.push_back(std::move(file));
   }
-  std::sort(files.begin(), files.end(),
-            [](const CaseFile& a, const CaseFile& b) { return a.id < b.id; });
+  sort_by_id(files);
   return files;
 }
 

@@ -24,6 +24,12 @@ struct CaseFile {
 Result<std::vector<CaseFile>> read_suite(const std::filesystem::path& root,
                                          Diagnostics& diagnostics);
 
+/// The case files that a user names besides: one file, or all `.json` below a folder, below its
+/// folder `cases` where it has one, in the order of their ids.  A file's id is as read_case_file
+/// gives it, in a folder the path there.
+std::vector<CaseFile> read_own_cases(const std::filesystem::path& file_or_folder,
+                                     Diagnostics& diagnostics);
+
 /// Expands the sweeps over the operators that their rules take of a registry, as the first key of
 /// the matrix, `op`.  A sweep that is wrong or takes none keeps its matrix: decoding says why.
 /// Without a registry sweeps have no choices, and so no instances.
@@ -39,11 +45,11 @@ std::vector<std::string> raw_tags(const CaseFile& file);
 bool is_sweep(const CaseFile& file);
 
 /// One case file from anywhere; its id is its path below a folder `cases`, if it has one, else its
-/// name.
+/// name; or the one that is given.
 CaseFile read_case_file(const std::filesystem::path& path, const std::string& shown,
-                        Diagnostics& diagnostics);
+                        Diagnostics& diagnostics, const std::string& id = {});
 
 /// The same from a text that is already here; `file.root` need not be set.
-CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics);
+CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics, const std::string& id = {});
 
 }  // namespace lockstep

@@ -52,9 +52,9 @@ void check_levels(const Options& options, const Suite& suite, Counts& counts,
                   Diagnostics& diagnostics) {
   // Of a case whose file is wrong nobody has misspelt the id.
   const bool whole = diagnostics.empty();
-  for (const fs::path& path : files_below(options.home / "expected" / "levels", ".json")) {
+  for (const fs::path& path : files_below(options.suite / "expected" / "levels", ".json")) {
     const auto file =
-        read_json(path, path.lexically_relative(options.home).generic_string(), diagnostics);
+        read_json(path, path.lexically_relative(options.suite).generic_string(), diagnostics);
     if (!file) continue;
     decode_level(*file, diagnostics);
     if (whole) check_level(*file, suite.cases, suite.names, diagnostics);
@@ -84,7 +84,7 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
   std::vector<Path> paths;
   std::error_code error;
   if (fs::is_directory(folder, error) || !options.path_files.empty())
-    paths = read_paths(folder, options.path_files, diagnostics);
+    paths = read_paths(folder, {}, options.path_files, diagnostics);
   bool paths_are_good = diagnostics.empty();
   std::vector<CaseFile> cases;
   std::vector<JsonFile> expectations, levels;
@@ -119,7 +119,7 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
     counts.expectations += decode_expectations(file, names, diagnostics).size();
   if (levels.empty()) return cases;
   Diagnostics ignored;  // the faults of the suite are not asked for
-  const auto suite = read_suite(options.home, ignored);
+  const auto suite = read_suite(options.suite, ignored);
   for (const JsonFile& file : levels) {
     decode_level(file, diagnostics);
     if (suite && ignored.empty()) check_level(file, *suite, names, diagnostics);

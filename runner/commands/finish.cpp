@@ -84,9 +84,10 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
   }
   fmt::print(stderr, "log and reports: {}\n", directory.string());
   if (record.verdicts.size() < record.info.planned) {
-    fmt::print(stderr, "{} after {} of {} verdicts; `ci/lockstep run --resume {}` goes on\n",
+    fmt::print(stderr, "{} after {} of {} verdicts; `{} run --resume {}` goes on\n",
                record.end->interrupted ? "interrupted" : "stopped", record.verdicts.size(),
-               record.info.planned, shell_quote(directory.string()));
+               record.info.planned, options.launcher,
+               shell_quote(fs::absolute(directory).string()));
   }
   if (record.end->interrupted) return Exit::interrupted;
   const Tally counts = tally(record, options.strict);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "commands/errors.h"
+#include "commands/own_cases.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -21,8 +22,12 @@ fs::path beside_binary(std::string_view name) {
 
 SessionSettings session_settings(const Options& options) {
   SessionSettings settings;
-  settings.root = options.home;
+  settings.home = options.home;
+  settings.root = options.suite;
+  settings.case_files = own_cases(options);
   settings.path_files = options.path_files;
+  settings.known_files = options.known_files;
+  settings.launcher = options.launcher;
   settings.expectations = !options.no_expectations;
   settings.libraries = options.libraries;
   settings.schemas = beside_binary("schemas.json");

@@ -29,7 +29,7 @@ std::string footer() { return "\n" + filter_help() + kStatuses; }
 
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
-    "  LOCKSTEP_HOME     the folder that holds cases/ and expected/\n"
+    "  LOCKSTEP_HOME     Lockstep's own folder, which holds cases/, expected/ and runner/\n"
     "  LOCKSTEP_CACHE    where environments, builds, compiled kernels and runs live\n"
     "  LOCKSTEP_TORCH    a torch release that ci/lockstep is to provide\n"
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
@@ -58,26 +58,27 @@ CLI::Validator number_between(double low, double high) {
           bounds};
 }
 
+/// An option that names files besides those of the suite, repeatable.
+void add_files(CLI::App* command, const char* flag, std::vector<std::filesystem::path>& files,
+               const char* help, const char* type = "FILE") {
+  command->add_option(flag, files, help)->type_name(type)->allow_extra_args(false);
+}
+
 /// Wherever operators are resolved or executed.
 void add_libraries(CLI::App* command, Options& options) {
-  command
-      ->add_option("--library", options.libraries,
-                   "Load a shared object that adds operators or kernels to torch (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_files(command, "--library", options.libraries,
+            "Load a shared object that adds operators or kernels to torch (repeatable)");
 }
 
 void add_path_files(CLI::App* command, Options& options) {
-  command
-      ->add_option("--path-file", options.path_files,
-                   "A path file of your own (runner/paths/README.md)")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+  add_files(command, "--path-file", options.path_files,
+            "A path file of your own (runner/paths/README.md; repeatable)");
 }
 
 void add_selection(CLI::App* command, Options& options) {
   command->add_option("SELECT", options.select,
-                      "What to take (see below); without it the level `smoke`");
+                      "What to take (see below), or case files and folders of your own: "
+                      "./mine.json, DIR/; without it the level `smoke`");
   command
       ->add_option("--level", options.level,
                    "Of the cases of expected/levels/LEVEL.json (`all`: of every case)")
@@ -92,6 +93,11 @@ void add_selection(CLI::App* command, Options& options) {
       ->type_name("DEVICE")
       ->allow_extra_args(false)
       ->delimiter(',');
+  add_files(
+      command, "--case-file", options.case_files,
+      "Case files of your own, or folders of them, beside the suite's (repeatable); as SELECT "
+      "such a name also selects them",
+      "FILE|DIR");
   add_path_files(command, options);
   command
       ->add_option("--from", options.from,
@@ -157,6 +163,8 @@ void add_run(CLI::App& app, Options& options) {
                 "tensors/ of the run's directory");
   run->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
   add_min_judged(run, options, "90 with --strict and for levels");
+  add_files(run, "--known", options.known_files,
+            "Expectations of your own beside the suite's (expected/README.md; repeatable)");
   run->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
   run->add_option("--max-fail", options.max_fail, "Stop after N failing verdicts")
       ->check(CLI::Range(1, 1000000))
@@ -319,7 +327,9 @@ namespace {
 
 Options parse(int argc, const char* const* argv, const std::filesystem::path& directory) {
   Options options;
+  options.directory = directory;
   options.home = environment("LOCKSTEP_HOME");
+  options.launcher = environment("LOCKSTEP_COMMAND");
   options.python = environment("LOCKSTEP_PYTHON");
   options.cache = environment("LOCKSTEP_CACHE");
   options.eager = environment("LOCKSTEP_EAGER");
@@ -328,8 +338,9 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
 
   CLI::App app(kAbout, "lockstep");
   app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION);
-  app.add_option("--suite", options.home,
-                 "The folder that holds cases/ and expected/ (default: LOCKSTEP_HOME)")
+  app.add_option("--suite", options.suite,
+                 "The folder of a suite of your own: cases/, and where you want them expected/ and "
+                 "paths/ (default: Lockstep's)")
       ->type_name("DIR");
   app.add_option("--color", options.color, "Colours in the output: auto, always or never")
       ->capture_default_str()
@@ -382,6 +393,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   }
   if (options.accept_crashes && options.update_known.empty())
     return misused("--accept-crashes needs --update-known");
+  if (!options.known_files.empty() && options.no_expectations)
+    return misused("found --known beside --no-expectations, which judges as if nothing were known");
   if (options.unswept && (options.json || options.as_level))
     return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
   for (const ReportFormat& report : report_formats()) {
@@ -405,12 +418,17 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
       given.push_back(list == nullptr ? text : fmt::format("{}", fmt::join(list->words, " ")));
     }
   }
-  if (options.home.empty()) options.home = ".";
+  if (options.home.empty()) options.home = options.suite.empty() ? "." : options.suite;
+  if (options.suite.empty()) options.suite = options.home;
+  if (options.launcher.empty()) options.launcher = "ci/lockstep";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
-  for (std::filesystem::path& library : options.libraries) library = directory / library;
+  for (auto* files :
+       {&options.libraries, &options.case_files, &options.path_files, &options.known_files}) {
+    for (std::filesystem::path& file : *files) file = (directory / file).lexically_normal();
+  }
   if (options.update_known == "default")
-    options.update_known = (options.home / "expected" / "known" / "proposed.json").string();
+    options.update_known = (options.suite / "expected" / "known" / "proposed.json").string();
   return options;
 }
 
@@ -426,8 +444,8 @@ Options parse_options(const std::vector<std::string>& arguments,
   std::vector<const char*> argv = {"lockstep"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   Options options = parse(static_cast<int>(argv.size()), argv.data(), directory);
-  for (std::filesystem::path& file : options.path_files) file = directory / file;
-  for (std::filesystem::path* file : {&options.home, &options.cache, &options.from}) {
+  for (std::filesystem::path* file :
+       {&options.home, &options.suite, &options.cache, &options.from}) {
     if (!file->empty()) *file = directory / *file;
   }
   return options;

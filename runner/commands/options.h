@@ -39,9 +39,12 @@ struct Options {
   std::string text;
   Exit exit = Exit::ok;
 
-  std::filesystem::path home;   ///< --suite or LOCKSTEP_HOME: where cases/ and expected/ are
-  std::filesystem::path cache;  ///< LOCKSTEP_CACHE, or home/.lockstep
-  std::string python;           ///< LOCKSTEP_PYTHON, or python3
+  std::filesystem::path directory;  ///< where the command was given: names of files begin there
+  std::filesystem::path home;       ///< LOCKSTEP_HOME: where runner/paths and runner/workers are
+  std::filesystem::path suite;      ///< --suite, or home: where cases/ and expected/ are
+  std::filesystem::path cache;      ///< LOCKSTEP_CACHE, or home/.lockstep
+  std::string python;               ///< LOCKSTEP_PYTHON, or python3
+  std::string launcher;             ///< LOCKSTEP_COMMAND: how people call this, or ci/lockstep
   /// LOCKSTEP_EAGER: the executable of the eager worker; empty: lockstep-eager beside the binary.
   std::filesystem::path eager;
   std::string color = "auto";  ///< auto, always, never
@@ -55,7 +58,8 @@ struct Options {
   bool causes = false;  ///< list the causes
   bool ladder = false;  ///< take every rung, or those below the paths that are asked for
   std::vector<std::string> devices;
-  std::vector<std::filesystem::path> path_files;
+  /// Files besides those of the suite; absolute.  SELECT names case files, too (own_cases.h).
+  std::vector<std::filesystem::path> case_files, path_files, known_files;
   /// Shared objects that add operators or kernels to torch; absolute, so that the loader does not
   /// search for them.
   std::vector<std::filesystem::path> libraries;

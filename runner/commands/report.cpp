@@ -103,10 +103,9 @@ Exit command_report(const Options& options) {
                counts[Column::failing],
                single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
   if (!record->complete())
-    fmt::print(stderr,
-               "the log is not complete: {}; `ci/lockstep run --resume {}` goes on with it\n",
-               unfinished_line(*record),
-               shell_quote((fs::is_directory(log) ? log : log.parent_path()).string()));
+    fmt::print(stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",
+               unfinished_line(*record), options.launcher,
+               shell_quote(fs::absolute(fs::is_directory(log) ? log : log.parent_path()).string()));
   const std::string too_little = judged_too_little(*record, options.strict);
   if (!too_little.empty()) print_error({too_little, "--min-judged PERCENT demands less"});
   return counts[Column::failing] > 0 || !too_little.empty() ? Exit::failures : Exit::ok;

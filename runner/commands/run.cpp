@@ -23,6 +23,17 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
+/// Whoever asks for no more instances than these by their ids wants to see each one's numbers.
+constexpr std::size_t kFew = 5;
+
+/// Whether ids without a wildcard are asked for.
+bool names_ids(const Filter& filter) {
+  const std::vector<std::string> ids = filter.ids();
+  return !ids.empty() && std::all_of(ids.begin(), ids.end(), [](const std::string& id) {
+    return id.find_first_of("*?") == std::string::npos;
+  });
+}
+
 /// Where an interactive console writes, and how.
 ConsoleOptions console_options(const Options& options) {
   const Terminal terminal = real_terminal();
@@ -49,17 +60,11 @@ void remove_unused(const fs::path& directory, const Options& options) {
 }
 
 /// The command that runs again what fails in this run.
-std::string again(const Options& options, const fs::path& directory) {
-  std::string command = "ci/lockstep run status:failing";
-  if (!options.out.empty() || !options.resume.empty())
-    command += " --from " + shell_quote(directory.string());
-  for (const fs::path& file : options.path_files)
-    command += " --path-file " + shell_quote(file.string());
-  for (const fs::path& file : options.libraries)
-    command += " --library " + shell_quote(file.string());
+std::string again(const Options& options, const Session& session, const fs::path& directory) {
+  std::string command = fmt::format("{} run status:failing --from {}", options.launcher,
+                                    shell_quote(fs::absolute(directory).string()));
   if (options.strict) command += " --strict";
-  if (options.no_expectations) command += " --no-expectations";
-  return command;
+  return command + repeat_options(session.settings());
 }
 
 }  // namespace
@@ -104,13 +109,15 @@ Exit command_run(const Options& given) {
     remove_unused(*directory, options);
     return meant.error();
   }
-  if (instance_ids(request).empty()) {
+  const std::size_t instances = instance_ids(request).size();
+  if (instances == 0) {
     remove_unused(*directory, options);
     return nothing_selected(request);
   }
   // Where a report is the data on standard output, what people read goes to standard error.
-  Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr,
-                  console_options(options));
+  ConsoleOptions look = console_options(options);
+  look.explain_known = instances <= kFew && names_ids(request.filter);
+  Console console(writes_to_stdout(options) ? std::cerr : std::cout, std::cerr, look);
   session->engine().on_note = [&](const std::string& text) { console.note(text); };
   auto absent = session->leave_out_absent(request, options.ladder);
   session->engine().on_note = nullptr;
@@ -169,11 +176,11 @@ Exit command_run(const Options& given) {
   if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
   const Exit exit = finish(*record, options, *directory, plan.paths);
   if (exit == Exit::ok && selected->level == "smoke")
-    fmt::print(stderr,
-               "this was the level `smoke`; `ci/lockstep run --level all` runs every case\n");
+    fmt::print(stderr, "this was the level `smoke`; `{} run --level all` runs every case\n",
+               options.launcher);
   if (std::any_of(record->verdicts.begin(), record->verdicts.end(),
                   [&](const Verdict& verdict) { return verdict.fails(options.strict); }))
-    fmt::print(stderr, "`{}` runs what fails again\n", again(options, *directory));
+    fmt::print(stderr, "`{}` runs what fails again\n", again(options, *session, *directory));
   return exit;
 }
 

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/errors.h"
+#include "commands/own_cases.h"
 #include "plan/level.h"
 #include "plan/names.h"
 #include "plan/terms.h"
@@ -24,7 +25,7 @@ namespace {
 
 /// The terms of expected/levels/NAME.json.
 Result<std::vector<std::string>> level_terms(const Options& options, const std::string& name) {
-  const fs::path file = options.home / "expected" / "levels" / (name + ".json");
+  const fs::path file = options.suite / "expected" / "levels" / (name + ".json");
   auto text = read_file(file);
   if (!text) {
     std::vector<std::string> levels = {"all"};
@@ -34,13 +35,20 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
     std::sort(levels.begin(), levels.end());
     return fail(fmt::format("there is no level `{}`", name), suggestion(name, levels));
   }
-  JsonFile json{file.lexically_relative(options.home).generic_string(), std::move(*text), {}};
+  JsonFile json{file.lexically_relative(options.suite).generic_string(), std::move(*text), {}};
   Diagnostics diagnostics;
   parse_json(json, diagnostics);
   std::vector<std::string> terms;
   if (diagnostics.empty()) terms = decode_level(json, diagnostics);
   if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
   return terms;
+}
+
+/// What is run where nothing is selected: a suite of one's own need have no levels.
+std::string default_level(const Options& options) {
+  std::error_code error;
+  const bool has = fs::exists(options.suite / "expected" / "levels" / "smoke.json", error);
+  return has ? "smoke" : "all";
 }
 
 /// The paths that mean every rung, or those below the paths that the filter asks for.
@@ -86,8 +94,17 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-Chosen chosen(const Options& options, const std::vector<Path>& paths) {
+Chosen chosen(const Options& options, const Suite& suite) {
+  const std::vector<Path>& paths = suite.paths;
   Chosen result{{}, options.paths, options.devices};
+  const auto select = [&](const std::string& word) {
+    if (!names_own_cases(word, options)) {
+      result.select.push_back(word);
+      return;
+    }
+    for (const std::string& id : suite.own.at(own_cases_of(word, options)))
+      result.select.push_back("id:" + id);
+  };
   const std::vector<std::string> kinds = known_names(paths).devices;
   const auto is_path = [&](std::string_view word) {
     return std::any_of(paths.begin(), paths.end(),
@@ -101,7 +118,7 @@ Chosen chosen(const Options& options, const std::vector<Path>& paths) {
   for (const std::string& text : options.select) {
     const FollowingWords* list = following_words(options, text);
     if (list == nullptr) {
-      result.select.push_back(text);
+      select(text);
       continue;
     }
     bool goes_on = true;
@@ -111,7 +128,7 @@ Chosen chosen(const Options& options, const std::vector<Path>& paths) {
                   return list->of_devices ? is_device(name) : is_path(name);
                 });
       if (!goes_on) {
-        result.select.push_back(word);
+        select(word);
         continue;
       }
       std::vector<std::string>& names_of = list->of_devices ? result.devices : result.paths;
@@ -213,7 +230,7 @@ void print_errors(const std::vector<Error>& errors) {
 
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
   const std::vector<Path>& paths = session.suite().paths;
-  const Chosen words = chosen(options, paths);
+  const Chosen words = chosen(options, session.suite());
   session.suppose_devices(words.devices);
   std::vector<Error> errors;
   std::vector<std::string> more, level_filter;
@@ -226,7 +243,7 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
   result.level = !options.level.empty() ? options.level
                  : selects              ? ""
                  : options.unswept      ? "all"
-                                        : "smoke";
+                                        : default_level(options);
   if (!result.level.empty() && result.level != "all") {
     auto found = level_terms(options, result.level);
     if (found) {
@@ -255,6 +272,12 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
   for (Error& error : unmatched_terms(session.plan_request(filter), context))
     errors.push_back(std::move(error));
   if (!errors.empty()) {
+    std::error_code none;
+    for (const std::string& word : words.select) {
+      if (fs::is_directory(options.directory / word, none))
+        errors.push_back({fmt::format("`{}` is a folder here, too", word),
+                          fmt::format("`{}/` takes the cases in it", word)});
+    }
     print_errors(errors);
     return tl::unexpected(Exit::usage);
   }

@@ -185,8 +185,8 @@ std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNa
   return rules;
 }
 
-std::vector<Expectation> read_expectations(const fs::path& root, const KnownNames& names,
-                                           Diagnostics& diagnostics) {
+std::vector<Expectation> read_expectations(const fs::path& root, const std::vector<fs::path>& added,
+                                           const KnownNames& names, Diagnostics& diagnostics) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root / "expected" / "known", error)) {
@@ -194,12 +194,17 @@ std::vector<Expectation> read_expectations(const fs::path& root, const KnownName
   }
   std::sort(files.begin(), files.end());
   std::vector<Expectation> rules;
-  for (const fs::path& path : files) {
-    const auto file = read_json(path, path.lexically_relative(root).generic_string(), diagnostics);
-    if (!file) continue;
-    for (Expectation& rule : decode_expectations(*file, names, diagnostics))
+  const auto read = [&](const fs::path& path, const std::string& shown, bool is_added) {
+    const auto file = read_json(path, shown, diagnostics);
+    if (!file) return;
+    for (Expectation& rule : decode_expectations(*file, names, diagnostics)) {
+      rule.added = is_added;
       rules.push_back(std::move(rule));
-  }
+    }
+  };
+  for (const fs::path& path : files)
+    read(path, path.lexically_relative(root).generic_string(), false);
+  for (const fs::path& path : added) read(path, path.generic_string(), true);
   return rules;
 }
 
@@ -271,8 +276,12 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
     return;  // it diverges in another way than was expected: new
   }
   const Status status = verdict.standing == Standing::fixed ? shown->status : verdict.status;
-  verdict.expectation = ExpectationRef{shown->where, std::string(info(status).name), shown->because,
-                                       shown->reason, shown->link};
+  verdict.expectation = ExpectationRef{
+      shown->where, std::string(info(status).name), shown->because, shown->reason, shown->link,
+      // What the suite alone would not know.
+      std::any_of(known.begin(), known.end(),
+                  [](const Expectation* rule) { return rule != nullptr && rule->added; }) ||
+          shown->added};
 }
 
 std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {

@@ -39,6 +39,7 @@ struct Expectation {
   std::string example, searched;
   std::string date;     ///< "2026-11-21"
   std::string expires;  ///< the last day on which it holds; empty: for ever
+  bool added = false;   ///< of a file of the user's (--known), not of the suite
 };
 
 /// Where a run takes place, as far as conditions ask.
@@ -67,8 +68,9 @@ struct ExpectationScope {
 std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
                                              Diagnostics& diagnostics);
 
-/// Those of `root/expected/known/*.json`.
+/// Those of `root/expected/known/*.json`, and behind them those of `added`, which are marked so.
 std::vector<Expectation> read_expectations(const std::filesystem::path& root,
+                                           const std::vector<std::filesystem::path>& added,
                                            const KnownNames& names, Diagnostics& diagnostics);
 
 /// Gives verdicts their standing and remembers which expectations met one.

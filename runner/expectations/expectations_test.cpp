@@ -245,7 +245,7 @@ class ExpectationFiles : public testing::Test {
     EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
                            "{\"format\": 1, \"known\": [" + rule_text + "]}"));
     Diagnostics diagnostics;
-    read_expectations(root_, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
+    read_expectations(root_, {}, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
     std::string text;
     for (const Diagnostic& diagnostic : diagnostics) text += to_string(diagnostic) + "\n";
     return text;

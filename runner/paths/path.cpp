@@ -180,8 +180,8 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
   }
 }
 
-std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& extra,
-                             Diagnostics& diagnostics) {
+std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>& more,
+                             const std::vector<fs::path>& added, Diagnostics& diagnostics) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -191,7 +191,8 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
     diagnostics.push_back(
         {folder.string(), 0, 0, "", "cannot read the folder of paths: " + error.message(), ""});
   std::sort(files.begin(), files.end());
-  files.insert(files.end(), extra.begin(), extra.end());
+  files.insert(files.end(), more.begin(), more.end());
+  files.insert(files.end(), added.begin(), added.end());
 
   std::vector<Path> paths;
   for (const fs::path& name : files) {
@@ -207,7 +208,7 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
                              "give it another name"});
       continue;
     }
-    path->added = std::find(extra.begin(), extra.end(), name) != extra.end();
+    path->added = std::find(added.begin(), added.end(), name) != added.end();
     paths.push_back(std::move(*path));
   }
   std::sort(paths.begin(), paths.end(),

@@ -45,11 +45,12 @@ struct Path {
 /// The path that one file declares; what is wrong is added to `diagnostics`.
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics);
 
-/// Reads `folder/*.json` and the extra files, in the order of the names.  What is wrong is added to
-/// `diagnostics`; two paths of the same name are wrong, and so is a ladder that check_ladder
-/// refuses.
+/// Reads `folder/*.json`, more files, and those that the command line added, in the order of the
+/// names.  What is wrong is added to `diagnostics`; two paths of the same name are wrong, and so is
+/// a ladder that check_ladder refuses.
 std::vector<Path> read_paths(const std::filesystem::path& folder,
-                             const std::vector<std::filesystem::path>& extra,
+                             const std::vector<std::filesystem::path>& more,
+                             const std::vector<std::filesystem::path>& added,
                              Diagnostics& diagnostics);
 
 /// Says of every path that is above itself, and of one that is above a name that looks like a

@@ -52,6 +52,8 @@ void Tally::add(const Verdict& verdict, bool strict) {
   const Column column = column_of(verdict, strict);
   ++counts[static_cast<std::size_t>(column)];
   unverified += !verdict.unverified.empty();
+  added +=
+      (column == known || column == waived) && verdict.expectation && verdict.expectation->added;
   if (column != conform) return;
   ++(verdict.grade ? grades[static_cast<std::size_t>(*verdict.grade)] : ungraded);
   if (verdict.vacuous) {

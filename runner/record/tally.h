@@ -42,6 +42,7 @@ struct Tally {
   std::size_t partly = 0;   ///< that conform, and others than the path's own executed a part
   std::size_t stated = 0;   ///< that conform, and who executed them is stated, not observed
 
+  std::size_t added = 0;       ///< that are known, and not without a file of --known
   std::size_t unverified = 0;  ///< in any column: of cases that nobody has seen do what they say
 
   void add(const Verdict& verdict, bool strict);

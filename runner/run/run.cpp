@@ -205,7 +205,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
       skip);
   scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
   scheduler.on_verdict = [&](Verdict verdict) {
-    verdict.repro += settings.repro_options;
+    verdict.repro = settings.launcher + " run " + shell_quote(verdict.id) + settings.repro_options;
     judged(std::move(verdict), true);
   };
   const auto stopped = [&] {

@@ -30,7 +30,8 @@ struct RunSettings {
   std::optional<RunRecord> resumed;
   WorkerSpec eager;
   std::function<WorkerSpec(const Path&)> worker_of;
-  std::string repro_options;  ///< what the command that repeats a verdict needs besides its id
+  /// The command that repeats a verdict: how Lockstep is called, and what it needs besides the id.
+  std::string launcher = "ci/lockstep", repro_options;
   RunInfo info;
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;

@@ -303,7 +303,6 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   verdict.links = declared.links;
   verdict.unverified = declared.unverified;
   verdict.seconds = pending.seconds;
-  verdict.repro = "ci/lockstep run " + shell_quote(item.id);
   if (task->program.empty()) task->program = program_text(declared, verdict.instance);
   verdict.program = task->program;
   verdict.tags = declared.tags;

@@ -40,16 +40,6 @@ Json machine_of(const SessionSettings& settings) {
   return machine;
 }
 
-/// The options that the command needs that repeats a verdict.
-std::string repro_options(const SessionSettings& settings) {
-  std::string options;
-  for (const fs::path& file : settings.path_files)
-    options += " --path-file " + shell_quote(file.string());
-  for (const fs::path& library : settings.libraries)
-    options += " --library " + shell_quote(library.string());
-  return options;
-}
-
 /// The paths that a plan has items of.
 std::vector<PathInfo> paths_of(const Plan& plan) {
   std::vector<bool> used(plan.paths.size(), false);
@@ -65,6 +55,28 @@ std::vector<PathInfo> paths_of(const Plan& plan) {
 }
 
 }  // namespace
+
+std::string repeat_options(const SessionSettings& settings) {
+  std::string options;
+  const auto files = [&](std::string_view flag, const std::vector<fs::path>& named) {
+    for (const fs::path& file : named)
+      options += fmt::format(" {} {}", flag, shell_quote(fs::absolute(file).string()));
+  };
+  const auto number = [&](std::string_view flag, auto value, auto fallback) {
+    if (value != fallback) options += fmt::format(" {} {}", flag, value);
+  };
+  if (settings.root != settings.home) files("--suite", {settings.root});
+  files("--case-file", settings.case_files);
+  files("--path-file", settings.path_files);
+  files("--library", settings.libraries);
+  files("--known", settings.known_files);
+  if (!settings.expectations) options += " --no-expectations";
+  number("--threads", settings.threads, 1);
+  number("--timeout", settings.limits.other, StageLimits().other);
+  number("--compile-timeout", settings.limits.compile, StageLimits().compile);
+  number("--memory", static_cast<double>(settings.memory_bytes) / (1 << 30), 0.0);
+  return options;
+}
 
 Result<void> Session::read_suite(Diagnostics& diagnostics) {
   auto suite = lockstep::read_suite(settings_, diagnostics);
@@ -165,7 +177,8 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.scope = scope_of(request, plan, whole_suite);
   run.eager = eager();
   run.worker_of = [settings = settings_](const Path& path) { return worker_of(path, settings); };
-  run.repro_options = repro_options(settings_);
+  run.launcher = settings_.launcher;
+  run.repro_options = repeat_options(settings_);
   run.machine = machine_of(settings_);
   run.expectations = suite_.expectations;
   run.conditions = {environment_.value("torch", std::string()),

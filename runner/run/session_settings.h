@@ -12,15 +12,19 @@ namespace lockstep {
 
 /// From what a session is made.
 struct SessionSettings {
-  std::filesystem::path root;  ///< of the suite: the folder that has cases/ and expected/
-  std::vector<std::filesystem::path> path_files;  ///< besides those of the suite
-  bool expectations = true;                       ///< read them
+  std::filesystem::path home;  ///< of Lockstep: the folder that has runner/paths and runner/workers
+  std::filesystem::path root;  ///< of the suite: the folder that has cases/, may be `home`, too
+  /// Besides those of the suite: case files, folders of them, path files, files of expectations;
+  /// absolute.
+  std::vector<std::filesystem::path> case_files, path_files, known_files;
+  bool expectations = true;  ///< read them
   /// Shared objects that add operators or kernels to torch; absolute.
   std::vector<std::filesystem::path> libraries;
   /// The dump of the operators that was made with the build; need not be there.
   std::filesystem::path schemas;
-  std::filesystem::path eager;     ///< the executable of the eager worker
-  std::string python = "python3";  ///< of the compiled worker
+  std::filesystem::path eager;           ///< the executable of the eager worker
+  std::string python = "python3";        ///< of the compiled worker
+  std::string launcher = "ci/lockstep";  ///< how people call Lockstep: words of a shell
   /// Of plans that are made before a worker has said which devices there are; none: the CPU.
   std::vector<std::string> devices;
   std::size_t jobs = 1;  ///< executions at a time

@@ -43,7 +43,7 @@ class Sessions : public testing::Test {
     write("cases/bugs/1.json", kTurningCase);
     write("cases/bugs/2.json", kTurningCase);
     write("runner/paths/own.json", kPath);
-    settings_.root = scratch_.path();
+    settings_.home = settings_.root = scratch_.path();
     settings_.schemas = scratch_.path() / "none.json";
     settings_.eager = "eager";
   }

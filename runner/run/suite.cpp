@@ -1,5 +1,7 @@
 #include "run/suite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/digest.h"
@@ -25,6 +27,53 @@ std::string digest_of(const fs::path& folder, const std::vector<fs::path>& other
   return digest.hex();
 }
 
+/// The suite's own path files, besides Lockstep's; none where the suite is Lockstep's.
+std::vector<fs::path> paths_of_suite(const SessionSettings& settings) {
+  return files_below(settings.root / "paths", ".json");
+}
+
+/// The ids of the suite's cases that a path names, which is one of its files or folders; none where
+/// it is no part of the suite.
+std::vector<std::string> ids_of_suite(const SessionSettings& settings, const Suite& suite,
+                                      const fs::path& path) {
+  std::error_code error;
+  const std::string below = fs::weakly_canonical(path, error)
+                                .lexically_relative(fs::weakly_canonical(settings.root, error))
+                                .generic_string();
+  std::vector<std::string> ids;
+  for (const CaseFile& file : suite.cases) {
+    const std::string& name = file.file.name;  // relative to the root
+    if (below == "." || name == below || name.starts_with(below + "/")) ids.push_back(file.id);
+  }
+  return ids;
+}
+
+/// Adds the user's own cases to those of the suite.
+void add_own_cases(const SessionSettings& settings, Suite& suite, Diagnostics& diagnostics) {
+  std::map<std::string, std::string> files, own;  // by id
+  for (const CaseFile& file : suite.cases) files[file.id] = file.file.name;
+  for (const fs::path& path : settings.case_files) {
+    std::vector<std::string>& ids = suite.own[path];
+    ids = ids_of_suite(settings, suite, path);
+    if (!ids.empty()) continue;
+    for (CaseFile& file : read_own_cases(path, diagnostics)) {
+      ids.push_back(file.id);
+      const auto [taken, is_new] = files.insert({file.id, file.file.name});
+      if (is_new) {
+        own.insert(*taken);
+        suite.cases.push_back(std::move(file));
+      } else if (own[file.id] != file.file.name) {  // else it was named twice
+        diagnostics.push_back(
+            {file.file.name, 0, 0, "",
+             fmt::format("found another case `{}`: that of {}", file.id, taken->second),
+             "rename the file: its name is its id"});
+      }
+    }
+  }
+  std::sort(suite.cases.begin(), suite.cases.end(),
+            [](const CaseFile& a, const CaseFile& b) { return a.id < b.id; });
+}
+
 }  // namespace
 
 Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics) {
@@ -32,24 +81,38 @@ Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnosti
   auto cases = read_suite(settings.root, diagnostics);
   if (!cases) return tl::unexpected(cases.error());
   suite.cases = std::move(*cases);
+  add_own_cases(settings, suite, diagnostics);
   const std::size_t before = diagnostics.size();
-  suite.paths = read_paths(settings.root / "runner" / "paths", settings.path_files, diagnostics);
+  suite.paths = read_paths(settings.home / "runner" / "paths", paths_of_suite(settings),
+                           settings.path_files, diagnostics);
   // Of a path whose file is wrong nobody has misspelt the name.
   if (diagnostics.size() == before) suite.names = known_names(suite.paths);
   for (const Path& path : suite.paths) check_declarations(path, suite.names, nullptr, diagnostics);
   for (const CaseFile& file : suite.cases) check_names(file, suite.names, diagnostics);
   if (settings.expectations)
-    suite.expectations = read_expectations(settings.root, suite.names, diagnostics);
+    suite.expectations =
+        read_expectations(settings.root, settings.known_files, suite.names, diagnostics);
   return suite;
 }
 
 std::map<std::string, std::string> digests_of_suite(const SessionSettings& settings) {
   const fs::path expected = settings.root / "expected";
+  std::vector<fs::path> cases, paths = paths_of_suite(settings);
+  std::error_code error;
+  for (const fs::path& own : settings.case_files) {
+    if (fs::is_directory(own, error)) {
+      for (fs::path& file : files_below(own, ".json")) cases.push_back(std::move(file));
+    } else {
+      cases.push_back(own);
+    }
+  }
+  paths.insert(paths.end(), settings.path_files.begin(), settings.path_files.end());
   std::map<std::string, std::string> digests = {
-      {"cases", digest_of(settings.root / "cases", {})},
+      {"cases", digest_of(settings.root / "cases", cases)},
       {"judge", std::string(judge_digest())},
-      {"paths", digest_of(settings.root / "runner" / "paths", settings.path_files)},
-      {"expectations", settings.expectations ? digest_of(expected / "known", {}) : std::string()},
+      {"paths", digest_of(settings.home / "runner" / "paths", paths)},
+      {"expectations",
+       settings.expectations ? digest_of(expected / "known", settings.known_files) : std::string()},
       {"levels", digest_of(expected / "levels", {})}};
   if (!settings.libraries.empty()) digests["libraries"] = digest_of({}, settings.libraries);
   return digests;

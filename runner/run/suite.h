@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace lockstep {
 
 /// The cases and what belongs to them.
 struct Suite {
-  std::vector<CaseFile> cases;
+  std::vector<CaseFile> cases;  ///< the suite's, and the user's own
+  /// The ids of each of SessionSettings::case_files, also of those that are the suite's anyway.
+  std::map<std::filesystem::path, std::vector<std::string>> own;
   std::vector<Path> paths;
   KnownNames names;  ///< of paths and devices
   std::vector<Expectation> expectations;

@@ -62,9 +62,9 @@ def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
     eager.chmod(0o755)
     out = tmp_path / "run"
     subprocess.run(
-        [BINARY_DIR / "bin" / "lockstep", "run", "--suite", suite, "--level", "all", "--path", "*", "--out", out,
+        [BINARY_DIR / "bin" / "lockstep", "run", "--level", "all", "--path", "*", "--out", out,
          *[word for file in files for word in ("--path-file", file)], *(["--keep"] if keep else [])],
-        env={**os.environ, "LOCKSTEP_EAGER": str(eager), "LOCKSTEP_CACHE": str(tmp_path / "cache")}, capture_output=True, timeout=120)
+        env={**os.environ, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_EAGER": str(eager), "LOCKSTEP_CACHE": str(tmp_path / "cache")}, capture_output=True, timeout=120)
     record = json.loads((out / "run.json").read_text())
     verdicts = {verdict["path"]: verdict for verdict in record["verdicts"]}
     assert verdicts["conform"]["status"] == "conform"

@@ -41,11 +41,11 @@ def scene(tmp_path_factory):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
 
     def command(directory, resume=False):
-        return [str(binary), "run", "--suite", str(suite), "--level", "all", "--path", "*",
+        return [str(binary), "run", "--level", "all", "--path", "*",
                 *(word for file in paths for word in ("--path-file", str(file))), "-j", "2",
                 "--resume" if resume else "--out", str(directory)]
 
-    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+    environment = {**os.environ, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
                    "LOCKSTEP_TEST_MARK": str(folder)}
 
     def start(directory, resume=False, **more):
@@ -181,10 +181,11 @@ def test_a_daemon_of_an_execution_ends_with_the_run(scene, end):
     folder.mkdir()
     path = path_file(folder, "daemon", backend="eager", **{"import": ["lockstep_daemon"]})
     daemons = folder / "daemons"
-    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+    environment = {**os.environ, "LOCKSTEP_HOME": str(scene["folder"] / "suite"),
+                   "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
                    "LOCKSTEP_TEST_MARK": str(folder), "LOCKSTEP_TEST_DAEMON": str(daemons), "PYTHONPATH": str(DATA),
                    "LOCKSTEP_TEST_HANG": "" if end == "normal" else "1"}
-    command = [os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "run", "--suite", str(scene["folder"] / "suite"),
+    command = [os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "run",
                "--level", "all", "--path", "daemon", "--path-file", str(path), "-j", "2", "--out", str(folder / "out"),
                "bugs/program-0", "bugs/program-1", *(["--timeout", "4"] if end == "time-out" else [])]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

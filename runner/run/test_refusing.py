@@ -78,8 +78,8 @@ def path_file(folder, number):
 def run(folder, *arguments, **environment):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     cache = os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")
-    return subprocess.run([binary, "run", "--suite", str(folder / "suite"), "-j", "2", *map(str, arguments)],
-                          env={**os.environ, "LOCKSTEP_CACHE": cache, "PYTHONPATH": str(DATA), **environment},
+    return subprocess.run([binary, "run", "-j", "2", *map(str, arguments)],
+                          env={**os.environ, "LOCKSTEP_HOME": str(folder / "suite"), "LOCKSTEP_CACHE": cache, "PYTHONPATH": str(DATA), **environment},
                           capture_output=True, text=True, timeout=900)
 
 

@@ -119,10 +119,10 @@ def verdicts(tmp_path_factory):
                             *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    environment = {**os.environ, "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+    environment = {**os.environ, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
                    "PYTHONPATH": str(DATA)}
     result = subprocess.run(
-        [binary, "run", "--suite", str(suite), "--level", "all", "--path", "*", "--out", str(folder / "run"), "-j", "4",
+        [binary, "run", "--level", "all", "--path", "*", "--out", str(folder / "run"), "-j", "4",
          "--timeout", str(TIMEOUT), "--compile-timeout", str(3 * TIMEOUT), "--memory", "16", *arguments],
         env=environment, capture_output=True, text=True, timeout=900)
     assert result.returncode == 1, result.stdout + result.stderr

@@ -37,7 +37,7 @@ std::pair<std::string, std::string> in_front(
 }  // namespace
 
 fs::path compiled_worker_modules(const SessionSettings& settings) {
-  return fs::absolute(settings.root) / "runner" / "workers" / "compiled";
+  return fs::absolute(settings.home) / "runner" / "workers" / "compiled";
 }
 
 WorkerSpec eager_worker(const SessionSettings& settings) {

@@ -35,7 +35,7 @@ class Variable {
 
 SessionSettings settings() {
   SessionSettings settings;
-  settings.root = "/suite";
+  settings.home = "/suite";
   settings.python = "python";
   settings.eager = "eager";
   return settings;

@@ -6,11 +6,12 @@ namespace lockstep {
 
 /// The expectation that a verdict met or missed.
 struct ExpectationRef {
-  std::string file;  ///< relative to the suite, with line: "expected/known/inductor.json:12"
+  std::string file;  ///< with line: "expected/known/inductor.json:12"
   std::string status;
   std::string because;
   std::string reason;
   std::string link;
+  bool added = false;  ///< it, or another that is needed beside it, is of a --known file
 
   bool operator==(const ExpectationRef&) const = default;
 };

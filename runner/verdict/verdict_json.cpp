@@ -283,6 +283,7 @@ void members(Visitor& visit, T& expectation) {
   visit("because", expectation.because);
   visit("reason", expectation.reason);
   visit("link", expectation.link);
+  visit("added", expectation.added);
 }
 
 template <class Visitor, Is<Verdict> T>

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "commands/options.h"
+
+namespace lockstep {
+
+/// Whether a word of SELECT names a case file or a folder of them rather than an id: it ends with
+/// `.json`, begins with `./`, `../` or `/`, or ends with `/` and names a folder that is there.
+bool names_own_cases(const std::string& word, const Options& options);
+
+/// What such a word names, as in the result of own_cases.
+std::filesystem::path own_cases_of(const std::string& word, const Options& options);
+
+/// All that the command line names so, with --case-file first; absolute, each once.
+std::vector<std::filesystem::path> own_cases(const Options& options);
+
+}  // namespace lockstep
