@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include "cases/sweep.h"
@@ -9,6 +10,8 @@
 #include "commands/errors.h"
 #include "commands/open.h"
 #include "commands/selection.h"
+#include "commands/words.h"
+#include "reports/closing.h"
 
 namespace lockstep {
 namespace {
@@ -65,6 +68,67 @@ Exit list_unswept(const PlanRequest& request) {
   return Exit::ok;
 }
 
+/// The levels that take each instance, by its id, without `all`.
+tl::expected<std::map<std::string, std::vector<std::string>>, Exit> levels_of_instances(
+    const Options& options, Session& session) {
+  std::map<std::string, std::vector<std::string>> levels;
+  for (const std::string& name : level_names(options)) {
+    if (name == "all") continue;
+    Options of_level = options;
+    of_level.select.clear();
+    of_level.paths.clear();
+    of_level.level = name;
+    auto taken = selection(of_level, session);
+    if (!taken) return tl::unexpected(taken.error());
+    for (const std::string& id : instance_ids(session.plan_request(taken->filter)))
+      levels[id].push_back(name);
+  }
+  return levels;
+}
+
+std::string in_json(const std::vector<Selected>& all,
+                    const std::map<std::string, std::vector<std::string>>& levels) {
+  Json list = Json::array();
+  for (const Selected& each : all) {
+    const Json& root = each.file->file.root;
+    const auto title = root.find("title");
+    const std::string& id = each.id;
+    const auto found = levels.find(id.substr(0, id.find('/', id.find('@'))));
+    list.push_back(
+        {{"id", id},
+         {"title", title != root.end() && title->is_string() ? title->get<std::string>() : ""},
+         {"file", each.file->file.name},
+         {"operators", each.operators},
+         {"dtypes", each.dtypes},
+         {"levels", found == levels.end() ? std::vector<std::string>() : found->second}});
+  }
+  return list.dump(1) + "\n";
+}
+
+/// How many verdicts there are on each path, and how many of what there are in all.
+std::string count_text(const std::vector<std::string>& ids, const std::vector<Path>& paths) {
+  std::map<std::string, std::size_t> on_path;
+  std::set<std::string> instances, cases;
+  for (const std::string& id : ids) {
+    const std::size_t slash = id.find('/', id.find('@'));
+    if (slash != std::string::npos) ++on_path[id.substr(slash + 1)];
+    instances.insert(id.substr(0, slash));
+    cases.insert(id.substr(0, id.find_first_of("[@")));
+  }
+  std::string text, total;
+  std::size_t width = 0;
+  for (const auto& [path, count] : on_path) width = std::max(width, path.size());
+  for (const Path& path : paths) {
+    if (const auto found = on_path.find(path.name); found != on_path.end())
+      text += fmt::format("{:<{}}  {:>6}\n", path.name, width, found->second);
+  }
+  if (!on_path.empty()) total = counted(ids.size(), "verdict") + " of ";
+  return text + total + counted(instances.size(), "instance") + " of " +
+         counted(cases.size(), "case") + "\n";
+}
+
+void write(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
 }  // namespace
 
 Exit command_list(const Options& options) {
@@ -72,27 +136,44 @@ Exit command_list(const Options& options) {
   quiet.no_expectations = true;  // no matter here
   auto session = open_session(quiet);
   if (!session) return session.error();
-  auto selected = selection(quiet, *session);
-  if (!selected) return selected.error();
-  PlanRequest request = session->plan_request(selected->filter);
-  request.earlier = &selected->earlier;
+  if (!options.words.empty()) {
+    const auto tables = word_tables(options.words, quiet, *session);
+    if (!tables) return tables.error();
+    write(options.json       ? to_json(*tables)
+          : options.markdown ? to_markdown(*tables)
+                             : to_text(*tables));
+    return Exit::ok;
+  }
+  auto chosen = selection(quiet, *session);
+  if (!chosen) return chosen.error();
+  PlanRequest request = session->plan_request(chosen->filter);
+  request.earlier = &chosen->earlier;
   if (options.unswept) return list_unswept(request);
   Diagnostics diagnostics;
-  const std::vector<std::string> ids = selected_ids(request, diagnostics);
+  std::string text;
+  std::vector<std::string> ids;
+  if (options.json) {
+    const std::vector<Selected> all = selected(request, diagnostics);
+    for (const Selected& each : all) ids.push_back(each.id);
+    auto levels = levels_of_instances(quiet, *session);
+    if (!levels) return levels.error();
+    text = in_json(all, *levels);
+  } else {
+    ids = selected_ids(request, diagnostics);
+  }
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return Exit::usage;
   }
   if (ids.empty()) return nothing_selected(request);
-  std::string text;
   if (options.as_level) {
-    text = level_file(ids, selected->level);
-  } else if (options.json) {
-    text = Json(ids).dump(1) + "\n";
-  } else {
+    text = level_file(ids, chosen->level);
+  } else if (options.count) {
+    text = count_text(ids, request.paths);
+  } else if (!options.json) {
     for (const std::string& id : ids) text += id + "\n";
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write(text);
   return Exit::ok;
 }
 

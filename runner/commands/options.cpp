@@ -199,7 +199,26 @@ void add_others(CLI::App& app, Options& options) {
   CLI::App* list = app.add_subcommand("list", "Print the ids that SELECT takes; needs no torch");
   add_selection(list, options);
   add_ladder(list, options);
-  list->add_flag("--json", options.json, "As JSON");
+  list->add_flag("--count", options.count,
+                 "How many they are, on each path where paths are chosen");
+  list->add_flag("--json", options.json,
+                 "As JSON: of each id title, file, operators, dtypes and levels");
+  const std::pair<const char*, const char*> kinds[] = {
+      {"paths", "Print instead the paths: which are taken by default, and the ladder"},
+      {"levels", "Print instead the levels, and how much each takes"},
+      {"policies", "Print instead the policies of `compare`, and when each agrees"},
+      {"statuses", "Print instead the words for a verdict: statuses, standings and grades"}};
+  for (const auto& [name, help] : kinds) {
+    const std::string words = name;
+    list->add_flag_callback(
+        "--" + words,
+        [&options, words] {
+          options.words += options.words.empty() ? "" : " ";
+          options.words += words;
+        },
+        help);
+  }
+  list->add_flag("--markdown", options.markdown, "These tables in Markdown");
   list->add_flag("--as-level", options.as_level,
                  "As a file of expected/levels/ that takes what is listed, for ever");
   list->add_flag("--unswept", options.unswept,
@@ -229,6 +248,23 @@ void add_others(CLI::App& app, Options& options) {
       "findings",
       "Write what is known of compilers but reported nowhere, as text ready to be filed");
   findings->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+
+  CLI::App* fresh = app.add_subcommand(
+      "new", "Write a case to begin with for a report: its link, inputs and steps to fill in");
+  fresh->add_option("NUMBER", options.select,
+                    "The report: 185337, 185337-half-round-trip, or its address")
+      ->required()
+      ->expected(1);
+  CLI::Option* like = fresh->add_option("--like", options.like, "With the program of this case");
+  like->type_name("ID");
+  fresh->add_option("--op", options.op, "With one call of this operator, such as softmax.int")
+      ->type_name("OPERATOR")
+      ->excludes(like);
+  fresh->add_option("--out", options.out,
+                    "Write it to FILE instead of cases/bugs/ of the suite, where `run ./FILE` "
+                    "takes it as well")
+      ->type_name("FILE");
+  add_libraries(fresh, options);
 
   CLI::App* check = app.add_subcommand(
       "check", "Validate cases, expectations, paths and levels; needs no torch at run time");
@@ -395,8 +431,14 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     return misused("--accept-crashes needs --update-known");
   if (!options.known_files.empty() && options.no_expectations)
     return misused("found --known beside --no-expectations, which judges as if nothing were known");
-  if (options.unswept && (options.json || options.as_level))
-    return misused("--unswept prints lines of text: neither --json nor --as-level goes with it");
+  const int others = options.unswept + options.as_level + options.count + !options.words.empty();
+  if (others + (options.json && (options.unswept || options.as_level || options.count)) > 1 ||
+      options.words.find(' ') != std::string::npos)
+    return misused(
+        "found several of --count, --as-level, --unswept, --paths, --levels, --policies and "
+        "--statuses, expected one\n    --json goes with the last four, and with none of them");
+  if (options.markdown && options.words.empty())
+    return misused("found --markdown without a table: --paths, --levels, --policies or --statuses");
   for (const ReportFormat& report : report_formats()) {
     // Opened by such a name, a file that standard output goes to would be written from its begin.
     for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {

@@ -29,7 +29,7 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report or doctor; empty when `text` says everything
+  /// run, list, show, repro, check, report, doctor, findings or new; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// The command's options that were given, with their values, by name ("--level", "SELECT").
@@ -65,6 +65,7 @@ struct Options {
   std::vector<std::filesystem::path> libraries;
   std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
+  std::string like, op;       ///< of `new`: the case or the operator that it begins with
   bool brief = false;         ///< `repro`: the few lines for a report
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
@@ -94,6 +95,11 @@ struct Options {
   bool verbose = false;
   bool tolerated = false;  ///< of `report`: list what conforms though it differs
   bool github = false;
+  /// Of `list`: what to print instead of ids, by its flag: "paths", "levels", "policies",
+  /// "statuses"; empty: the ids.
+  std::string words;
+  bool count = false;     ///< of `list`: how many ids there are
+  bool markdown = false;  ///< of `list`: tables in Markdown
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/
   bool unswept = false;   ///< of `list`: operators that no sweep takes

@@ -28,12 +28,8 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   const fs::path file = options.suite / "expected" / "levels" / (name + ".json");
   auto text = read_file(file);
   if (!text) {
-    std::vector<std::string> levels = {"all"};
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(file.parent_path(), error))
-      levels.push_back(entry.path().stem().string());
-    std::sort(levels.begin(), levels.end());
-    return fail(fmt::format("there is no level `{}`", name), suggestion(name, levels));
+    return fail(fmt::format("there is no level `{}`", name),
+                suggestion(name, level_names(options)));
   }
   JsonFile json{file.lexically_relative(options.suite).generic_string(), std::move(*text), {}};
   Diagnostics diagnostics;
@@ -227,6 +223,26 @@ void print_errors(const std::vector<Error>& errors) {
 }
 
 }  // namespace
+
+std::vector<std::string> level_names(const Options& options) {
+  std::vector<std::string> levels = {"all"};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options.suite / "expected" / "levels", error)) {
+    if (entry.path().extension() == ".json") levels.push_back(entry.path().stem().string());
+  }
+  std::sort(levels.begin(), levels.end());
+  return levels;
+}
+
+std::string level_title(const Options& options, const std::string& name) {
+  if (name == "all") return "every case";
+  Diagnostics ignored;
+  const auto file =
+      read_json(options.suite / "expected" / "levels" / (name + ".json"), name, ignored);
+  if (!file || !file->root.is_object()) return {};
+  const auto title = file->root.find("title");
+  return title != file->root.end() && title->is_string() ? title->get<std::string>() : "";
+}
 
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
   const std::vector<Path>& paths = session.suite().paths;

@@ -25,6 +25,12 @@ struct Selection {
 /// changes.  With --ladder, a verdict's id means its instance and its path.
 tl::expected<Selection, Exit> selection(const Options& options, Session& session);
 
+/// The levels that the suite has, and `all`; sorted.
+std::vector<std::string> level_names(const Options& options);
+
+/// What a level is for, in its own words; empty where nobody says.
+std::string level_title(const Options& options, const std::string& name);
+
 /// Prints the terms that mean nothing, now that torch was met.
 tl::expected<void, Exit> check_terms(const PlanRequest& request);
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from suites import case, verdicts
+from suites import case, overload, verdicts
 
 
 @pytest.fixture
@@ -182,3 +182,39 @@ def test_a_known_verdict_that_is_asked_for_shows_its_numbers(suite):
     assert asked.returncode == 0 and "elements differ" in asked.stdout and "a bit is flipped" in asked.stdout
     selected = suite("run", "bugs/*", "--path", "flip")
     assert selected.returncode == 0 and "elements differ" not in selected.stdout
+
+
+def new_case(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(open(done.stdout.split("\n")[0]).read())
+
+
+def test_a_new_case_is_one_that_check_accepts(sweeping, tmp_path):
+    """Without a dump of the operators, and with one: a call with all that the schema demands."""
+    written = new_case(sweeping("new", "123456"))
+    assert written["links"] == ["https://github.com/pytorch/pytorch/issues/123456"] and written["steps"][0]["op"] == "add.Tensor"
+    assert sweeping("check", "cases/bugs/123456.json").returncode == 0
+    needs = {"name": "dim", "type": "int", "kwarg_only": False, "mutates": False, "has_default": False}
+    half = {"name": "out_dtype", "type": "ScalarType", "kwarg_only": True, "mutates": False, "has_default": False}
+    listed = overload("Tensor[]")
+    take = overload("Tensor", "Tensor")
+    take["arguments"] += [needs, half]
+    sweeping.dump({"aten::take_it": [take], "aten::join": [listed], "aten::draw": [overload("Tensor", "Generator")],
+                   "aten::clone": [overload("Tensor")], "aten::add": [overload("Tensor", "Tensor", name="Tensor")]})
+    written = new_case(sweeping("new", "7-named", "--op", "take_it"))
+    assert written["steps"] == [{"let": "y", "op": "take_it.default", "args": ["%x", "%x1", 1], "kwargs": {"out_dtype": "float32"}}]
+    assert sorted(written["inputs"]) == ["x", "x1"] and (sweeping.root / "cases/bugs/7-named.json").is_file()
+    assert new_case(sweeping("new", "8", "--op", "aten::join"))["steps"][0]["args"] == [["%x", "%x"]]
+    written = new_case(sweeping("new", "https://github.com/pytorch/executorch/issues/9", "--like", "bugs/2-second", "--out", tmp_path / "mine.json"))
+    assert written["links"] == ["https://github.com/pytorch/executorch/issues/9"] and written["matrix"] == {"rows": [1, 2]}
+    assert "tags" not in written and written["title"].startswith("TODO")
+    assert sweeping("check").returncode == 0 and sweeping("check", tmp_path / "mine.json").returncode == 0
+    assert ids(sweeping("list", tmp_path / "mine.json")) == ["mine[rows=1]@cpu", "mine[rows=2]@cpu"]
+    before = (sweeping.root / "cases/bugs/8.json").read_bytes()
+    for arguments, words in ((["8"], "already"), (["first"], "expected the number"), (["9x"], "expected the number"),
+                             (["9", "--op", "take_is"], "did you mean `take_it`"), (["9", "--op", "draw"], "Generator"),
+                             (["9", "--like", "bugs/1-firsd"], "did you mean `bugs/1-first`"), (["9", "--like", "a", "--op", "b"], "--op"),
+                             (["http://example.org/9"], "expected the number"), ([], "NUMBER")):
+        done = sweeping("new", *arguments)
+        assert done.returncode == 2 and words in done.stderr, done.stdout + done.stderr
+    assert (sweeping.root / "cases/bugs/8.json").read_bytes() == before and not (sweeping.root / "cases/bugs/9.json").exists()

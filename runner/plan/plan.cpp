@@ -203,10 +203,17 @@ std::vector<std::string> instance_ids(const PlanRequest& request) {
 }
 
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics) {
+  if (!of_verdicts(request.filter) && !request.filter.mentions(FilterSource::decoded))
+    return instance_ids(request);
+  std::vector<std::string> ids;
+  for (Selected& each : selected(request, diagnostics)) ids.push_back(std::move(each.id));
+  return ids;
+}
+
+std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics) {
   const Filter& filter = request.filter;
   const bool of_paths = of_verdicts(filter);
-  if (!of_paths && !filter.mentions(FilterSource::decoded)) return instance_ids(request);
-  std::vector<std::string> ids;
+  std::vector<Selected> result;
   std::map<std::string, std::optional<Traits>> known;  // of one file; nothing: cannot be decoded
   const CaseFile* known_file = nullptr;
   each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
@@ -220,14 +227,17 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
     }
     if (!found->second || !devices_take(found->second->only_devices, device)) return;
     const Traits& traits = *found->second;
+    const auto add = [&](std::string selected_id) {
+      result.push_back({std::move(selected_id), &file, traits.operators, traits.dtypes});
+    };
     if (of_paths) {
       each_path(request, file.id, traits, device, id,
-                [&](std::size_t, std::string verdict_id) { ids.push_back(std::move(verdict_id)); });
+                [&](std::size_t, std::string verdict_id) { add(std::move(verdict_id)); });
     } else if (takes_instance(filter, file.id, traits, device, id)) {
-      ids.push_back(id);
+      add(id);
     }
   });
-  return ids;
+  return result;
 }
 
 void visit_decoded(const PlanRequest& request,

@@ -80,6 +80,15 @@ std::vector<std::string> instance_ids(const PlanRequest& request);
 /// once for choices of its matrix that differ in numbers alone, and keeps none.
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
 
+/// The same ids, each with its case file and what that declares, decoded once for choices that
+/// differ in numbers alone.
+struct Selected {
+  std::string id;
+  const CaseFile* file = nullptr;
+  std::vector<std::string> operators, dtypes;
+};
+std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics);
+
 /// Shows the operators and the dtypes of decoded cases, each once for choices of its matrix that
 /// differ in numbers alone, until `enough` returns true.  Those that cannot be decoded are left
 /// out.

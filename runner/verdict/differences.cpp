@@ -15,14 +15,16 @@ namespace {
 struct GradeRow {
   Grade grade;
   std::string_view name;
-  std::string_view policy;
+  std::string_view policy, meaning;
 };
-constexpr std::array kGrades = {GradeRow{Grade::bits, "bits", ""},
-                                GradeRow{Grade::ulp4, "ulp4", "ulp(4)"},
-                                GradeRow{Grade::close, "close", "close"},
-                                GradeRow{Grade::no_worse1, "no_worse1", "no_worse(1)"},
-                                GradeRow{Grade::same1e3, "same1e-3", "same(0.001)"},
-                                GradeRow{Grade::none, "none", ""}};
+constexpr std::array kGrades = {
+    GradeRow{Grade::bits, "bits", "", "every element has the bits of eager's"},
+    GradeRow{Grade::ulp4, "ulp4", "ulp(4)", "no element is more than 4 ulp away"},
+    GradeRow{Grade::close, "close", "close", "within torch.testing.assert_close's table by dtype"},
+    GradeRow{Grade::no_worse1, "no_worse1", "no_worse(1)",
+             "as near to the float64 gold as eager is"},
+    GradeRow{Grade::same1e3, "same1e-3", "same(0.001)", "passes PyTorch's accuracy gate at 1e-3"},
+    GradeRow{Grade::none, "none", "", "holds none of these"}};
 static_assert(has_every_row(kGrades, &GradeRow::grade));
 
 }  // namespace
@@ -38,6 +40,10 @@ std::vector<std::string> grade_names() {
 std::optional<Grade> find_grade(std::string_view name) {
   const GradeRow* found = find_named(kGrades, name);
   return found == nullptr ? std::nullopt : std::optional(found->grade);
+}
+
+std::string_view meaning_of(Grade grade) {
+  return kGrades[static_cast<std::size_t>(grade)].meaning;
 }
 
 std::string_view policy_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)].policy; }

@@ -24,6 +24,8 @@ std::optional<Grade> find_grade(std::string_view name);
 /// The policy that a rung of the ladder is, in its usual spelling; "bits" and `none` have none to
 /// try, and it is empty.
 std::string_view policy_of(Grade grade);
+/// One line for people.
+std::string_view meaning_of(Grade grade);
 
 /// The kinds of inputs that Accuracy tells apart, in its order.
 inline constexpr std::array<std::string_view, 3> kInputKinds = {"normal", "subnormal", "special"};

@@ -6,10 +6,14 @@ namespace lockstep {
 namespace {
 
 constexpr std::array kStandings = {
-    StandingInfo{Standing::new_, "new", std::nullopt, std::nullopt},
-    StandingInfo{Standing::known, "known", false, false},
-    StandingInfo{Standing::fixed, "fixed", false, true},
-    StandingInfo{Standing::waived, "waived", false, false},
+    StandingInfo{Standing::new_, "new", std::nullopt, std::nullopt,
+                 "no expectation explains it, so that its status decides"},
+    StandingInfo{Standing::known, "known", false, false,
+                 "it diverges as an expectation says, which has a reason and a link"},
+    StandingInfo{Standing::fixed, "fixed", false, true,
+                 "an expected divergence no longer happens: remove the expectation"},
+    StandingInfo{Standing::waived, "waived", false, false,
+                 "as known, and let pass for this device by the suite's owners"},
 };
 static_assert(has_every_row(kStandings, &StandingInfo::standing));
 

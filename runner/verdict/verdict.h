@@ -26,6 +26,7 @@ struct StandingInfo {
   std::string_view name;
   std::optional<bool> fails;         ///< whether it fails a run; empty: as its status does
   std::optional<bool> fails_strict;  ///< the same with --strict
+  std::string_view meaning;          ///< one line for people
 };
 
 /// All standings in the order of the enumeration.

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cases/decode.h"
+#include "cases/expand.h"
+#include "cases/sweep.h"
+#include "commands/commands.h"
+#include "commands/errors.h"
+#include "commands/open.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kIssues = "https://github.com/pytorch/pytorch/issues/";
+constexpr std::string_view kToDo = "TODO: one line that says what must be the same";
+/// A line of a case file is no longer than this where it can be broken.
+constexpr std::size_t kColumns = 100;
+
+/// What NUMBER means: the name of the file, and the address of the report.
+struct Report {
+  std::string name, link;
+};
+
+/// "185337", "185337-half-round-trip", or an address that ends with a number.
+Result<Report> report_of(const std::string& text) {
+  const std::string last = text.substr(text.rfind('/') + 1);
+  const std::string number = last.substr(0, last.find_first_not_of("0123456789"));
+  const bool address = text.starts_with("https://");
+  const bool fits = !number.empty() && (address ? last == number : last == text) &&
+                    (last.size() == number.size() || last[number.size()] == '-');
+  if (!fits)
+    return fail(fmt::format("found `{}`, expected the number of a report of PyTorch's, with or "
+                            "without a name, or its address",
+                            one_line(text)),
+                fmt::format("185337, 185337-half-round-trip, {}185337", kIssues));
+  return Report{last, address ? text : std::string(kIssues) + number};
+}
+
+/// JSON as people write it: what fits into a line stands in one.
+std::string written(const Json& json, std::size_t indent, std::size_t before) {
+  const std::function<std::string(const Json&)> in_a_line = [&](const Json& value) {
+    if (!value.is_structured()) return value.dump();
+    std::string text;
+    for (const auto& [key, child] : value.items()) {
+      text += text.empty() ? "" : ", ";
+      text += (value.is_object() ? Json(key).dump() + ": " : "") + in_a_line(child);
+    }
+    return value.is_object() ? "{" + text + "}" : "[" + text + "]";
+  };
+  const std::string line = in_a_line(json);
+  if (!json.is_structured() || json.empty() || (indent > 0 && before + line.size() <= kColumns))
+    return line;
+  const std::string margin(indent + 2, ' ');
+  std::string text;
+  for (const auto& [key, child] : json.items()) {
+    const std::string name = json.is_object() ? Json(key).dump() + ": " : "";
+    text += (text.empty() ? "\n" : ",\n") + margin + name +
+            written(child, indent + 2, indent + 2 + name.size());
+  }
+  text += "\n" + std::string(indent, ' ');
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
+/// What is common to every new case.
+Json beginning(const Report& report, bool in_suite) {
+  Json root = Json::object();
+  if (in_suite) root["$schema"] = "../schema/case.schema.json";
+  root["format"] = 1;
+  root["title"] = kToDo;
+  root["links"] = {report.link};
+  return root;
+}
+
+Json example_input() {
+  return {{"dtype", "float32"},
+          {"shape", {2, 3}},
+          {"fill", {{"arange", {{"start", -1}, {"divide", 2}}}}}};
+}
+
+/// One call of an operator, each of its tensors an input, what else it needs by its type.
+Result<Json> calling(Json root, const std::string& name, const Registry& registry) {
+  const std::string bare = name.starts_with("aten::") ? name.substr(6) : name;
+  const Operator* op = registry.find("aten::" + bare.substr(0, bare.find('.')));
+  const Overload* overload = registry.find_overload(bare);
+  if (op == nullptr || overload == nullptr) {
+    std::vector<std::string> known = registry.names();
+    for (const Overload& each : op == nullptr ? std::vector<Overload>() : op->overloads)
+      known.push_back(short_name(*op, each));
+    return fail(fmt::format("torch {} has no operator `{}`", registry.torch(), one_line(name)),
+                suggestion(bare, known));
+  }
+  if (const std::string why = refusal(*op, *overload); !why.empty())
+    return fail(fmt::format("no case may call {}: {}", short_name(*op, *overload), why));
+  Sweep sweep;
+  sweep.op = short_name(*op, *overload);
+  sweep.given = {{"Scalar", 2},        {"float", 0.5},  {"int", 1},
+                 {"SymInt", 1},        {"bool", true},  {"int[]", {0}},
+                 {"SymInt[]", {2, 3}}, {"str", "none"}, {"ScalarType", "float32"}};
+  Json inputs = Json::object();
+  for (const Argument& argument : overload->arguments) {
+    if (argument.has_default) continue;
+    if (argument.type.starts_with("Tensor")) {
+      const std::string input =
+          sweep.inputs.empty() ? "x" : fmt::format("x{}", sweep.inputs.size());
+      sweep.inputs.push_back(input);
+      inputs[input] = example_input();
+    } else if (!sweep.given.contains(argument.type)) {
+      return fail(fmt::format("{} needs `{}` of type {}, which has no example here", sweep.op,
+                              argument.name, argument.type),
+                  "without --op there is a case to write it into; cases/README.md says how");
+    }
+  }
+  root["inputs"] = inputs;
+  root.update(swept_program(sweep, overload));
+  Json& step = root["steps"][0];
+  for (std::size_t i = 0; i < overload->arguments.size(); ++i) {
+    const Argument& argument = overload->arguments[i];
+    if (!argument.type.starts_with("Tensor") || argument.type.find('[') == std::string::npos)
+      continue;
+    // Twice the same tensor: a list of one would say little.
+    for (Json* value :
+         {i < step["args"].size() ? &step["args"][i] : nullptr,
+          step["kwargs"].contains(argument.name) ? &step["kwargs"][argument.name] : nullptr}) {
+      if (value != nullptr) *value = {*value, *value};
+    }
+  }
+  if (step["kwargs"].empty()) step.erase("kwargs");
+  return root;
+}
+
+/// The program of another case, for which nothing else is taken over.
+Result<Json> like(Json root, const std::string& id, const std::vector<CaseFile>& suite) {
+  const auto found =
+      std::find_if(suite.begin(), suite.end(), [&](const CaseFile& file) { return file.id == id; });
+  if (found == suite.end()) {
+    std::vector<std::string> ids;
+    for (const CaseFile& file : suite) ids.push_back(file.id);
+    return fail(fmt::format("there is no case `{}`", one_line(id)), suggestion(id, ids));
+  }
+  for (const auto& [key, value] : found->file.root.items()) {
+    if (key != "$schema" && key != "title" && key != "links" && key != "tags" &&
+        key != "unverified")
+      root[key] = value;
+  }
+  return root;
+}
+
+/// What is wrong with a case file's text, as `check` says it.
+Diagnostics faults_of(const std::string& name, const std::string& text, const Registry* registry) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> files;
+  files.push_back(parse_case_file({name, text, {}}, diagnostics));
+  if (!diagnostics.empty()) return diagnostics;
+  expand_sweeps(files, registry);
+  for (const MatrixChoice& choice : files.front().choices) {
+    std::vector<std::string> unknown;
+    const Json root = substitute(files.front().file.root, choice, "cpu", unknown);
+    decode_case(files.front().file, root, files.front().id, {registry, "cpu", false}, diagnostics);
+  }
+  return diagnostics;
+}
+
+}  // namespace
+
+Exit command_new(const Options& options) {
+  const auto usage = [](const Error& error) {
+    print_error(error);
+    return Exit::usage;
+  };
+  const auto report = report_of(options.select.front());
+  if (!report) return usage(report.error());
+  auto session = open_session(options);
+  if (!session) return session.error();
+  if (!options.op.empty()) {
+    if (auto needed = need_operators(*session); !needed) return needed.error();
+  }
+  const bool in_suite = options.out.empty();
+  const fs::path file = in_suite ? options.suite / "cases" / "bugs" / (report->name + ".json")
+                                 : options.directory / options.out;
+  Json root = beginning(*report, in_suite && options.suite == options.home);
+  const std::string op = options.op.empty() ? "add.Tensor" : options.op;
+  Result<Json> begun = Json();
+  if (!options.like.empty()) {
+    begun = like(std::move(root), options.like, session->suite().cases);
+  } else if (const Registry* registry = session->operators()) {
+    begun = calling(std::move(root), op, *registry);
+  } else {  // what every torch has
+    root["inputs"] = {{"x", example_input()}};
+    root["steps"] = {{{"let", "y"}, {"op", "add.Tensor"}, {"args", {"%x", "%x"}}}};
+    root["outputs"] = {"y"};
+    begun = std::move(root);
+  }
+  if (!begun) return usage(begun.error());
+  const std::string text = written(*begun, 0, 0) + "\n";
+  const std::string shown = fs::absolute(file).lexically_normal().string();
+  const Diagnostics faults = faults_of(shown, text, session->operators());
+  if (!faults.empty()) {
+    print_diagnostics(faults);
+    return Exit::usage;
+  }
+  std::error_code error;
+  if (fs::exists(file, error))
+    return usage({fmt::format("there is {} already", shown), "give it another name: NUMBER-NAME"});
+  fs::create_directories(file.parent_path(), error);
+  if (auto done = write_file(file, text); !done) {
+    print_error(done.error());
+    return Exit::internal;
+  }
+  const std::string word = shell_quote(shown);
+  fmt::print(
+      "{}\nFill in its title, its inputs and its steps (cases/README.md), then:\n"
+      "    {} check {}\n    {} run {}\n",
+      shown, options.launcher, word, options.launcher, word);
+  return Exit::ok;
+}
+
+}  // namespace lockstep

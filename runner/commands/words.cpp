@@ -1,0 +1,184 @@
+#include "commands/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "policies/policy.h"
+#include "reports/text.h"
+#include "verdict/differences.h"
+#include "verdict/verdict.h"
+
+namespace lockstep {
+namespace {
+
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+/// Whether something fails a run, from whether it does so, and does so with --strict.
+std::string fails(bool plain, bool strict) {
+  if (plain) return "yes";
+  return strict ? "with --strict" : "no";
+}
+
+WordTable statuses() {
+  WordTable table{"statuses", {"name", "fails", "JUnit", "meaning"}, {}};
+  for (const StatusInfo& each : all_statuses())
+    table.rows.push_back({std::string(each.name), fails(each.fails, each.fails_strict),
+                          std::string(name_of(each.junit)), std::string(each.meaning)});
+  return table;
+}
+
+WordTable standings() {
+  WordTable table{"standings", {"name", "fails", "meaning"}, {}};
+  for (const StandingInfo& each : all_standings())
+    table.rows.push_back({std::string(each.name),
+                          each.fails ? fails(*each.fails, *each.fails_strict) : "as its status",
+                          std::string(each.meaning)});
+  return table;
+}
+
+WordTable grades() {
+  WordTable table{"grades", {"name", "policy", "meaning"}, {}};
+  for (const std::string& name : grade_names()) {
+    const Grade grade = *find_grade(name);
+    table.rows.push_back({name, std::string(policy_of(grade)), std::string(meaning_of(grade))});
+  }
+  return table;
+}
+
+/// A formula is written for Markdown.
+std::string plain(std::string_view markdown) {
+  std::string text(markdown);
+  std::erase_if(text, [](char character) { return character == '`' || character == '\\'; });
+  return text;
+}
+
+WordTable policies() {
+  WordTable table{"policies", {"name", "written", "agrees where"}, {}};
+  for (const PolicyInfo& each : all_policies())
+    table.rows.push_back({std::string(each.name), plain(each.written), plain(each.formula)});
+  return table;
+}
+
+WordTable paths(const Session& session) {
+  WordTable table{"paths", {"name", "default", "promise", "above", "title"}, {}};
+  std::vector<const Path*> all;
+  std::map<std::string, std::string> above;
+  for (const Path& path : session.suite().paths) {
+    all.push_back(&path);
+    above[path.name] = path.above;
+  }
+  const auto depth = [&](const Path* path) {
+    int rungs = 0;
+    for (std::string name = path->above; above.contains(name); name = above[name]) ++rungs;
+    return rungs;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Path* a, const Path* b) { return depth(a) < depth(b); });
+  for (const Path* each : all) {
+    const Path& path = *each;
+    table.rows.push_back({path.name, yes_or_no(path.is_default), std::string(name_of(path.promise)),
+                          path.above, path.title});
+  }
+  return table;
+}
+
+tl::expected<WordTable, Exit> levels(const Options& options, Session& session) {
+  WordTable table{"levels", {"name", "cases", "instances", "title"}, {}};
+  std::vector<std::string> names = level_names(options);
+  for (const std::string& name : names) {
+    Options of_level = options;
+    of_level.select.clear();
+    of_level.level = name;
+    auto taken = selection(of_level, session);
+    if (!taken) return tl::unexpected(taken.error());
+    const std::vector<std::string> ids = instance_ids(session.plan_request(taken->filter));
+    std::set<std::string> cases;
+    for (const std::string& id : ids) cases.insert(id.substr(0, id.find_first_of("[@")));
+    table.rows.push_back({name, std::to_string(cases.size()), std::to_string(ids.size()),
+                          level_title(options, name)});
+  }
+  return table;
+}
+
+}  // namespace
+
+tl::expected<std::vector<WordTable>, Exit> word_tables(const std::string& kind,
+                                                       const Options& options, Session& session) {
+  if (kind == "statuses") return std::vector{statuses(), standings(), grades()};
+  if (kind == "policies") return std::vector{policies()};
+  if (kind == "paths") return std::vector{paths(session)};
+  auto table = levels(options, session);
+  if (!table) return tl::unexpected(table.error());
+  return std::vector{std::move(*table)};
+}
+
+std::string to_text(const std::vector<WordTable>& tables) {
+  std::string text;
+  for (const WordTable& table : tables) {
+    if (!text.empty()) text += "\n";
+    std::vector<std::size_t> widths(table.headings.size(), 0);
+    const auto measure = [&](const std::vector<std::string>& row) {
+      for (std::size_t i = 0; i < row.size(); ++i)
+        widths[i] = std::max(widths[i], columns(clean(row[i])));
+    };
+    measure(table.headings);
+    for (const auto& row : table.rows) measure(row);
+    const auto line = [&](const std::vector<std::string>& row) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string cell = clean(row[i]);
+        const bool last = i + 1 == row.size();
+        text += cell + (last ? "\n" : std::string(widths[i] - columns(cell) + 2, ' '));
+      }
+    };
+    line(table.headings);
+    for (const auto& row : table.rows) line(row);
+  }
+  return text;
+}
+
+std::string to_markdown(const std::vector<WordTable>& tables) {
+  std::string text;
+  const auto cell = [](std::string_view raw) {
+    std::string escaped;
+    for (const char character : one_line(clean(raw))) {
+      if (character == '|' || character == '<' || character == '*') escaped += '\\';
+      escaped += character;
+    }
+    return escaped;
+  };
+  for (const WordTable& table : tables) {
+    if (!text.empty()) text += "\n";
+    text += "|";
+    for (const std::string& heading : table.headings) text += " " + heading + " |";
+    text += "\n|";
+    for (std::size_t i = 0; i < table.headings.size(); ++i) text += "---|";
+    text += "\n";
+    for (const auto& row : table.rows) {
+      text += "|";
+      for (std::size_t i = 0; i < row.size(); ++i)
+        text += i == 0 ? fmt::format(" `{}` |", clean(row[i])) : fmt::format(" {} |", cell(row[i]));
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<WordTable>& tables) {
+  Json all = Json::object();
+  for (const WordTable& table : tables) {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) {
+      Json object = Json::object();
+      for (std::size_t i = 0; i < row.size(); ++i) object[table.headings[i]] = clean(row[i]);
+      rows.push_back(std::move(object));
+    }
+    all[table.title] = std::move(rows);
+  }
+  return all.dump(1) + "\n";
+}
+
+}  // namespace lockstep
