@@ -64,7 +64,9 @@ std::string skipped_section(const RunRecord& record, const Style& style, bool st
 }
 
 /// Counts by path.  A column that is 0 everywhere is left out, but for those that are always shown.
-std::string table(const RunRecord& record, const Style& style, bool strict) {
+/// Where a row would be wider than `most` columns (unless that is 0), the path has a line of its
+/// own.
+std::string table(const RunRecord& record, const Style& style, bool strict, std::size_t most) {
   const std::vector<std::pair<std::string, Tally>> paths = tally_by_path(record, strict);
   const Tally total = tally(record, strict);
   std::vector<const ColumnInfo*> shown;
@@ -74,8 +76,11 @@ std::string table(const RunRecord& record, const Style& style, bool strict) {
   std::size_t width = 5;
   for (const auto& [name, counts] : paths) width = std::max(width, columns(clean(name)));
 
+  std::size_t row_width = width;
+  for (const ColumnInfo* column : shown) row_width += 2 + column->name.size();
+  const bool split = most > 0 && row_width > most;
   const auto row = [&](const std::string& name, const auto& cell) {
-    std::string text = name + std::string(width - columns(name), ' ');
+    std::string text = split ? name + "\n" : name + std::string(width - columns(name), ' ');
     for (const ColumnInfo* column : shown)
       text += fmt::format("  {:>{}}", cell(*column), column->name.size());
     return text;
@@ -252,13 +257,20 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   std::string none = nothing_conforms(record, options.strict);
   if (!none.empty()) none = style.odd(none) + "\n";
-  return known_section(record, style, options) + skipped_section(record, style, options.strict) +
-         (options.verbose ? tolerated_section(record, style) : std::string()) +
-         causes_text(record, style, options.strict, options.verbose) +
-         ladder_text(record, style, options.verbose) + table(record, style, options.strict) +
-         time_section(record, style) + unmatched_section(record, style) +
-         (by_grade.empty() ? by_grade : by_grade + "\n") + none + too_little +
-         (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
+  const std::string end = (by_grade.empty() ? by_grade : by_grade + "\n") + none + too_little +
+                          (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) +
+                          "\n";
+  if (options.quiet)
+    return wrapped(none + too_little, options.columns) + wrapped(last + "\n", options.columns);
+  return wrapped(known_section(record, style, options) +
+                     skipped_section(record, style, options.strict) +
+                     (options.verbose ? tolerated_section(record, style) : std::string()) +
+                     causes_text(record, style, options.strict, options.verbose) +
+                     ladder_text(record, style, options.verbose),
+                 options.columns) +
+         table(record, style, options.strict, options.columns) +
+         wrapped(time_section(record, style) + unmatched_section(record, style) + end,
+                 options.columns);
 }
 
 }  // namespace lockstep

@@ -12,8 +12,10 @@ namespace lockstep {
 struct ClosingOptions {
   bool strict = false;
   bool verbose = false;
-  bool explained = false;  ///< what is known was told when it was judged
-  double seconds = 0;      ///< wall clock of the run
+  bool quiet = false;       ///< the last lines alone
+  bool explained = false;   ///< what is known was told when it was judged
+  std::size_t columns = 0;  ///< into which lines are to fit, but for commands; 0: as they are
+  double seconds = 0;       ///< wall clock of the run
 };
 
 /// What the console says at the end: the known verdicts, the ladder, a table by path, where the

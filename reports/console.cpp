@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kLivePause = 0.05;
 constexpr double kPlainPause = 5;
+constexpr std::size_t kEnoughToForetell = 10;
+constexpr double kSecondsToForetell = 5;
 
 std::string shown(const Style& style, const ExplanationLine& line) {
   switch (line.part) {
@@ -74,7 +76,8 @@ void Console::run_started(const RunInfo& info) {
   started_ = shown_ = options_.clock();
   std::vector<std::string> paths;
   for (const PathInfo& path : info.paths) paths.push_back(path.name);
-  err_ << clean(fmt::format("{} verdicts to come{}: {} on {}, {} at a time\n", grouped(planned_),
+  if (options_.quiet) return;
+  err_ << clean(fmt::format("{} to come{}: {} on {}, {} at a time\n", counted(planned_, "verdict"),
                             info.level.empty() ? "" : fmt::format(" (level {})", info.level),
                             enumerate(paths), enumerate(info.devices), info.jobs));
   for (const AbsentPath& path : info.absent_paths)
@@ -83,14 +86,19 @@ void Console::run_started(const RunInfo& info) {
 }
 
 void Console::note(const std::string& text) {
+  if (options_.quiet) return;
   clear_line();
   err_ << Style(options_.color_err).faint(clean(text)) << '\n';
   err_.flush();
 }
 
-void Console::running(const std::vector<std::string>& ids) {
+void Console::running(const std::vector<std::string>& ids,
+                      const std::vector<std::string>& starting) {
+  if (!begun_ && !ids.empty()) begun_ = {options_.clock(), done_};
+  const bool changed = ids != running_ || starting != starting_;
   running_ = ids;
-  progress(false);
+  starting_ = starting;
+  if (changed) progress(false);
 }
 
 void Console::tick() {
@@ -126,16 +134,36 @@ void Console::run_ended(const RunRecord& record) {
   out_ << closing(record, Style(options_.color_out),
                   {.strict = options_.strict,
                    .verbose = options_.verbose,
+                   .quiet = options_.quiet,
                    .explained = options_.explain_known,
+                   .columns = options_.wrap,
                    .seconds = seconds});
   out_.flush();
+}
+
+/// How long the rest takes if it goes on as so far: ", about 4 min left".
+std::string Console::left() const {
+  if (!begun_) return {};
+  const std::size_t done = done_ - begun_->second;
+  const double seconds = options_.clock() - begun_->first;
+  // Before that the first compilations decide.
+  if (done < kEnoughToForetell || seconds < kSecondsToForetell || done_ >= planned_) return {};
+  const double rest = seconds / static_cast<double>(done) * static_cast<double>(planned_ - done_);
+  if (rest < 90) return fmt::format(", about {:.0f} s left", std::max(1.0, rest));
+  if (rest < 5400) return fmt::format(", about {:.0f} min left", rest / 60);
+  return fmt::format(", about {:.1f} h left", rest / 3600);
 }
 
 std::string Console::progress_text() const {
   std::string text = fmt::format("[{}/{}] ", done_, planned_);
   if (failing_ > 0) text += fmt::format("{} failing, ", failing_);
   text += fmt::format("{:.0f} s", options_.clock() - started_);
-  if (!running_.empty()) {
+  text += left();
+  // While a worker starts, what is shown as running may be waiting for it.
+  if (!starting_.empty()) {
+    text += fmt::format("  starting the {} worker{}", clean(enumerate(starting_)),
+                        starting_.size() > 1 ? "s" : "");
+  } else if (!running_.empty()) {
     text += "  " + clean(running_.back());
     if (running_.size() > 1) text += fmt::format(" and {} more", running_.size() - 1);
   }
@@ -143,6 +171,7 @@ std::string Console::progress_text() const {
 }
 
 void Console::progress(bool now) {
+  if (options_.quiet) return;
   const double time = options_.clock();
   const double pause = options_.live ? kLivePause : kPlainPause;
   // A live line that was cleared for a result comes back at once.

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "record/judged.h"
 #include "record/tally.h"
+#include "reports/closing.h"
 #include "reports/fixtures.h"
 #include "reports/text.h"
 
@@ -30,7 +32,7 @@ Output report(const RunRecord& record, ConsoleOptions options) {
   console.run_started(record.info);
   console.note("warming the compiled worker");
   for (const Verdict& verdict : record.verdicts) {
-    console.running({"an/earlier/one", verdict.id});
+    console.running({"an/earlier/one", verdict.id}, {});
     now += 1;
     console.verdict(verdict);
   }
@@ -106,6 +108,92 @@ TEST(Console, ManyKnownVerdictsAreListedOnlyWhenAskedFor) {
   ConsoleOptions verbose = plain();
   verbose.verbose = true;
   EXPECT_THAT(report(record, verbose).out, HasSubstr("known (intended)"));
+}
+
+/// What the progress lines say while a run of `planned` verdicts goes on: 20 of them one a second.
+std::string progress_of(std::size_t planned, const std::vector<std::string>& starting,
+                        std::size_t resumed = 0) {
+  RunRecord record = sample_run();
+  record.info.planned = planned;
+  double now = 0;
+  ConsoleOptions options;
+  options.clock = [&now] { return now; };
+  std::ostringstream out, err;
+  Console console(out, err, options);
+  console.run_started(record.info);
+  Verdict verdict = record.verdicts.front();
+  verdict.status = Status::conform;
+  verdict.standing = Standing::new_;
+  for (std::size_t i = 0; i < resumed; ++i) console.verdict(verdict);
+  for (int i = 0; i < 20; ++i) {
+    console.running({"an/id@cpu/eager"}, starting);
+    console.tick();
+    now += 1;
+    console.verdict(verdict);
+  }
+  return err.str();
+}
+
+TEST(Console, ForetellsTheRestFromWhatWasDoneHere) {
+  EXPECT_THAT(progress_of(100, {}), HasSubstr("[20/100] 20 s, about 80 s left  an/id@cpu/eager"));
+  EXPECT_THAT(progress_of(100, {}), HasSubstr("[5/100] 5 s  an/id")) << "five say too little";
+  EXPECT_THAT(progress_of(3600, {}), HasSubstr("[20/3600] 20 s, about 60 min left"));
+  EXPECT_THAT(progress_of(36000, {}), HasSubstr(", about 10.0 h left"));
+  EXPECT_THAT(progress_of(120, {}, 60), HasSubstr("[80/120] 20 s, about 40 s left"))
+      << "those of the run that is gone on with took no time";
+}
+
+TEST(Console, SaysForWhichWorkerEverythingWaits) {
+  const std::string err = progress_of(100, {"compiled"});
+  EXPECT_THAT(err, HasSubstr("starting the compiled worker\n"));
+  EXPECT_THAT(err, Not(HasSubstr("an/id")));
+  EXPECT_THAT(progress_of(100, {"compiled", "vendor"}),
+              HasSubstr("starting the compiled and vendor workers\n"));
+}
+
+TEST(Console, QuietSaysWhatFailsAndTheTotals) {
+  ConsoleOptions options = plain();
+  options.quiet = true;
+  const Output quiet = report(sample_run(), options), usual = report(sample_run(), plain());
+  EXPECT_EQ(quiet.err, "");
+  const std::size_t table = usual.out.find("\npath  ");
+  const std::size_t failing = quiet.out.rfind("\n\n");
+  EXPECT_TRUE(usual.out.starts_with(quiet.out.substr(0, failing))) << "what fails, as ever";
+  EXPECT_LT(failing, table);
+  EXPECT_TRUE(usual.out.ends_with(quiet.out.substr(failing + 2)));
+  EXPECT_EQ(std::count(quiet.out.begin() + static_cast<std::ptrdiff_t>(failing) + 2,
+                       quiet.out.end(), '\n'),
+            1);
+}
+
+TEST(Console, TheClosingLinesFitTheTerminal) {
+  RunRecord record = sample_run();
+  record.info.min_judged = 99;
+  const std::string free = closing(record, Style(false), {});
+  for (const std::size_t width : {60U, 80U}) {
+    const std::string text = closing(record, Style(true), {.columns = width});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("lockstep r") != std::string::npos || line.find(' ', 20) == std::string::npos)
+        continue;
+      EXPECT_LE(columns(clean(line)), width) << line;
+    }
+    // No word is lost or changed.
+    const auto words = [](const std::string& of) {
+      std::istringstream in(clean(of));
+      return std::vector<std::string>(std::istream_iterator<std::string>(in), {});
+    };
+    EXPECT_EQ(words(text), words(free));
+  }
+}
+
+TEST(Console, OneIsSingular) {
+  RunRecord record = sample_run();
+  record.verdicts.resize(1);
+  record.info.planned = 1;
+  const Output output = report(record, plain());
+  EXPECT_THAT(output.err, HasSubstr("1 verdict to come"));
+  EXPECT_THAT(output.out, HasSubstr("1 verdict:"));
 }
 
 TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {

@@ -114,4 +114,54 @@ std::string cut_columns(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::string wrapped(const std::string& text, std::size_t width) {
+  if (width == 0) return text;
+  std::string result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::string margin(indent + 4, ' ');
+    std::size_t column = 0, word_columns = 0;
+    std::string word, blanks;
+    const auto put_word = [&] {
+      if (word.empty()) return;
+      if (column > indent && column + blanks.size() + word_columns > width) {
+        result += "\n" + margin;
+        column = margin.size();
+      } else {
+        result += blanks;
+        column += blanks.size();
+      }
+      result += word;
+      column += word_columns;
+      word.clear();
+      blanks.clear();
+      word_columns = 0;
+    };
+    if (line.find("lockstep run ") != std::string::npos ||
+        line.find("lockstep report ") != std::string::npos) {
+      result += line + "\n";
+      continue;
+    }
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\x1b') {  // up to its "m"
+        const std::size_t last = std::min(line.find('m', i), line.size() - 1);
+        word += line.substr(i, last + 1 - i);
+        i = last;
+      } else if (line[i] == ' ') {
+        put_word();
+        blanks += ' ';
+      } else {
+        word += line[i];
+        word_columns += (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80;
+      }
+    }
+    put_word();
+    result += "\n";
+  }
+  return result;
+}
+
 }  // namespace lockstep

@@ -20,6 +20,12 @@ std::string cut(std::string text, std::size_t limit);
 /// and messages.
 std::size_t columns(std::string_view text);
 
+/// The lines of `text` broken at blanks so that each has at most `width` columns where its words
+/// allow it; what goes on is indented by four more than its line.  Lines with `ci/lockstep` or
+/// another `lockstep` command stay whole, for they are to be copied.  Sequences that set a look
+/// take no column.  0: as it is.
+std::string wrapped(const std::string& text, std::size_t width);
+
 /// At most `width` columns of one line; a longer one loses its end to "…".
 std::string cut_columns(std::string_view text, std::size_t width);
 

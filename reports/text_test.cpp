@@ -54,5 +54,17 @@ TEST(CutColumns, NeverSplitsACharacter) {
   EXPECT_EQ(cut_columns("abc", 0), "");
 }
 
+TEST(Wrapped, BreaksAtBlanksAndLosesNothing) {
+  EXPECT_EQ(wrapped("a bc def\n", 0), "a bc def\n");
+  EXPECT_EQ(wrapped("a bc def\n", 8), "a bc def\n");
+  EXPECT_EQ(wrapped("a bc def\n", 7), "a bc\n    def\n");
+  EXPECT_EQ(wrapped("  one two three\nfour\n", 10), "  one two\n      three\nfour\n");
+  EXPECT_EQ(wrapped("averylongword another\n", 5), "averylongword\n    another\n");
+  EXPECT_EQ(wrapped("äöü ß\n", 5), "äöü ß\n") << "columns, not bytes";
+  EXPECT_EQ(wrapped("\x1b[1mab cd\x1b[0m\n", 5), "\x1b[1mab cd\x1b[0m\n");
+  EXPECT_EQ(wrapped("  ci/lockstep run 'a b' --c\n", 5), "  ci/lockstep run 'a b' --c\n");
+  EXPECT_EQ(wrapped("\n\na\n", 5), "\n\na\n");
+}
+
 }  // namespace
 }  // namespace lockstep

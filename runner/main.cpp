@@ -29,6 +29,8 @@ Exit execute(const Options& options) {
   if (options.command == "doctor") return command_doctor(options);
   if (options.command == "repro") return command_repro(options);
   if (options.command == "new") return command_new(options);
+  if (options.command == "completion") return command_completion(options);
+  if (options.command == "man") return command_man(options);
   if (options.command == "findings") return command_findings(options);
   fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
   return options.exit;

@@ -15,6 +15,7 @@
 #include "commands/propose.h"
 #include "record/judged.h"
 #include "record/tally.h"
+#include "reports/closing.h"
 #include "reports/summary.h"
 
 namespace lockstep {
@@ -82,11 +83,11 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
       return Exit::internal;
     }
   }
-  fmt::print(stderr, "log and reports: {}\n", directory.string());
+  if (!options.quiet) fmt::print(stderr, "log and reports: {}\n", directory.string());
   if (record.verdicts.size() < record.info.planned) {
-    fmt::print(stderr, "{} after {} of {} verdicts; `{} run --resume {}` goes on\n",
+    fmt::print(stderr, "{} after {} of {}; `{} run --resume {}` goes on\n",
                record.end->interrupted ? "interrupted" : "stopped", record.verdicts.size(),
-               record.info.planned, options.launcher,
+               counted(record.info.planned, "verdict"), options.launcher,
                shell_quote(fs::absolute(directory).string()));
   }
   if (record.end->interrupted) return Exit::interrupted;

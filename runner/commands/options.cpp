@@ -25,7 +25,7 @@ constexpr const char* kStatuses =
     "or no usable\n"
     "worker, 4 nothing selected (each term means something, but not together), 130 interrupted.\n";
 
-std::string footer() { return "\n" + filter_help() + kStatuses; }
+std::string footer() { return selection_help(); }
 
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
@@ -36,6 +36,9 @@ constexpr const char* kEnvironment =
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
+
+const std::vector<std::string> kColors = {"auto", "always", "never"};
+const std::vector<std::string> kShells = {"bash", "zsh", "fish"};
 
 constexpr double kMostSeconds = 1e6;  // eleven days
 constexpr double kMostGib = 1 << 20;  // what no machine has; in bytes an integer holds it
@@ -188,7 +191,9 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--alone", options.alone,
                 "Compile every instance by itself, also those that may share a graph");
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
-  run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  CLI::Option* verbose = run->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  run->add_flag("-q,--quiet", options.quiet, "Say only what fails, and the totals in one line")
+      ->excludes(verbose);
   run->add_flag("--github", options.github,
                 "Print annotations for GitHub, and append the summary to the file that "
                 "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
@@ -251,8 +256,9 @@ void add_others(CLI::App& app, Options& options) {
 
   CLI::App* fresh = app.add_subcommand(
       "new", "Write a case to begin with for a report: its link, inputs and steps to fill in");
-  fresh->add_option("NUMBER", options.select,
-                    "The report: 185337, 185337-half-round-trip, or its address")
+  fresh
+      ->add_option("NUMBER", options.select,
+                   "The report: 185337, 185337-half-round-trip, or its address")
       ->required()
       ->expected(1);
   CLI::Option* like = fresh->add_option("--like", options.like, "With the program of this case");
@@ -260,11 +266,20 @@ void add_others(CLI::App& app, Options& options) {
   fresh->add_option("--op", options.op, "With one call of this operator, such as softmax.int")
       ->type_name("OPERATOR")
       ->excludes(like);
-  fresh->add_option("--out", options.out,
-                    "Write it to FILE instead of cases/bugs/ of the suite, where `run ./FILE` "
-                    "takes it as well")
+  fresh
+      ->add_option("--out", options.out,
+                   "Write it to FILE instead of cases/bugs/ of the suite, where `run ./FILE` "
+                   "takes it as well")
       ->type_name("FILE");
   add_libraries(fresh, options);
+
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print what a shell needs to complete commands, options, paths and ids");
+  completion->add_option("SHELL", options.select, "bash, zsh or fish")
+      ->required()
+      ->expected(1)
+      ->check(CLI::IsMember(kShells));
+  app.add_subcommand("man", "Print the manual page: lockstep man | man -l -");
 
   CLI::App* check = app.add_subcommand(
       "check", "Validate cases, expectations, paths and levels; needs no torch at run time");
@@ -299,6 +314,48 @@ void add_others(CLI::App& app, Options& options) {
   doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
   add_path_files(doctor, options);
   add_libraries(doctor, options);
+}
+
+/// The whole command line.
+void add_all(CLI::App& app, Options& options) {
+  app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION,
+                       "Print the version");
+  app.add_option("--suite", options.suite,
+                 "The folder of a suite of your own: cases/, and where you want them expected/ and "
+                 "paths/ (default: Lockstep's)")
+      ->type_name("DIR");
+  app.add_option("--color", options.color, "Colours in the output: auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kColors))
+      ->type_name("WHEN");
+  app.footer(kEnvironment);
+  app.require_subcommand(1);
+  app.fallthrough();
+  add_run(app, options);
+  add_others(app, options);
+}
+
+OptionFacts facts_of(const CLI::Option& option) {
+  OptionFacts facts;
+  facts.positional = option.get_positional();
+  if (facts.positional) {
+    facts.names = {option.get_name(true)};
+  } else {
+    for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
+  }
+  if (option.get_items_expected_max() > 0 && !facts.positional)
+    facts.value = option.get_type_name().substr(0, option.get_type_name().find(':'));
+  if (facts.names.back() == "--color") facts.choices = kColors;
+  if (facts.names.front() == "SHELL") facts.choices = kShells;
+  facts.help = option.get_description();
+  return facts;
+}
+
+CommandFacts facts_of(const CLI::App& app, std::string name) {
+  CommandFacts facts{std::move(name), app.get_description(), {}};
+  for (const CLI::Option* option : app.get_options()) facts.options.push_back(facts_of(*option));
+  return facts;
 }
 
 constexpr char kMark = '\x01';  // no name has it
@@ -373,20 +430,7 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   options.github = environment("GITHUB_ACTIONS") == "true";
 
   CLI::App app(kAbout, "lockstep");
-  app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION);
-  app.add_option("--suite", options.suite,
-                 "The folder of a suite of your own: cases/, and where you want them expected/ and "
-                 "paths/ (default: Lockstep's)")
-      ->type_name("DIR");
-  app.add_option("--color", options.color, "Colours in the output: auto, always or never")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-  app.footer(kEnvironment);
-  app.require_subcommand(1);
-  app.fallthrough();
-  add_run(app, options);
-  add_others(app, options);
+  add_all(app, options);
   try {
     std::vector<std::string> arguments = take_following(options.arguments, options);
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
@@ -475,6 +519,20 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
 }
 
 }  // namespace
+
+std::vector<CommandFacts> command_facts() {
+  Options unused;
+  CLI::App app(kAbout, "lockstep");
+  add_all(app, unused);
+  std::vector<CommandFacts> facts = {facts_of(app, "")};
+  for (const CLI::App* command : app.get_subcommands({}))
+    facts.push_back(facts_of(*command, command->get_name()));
+  return facts;
+}
+
+std::string environment_help() { return kEnvironment; }
+
+std::string selection_help() { return "\n" + filter_help() + kStatuses; }
 
 Options parse_options(int argc, const char* const* argv) {
   std::error_code error;  // where it is gone, paths stay as they are

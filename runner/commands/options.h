@@ -29,7 +29,8 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report, doctor, findings or new; empty when `text` says everything
+  /// run, list, show, repro, check, report, doctor, findings, new,
+  /// completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// The command's options that were given, with their values, by name ("--level", "SELECT").
@@ -93,6 +94,7 @@ struct Options {
   bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
+  bool quiet = false;       ///< of `run`: what fails, and the last line
   bool tolerated = false;  ///< of `report`: list what conforms though it differs
   bool github = false;
   /// Of `list`: what to print instead of ids, by its flag: "paths", "levels", "policies",
@@ -113,6 +115,28 @@ Options parse_options(int argc, const char* const* argv);
 /// they were given: relative paths of files to read begin there.
 Options parse_options(const std::vector<std::string>& arguments,
                       const std::filesystem::path& directory);
+
+/// An option or a positional argument as --help has it.
+struct OptionFacts {
+  std::vector<std::string> names;  ///< "-j", "--jobs"; of a positional argument its name alone
+  std::string value;               ///< "FILE"; empty where it takes none
+  std::vector<std::string> choices;  ///< all that the value can be; empty: anything
+  std::string help;
+  bool positional = false;
+};
+
+/// A subcommand, or with an empty name what all have in common.
+struct CommandFacts {
+  std::string name, about;
+  std::vector<OptionFacts> options;
+};
+
+/// The whole command line, for completions and the manual page; the common part first.
+std::vector<CommandFacts> command_facts();
+
+/// What --help says behind the options: of all commands; and of those that select.
+std::string environment_help();
+std::string selection_help();
 
 /// The words for which a text of Options::select stands, or null: it stands for itself.
 const FollowingWords* following_words(const Options& options, const std::string& text);

@@ -99,8 +99,8 @@ Exit command_report(const Options& options) {
   if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);
   if (!writes_to_stdout(options))
-    fmt::print("{} of {} verdicts, {} failing{}\n", record->verdicts.size(), record->info.planned,
-               counts[Column::failing],
+    fmt::print("{} of {}, {} failing{}\n", record->verdicts.size(),
+               counted(record->info.planned, "verdict"), counts[Column::failing],
                single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
   if (!record->complete())
     fmt::print(stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",

@@ -17,9 +17,9 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   Options options = parse_options(record.info.arguments, record.info.directory);
   if (options.command != "run")
     return fail("the log does not say with which arguments its run was begun", "begin a new run");
-  std::set<std::string> free = {"--resume",   "--jobs",         "--strict",
-                                "--max-fail", "--fail-fast",    "--verbose",
-                                "--github",   "--update-known", "--accept-crashes"};
+  std::set<std::string> free = {"--resume",         "--jobs",    "--strict", "--max-fail",
+                                "--fail-fast",      "--verbose", "--github", "--update-known",
+                                "--accept-crashes", "--quiet"};
   for (const ReportFormat& report : report_formats()) free.insert(report.flag);
   for (const auto& [name, values] : given.given) {
     const auto before = options.given.find(name);
@@ -44,6 +44,7 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   }
   options.color = given.color;
   options.verbose |= given.verbose;
+  options.quiet = given.quiet || (options.quiet && !given.verbose);
   options.github = given.github;
   options.eager = given.eager;
   options.python = given.python;

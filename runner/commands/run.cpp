@@ -43,7 +43,9 @@ ConsoleOptions console_options(const Options& options) {
   console.color_err = use_color(terminal, terminal.err_is_terminal, choice);
   console.live = use_live_line(terminal);
   console.columns = terminal.columns;
+  if (terminal.out_is_terminal) console.wrap = terminal.columns;
   console.verbose = options.verbose;
+  console.quiet = options.quiet;
   console.strict = options.strict;
   const auto start = std::chrono::steady_clock::now();
   console.clock = [start] {
@@ -137,7 +139,8 @@ Exit command_run(const Options& given) {
   }
   if (!options.shuffle.empty()) {
     shuffle(plan, std::stoull(options.shuffle));
-    fmt::print(stderr, "in random order; --shuffle={} repeats it\n", options.shuffle);
+    if (!options.quiet)
+      fmt::print(stderr, "in random order; --shuffle={} repeats it\n", options.shuffle);
   }
 
   RunInfo info;
@@ -175,6 +178,7 @@ Exit command_run(const Options& given) {
   }
   if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
   const Exit exit = finish(*record, options, *directory, plan.paths);
+  if (options.quiet) return exit;
   if (exit == Exit::ok && selected->level == "smoke")
     fmt::print(stderr, "this was the level `smoke`; `{} run --level all` runs every case\n",
                options.launcher);

@@ -59,7 +59,10 @@ class Engine {
   virtual bool idle() const = 0;
   /// How many jobs it should have, queued or under way, so that nothing of it has to wait for more.
   virtual std::size_t wanted() const = 0;
+  /// Ids of the jobs under way, the one that began last behind.
   virtual std::vector<std::string> running_ids() const = 0;
+  /// The names of workers that were started and have not said hello.
+  virtual std::vector<std::string> starting() const = 0;
   /// What runs and what workers start, a line each, with stage and seconds: for someone who
   /// wonders.
   virtual std::string report() const = 0;

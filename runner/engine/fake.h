@@ -61,6 +61,7 @@ class FakeEngine : public Engine {
     for (const Job& job : running_) ids.push_back(job.id);
     return ids;
   }
+  std::vector<std::string> starting() const override { return {}; }
   std::string report() const override { return ""; }
   const Json* hello_of(const WorkerSpec&) const override { return &hello_; }
   std::string failure_of(const WorkerSpec&) const override { return ""; }

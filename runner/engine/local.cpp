@@ -87,6 +87,14 @@ std::vector<std::string> LocalEngine::running_ids() const {
   return ids;
 }
 
+std::vector<std::string> LocalEngine::starting() const {
+  std::vector<std::string> names;
+  for (const auto& [key, worker] : workers_) {
+    if (worker->connection() != nullptr && !worker->ready()) names.push_back(worker->spec().name);
+  }
+  return names;
+}
+
 std::string LocalEngine::report() const {
   const auto now = Clock::now();
   const auto seconds_since = [&](Clock::time_point then) {

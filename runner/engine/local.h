@@ -56,6 +56,7 @@ class LocalEngine : public Engine {
   bool idle() const override { return queue_.empty() && batches_.empty(); }
   std::size_t wanted() const override;
   std::vector<std::string> running_ids() const override;
+  std::vector<std::string> starting() const override;
   std::string report() const override;
   const Json* hello_of(const WorkerSpec& spec) const override;
   std::string failure_of(const WorkerSpec& spec) const override;

@@ -14,8 +14,10 @@ class Reporter {
   /// Something that takes long and is no instance: "warming the compiled worker (the first time
   /// builds a precompiled header)".
   virtual void note(const std::string& text) = 0;
-  /// An execution begins; `running` are the ids under way, this one last.
-  virtual void running(const std::vector<std::string>& ids) = 0;
+  /// What is under way now: ids, the one that began last behind; and workers that have been started
+  /// but are not ready, by their names, for which everything else may have to wait.
+  virtual void running(const std::vector<std::string>& ids,
+                       const std::vector<std::string>& starting) = 0;
   /// Time goes by, and nothing else may have happened; several times a second.
   virtual void tick() {}
   /// In the order of the plan, whatever the order of execution was.

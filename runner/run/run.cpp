@@ -159,7 +159,8 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     }
   };
   engine.on_note = [&](const std::string& text) { reporter.note(text); };
-  engine.on_started = [&] { reporter.running(engine.running_ids()); };
+  const auto tell_running = [&] { reporter.running(engine.running_ids(), engine.starting()); };
+  engine.on_started = tell_running;
 
   reporter.run_started(record.info);
   // Workers that were asked something before the run are ready already.
@@ -217,6 +218,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     engine.step(1);
     while (!stopped() && scheduler.hear()) {
     }
+    tell_running();
     reporter.tick();
     if (std::exchange(g_asked, 0) != 0) reporter.note(engine.report());
   }

@@ -21,7 +21,8 @@ class Ear : public Reporter {
  public:
   void run_started(const RunInfo&) override {}
   void note(const std::string&) override {}
-  void running(const std::vector<std::string>& under_way) override {
+  void running(const std::vector<std::string>& under_way,
+               const std::vector<std::string>&) override {
     started.insert(under_way.begin(), under_way.end());
   }
   void verdict(const Verdict& verdict) override { ids.push_back(verdict.id); }

@@ -29,7 +29,7 @@ class Listener : public Reporter {
  public:
   void run_started(const RunInfo& run) override { info = run; }
   void note(const std::string&) override {}
-  void running(const std::vector<std::string>&) override {}
+  void running(const std::vector<std::string>&, const std::vector<std::string>&) override {}
   void verdict(const Verdict& verdict) override { verdicts.push_back(verdict); }
   void run_ended(const RunRecord&) override {}
   RunInfo info;
