@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import jsonschema
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
@@ -10,12 +11,43 @@ from lxml import etree
 HERE = pathlib.Path(__file__).parent
 TESTDATA = HERE / "testdata"
 JUNIT = sorted(TESTDATA.glob("*.junit.xml"))
+CTRF = sorted(TESTDATA.glob("*.ctrf.json"))
+
+
+def schema(name):
+    return etree.XMLSchema(etree.parse(str(TESTDATA / "schemas" / name)))
 
 
 @pytest.mark.parametrize("path", JUNIT, ids=lambda path: path.name)
 def test_junit_is_valid(path):
-    schema = etree.XMLSchema(etree.parse(str(HERE / "junit.xsd")))
-    schema.assertValid(etree.parse(str(path)))
+    """For Jenkins' xUnit plugin as it is; surefire's schema is about one testsuite, whose time surefire 3 knows."""
+    document = etree.parse(str(path))
+    schema("jenkins-junit-10.xsd").assertValid(document)
+    suites = document.getroot().findall("testsuite")
+    assert suites
+    for suite in suites:
+        suite.attrib.pop("timestamp", None)
+        schema("surefire-test-report-2.22.3.xsd").assertValid(etree.fromstring(etree.tostring(suite)))
+
+
+@pytest.mark.parametrize("path", CTRF, ids=lambda path: path.name)
+def test_ctrf_is_valid(path):
+    """And its counts are those of its tests."""
+    document = json.loads(path.read_text("utf-8"))
+    jsonschema.Draft7Validator(json.loads((TESTDATA / "schemas" / "ctrf.schema.json").read_text("utf-8"))).validate(document)
+    tests, summary = document["results"]["tests"], document["results"]["summary"]
+    assert summary["tests"] == len(tests)
+    for status in ("passed", "failed", "skipped"):
+        assert summary[status] == sum(test["status"] == status for test in tests)
+
+
+def test_the_schema_of_ctrf_refuses_what_it_should():
+    validator = jsonschema.Draft7Validator(json.loads((TESTDATA / "schemas" / "ctrf.schema.json").read_text("utf-8")))
+    for spoil in (lambda document: document["results"]["tests"][0].update(status="known"),
+                  lambda document: document["results"]["summary"].pop("failed"), lambda document: document.update(more=1)):
+        document = json.loads((TESTDATA / "sample.ctrf.json").read_text("utf-8"))
+        spoil(document)
+        assert not validator.is_valid(document)
 
 
 @pytest.mark.parametrize("path", JUNIT, ids=lambda path: path.name)
@@ -42,7 +74,8 @@ def test_junit_tells_what_the_log_tells():
     assert cases.keys() == verdicts.keys()
     for key, verdict in verdicts.items():
         for result in cases[key].result:
-            assert result.type in (verdict["status"], verdict["standing"])
+            assert (result.type or result.message.split(":")[0].replace(" ", "_").replace("-", "")) and (
+                f"[[PROPERTY|status={verdict['status']}]]" in cases[key].system_out)
             if verdict["standing"] == "new":
                 assert verdict["repro"] in result.text
                 assert verdict["reason"] in result.text
@@ -63,17 +96,19 @@ def test_annotations_are_few_and_whole():
     assert all(line.startswith("::error ") for line in lines)
 
 
-def test_the_schema_refuses_what_it_should():
-    schema = etree.XMLSchema(etree.parse(str(HERE / "junit.xsd")))
+def test_the_schemas_refuse_what_they_should():
+    """Such as what people expect of a test case: properties and a file."""
+    surefire, jenkins = schema("surefire-test-report-2.22.3.xsd"), schema("jenkins-junit-10.xsd")
     good = etree.parse(str(TESTDATA / "sample.junit.xml"))
     for spoil in [
-        lambda case: case.attrib.pop("classname"),
-        lambda case: case.set("time", "1e3"),
-        lambda case: case.set("name", case.getnext().get("name")),
-        lambda case: [etree.SubElement(case, "failure"), etree.SubElement(case, "error")],
+        lambda case: case.attrib.pop("name"),
+        lambda case: case.set("file", "a.json"),
+        lambda case: case.append(etree.Element("properties")),
     ]:
         bad = etree.fromstring(etree.tostring(good))
-        case = bad.find("testsuite").find("testcase")
-        case.set("classname", case.getnext().get("classname"))
-        spoil(case)
-        assert not schema.validate(bad)
+        suite = bad.find("testsuite")
+        suite.attrib.pop("timestamp")
+        assert surefire.validate(etree.fromstring(etree.tostring(suite)))
+        spoil(suite.find("testcase"))
+        assert not jenkins.validate(bad)
+        assert not surefire.validate(etree.fromstring(etree.tostring(suite)))

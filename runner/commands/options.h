@@ -84,7 +84,7 @@ struct Options {
   bool accept_crashes = false;  ///< propose them for crashes, time-outs and memory, too
   /// Single reports besides those in the run's directory (of `run`) or instead of them (of
   /// `report`); "-" is standard output.
-  std::filesystem::path junit_file, html_file, json_file, summary_file, case_table_file,
+  std::filesystem::path junit_file, ctrf_file, html_file, json_file, summary_file, case_table_file,
       accuracy_file;
   bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
@@ -94,7 +94,7 @@ struct Options {
   bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run
   bool verbose = false;
-  bool quiet = false;       ///< of `run`: what fails, and the last line
+  bool quiet = false;      ///< of `run`: what fails, and the last line
   bool tolerated = false;  ///< of `report`: list what conforms though it differs
   bool github = false;
   /// Of `list`: what to print instead of ids, by its flag: "paths", "levels", "policies",
@@ -118,8 +118,8 @@ Options parse_options(const std::vector<std::string>& arguments,
 
 /// An option or a positional argument as --help has it.
 struct OptionFacts {
-  std::vector<std::string> names;  ///< "-j", "--jobs"; of a positional argument its name alone
-  std::string value;               ///< "FILE"; empty where it takes none
+  std::vector<std::string> names;    ///< "-j", "--jobs"; of a positional argument its name alone
+  std::string value;                 ///< "FILE"; empty where it takes none
   std::vector<std::string> choices;  ///< all that the value can be; empty: anything
   std::string help;
   bool positional = false;

@@ -2,6 +2,7 @@
 
 #include "reports/accuracy.h"
 #include "reports/case_table.h"
+#include "reports/ctrf.h"
 #include "reports/html.h"
 #include "reports/json.h"
 #include "reports/junit.h"
@@ -18,6 +19,10 @@ bool has_pointwise_cases(const RunRecord& record) { return !accuracy_table(recor
 
 std::string make_junit(const RunRecord& record, bool strict, const fs::path&) {
   return junit(record, strict);
+}
+
+std::string make_ctrf(const RunRecord& record, bool strict, const fs::path&) {
+  return ctrf(record, strict);
 }
 
 std::string make_html(const RunRecord& record, bool, const fs::path&) { return html(record); }
@@ -44,6 +49,12 @@ const ReportFormat kFormats[] = {
      {"junit.xml"},
      always,
      make_junit},
+    {"--ctrf",
+     &Options::ctrf_file,
+     "Write the report in the Common Test Report Format to FILE",
+     {"ctrf.json"},
+     always,
+     make_ctrf},
     {"--html",
      &Options::html_file,
      "Write the HTML page to FILE",

@@ -109,7 +109,7 @@ def test_the_record_says_where_it_was_made(suite):
         assert values["eager worker"] != machine["eager worker"] and values["binary"] == machine["binary"]
         digests.append(values["compiled worker"])
     assert all(digests) and digests[0] != digests[1]
-    assert f'hostname="{machine["host"]}"' in (suite.root / "out" / "junit.xml").read_text()
+    assert f'name="lockstep.host" value="{machine["host"]}"' in (suite.root / "out" / "junit.xml").read_text()
 
 
 def test_failures_are_1_and_no_usable_worker_is_3(suite):

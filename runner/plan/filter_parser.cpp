@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kDeepest = 100;  // levels may come from strangers
+constexpr std::size_t kDeepestExpression = 100;  // levels may come from strangers
 
 /// Statuses are a closed list, so a misspelled one is an error rather than a run of nothing.
 void check_status(const std::string& pattern, std::vector<Error>& errors) {
@@ -152,8 +152,8 @@ Filter::Node FilterParser::factor() {
     ++at_;
     return token.kind == Kind::term ? term(token) : token.group;
   }
-  if (++depth_ > kDeepest) {
-    unexpected(token, fmt::format("at most {} of `(` and `not` in each other", kDeepest));
+  if (++depth_ > kDeepestExpression) {
+    unexpected(token, fmt::format("at most {} of `(` and `not` in each other", kDeepestExpression));
     return {};
   }
   Filter::Node node;

@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 /// How deep lists in lists and blocks in blocks go at most, as in case files (base/json.h).
-constexpr int kDeepest = 64;
+constexpr int kMostLevels = 64;
 
 /// What ends the reading; the functions that are declared outside catch it.
 struct Wrong {
@@ -36,7 +36,7 @@ struct At {
   }
   /// One level deeper in what may hold itself.
   At deeper() const {
-    if (depth >= kDeepest) wrong(fmt::format("found more than {} levels", kDeepest));
+    if (depth >= kMostLevels) wrong(fmt::format("found more than {} levels", kMostLevels));
     return {json, parent, key, index, depth + 1};
   }
 

@@ -269,7 +269,9 @@ Result<RunRecord> read_log(const fs::path& path) {
   const fs::path file = fs::is_directory(path, error) ? path / RunLog::kFileName : path;
   const Result<std::string> text = read_file(file);
   if (!text) return tl::unexpected(text.error());
-  return parse_log(*text, file.string());
+  auto record = parse_log(*text, file.string());
+  if (record) record->directory = file.parent_path();
+  return record;
 }
 
 }  // namespace lockstep

@@ -65,6 +65,8 @@ struct RunRecord {
   /// strings or numbers.
   nlohmann::ordered_json environment = nlohmann::ordered_json::object();
   std::vector<Verdict> verdicts;  ///< in the order of the plan, each id once
+  /// Where the log is, and the files that it names are below; no part of the log.
+  std::filesystem::path directory;
   std::optional<RunEnd> end;
 
   /// Whether the run came to its end with every verdict that was planned.  Whoever shows a record

@@ -162,6 +162,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   const auto tell_running = [&] { reporter.running(engine.running_ids(), engine.starting()); };
   engine.on_started = tell_running;
 
+  record.directory = settings.directory;
   reporter.run_started(record.info);
   // Workers that were asked something before the run are ready already.
   std::set<const Json*> told = {eager_hello};
