@@ -1,8 +1,12 @@
 #include "reports/summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,9 +15,9 @@
 #include "record/causes.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
-#include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/explain.h"
+#include "reports/families.h"
 #include "reports/text.h"
 #include "verdict/cause.h"
 
@@ -21,8 +25,9 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kAnnotations = 10;
-constexpr std::size_t kListLimit = 64 * 1024;  ///< bytes of the sections that are no failures
-constexpr std::size_t kStoryLimit = 8 * 1024;  ///< bytes of one failure
+constexpr std::size_t kListLimit = 6 * 1024;   ///< bytes of a section that is not of failures
+constexpr std::size_t kStoryLimit = 2 * 1024;  ///< bytes of one failure
+constexpr std::size_t kNames = 8;              ///< operators or dtypes of a group
 
 /// Text that Markdown and HTML both leave as it is, on one line.
 std::string markdown(std::string_view text, std::size_t limit = 500) {
@@ -68,28 +73,6 @@ std::string_view label(const Verdict& verdict) {
                                              : info(verdict.status).label;
 }
 
-std::string table(const RunRecord& record, bool strict) {
-  std::string head = "| path |", rule = "|:--|", rows;
-  for (const ColumnInfo* column : columns_as_read()) {
-    head += fmt::format(" {} |", column->name);
-    rule += "--:|";
-  }
-  for (const auto& [path, counts] : tally_by_path(record, strict)) {
-    rows += fmt::format("| {} |", markdown(path));
-    for (const ColumnInfo* column : columns_as_read())
-      rows += fmt::format(" {} |", counts[column->column]);
-    rows += "\n";
-  }
-  return fmt::format("{}\n{}\n{}", head, rule, rows);
-}
-
-std::string story(const Verdict& verdict) {
-  return fmt::format(
-      "<details><summary><b>{}</b> {}<br>{}</summary>\n\n{}\n</details>\n\n", label(verdict),
-      code(verdict.id), markdown(headline(verdict)),
-      fenced(cut(explain_text(verdict, {.error_limit = 2048, .output_limit = 2048}), kStoryLimit)));
-}
-
 /// As many of `items` as fit into `limit` bytes, then how many do not.
 template <class Items, class Write>
 std::string as_many(const Items& items, std::size_t limit, Write write) {
@@ -105,6 +88,77 @@ std::string as_many(const Items& items, std::size_t limit, Write write) {
   return text;
 }
 
+/// How much conforms of what is judged.
+struct Share {
+  std::size_t conform = 0, judged = 0;
+
+  void add(const Verdict& verdict) {
+    conform += verdict.status == Status::conform;
+    judged += info(verdict.status).judged();
+  }
+  /// "97.3 %", rounded down, so that only all is 100; "–" where nothing is judged.
+  std::string text() const {
+    if (judged == 0) return "–";
+    const std::size_t tenths = 1000 * conform / judged;
+    return fmt::format("{}.{} %", tenths / 10, tenths % 10);
+  }
+};
+
+std::string table(const RunRecord& record, bool strict) {
+  std::map<std::string, Share> shares;
+  for (const Verdict& verdict : record.verdicts) shares[verdict.path].add(verdict);
+  std::string head = "| path |", rule = "|:--|";
+  for (const ColumnInfo* column : columns_as_read()) {
+    head += fmt::format(" {} |", column->name);
+    rule += "--:|";
+  }
+  return fmt::format("{} conforming, of what is judged |\n{}--:|\n{}", head, rule,
+                     as_many(tally_by_path(record, strict), kListLimit, [&](const auto& part) {
+                       const auto& [path, counts] = part;
+                       std::string row = fmt::format("| {} |", markdown(path));
+                       for (const ColumnInfo* column : columns_as_read())
+                         row += fmt::format(" {} |", counts[column->column]);
+                       return fmt::format("{} {} |\n", row, shares[path].text());
+                     }));
+}
+
+/// Which families conform in which dtypes, in percent of what is judged.
+std::string families_section(const RunRecord& record) {
+  std::map<std::string, std::map<std::string_view, Share>> rows;  // by dtype, then by family
+  std::map<std::string_view, Share> sums;
+  for (const Verdict& verdict : record.verdicts) {
+    if (!info(verdict.status).judged()) continue;
+    const std::string dtype = verdict.dtypes.empty()       ? "no tensor"
+                              : verdict.dtypes.size() == 1 ? verdict.dtypes.front()
+                                                           : "several";
+    rows[dtype][family_of(verdict)].add(verdict);
+    sums[family_of(verdict)].add(verdict);
+  }
+  if (rows.empty()) return {};
+  std::vector<std::string_view> families;
+  for (const Family& family : all_families()) {
+    if (sums.contains(family.name)) families.push_back(family.name);
+  }
+  if (sums.contains("others")) families.push_back("others");
+  std::string text = fmt::format(
+      "### What conforms, by dtype and family\n\nPercent of what is judged; the family is what the "
+      "tags of the case say.\n\n| dtype | {} |\n|:--|",
+      fmt::join(families, " | "));
+  for (std::size_t i = 0; i < families.size(); ++i) text += "--:|";
+  const auto line = [&](const std::string& name, const std::map<std::string_view, Share>& shares) {
+    std::string row = fmt::format("| {} |", name);
+    for (const std::string_view family : families) {
+      const auto share = shares.find(family);
+      row += fmt::format(" {} |", (share == shares.end() ? Share{} : share->second).text());
+    }
+    return row + "\n";
+  };
+  return text + "\n" + line("all", sums) +
+         as_many(rows, kListLimit,
+                 [&](const auto& row) { return line(markdown(row.first), row.second); }) +
+         "\n";
+}
+
 std::string fixed_section(const RunRecord& record) {
   std::vector<const Verdict*> fixed;
   for (const Verdict& verdict : record.verdicts) {
@@ -117,20 +171,6 @@ std::string fixed_section(const RunRecord& record) {
                    return fmt::format("- {}: {} no longer happens; remove {}\n", code(verdict->id),
                                       markdown(verdict->expectation->status),
                                       code(verdict->expectation->file));
-                 }) +
-         "\n";
-}
-
-/// The causes of what fails, where they group something.
-std::string causes_section(const RunRecord& record, bool strict) {
-  std::vector<CauseGroup> groups = cause_groups(record, strict);
-  if (groups.empty() || groups.front().failing < 2) return {};  // they come first
-  std::erase_if(groups, [](const CauseGroup& group) { return group.failing == 0; });
-  return "### Causes of what fails\n\n| cause | verdicts | for example |\n|:--|:--|:--|\n" +
-         as_many(groups, kListLimit,
-                 [](const CauseGroup& group) {
-                   return fmt::format("| {} | {} | {} |\n", code(group.name),
-                                      markdown(describe(group)), code(group.example->id));
                  }) +
          "\n";
 }
@@ -162,31 +202,120 @@ std::string environment_section(const RunRecord& record) {
          as_many(rows, kListLimit, [](const std::string& row) { return row; }) + "\n</details>\n";
 }
 
-/// What fails of one cause.
-struct Failure {
+/// Verdicts of one cause.
+struct SameCause {
   std::string cause;                 ///< the first of each of its verdicts
   const Verdict* example = nullptr;  ///< the smallest (is_smaller)
   std::size_t count = 0;             ///< of verdicts
+  std::set<std::string> operators{}, dtypes{};
+
+  void add(const Verdict& verdict) {
+    ++count;
+    operators.insert(verdict.operators.begin(), verdict.operators.end());
+    dtypes.insert(verdict.dtypes.begin(), verdict.dtypes.end());
+    if (example == nullptr || is_smaller(verdict, *example)) example = &verdict;
+  }
 };
 
 /// Each verdict once, with those that have the same first cause, in the order in which the causes
 /// are met; what has none (what is fixed) stands alone.
-std::vector<Failure> by_cause(const std::vector<const Verdict*>& verdicts) {
-  std::vector<Failure> failures;
+std::vector<SameCause> by_cause(const std::vector<const Verdict*>& verdicts) {
+  std::vector<SameCause> groups;
   std::unordered_map<std::string, std::size_t> places;
   for (const Verdict* verdict : verdicts) {
     const std::vector<Cause> causes = causes_of(*verdict);
-    if (causes.empty()) {
-      failures.push_back({{}, verdict, 1});
-      continue;
+    const std::string cause = causes.empty() ? std::string() : causes.front().name;
+    const auto place = places.find(cause);
+    if (causes.empty() || place == places.end()) {
+      if (!causes.empty()) places.emplace(cause, groups.size());
+      groups.push_back({cause});
+      groups.back().add(*verdict);
+    } else {
+      groups[place->second].add(*verdict);
     }
-    const auto [place, is_new] = places.emplace(causes.front().name, failures.size());
-    if (is_new) failures.push_back({causes.front().name, verdict, 0});
-    Failure& failure = failures[place->second];
-    ++failure.count;
-    if (is_smaller(*verdict, *failure.example)) failure.example = verdict;
   }
-  return failures;
+  return groups;
+}
+
+/// The same, most verdicts first; but what is of JUnit's errors, as crashes, before all others.
+std::vector<SameCause> by_weight(const std::vector<const Verdict*>& verdicts) {
+  std::vector<SameCause> groups = by_cause(verdicts);
+  const auto weight = [](const SameCause& group) {
+    return std::pair(info(group.example->status).junit == JunitElement::error, group.count);
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const SameCause& a, const SameCause& b) { return weight(a) > weight(b); });
+  return groups;
+}
+
+/// "aten::add.Tensor, aten::mul.Tensor and 3 more".
+std::string few(const std::set<std::string>& names) {
+  std::vector<std::string> first(
+      names.begin(),
+      std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kNames, names.size()))));
+  return fmt::format(
+      "{}{}", fmt::join(first, ", "),
+      names.size() > kNames ? fmt::format(" and {} more", names.size() - kNames) : "");
+}
+
+/// "<code>softshrink:eager-nan</code> 12 verdicts; aten::softshrink; bfloat16, float16".
+std::string heading(const SameCause& group) {
+  std::string text =
+      group.cause.empty() ? std::string() : code(one_line(clean(group.cause), 200)) + " ";
+  text += counted(group.count, "verdict");
+  for (const auto* names : {&group.operators, &group.dtypes}) {
+    if (!names->empty()) text += "; " + markdown(few(*names));
+  }
+  return text;
+}
+
+std::string story(const SameCause& group) {
+  const Verdict& verdict = *group.example;
+  return fmt::format(
+      "<details><summary><b>{}</b> {}<br>{}: {}</summary>\n\n{}\n</details>\n\n", label(verdict),
+      heading(group), code(one_line(clean(verdict.id))), markdown(headline(verdict)),
+      fenced(cut(explain_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
+}
+
+std::string short_story(const SameCause& group) {
+  return fmt::format("- **{}** {}: {}\n", label(*group.example), heading(group),
+                     code(one_line(clean(group.example->repro), 500)));
+}
+
+/// What fails by cause within `limit` bytes: whole stories in two thirds of it, then lines.
+std::string failing_section(const std::vector<const Verdict*>& fails, std::size_t limit) {
+  if (fails.empty()) return {};
+  const std::vector<SameCause> groups = by_weight(fails);
+  std::string text =
+      fmt::format("### Failing, by cause\n\n{} of {}.\n\n",
+                  counted(fails.size(), "failing verdict"), counted(groups.size(), "cause"));
+  std::size_t told = 0;
+  for (; told < groups.size(); ++told) {
+    const std::string next = story(groups[told]);
+    const std::size_t room = told + 1 == groups.size() ? limit : limit / 3 * 2;
+    if (text.size() + next.size() > room) break;
+    text += next;
+  }
+  // Room for the line that counts the rest.
+  const std::size_t spent = text.size() + 40;
+  return text +
+         as_many(std::span(groups).subspan(told), limit > spent ? limit - spent : 0, short_story) +
+         "\n";
+}
+
+/// What is known by cause, folded.
+std::string known_section(const RunRecord& record, bool strict) {
+  std::vector<const Verdict*> known;
+  for (const Verdict& verdict : record.verdicts) {
+    if (verdict.standing == Standing::known && !verdict.fails(strict)) known.push_back(&verdict);
+  }
+  if (known.empty()) return {};
+  return fmt::format("<details><summary>Known, by cause: {}</summary>\n\n{}\n</details>\n\n",
+                     counted(known.size(), "verdict"),
+                     as_many(by_weight(known), kListLimit, [](const SameCause& group) {
+                       return fmt::format("- {}: {}\n", heading(group),
+                                          markdown(expectation_line(*group.example), 300));
+                     }));
 }
 
 /// For the value of a property; a message may have colons and commas.
@@ -235,23 +364,18 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
                   : !none.empty()       ? none
                                         : "nothing fails",
                   totals_line(record, strict, seconds), notes, table(record, strict)) +
-      causes_section(record, strict);
-  const std::string tail =
-      fixed_section(record) + unmatched_section(record) + environment_section(record);
-  // Room for a heading, and for the line that counts the rest.
-  const std::size_t spent = head.size() + tail.size() + 100;
-  std::string text = head;
-  if (!fails.empty()) {
-    text += "### Failing\n\n" + as_many(fails, limit > spent ? limit - spent : 0,
-                                        [](const Verdict* verdict) { return story(*verdict); });
-  }
-  text += "\n" + tail;
+      families_section(record);
+  const std::string tail = known_section(record, strict) + fixed_section(record) +
+                           unmatched_section(record) + environment_section(record);
+  const std::size_t spent = head.size() + tail.size() + 1;
+  const std::string text =
+      head + failing_section(fails, limit > spent ? limit - spent : 0) + "\n" + tail;
   return text.size() <= limit ? text
                               : valid_utf8(text.substr(0, limit - std::min<std::size_t>(limit, 9)));
 }
 
 std::string github_annotations(const RunRecord& record, bool strict) {
-  const std::vector<Failure> failures = by_cause(failing(record, strict));
+  const std::vector<SameCause> failures = by_cause(failing(record, strict));
   const std::string too_little = judged_too_little(record, strict);
   const std::size_t room = kAnnotations - (too_little.empty() ? 0 : 1);
   const std::size_t listed = failures.size() > room ? room - 1 : failures.size();

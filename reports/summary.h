@@ -7,12 +7,15 @@
 
 namespace lockstep {
 
-/// GitHub shows no more than this of $GITHUB_STEP_SUMMARY, and nothing at all of a longer one.
-constexpr std::size_t kSummaryLimit = 1024 * 1024;
+/// Bytes.  GitHub takes 65,536 characters in a comment of a pull request (and more than that in
+/// $GITHUB_STEP_SUMMARY), so that a summary can be posted as it is.
+constexpr std::size_t kSummaryLimit = 60'000;
 
-/// The run in Markdown for the page of a CI job: totals, counts by path, what fails (worst first,
-/// each with its whole story folded), what is fixed, expectations that met nothing, the
-/// environment.  Never longer than `limit` bytes: what does not fit is counted.
+/// The run in Markdown for the page of a CI job: totals, counts and percent by path, percent by
+/// dtype and family of operators, what fails by cause (crashes and the like first, then the most
+/// verdicts; each with its operators, dtypes and one example, whose command repeats it), what is
+/// known by cause, what is fixed, expectations that met nothing, the environment.  Never longer
+/// than `limit` bytes: what does not fit is counted.
 std::string summary(const RunRecord& record, bool strict, std::size_t limit = kSummaryLimit);
 
 /// Workflow commands that mark case files in a pull request, one for each cause of what fails, at

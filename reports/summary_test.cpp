@@ -1,5 +1,6 @@
 #include "reports/summary.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,15 +35,11 @@ TEST(Summary, Goldens) {
   expect_golden("sample.annotations.txt", github_annotations(sample_run(), false));
 }
 
-TEST(Summary, WhatCrashedComesFirst) {
-  const std::string text = summary(sample_run(), false);
-  EXPECT_LT(text.find("<b>crash</b>"), text.find("<b>value differs</b>"));
-}
-
 TEST(Summary, SaysWhenNothingFails) {
   RunRecord record = sample_run();
   std::erase_if(record.verdicts, [](const Verdict& verdict) { return verdict.fails(false); });
   EXPECT_THAT(summary(record, false), HasSubstr("Lockstep: nothing fails"));
+  EXPECT_THAT(summary(record, false), Not(HasSubstr("### Failing")));
   EXPECT_EQ(github_annotations(record, false), "");
 }
 
@@ -63,15 +60,82 @@ TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
     verdict.status = Status::crash;
     verdict.standing = Standing::new_;
     verdict.stderr_tail = std::string(100'000, 'x');
+    verdict.operators = {fmt::format("aten::op{}", verdict.index)};  // a cause of its own
   }
   const std::string text = summary(record, false);
   EXPECT_LE(text.size(), kSummaryLimit);
   EXPECT_GT(text.size(), kSummaryLimit / 2);
-  EXPECT_THAT(text, HasSubstr("more\n"));
+  EXPECT_THAT(text, HasSubstr("3,000 failing verdicts of 3,000 causes"));
+  EXPECT_THAT(text, testing::ContainsRegex("\nand 2,[0-9]+ more\n"));
   EXPECT_THAT(text, HasSubstr("Environment"));
   for (const std::size_t limit : {0u, 10u, 1000u, 5000u}) {
     EXPECT_LE(summary(record, false, limit).size(), std::max<std::size_t>(limit, 1)) << limit;
   }
+}
+
+/// A failing verdict of the sample that differs in value, of `op` in `dtype`.
+Verdict differing(const std::string& op, const std::string& dtype, const std::string& instance) {
+  const RunRecord sample = sample_run();
+  Verdict verdict = *std::ranges::find(sample.verdicts, Status::value_differs, &Verdict::status);
+  verdict.standing = Standing::new_;
+  verdict.expectation.reset();
+  verdict.operators = {op};
+  verdict.dtypes = {dtype};
+  verdict.instance = instance;
+  verdict.id = instance + "/" + verdict.path;
+  verdict.repro = "ci/lockstep run " + verdict.id;
+  return verdict;
+}
+
+TEST(Summary, AGroupHasItsCountOperatorsDtypesAndOneExampleWithItsCommand) {
+  RunRecord record = sample_run();
+  record.verdicts = {differing("aten::exp", "float32", "a/alone@cpu"),
+                     differing("aten::sin.out", "float32", "a/longer-name@cpu"),
+                     differing("aten::sin", "float16", "a/short@cpu")};
+  const std::string text = summary(record, false);
+  EXPECT_THAT(text, HasSubstr("3 failing verdicts of 2 causes.\n"));
+  EXPECT_THAT(text,
+              HasSubstr("</code> 2 verdicts; aten&#58;&#58;sin, aten&#58;&#58;sin.out; float16, "
+                        "float32<br><code>a/short&#64;cpu/inductor</code>"));
+  EXPECT_THAT(text, HasSubstr("\nci/lockstep run a/short@cpu/inductor\n"));
+  EXPECT_THAT(text, Not(HasSubstr("longer-name")));
+  EXPECT_LT(text.find("2 verdicts; "), text.find("1 verdict; "));
+}
+
+TEST(Summary, WhatCrashedComesFirstHoweverMuchElseFails) {
+  RunRecord record = sample_run();
+  for (int i = 0; i < 3; ++i)
+    record.verdicts.push_back(differing("aten::sin", "float32", fmt::format("a/{}@cpu", i)));
+  const std::string text = summary(record, false);
+  EXPECT_THAT(text, HasSubstr("<b>crash</b>"));
+  EXPECT_LT(text.find("<b>crash</b>"), text.find("3 verdicts; aten"));
+  EXPECT_LT(text.find("3 verdicts; aten"), text.find("ops/log/zero"));
+}
+
+TEST(Summary, WhatIsKnownIsFoldedByCause) {
+  RunRecord record = sample_run();
+  EXPECT_THAT(summary(record, false), HasSubstr("<summary>Known, by cause: 1 verdict</summary>"));
+  std::erase_if(record.verdicts,
+                [](const Verdict& verdict) { return verdict.standing == Standing::known; });
+  EXPECT_THAT(summary(record, false), Not(HasSubstr("Known, by cause")));
+}
+
+TEST(Summary, PercentIsOfWhatIsJudgedAndRoundedDown) {
+  RunRecord record = sample_run();
+  record.verdicts.assign(2000, differing("aten::sum", "float32", "a/sum@cpu"));
+  for (Verdict& verdict : record.verdicts) {
+    verdict.tags = {"mutation", "reduction"};
+    verdict.status = Status::conform;
+  }
+  record.verdicts[0].status = Status::value_differs;
+  for (std::size_t i = 1; i <= 500; ++i) record.verdicts[i].status = Status::unsupported;
+  record.verdicts[501].tags = {"mutation"};
+  record.verdicts[501].dtypes = {"float32", "int64"};
+  const std::string text = summary(record, false);
+  EXPECT_THAT(text, HasSubstr("| dtype | reductions | others |\n|:--|--:|--:|\n"
+                              "| all | 99.9 % | 100.0 % |\n| float32 | 99.9 % | – |\n"
+                              "| several | – | 100.0 % |\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("\n. inductor .* 99.9 % .\n"));
 }
 
 TEST(Summary, HostileTextStaysText) {

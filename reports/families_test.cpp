@@ -1,0 +1,39 @@
+#include "reports/families.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
+
+namespace lockstep {
+namespace {
+
+TEST(Families, TheFirstTagOfTheTableDecides) {
+  Verdict verdict;
+  EXPECT_EQ(family_of(verdict), "others");
+  verdict.tags = {"index", "mutation", "reduction"};
+  EXPECT_EQ(family_of(verdict), "reductions");
+}
+
+TEST(Families, EachHasCasesInTheSuiteAndANameOfItsOwn) {
+  std::string suite;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "cases")) {
+    if (entry.path().extension() != ".json" || entry.path().parent_path().filename() == "schema")
+      continue;
+    const Result<std::string> text = read_file(entry.path());
+    ASSERT_TRUE(text) << text.error().message;
+    if (const std::size_t begin = text->find("\"tags\""); begin != std::string::npos)
+      suite += text->substr(begin, text->find(']', begin) - begin);
+  }
+  std::set<std::string_view> names;
+  for (const Family& family : all_families()) {
+    EXPECT_NE(suite.find('"' + std::string(family.tag) + '"'), std::string::npos) << family.tag;
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
