@@ -276,14 +276,15 @@ const causeButton = (name) => h("button", { type: "button", class: "chip", title
 /** What went wrong, by its name: what fails most first, each with its smallest example. */
 function causesSection(open) {
   if (run.causes.length === 0) return null;
-  const count = (cause) => totals.cause.get(cause.name) ?? 0;
+  const of = (cause) => totals.cause.get(cause.name) ?? { kinds: new Map(), operators: new Set() };
+  const count = (cause) => of(cause).kinds.get("failing") ?? 0;
+  const few = (names, most = 6) => names.slice(0, most).join(", ") + (names.length > most ? ` and ${grouped(names.length - most)} more` : "");
   const ordered = [...run.causes].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
   const shown = 100;
   const item = (cause) => h("li", {},
-    h("p", {}, causeButton(cause.name), h("span", { class: count(cause) ? "ink-failing" : "label" },
-      count(cause) ? `${grouped(count(cause))} failing` : `${grouped(cause.verdicts)} verdict${cause.verdicts === 1 ? "" : "s"}`),
-      count(cause) > 0 && cause.verdicts > count(cause) && h("span", { class: "label" }, `${grouped(cause.verdicts - count(cause))} not`)),
-    h("p", { class: "label" }, [cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
+    h("p", {}, causeButton(cause.name), kinds.filter((kind) => of(cause).kinds.has(kind.name)).map((kind) =>
+      h("span", { class: `ink-${kind.name}` }, `${grouped(of(cause).kinds.get(kind.name))} ${kind.name}`))),
+    h("p", { class: "label" }, [few([...of(cause).operators].map((name) => name.replace(/^aten::/, ""))), cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
       cause.grade && `grade ${cause.grade}`].filter(Boolean).join(" · ")),
     h("button", { type: "button", class: "text", onclick: () => open(run.verdicts.find((verdict) => verdict.id === cause.example)) }, cause.example));
   return section(`Causes: ${grouped(run.causes.length)}`, h("ol", { class: "causes" }, ordered.slice(0, shown).map(item)),
@@ -340,13 +341,13 @@ const helpText = () => [
     ["/", "filter"], ["j k ↑ ↓", "move; Home, End, Page Up, Page Down too"], ["← →", "move between paths in the matrix"],
     ["Enter", "read the details"], ["Esc", "back to the list, then to the run"], ["m", "list or matrix"], ["c", "copy the command that repeats the verdict"],
   ].map(([keysText, meaning]) => h("div", {}, h("dt", {}, h("kbd", {}, keysText)), h("dd", {}, meaning)))),
-  h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything."),
+  h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything. Ids are meant whole. and, or, not and parentheses join terms."),
   h("dl", { class: "help" }, [
     ["softmax bfloat16", "words in the id, title or reason"], ["ops/*  bugs/185337*", "ids"], [`is:${kinds.map((kind) => kind.name).join(" is:")}`, "what it does to the run; also is:tolerated, is:weak, is:vacuous, is:partly, is:stated, is:front-end, is:unstable"],
     ["status:crash status:timeout", "what the judge says"], ["cause:softshrink:*", "what went wrong, by its name"],
     ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
     ["tag:precision-cast op:add dtype:float16", "of the case: its tags, its operators, the dtypes of its inputs"],
-    ["!is:known", "all but these"],
+    ["reason:NaN", "a part of the reason"], ["!is:known", "all but these"], ["status:failing and (op:add or not path:inductor)", "terms that are joined"],
   ].map(([example, meaning]) => h("div", {}, h("dt", {}, h("code", {}, example)), h("dd", {}, meaning)))),
   h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")),
 ];
