@@ -150,6 +150,27 @@ def test_the_details_have_the_program(page):
     assert verdict["repro"] in dom
 
 
+def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
+    verdict = next(record for record in sample() if record.get("expectation") and record.get("outputs"))
+    dom = page.after("""const copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); };
+      for (const button of document.querySelectorAll(".copies button, .copy")) button.click();
+      asked(JSON.stringify(copied));""", f"#id={verdict['id']}")
+    command, reproducer, report, name = json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+    assert (command, name) == (verdict["repro"], verdict["id"])
+    assert reproducer == f"ci/lockstep repro '{verdict['id']}' --out repro.py"  # its brackets are the shell's
+    records = sample()
+    own = next(record for record in records if record.get("id") == verdict["id"])
+    own["repro"] = f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations --threads 2"
+    dom2 = Page(records, tmp_path / "page").after("navigator.clipboard.writeText = async (text) => asked(text); document.querySelector('.copies button').click();", f"#id={own['id']}")
+    assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom2).group(1)) == (
+        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 --out repro.py")
+    output = verdict["outputs"][0]
+    assert report.startswith(f"# {verdict['title']}\n") and verdict["repro"] in report and reproducer in report
+    assert f"{output['differing']} of {output['elements']} elements differ" in report and "- torch `2.13.0+cpu`" in report and "- CPU `AVX512`" in report
+    headline = re.search(r'<header class="headline">.*?</header>', dom, flags=re.S).group(0)
+    assert headline.count(f'href="{verdict["expectation"]["link"]}"') == 1  # the case links it, too
+
+
 def test_the_details_show_where_the_differences_lie(page):
     verdict = next(record for record in sample() if '"heat"' in json.dumps(record))
     dom = html.unescape(page.dom(f"#id={verdict['id']}"))

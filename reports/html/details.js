@@ -53,10 +53,48 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = before), 1500);
 }
 
-function command(text) {
-  const button = h("button", { type: "button", class: "copy" }, "Copy");
+/** A button that copies `text`, which the page does not show in full. */
+function copyButton(title, text, look) {
+  const button = h("button", { type: "button", class: look }, title);
   button.addEventListener("click", () => copy(text, button));
+  return button;
+}
+
+function command(text) {
+  const button = copyButton("Copy", text, "copy");
   return h("div", { class: "command" }, h("code", {}, text), button);
+}
+
+/** A word as a shell takes it. */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The command that prints a verdict's program as a script, with the files of its own that the command of the run names. */
+function reproducer(verdict) {
+  const options = tidy(verdict.repro ?? "").split(` ${quoted(tidy(verdict.id))} `)[1] ?? "";
+  const files = [...` ${options}`.matchAll(/ --(?:suite|case-file|path-file|library|threads) (?:'(?:[^']|'\\'')*'|[^\s']+)(?= |$)/g)].join("");
+  return `ci/lockstep repro ${quoted(tidy(verdict.id))}${files} --out repro.py`;
+}
+
+/** A line of Markdown as code, whatever is in it. */
+function inline(text) {
+  const line = tidy(text).replace(/\s+/g, " ");
+  const fence = "`".repeat(1 + Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length)));
+  return fence.length === 1 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+/** What a public report needs of a verdict, as Markdown: title, what was found, numbers, versions and commands. */
+function publicReport(verdict) {
+  const differing = (verdict.outputs ?? []).filter((item) => item.status !== "conform").map((item) => [item.name,
+    item.differing !== undefined && item.elements !== undefined && `${grouped(item.differing)} of ${grouped(item.elements)} elements differ`,
+    item.max_abs !== undefined && `absolute ${short(item.max_abs)}`, item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
+    item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`, item.eager !== undefined && `eager ${item.eager}`,
+    item.compiled !== undefined && `${verdict.path} ${item.compiled}`].filter(Boolean).join(", "));
+  const raisedBy = [["eager", verdict.eager_error], [verdict.path, verdict.compiled_error]].filter(([, error]) => error)
+    .map(([side, error]) => [side, "raises", error.class, error.message?.split("\n")[0]].filter(Boolean).join(" "));
+  return [`# ${tidy(verdict.title || verdict.instance).replace(/\s+/g, " ")}`, "",
+    `${statuses.get(verdict.status).label} on ${inline(verdict.path)}: ${inline(verdict.reason || statuses.get(verdict.status).meaning)}`, "",
+    ...[...differing, ...raisedBy].map((line) => `- ${inline(line)}`), ...setting().filter(([what]) => what !== "level").map(([what, value]) => `- ${what} ${inline(value)}`),
+    `- case ${inline(verdict.id)}`, "", ...[verdict.repro, reproducer(verdict)].filter(Boolean).map((line) => `- ${inline(line)}`), ""].join("\n");
 }
 
 /** Long output begins cut: a message may be a megabyte. */
@@ -228,6 +266,7 @@ function proof(value) {
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
   const { begins } = departureOf(verdict);
+  const issues = [...new Set([verdict.expectation?.link, ...(verdict.links ?? [])].filter(Boolean))];
   const failed = (verdict.outputs ?? []).filter((item) => item.status !== "conform");
   const fine = (verdict.outputs ?? []).filter((item) => item.status === "conform");
   return [
@@ -238,7 +277,8 @@ function verdictDetails(verdict, open) {
         verdict.vacuous && h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak")),
       h("h2", {}, verdict.title || verdict.instance),
-      h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
+      h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`)),
+      issues.length > 0 && h("p", { class: "label issues" }, issues.map(link))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
     verdict.causes && h("p", { class: "names" }, verdict.causes.length === 1 ? "Cause " : "Causes ", verdict.causes.map(causeButton)),
     begins && begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${begins}, a rung below this one.`),
@@ -252,6 +292,8 @@ function verdictDetails(verdict, open) {
     verdict.shared && h("p", { class: "label" }, `compiled with ${grouped(verdict.shared)} other${verdict.shared === 1 ? "" : "s"}`),
     expectation(verdict),
     verdict.repro && command(verdict.repro),
+    h("div", { class: "copies", role: "group", "aria-label": "Copy" }, copyButton("Copy reproducer command", reproducer(verdict), "plain"),
+      copyButton("Copy text for a report", publicReport(verdict), "plain"), copyButton("Copy id", tidy(verdict.id), "plain")),
     failed.length > 0 && section("What differs", failed.map((item) => numbers(verdict, item))),
     (verdict.eager_error || verdict.compiled_error) && section("Errors",
       h("div", { class: "errors" }, raised("eager", verdict.eager_error), raised(verdict.path, verdict.compiled_error))),
