@@ -44,7 +44,16 @@ class Page:
         assert not console, console
         text = re.sub(r"<script.*?</script>", "", result.stdout, flags=re.S)
         assert text, result.stderr
-        return re.sub(r'<div id="plain">.*', "", text, flags=re.S)
+        return re.sub(r'<div id="plain">.*?(?=<output class="asked"|$)', "", text, flags=re.S)
+
+    def after(self, actions, address=""):
+        """The document after `actions`, a script that acts as a reader of the page; `asked(text)` leaves what it found."""
+        acted = Page.__new__(Page)
+        acted.folder, acted.file = self.folder, self.folder / "acted.html"
+        script = f"""<script>setTimeout(async () => {{ const asked = (text) => document.body.append(Object.assign(document.createElement("output"), {{ className: "asked", textContent: text }}));
+          {actions} }}, 500)</script></body>"""
+        acted.file.write_text(self.file.read_text("utf-8").replace("</body>", script), "utf-8")
+        return acted.dom(address)
 
 
 def sample():
@@ -71,6 +80,50 @@ def test_it_shows_the_verdicts(page):
     assert '<div id="app" hidden' not in dom
 
 
+def test_its_filter_says_of_the_shared_expressions_what_the_command_line_says(tmp_path):
+    """plan/filter_test.cpp reads the same file."""
+    data = json.loads((HERE.parent / "runner" / "plan" / "testdata" / "filters.json").read_text("utf-8"))
+    run, *rest = sample()
+    model = next(record for record in rest if record.get("status") == "crash")
+    records = []
+    for index, verdict in enumerate(data["verdicts"]):
+        said = verdict["said"]
+        record = {key: value for key, value in model.items() if key not in ("reason", "title", "shared", "expectation")}
+        record.update({key: verdict[key] for key in ("instance", "path", "device", "tags", "dtypes", "operators")}, index=index, title="",
+                      id=f"{verdict['instance']}/{verdict['path']}", status=said["status"][0], standing="new", **({"reason": said["reason"][0]} if "reason" in said else {}))
+        records.append(record)
+    page = Page([{**run, "planned": len(records)}, *records], tmp_path / "page")
+    expressions = json.dumps([expression["filter"] for expression in data["expressions"]])
+    dom = page.after(f"""const filter = document.getElementById("filter"), fault = document.getElementById("fault");
+      const found = [];
+      for (const text of {expressions}) {{
+        filter.value = text;
+        filter.dispatchEvent(new Event("input"));
+        found.push(fault.hidden ? [...document.querySelectorAll(".space .row")].map((row) => row.textContent) : fault.textContent);
+        if ((filter.getAttribute("aria-invalid") === "true") === fault.hidden) found.push("not marked");
+      }}
+      asked(JSON.stringify(found));""")
+    found = json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+    assert len(found) == len(data["expressions"]) > 40
+    for expression, what in zip(data["expressions"], found, strict=True):
+        if "refused" in expression:
+            assert isinstance(what, str) and expression["refused"] in what, expression
+        else:
+            def is_row(place, row):
+                verdict = data["verdicts"][place]
+                return verdict["instance"] in row and verdict["path"] in row
+
+            assert isinstance(what, list) and len(what) == len(expression["matches"]), (expression, what)
+            assert all(any(is_row(place, row) for row in what) for place in expression["matches"]), (expression, what)
+
+
+def test_a_chip_narrows_a_filter_of_any_form(page):
+    for before, after in (("", "status:crash"), ("status:timeout", "status:timeout status:crash"), ("status:crash op:add", "op:add"),
+                          ("op:add or op:mul", "(op:add or op:mul) status:crash"), ("(op:add or op:mul) status:crash", "(op:add or op:mul)")):
+        dom = page.after("document.querySelector('[data-term=\"status:crash\"]').click(); asked(document.getElementById('filter').value);", f"#q={before}")
+        assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom).group(1)) == after
+
+
 @pytest.mark.parametrize("query, expected", [("status:crash", 1), ("tag:silent", 4), ("op:to", 4), ("op:to.dtype", 4), ("op:add", 0),
                                              ("dtype:float32", 4), ("!tag:precision-cast", 21), ("cause:to:value", 2), ("cause:*:crash-in-*", 1)])
 def test_its_filter_is_that_of_the_command_line(page, query, expected):
@@ -95,6 +148,27 @@ def test_the_details_have_the_program(page):
     dom = html.unescape(page.dom(f"#id={verdict['id']}"))
     assert "h = aten::to.dtype(x, float16)" in dom
     assert verdict["repro"] in dom
+
+
+def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
+    verdict = next(record for record in sample() if record.get("expectation") and record.get("outputs"))
+    dom = page.after("""const copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); };
+      for (const button of document.querySelectorAll(".copies button, .copy")) button.click();
+      asked(JSON.stringify(copied));""", f"#id={verdict['id']}")
+    command, reproducer, report, name = json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+    assert (command, name) == (verdict["repro"], verdict["id"])
+    assert reproducer == f"ci/lockstep repro '{verdict['id']}' --out repro.py"  # its brackets are the shell's
+    records = sample()
+    own = next(record for record in records if record.get("id") == verdict["id"])
+    own["repro"] = f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations --threads 2"
+    dom2 = Page(records, tmp_path / "page").after("navigator.clipboard.writeText = async (text) => asked(text); document.querySelector('.copies button').click();", f"#id={own['id']}")
+    assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom2).group(1)) == (
+        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 --out repro.py")
+    output = verdict["outputs"][0]
+    assert report.startswith(f"# {verdict['title']}\n") and verdict["repro"] in report and reproducer in report
+    assert f"{output['differing']} of {output['elements']} elements differ" in report and "- torch `2.13.0+cpu`" in report and "- CPU `AVX512`" in report
+    headline = re.search(r'<header class="headline">.*?</header>', dom, flags=re.S).group(0)
+    assert headline.count(f'href="{verdict["expectation"]["link"]}"') == 1  # the case links it, too
 
 
 def test_the_details_show_where_the_differences_lie(page):
@@ -230,9 +304,45 @@ def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
     listed = re.search(r'<ol class="causes">(.*?)</ol>', text, re.S).group(1)
     assert listed.count("<li>") == 20 and text.index("Causes: 20") < text.index("By path")
     first = html.unescape(re.sub(r"<[^>]*>", " ", listed.split("</li>")[0]))
-    assert re.match(r"\s*to:value\s+1 failing\s+1 not", first), first  # what fails comes first, of it what has most verdicts
+    assert re.match(r"\s*to:value\s+1 failing\s+1 known", first), first  # what fails comes first, of it what has most verdicts
     dom = page.dom("#id=ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
     assert "to:value" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
+
+
+def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_path):
+    def told(dom):
+        setting = re.search(r'<dl id="setting".*?</dl>', dom, flags=re.S).group(0)
+        rates = re.search(r'<div id="rates".*?</div>', dom, flags=re.S).group(0)
+        return (dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", setting)),
+                dict(re.findall(r'data-term="path:([^"]*)".*?<b>([^<]*)</b>', rates)))
+
+    verdicts = [record for record in sample() if record["type"] == "verdict"]
+    setting, rates = told(page.dom())
+    assert setting == {"torch": "2.13.0+cpu", "CPU": "AVX512", "suite": "5f1c9a0b"}
+    assert list(rates) == ["aot_eager", "inductor"] and rates["aot_eager"] == "100 %"
+    assert 0 < float(rates["inductor"].removesuffix(" %")) < 20  # 1 of those judged
+    # Two workers that differ are both told; what is skipped counts for nothing; one of many that departs is seen.
+    run, *rest = sample()
+    next(record for record in rest if record.get("name") == "compiled")["values"]["torch"] = "2.15.0"
+    good = next(record for record in verdicts if record["status"] == "conform")
+    bad = next(record for record in verdicts if record["status"] == "crash" and record["standing"] == "new")
+    skipped = next(record for record in verdicts if record["status"] == "unsupported" and record["standing"] == "new")
+    some = [{**(bad if i == 0 else skipped if i == 1 else good), "index": i, "instance": f"ops/{i}@cpu", "path": "inductor", "id": f"ops/{i}@cpu/inductor"} for i in range(3002)]
+    others = [record for record in rest if record["type"] == "environment"]
+    setting, rates = told(Page([{**run, "level": "core", "planned": len(some)}, *others, *some], tmp_path / "page").dom())
+    assert setting["torch"] == "eager 2.13.0+cpu, compiled 2.15.0" and setting["level"] == "core"
+    assert rates == {"inductor": "99.9 %"}
+
+
+def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page):
+    listed = re.search(r'<ol class="causes">(.*?)</ol>', page.dom(), re.S).group(1).split("</li>")
+    known = next(html.unescape(item) for item in listed if re.search(r">\d+ known<", item))
+    operators = next(html.unescape(item) for item in listed if "to:value" in item)
+    assert "to.dtype" in operators and "float32" in operators
+    assert 'class="ink-known"' in known
+    verdict = next(record for record in sample() if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1))
+    opened = page.after("[...document.querySelectorAll('.causes li')].find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();")
+    assert f"<h2>{verdict['title']}</h2>" in html.unescape(opened)
 
 
 def test_hostile_strings_stay_text(tmp_path):

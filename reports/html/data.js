@@ -112,16 +112,21 @@ function toleratedText({ tolerated: item }) {
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
 
-/** Counts that the page shows: by kind, by status, by path and kind, by cause what fails, and of what conforms by chip. */
+/** Counts that the page shows: by kind, by status, by path and kind, by path what conforms, by cause and kind with its operators, and of what conforms by chip. */
 function countAll() {
-  const result = { kind: new Map(), status: new Map(), path: new Map(), cause: new Map(), conforming: new Map() };
+  const result = { kind: new Map(), status: new Map(), path: new Map(), passed: new Map(), cause: new Map(), conforming: new Map() };
   const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
   for (const verdict of run.verdicts) {
     add(result.kind, verdict.kind);
     add(result.status, verdict.status);
     if (!result.path.has(verdict.path)) result.path.set(verdict.path, new Map());
     add(result.path.get(verdict.path), verdict.kind);
-    if (verdict.kind === "failing") for (const name of verdict.causes ?? []) add(result.cause, name);
+    if (verdict.status === "conform") add(result.passed, verdict.path);
+    for (const name of verdict.causes ?? []) {
+      if (!result.cause.has(name)) result.cause.set(name, { kinds: new Map(), operators: new Set() });
+      add(result.cause.get(name).kinds, verdict.kind);
+      for (const operator of verdict.operators ?? []) result.cause.get(name).operators.add(operator);
+    }
     if (verdict.kind !== "conform") continue;
     add(result.conforming, `grade:${verdict.grade}`);
     if (verdict.tolerated) add(result.conforming, "is:tolerated");
@@ -134,92 +139,32 @@ function countAll() {
 }
 let totals = null;
 
-// Verdicts that have the same operators have the same list of them (html.cpp).
-const none = [];
-const named = new Map();
-function namesOf(operators) {
-  if (!named.has(operators)) named.set(operators, operators.flatMap(operatorNames));
-  return named.get(operators);
+/** How much of what could be judged on a path conforms, from 0 to 1; nothing where none could. */
+function passRate(path) {
+  const counts = totals.path.get(path) ?? new Map();
+  const judged = [...counts].reduce((sum, [kind, count]) => sum + (kind === "skipped" ? 0 : count), 0);
+  return judged > 0 ? { rate: (totals.passed.get(path) ?? 0) / judged, judged } : null;
 }
 
-/** How a key of the filter reads a verdict. */
-const keys = {
-  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", v.tolerated && "tolerated",
-    v.share > 0 && v.status !== "fell_back" && "partly", v.execution === "stated" && "stated", v.front_end && "front-end"],
-  status: (v) => [v.status],
-  standing: (v) => [v.standing],
-  path: (v) => [v.path],
-  device: (v) => [v.device],
-  grade: (v) => [v.grade],
-  stage: (v) => [v.stage],
-  nearer: (v) => [v.nearer],
-  because: (v) => [v.expectation?.because],
-  cause: (v) => v.causes ?? [],
-  tag: (v) => v.tags ?? [],
-  dtype: (v) => v.dtypes ?? [],
-  op: (v) => namesOf(v.operators ?? none),
-};
-
-/** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command line. */
-function glob(pattern) {
-  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
-  return new RegExp(`^${escaped}$`, "is");
+/** Percent, never rounded to all or nothing: "99.9 %" where one of many departs. */
+function percent(rate) {
+  const tenths = Math.round(1000 * rate);
+  const shown = rate < 1 && tenths === 1000 ? 999 : rate > 0 && tenths === 0 ? 1 : tenths;
+  return `${shown / 10} %`;
 }
 
-/** The command line's language, for what a verdict knows: a list of {kind, pattern, not}. */
-function parseFilter(text) {
-  return text.split(/\s+/).filter(Boolean).map((word) => {
-    const not = word.startsWith("!") && word.length > 1;
-    const rest = not ? word.slice(1) : word;
-    const colon = rest.indexOf(":");
-    const key = rest.slice(0, Math.max(colon, 0));
-    if (Object.hasOwn(keys, key)) return { kind: key, pattern: rest.slice(colon + 1), not };
-    return { kind: /[*?/@]/.test(rest) ? "id" : "text", pattern: rest, not };
-  });
-}
-
-function predicate({ kind, pattern }) {
-  if (kind === "text" || (kind === "id" && !/[*?]/.test(pattern))) {
-    const needle = pattern.toLowerCase();
-    return (v) => haystackOf(v).includes(needle);
-  }
-  const matches = glob(pattern);
-  if (kind === "id") return (v) => matches.test(v.id) || matches.test(v.instance) || matches.test(v.instance.split(/[[@]/)[0]);
-  const known = new Map();  // few values, many verdicts
-  const holds = (value) => {
-    if (!known.has(value)) known.set(value, Boolean(value) && matches.test(value));
-    return known.get(value);
+/** What was judged, and where: [what, value, more] for the first screen. */
+function setting() {
+  const named = (key) => Object.entries(run.environment).filter(([worker, values]) => worker !== "machine" && values?.[key] !== undefined);
+  const told = (key) => {
+    const found = named(key);
+    const values = new Set(found.map(([, value]) => String(value[key])));
+    return values.size > 1 ? found.map(([worker, value]) => `${worker} ${value[key]}`).join(", ") : [...values].join("");
   };
-  return (v) => keys[kind](v).some(holds);
-}
-
-/** A function that says whether a verdict passes: terms of one kind are alternatives, kinds must all
- *  hold, "!" excludes.  Words that only search narrow each other down. */
-function compileFilter(text) {
-  const excluding = [];
-  const alternatives = new Map();
-  for (const term of parseFilter(text)) {
-    if (term.pattern === "") continue;  // still being typed
-    const holds = predicate(term);
-    if (term.not) {
-      excluding.push(holds);
-    } else {
-      const group = term.kind === "text" ? `text ${term.pattern}` : term.kind;
-      alternatives.set(group, [...(alternatives.get(group) ?? []), holds]);
-    }
-  }
-  const groups = [...alternatives.values()];
-  return (v) => groups.every((group) => group.some((holds) => holds(v))) && !excluding.some((holds) => holds(v));
-}
-
-/** The filter with a term switched on or off. */
-function toggleTerm(text, term) {
-  const words = text.split(/\s+/).filter(Boolean);
-  return (words.includes(term) ? words.filter((word) => word !== term) : [...words, term]).join(" ");
-}
-
-function hasTerm(text, term) {
-  return text.split(/\s+/).includes(term);
+  const { machine = {} } = run.environment;
+  const [suite, digest] = ["suite", "cases"].map((name) => [name, run.run.digests[name]]).find(([, value]) => value) ?? [];
+  return [["torch", told("torch")], ["CPU", told("cpu_capability") || machine.cpu_level || machine.cpu_features], ["level", run.run.level],
+    ["suite", digest?.slice(0, 8), digest && `digest of the ${suite === "suite" ? "suite" : "case files"}: ${digest}`]].filter(([, value]) => value);
 }
 
 /** Orders for the list; each ends with the order of the plan. */

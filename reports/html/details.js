@@ -53,10 +53,48 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = before), 1500);
 }
 
-function command(text) {
-  const button = h("button", { type: "button", class: "copy" }, "Copy");
+/** A button that copies `text`, which the page does not show in full. */
+function copyButton(title, text, look) {
+  const button = h("button", { type: "button", class: look }, title);
   button.addEventListener("click", () => copy(text, button));
+  return button;
+}
+
+function command(text) {
+  const button = copyButton("Copy", text, "copy");
   return h("div", { class: "command" }, h("code", {}, text), button);
+}
+
+/** A word as a shell takes it. */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The command that prints a verdict's program as a script, with the files of its own that the command of the run names. */
+function reproducer(verdict) {
+  const options = tidy(verdict.repro ?? "").split(` ${quoted(tidy(verdict.id))} `)[1] ?? "";
+  const files = [...` ${options}`.matchAll(/ --(?:suite|case-file|path-file|library|threads) (?:'(?:[^']|'\\'')*'|[^\s']+)(?= |$)/g)].join("");
+  return `ci/lockstep repro ${quoted(tidy(verdict.id))}${files} --out repro.py`;
+}
+
+/** A line of Markdown as code, whatever is in it. */
+function inline(text) {
+  const line = tidy(text).replace(/\s+/g, " ");
+  const fence = "`".repeat(1 + Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length)));
+  return fence.length === 1 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+/** What a public report needs of a verdict, as Markdown: title, what was found, numbers, versions and commands. */
+function publicReport(verdict) {
+  const differing = (verdict.outputs ?? []).filter((item) => item.status !== "conform").map((item) => [item.name,
+    item.differing !== undefined && item.elements !== undefined && `${grouped(item.differing)} of ${grouped(item.elements)} elements differ`,
+    item.max_abs !== undefined && `absolute ${short(item.max_abs)}`, item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
+    item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`, item.eager !== undefined && `eager ${item.eager}`,
+    item.compiled !== undefined && `${verdict.path} ${item.compiled}`].filter(Boolean).join(", "));
+  const raisedBy = [["eager", verdict.eager_error], [verdict.path, verdict.compiled_error]].filter(([, error]) => error)
+    .map(([side, error]) => [side, "raises", error.class, error.message?.split("\n")[0]].filter(Boolean).join(" "));
+  return [`# ${tidy(verdict.title || verdict.instance).replace(/\s+/g, " ")}`, "",
+    `${statuses.get(verdict.status).label} on ${inline(verdict.path)}: ${inline(verdict.reason || statuses.get(verdict.status).meaning)}`, "",
+    ...[...differing, ...raisedBy].map((line) => `- ${inline(line)}`), ...setting().filter(([what]) => what !== "level").map(([what, value]) => `- ${what} ${inline(value)}`),
+    `- case ${inline(verdict.id)}`, "", ...[verdict.repro, reproducer(verdict)].filter(Boolean).map((line) => `- ${inline(line)}`), ""].join("\n");
 }
 
 /** Long output begins cut: a message may be a megabyte. */
@@ -228,6 +266,7 @@ function proof(value) {
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
   const { begins } = departureOf(verdict);
+  const issues = [...new Set([verdict.expectation?.link, ...(verdict.links ?? [])].filter(Boolean))];
   const failed = (verdict.outputs ?? []).filter((item) => item.status !== "conform");
   const fine = (verdict.outputs ?? []).filter((item) => item.status === "conform");
   return [
@@ -238,7 +277,8 @@ function verdictDetails(verdict, open) {
         verdict.vacuous && h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak")),
       h("h2", {}, verdict.title || verdict.instance),
-      h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`))),
+      h("p", { class: "id" }, idParts(verdict.instance), h("span", { class: "path" }, `/${verdict.path}`)),
+      issues.length > 0 && h("p", { class: "label issues" }, issues.map(link))),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
     verdict.causes && h("p", { class: "names" }, verdict.causes.length === 1 ? "Cause " : "Causes ", verdict.causes.map(causeButton)),
     begins && begins !== verdict.path && h("p", { class: "reason" }, `Departs already on ${begins}, a rung below this one.`),
@@ -252,6 +292,8 @@ function verdictDetails(verdict, open) {
     verdict.shared && h("p", { class: "label" }, `compiled with ${grouped(verdict.shared)} other${verdict.shared === 1 ? "" : "s"}`),
     expectation(verdict),
     verdict.repro && command(verdict.repro),
+    h("div", { class: "copies", role: "group", "aria-label": "Copy" }, copyButton("Copy reproducer command", reproducer(verdict), "plain"),
+      copyButton("Copy text for a report", publicReport(verdict), "plain"), copyButton("Copy id", tidy(verdict.id), "plain")),
     failed.length > 0 && section("What differs", failed.map((item) => numbers(verdict, item))),
     (verdict.eager_error || verdict.compiled_error) && section("Errors",
       h("div", { class: "errors" }, raised("eager", verdict.eager_error), raised(verdict.path, verdict.compiled_error))),
@@ -276,14 +318,15 @@ const causeButton = (name) => h("button", { type: "button", class: "chip", title
 /** What went wrong, by its name: what fails most first, each with its smallest example. */
 function causesSection(open) {
   if (run.causes.length === 0) return null;
-  const count = (cause) => totals.cause.get(cause.name) ?? 0;
+  const of = (cause) => totals.cause.get(cause.name) ?? { kinds: new Map(), operators: new Set() };
+  const count = (cause) => of(cause).kinds.get("failing") ?? 0;
+  const few = (names, most = 6) => names.slice(0, most).join(", ") + (names.length > most ? ` and ${grouped(names.length - most)} more` : "");
   const ordered = [...run.causes].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
   const shown = 100;
   const item = (cause) => h("li", {},
-    h("p", {}, causeButton(cause.name), h("span", { class: count(cause) ? "ink-failing" : "label" },
-      count(cause) ? `${grouped(count(cause))} failing` : `${grouped(cause.verdicts)} verdict${cause.verdicts === 1 ? "" : "s"}`),
-      count(cause) > 0 && cause.verdicts > count(cause) && h("span", { class: "label" }, `${grouped(cause.verdicts - count(cause))} not`)),
-    h("p", { class: "label" }, [cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
+    h("p", {}, causeButton(cause.name), kinds.filter((kind) => of(cause).kinds.has(kind.name)).map((kind) =>
+      h("span", { class: `ink-${kind.name}` }, `${grouped(of(cause).kinds.get(kind.name))} ${kind.name}`))),
+    h("p", { class: "label" }, [few([...of(cause).operators].map((name) => name.replace(/^aten::/, ""))), cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
       cause.grade && `grade ${cause.grade}`].filter(Boolean).join(" · ")),
     h("button", { type: "button", class: "text", onclick: () => open(run.verdicts.find((verdict) => verdict.id === cause.example)) }, cause.example));
   return section(`Causes: ${grouped(run.causes.length)}`, h("ol", { class: "causes" }, ordered.slice(0, shown).map(item)),
@@ -340,13 +383,13 @@ const helpText = () => [
     ["/", "filter"], ["j k ↑ ↓", "move; Home, End, Page Up, Page Down too"], ["← →", "move between paths in the matrix"],
     ["Enter", "read the details"], ["Esc", "back to the list, then to the run"], ["m", "list or matrix"], ["c", "copy the command that repeats the verdict"],
   ].map(([keysText, meaning]) => h("div", {}, h("dt", {}, h("kbd", {}, keysText)), h("dd", {}, meaning)))),
-  h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything."),
+  h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything. Ids are meant whole. and, or, not and parentheses join terms."),
   h("dl", { class: "help" }, [
     ["softmax bfloat16", "words in the id, title or reason"], ["ops/*  bugs/185337*", "ids"], [`is:${kinds.map((kind) => kind.name).join(" is:")}`, "what it does to the run; also is:tolerated, is:weak, is:vacuous, is:partly, is:stated, is:front-end, is:unstable"],
     ["status:crash status:timeout", "what the judge says"], ["cause:softshrink:*", "what went wrong, by its name"],
     ["path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug", "the rest of a verdict"],
     ["tag:precision-cast op:add dtype:float16", "of the case: its tags, its operators, the dtypes of its inputs"],
-    ["!is:known", "all but these"],
+    ["reason:NaN", "a part of the reason"], ["!is:known", "all but these"], ["status:failing and (op:add or not path:inductor)", "terms that are joined"],
   ].map(([example, meaning]) => h("div", {}, h("dt", {}, h("code", {}, example)), h("dd", {}, meaning)))),
   h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")),
 ];

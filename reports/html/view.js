@@ -172,7 +172,7 @@ function fillSummary() {
     state.q = toggleTerm(state.q, term);
     if (term === "is:tolerated" && hasTerm(state.q, term)) [state.sort, state.down] = ["grade", false];  // worst first
     refresh();
-    document.querySelector(`[data-term="${term}"]`)?.focus();
+    document.querySelector(`[data-term="${CSS.escape(term)}"]`)?.focus();
   };
   const shown = kinds.filter((kind) => byKind.get(kind.name) || kind.always);
   $("figures").replaceChildren(...shown.map((kind) => h("button", { type: "button", class: `figure kind-${kind.name}`, title: kind.meaning, "data-term": `is:${kind.name}`, onclick: toggle(`is:${kind.name}`) },
@@ -185,6 +185,9 @@ function fillSummary() {
   $("chips").replaceChildren(...run.statuses.filter((status) => status.name !== "conform" && byStatus.get(status.name)).map((status) =>
     h("button", { type: "button", class: "chip", title: status.meaning, "data-term": `status:${status.name}`, onclick: toggle(`status:${status.name}`) },
       status.label, " ", h("b", {}, grouped(byStatus.get(status.name))))));
+  $("rates").replaceChildren(...[...pathOrder.keys()].map((name) => [name, passRate(name)]).filter(([, passed]) => passed).map(([name, { rate, judged }]) =>
+    h("button", { type: "button", class: "chip", title: `${tidy(name)}: conforming of ${grouped(judged)} judged; its verdicts`, "data-term": `path:${name}`, onclick: toggle(`path:${name}`) },
+      name, " ", h("b", {}, percent(rate)))));
   // What conforms, by grade, and what of it was only let pass.
   const chip = (term, title, text) => conforming.has(term) && h("button", { type: "button", class: "chip", title, "data-term": term, onclick: toggle(term) }, text, " ", h("b", {}, grouped(conforming.get(term))));
   $("grades").replaceChildren(...[
@@ -198,12 +201,28 @@ function fillSummary() {
   $("grades").hidden = $("grades").children.length === 0;
 }
 
+/** Takes the filter that is typed; while it says nothing yet, the one before stays, and the page says what is wrong. */
+let understood = () => true;
+function understand() {
+  let fault = "";
+  try {
+    understood = compileFilter(state.q);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    fault = error.message;
+  }
+  $("fault").hidden = !fault;
+  $("fault").textContent = tidy(fault);
+  $("filter").setAttribute("aria-invalid", String(Boolean(fault)));
+}
+
 /** Everything that depends on filter, order and view. */
 function refresh() {
   classifyAll(state.strict);
   if ($("filter").value !== state.q) $("filter").value = state.q;
   $("strict").checked = state.strict;
-  visible = sorted(state.sort, state.down).filter(compileFilter(state.q));
+  understand();
+  visible = sorted(state.sort, state.down).filter(understood);
   summary();
   const all = run.verdicts.length;
   $("count").textContent = visible.length === all ? `${grouped(all)} verdict${all === 1 ? "" : "s"}` : `${grouped(visible.length)} of ${grouped(all)}`;
@@ -287,6 +306,7 @@ addEventListener("keydown", (event) => {
 });
 
 $("subtitle").textContent = tidy(`${run.run.arguments.join(" ")}  ·  ${run.run.started.replace("T", " ").replace("Z", " UTC")}`);
+$("setting").append(...setting().map(([what, value, more]) => h("div", { title: more }, h("dt", {}, what), h("dd", {}, value))));
 $("keys").append(...helpText());
 $("app").hidden = false;
 document.documentElement.classList.add("js");

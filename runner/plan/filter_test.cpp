@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+
 namespace lockstep {
 namespace {
 
@@ -21,6 +28,40 @@ class Filters : public testing::Test {
   FilterSubject subject{
       "bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators, &dtypes, &said};
 };
+
+/// The page reads the same file (reports/test_page.py), so that both speak one language.
+TEST(Filter, SaysOfTheSharedExpressionsWhatThePageSays) {
+  const Json data = Json::parse(
+      *read_file(std::string(LOCKSTEP_SOURCE_DIR) + "/runner/plan/testdata/filters.json"));
+  ASSERT_GT(data["expressions"].size(), 40u);
+  for (const Json& expression : data["expressions"]) {
+    const std::string text = expression["filter"];
+    const auto filter = Filter::parse({text});
+    if (expression.contains("refused")) {
+      ASSERT_FALSE(filter) << text;
+      const std::string told = filter.error().message + filter.error().hint;
+      EXPECT_NE(told.find(expression["refused"].get<std::string>()), std::string::npos) << told;
+      continue;
+    }
+    ASSERT_TRUE(filter) << text;
+    std::vector<std::size_t> matches;
+    for (std::size_t i = 0; i < data["verdicts"].size(); ++i) {
+      const Json& verdict = data["verdicts"][i];
+      const auto words = [&](const char* key) {
+        return verdict[key].get<std::vector<std::string>>();
+      };
+      const std::string case_id = verdict["case"], instance = verdict["instance"],
+                        path = verdict["path"], device = verdict["device"];
+      const std::vector<std::string> tags = words("tags"), operators = words("operators"),
+                                     dtypes = words("dtypes");
+      LogWords said;
+      for (const auto& [kind, spoken] : verdict["said"].items()) said[kind] = spoken;
+      if (filter->selects({case_id, instance, path, device, &tags, &operators, &dtypes, &said}))
+        matches.push_back(i);
+    }
+    EXPECT_EQ(matches, expression["matches"].get<std::vector<std::size_t>>()) << text;
+  }
+}
 
 TEST_F(Filters, AnIdIsACaseAnInstanceOrAVerdict) {
   for (const char* id : {"bugs/1-x", "bugs/*", "bugs/1-x[dim=0]@cpu", "*@cpu",
