@@ -141,8 +141,8 @@ std::string families_section(const RunRecord& record) {
   }
   if (sums.contains("others")) families.push_back("others");
   std::string text = fmt::format(
-      "### What conforms, by dtype and family\n\nPercent of what is judged; the family is what the "
-      "tags of the case say.\n\n| dtype | {} |\n|:--|",
+      "### What conforms, by dtype and family\n\nPercent of what is judged; the tags of the case "
+      "say the family, or its first operator.\n\n| dtype | {} |\n|:--|",
       fmt::join(families, " | "));
   for (std::size_t i = 0; i < families.size(); ++i) text += "--:|";
   const auto line = [&](const std::string& name, const std::map<std::string_view, Share>& shares) {

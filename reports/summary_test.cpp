@@ -130,6 +130,7 @@ TEST(Summary, PercentIsOfWhatIsJudgedAndRoundedDown) {
   record.verdicts[0].status = Status::value_differs;
   for (std::size_t i = 1; i <= 500; ++i) record.verdicts[i].status = Status::unsupported;
   record.verdicts[501].tags = {"mutation"};
+  record.verdicts[501].operators = {"mylib::op"};
   record.verdicts[501].dtypes = {"float32", "int64"};
   const std::string text = summary(record, false);
   EXPECT_THAT(text, HasSubstr("| dtype | reductions | others |\n|:--|--:|--:|\n"

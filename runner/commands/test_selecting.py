@@ -60,13 +60,13 @@ def test_words_are_parts_of_ids_and_devices_may_be_left_out(suite):
 def test_what_the_page_filters_by_selects(suite):
     """The page's keys and marks are those of the command line."""
     assert suite("run", "--level", "all", "--path", "conform", "flip", "-j", "1").returncode == 1
-    page = (pathlib.Path(__file__).resolve().parents[2] / "reports/html/data.js").read_text()
-    keys = re.findall(r"^  ([a-z]+): \(v\) =>", page[page.index("const keys = {"):page.index("/** A glob in which")], flags=re.M)
+    page = (pathlib.Path(__file__).resolve().parents[2] / "reports/html/filter.js").read_text()
+    keys = re.findall(r"^  ([a-z]+): \(v\) =>", page[page.index("const keys = {"):page.index("/** A text that the filter refuses")], flags=re.M)
     assert len(keys) >= 13
     for key in keys:
         assert "unknown filter" not in suite("list", f"{key}:x").stderr, key
         assert suite("list", f"{key}:*").returncode in (0, 4), key
-    marks = re.findall(r'&& "([a-z-]+)"', page[page.index("  is: (v) =>"):page.index("  status: (v) =>")])
+    marks = re.findall(r'&& "([a-z-]+)"', page[page.index("  is: (v) =>"):page.index("  standing: (v) =>")])
     assert len(marks) >= 7
     for mark in [*marks, "failing", "fixed", "known", "waived", "skipped", "conform"]:
         assert suite("list", f"is:{mark}").returncode in (0, 4), mark
