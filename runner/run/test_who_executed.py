@@ -60,7 +60,7 @@ def verdicts(tmp_path_factory):
     suite = make_suite(folder / "suite", DATA / "cases")
     files = [vendor(folder, name) for name in (*KINDS, "refuses")]
     files += [path_file(folder, name, **{"promise": "values", "import": ["lockstep_vendors"], **changes}) for name, (changes, _) in OTHERS.items()]
-    return run(folder / "run", "--suite", str(suite), "--level", "all", files=files)
+    return run(folder / "run", "--level", "all", files=files, LOCKSTEP_HOME=str(suite))
 
 
 @pytest.mark.parametrize("kind", KINDS)
