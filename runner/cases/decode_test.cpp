@@ -381,6 +381,8 @@ TEST(Versions, AreComparedByTheirNumbers) {
   EXPECT_TRUE(version_matches("2.13.0+cpu", ">=2.13"));
   EXPECT_TRUE(version_matches("2.13.0+cpu", "==2.13"));
   EXPECT_TRUE(version_matches("2.15.0a0+git1", ">=2.14,<2.16"));
+  EXPECT_TRUE(version_matches("2.16.0.dev20261120+git0123abc", ">=2.16,<2.17"));
+  EXPECT_FALSE(version_matches("2.16.0.dev20261120+git0123abc", "<2.16"));
   EXPECT_FALSE(version_matches("2.9.1", ">=2.13"));
   EXPECT_FALSE(version_matches("2.15.0", "<2.15"));
   EXPECT_TRUE(version_matches("2.15.0", ""));
