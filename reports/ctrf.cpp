@@ -46,11 +46,12 @@ Json test_of(const RunRecord& record, const Verdict& verdict, const Told& told,
   Json test = {{"name", one_line(clean(verdict.id), 500)},
                {"status", status_of(told.element)},
                {"duration", milliseconds(verdict.seconds)},
-               {"suite", place_of(verdict)},
-               {"rawStatus", info(verdict.status).name},
-               {"filePath", clean(verdict.case_file)},
-               {"line", verdict.case_line}};
-  for (auto& part : test["suite"]) part = clean(part.get<std::string>());
+               {"rawStatus", info(verdict.status).name}};
+  if (!passes || fullness.facts_of_all) {
+    for (const std::string& part : place_of(verdict)) test["suite"].push_back(clean(part));
+    test["filePath"] = clean(verdict.case_file);
+    test["line"] = verdict.case_line;
+  }
   if (!told.message.empty()) test["message"] = one_line(clean(told.message), fullness.message);
   if (const std::string text = told_text(verdict, told, fullness); !text.empty())
     test[passes ? "snippet" : "trace"] = text;
