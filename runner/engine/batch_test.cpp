@@ -114,7 +114,9 @@ TEST_F(Batches, AreNotWaitedForWhereTheNextOneIsNeverBegun) {
 }
 
 TEST_F(Batches, AKillThatComesTooLateHitsNobodyElse) {
-  const auto seen = run({"conform", "conform", "conform"}, fake("overrun=4"), one_slot(2));
+  // Enough for the worker to start a process and name it, however busy the machine is: a child that
+  // has no name cannot be killed, so that the worker would be.
+  const auto seen = run({"conform", "conform", "conform"}, fake("overrun=4"), one_slot(6));
   EXPECT_EQ(outcomes(seen),
             (std::vector<Outcome>{Outcome::timed_out, Outcome::returned, Outcome::returned}))
       << seen[1].reason;
