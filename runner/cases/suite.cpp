@@ -162,6 +162,20 @@ bool is_sweep(const CaseFile& file) {
   return file.file.root.contains("sweep") && newer_lockstep(file.file.root).empty();
 }
 
+std::size_t check_instances(const CaseFile& file, const Registry* registry,
+                            Diagnostics& diagnostics) {
+  std::size_t instances = 0;
+  for (const MatrixChoice& choice : file.choices) {
+    std::vector<std::string> unknown;
+    const Json root = substitute(file.file.root, choice, "cpu", unknown);
+    // A case for another torch may use what this one lacks.
+    const bool foreign =
+        registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
+    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
+  }
+  return registry == nullptr && is_sweep(file) ? 0 : instances;
+}
+
 std::vector<Sweep> sweeps_of(const CaseFile& file) {
   std::vector<Sweep> sweeps;
   for (const MatrixChoice& choice : plain_choices(file)) {

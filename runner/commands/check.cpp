@@ -32,21 +32,6 @@ void leave_out_newer(std::vector<CaseFile>& files) {
   });
 }
 
-/// Decodes every instance of a case file; its errors are the file's.  A sweep without a registry
-/// has no instances, but its structure is checked.
-std::size_t check_case(const CaseFile& file, const Registry* registry, Diagnostics& diagnostics) {
-  std::size_t instances = 0;
-  for (const MatrixChoice& choice : file.choices) {
-    std::vector<std::string> unknown;
-    const Json root = substitute(file.file.root, choice, "cpu", unknown);
-    // A case for another torch may use what this one lacks.
-    const bool foreign =
-        registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
-    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
-  }
-  return registry == nullptr && is_sweep(file) ? 0 : instances;
-}
-
 /// Reads the levels of the suite, those that a release froze too.
 void check_levels(const Options& options, const Suite& suite, Counts& counts,
                   Diagnostics& diagnostics) {
@@ -164,7 +149,7 @@ Exit command_check(const Options& options) {
   leave_out_newer(*files);
   if (registry != nullptr) expand_sweeps(*files, registry);
   std::size_t instances = 0;
-  for (const CaseFile& file : *files) instances += check_case(file, registry, diagnostics);
+  for (const CaseFile& file : *files) instances += check_instances(file, registry, diagnostics);
   for (const std::string& line : counts.unchecked) fmt::print("{}\n", line);
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);

@@ -74,14 +74,9 @@ tl::expected<std::map<std::string, std::vector<std::string>>, Exit> levels_of_in
   std::map<std::string, std::vector<std::string>> levels;
   for (const std::string& name : level_names(options)) {
     if (name == "all") continue;
-    Options of_level = options;
-    of_level.select.clear();
-    of_level.paths.clear();
-    of_level.level = name;
-    auto taken = selection(of_level, session);
-    if (!taken) return tl::unexpected(taken.error());
-    for (const std::string& id : instance_ids(session.plan_request(taken->filter)))
-      levels[id].push_back(name);
+    const auto ids = ids_of_level(options, session, name);
+    if (!ids) return tl::unexpected(ids.error());
+    for (const std::string& id : *ids) levels[id].push_back(name);
   }
   return levels;
 }

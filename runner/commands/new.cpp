@@ -5,8 +5,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cases/decode.h"
-#include "cases/expand.h"
 #include "cases/sweep.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -157,11 +155,7 @@ Diagnostics faults_of(const std::string& name, const std::string& text, const Re
   files.push_back(parse_case_file({name, text, {}}, diagnostics));
   if (!diagnostics.empty()) return diagnostics;
   expand_sweeps(files, registry);
-  for (const MatrixChoice& choice : files.front().choices) {
-    std::vector<std::string> unknown;
-    const Json root = substitute(files.front().file.root, choice, "cpu", unknown);
-    decode_case(files.front().file, root, files.front().id, {registry, "cpu", false}, diagnostics);
-  }
+  check_instances(files.front(), registry, diagnostics);
   return diagnostics;
 }
 

@@ -25,8 +25,6 @@ constexpr const char* kStatuses =
     "or no usable\n"
     "worker, 4 nothing selected (each term means something, but not together), 130 interrupted.\n";
 
-std::string footer() { return selection_help(); }
-
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
     "  LOCKSTEP_HOME     Lockstep's own folder, which holds cases/, expected/ and runner/\n"
@@ -197,7 +195,7 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--github", options.github,
                 "Print annotations for GitHub, and append the summary to the file that "
                 "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
-  run->footer(footer());
+  run->footer(selection_help());
 }
 
 void add_others(CLI::App& app, Options& options) {
@@ -229,12 +227,12 @@ void add_others(CLI::App& app, Options& options) {
   list->add_flag("--unswept", options.unswept,
                  "Print instead the operators that no selected sweep takes, with the reason "
                  "(without SELECT: that no sweep takes)");
-  list->footer(footer());
+  list->footer(selection_help());
 
   CLI::App* show =
       app.add_subcommand("show", "Print cases as readable programs, with inputs as numbers");
   add_selection(show, options);
-  show->footer(footer());
+  show->footer(selection_help());
 
   CLI::App* repro = app.add_subcommand(
       "repro", "Print one instance as a Python script that needs torch and nothing of Lockstep");
@@ -247,7 +245,7 @@ void add_others(CLI::App& app, Options& options) {
   repro->add_option("--threads", options.threads, "Threads that it computes with")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  repro->footer(footer());
+  repro->footer(selection_help());
 
   CLI::App* findings = app.add_subcommand(
       "findings",
@@ -364,19 +362,17 @@ constexpr char kMark = '\x01';  // no name has it
 std::vector<std::string> take_following(const std::vector<std::string>& arguments,
                                         Options& options) {
   std::vector<std::string> kept;
-  const std::vector<std::string> commands = {"run", "list", "show", "repro"};
-  const bool selects = std::any_of(arguments.begin(), arguments.end(),
-                                   [&](const auto& word) { return contains(commands, word); });
+  const bool any_selects = std::any_of(arguments.begin(), arguments.end(), selects);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     kept.push_back(word);
-    if (!selects) continue;
+    if (!any_selects) continue;
     const std::string flag = word.substr(0, word.find('='));
     if (flag != "--path" && flag != "--device") continue;
     if (flag == word && i + 1 < arguments.size()) kept.push_back(arguments[++i]);
     FollowingWords list{flag == "--device", {}};
     while (i + 1 < arguments.size() && !arguments[i + 1].starts_with('-') &&
-           !contains(commands, arguments[i + 1]))
+           !selects(arguments[i + 1]))
       list.words.push_back(arguments[++i]);
     if (list.words.empty()) continue;
     kept.push_back(kMark + std::to_string(options.following.size()));
@@ -528,6 +524,10 @@ std::vector<CommandFacts> command_facts() {
   for (const CLI::App* command : app.get_subcommands({}))
     facts.push_back(facts_of(*command, command->get_name()));
   return facts;
+}
+
+bool selects(const std::string& command) {
+  return command == "run" || command == "list" || command == "show" || command == "repro";
 }
 
 std::string environment_help() { return kEnvironment; }

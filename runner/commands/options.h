@@ -134,6 +134,9 @@ struct CommandFacts {
 /// The whole command line, for completions and the manual page; the common part first.
 std::vector<CommandFacts> command_facts();
 
+/// Whether the words after a command are SELECT: those of others are files, or nothing.
+bool selects(const std::string& command);
+
 /// What --help says behind the options: of all commands; and of those that select.
 std::string environment_help();
 std::string selection_help();

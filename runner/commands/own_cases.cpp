@@ -29,10 +29,7 @@ std::vector<fs::path> own_cases(const Options& options) {
   const auto look_at = [&](const std::string& word) {
     if (names_own_cases(word, options)) add(own_cases_of(word, options));
   };
-  // The words of `check`, `report` and others are files of other kinds.
-  if (options.command != "run" && options.command != "list" && options.command != "show" &&
-      options.command != "repro")
-    return files;
+  if (!selects(options.command)) return files;
   for (const std::string& text : options.select) {
     if (const FollowingWords* list = following_words(options, text)) {
       for (const std::string& word : list->words) look_at(word);

@@ -23,9 +23,13 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// The terms of expected/levels/NAME.json.
+fs::path path_of_level(const Options& options, const std::string& name) {
+  return options.suite / "expected" / "levels" / (name + ".json");
+}
+
+/// The terms of a level.
 Result<std::vector<std::string>> level_terms(const Options& options, const std::string& name) {
-  const fs::path file = options.suite / "expected" / "levels" / (name + ".json");
+  const fs::path file = path_of_level(options, name);
   auto text = read_file(file);
   if (!text) {
     return fail(fmt::format("there is no level `{}`", name),
@@ -43,8 +47,7 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
 /// What is run where nothing is selected: a suite of one's own need have no levels.
 std::string default_level(const Options& options) {
   std::error_code error;
-  const bool has = fs::exists(options.suite / "expected" / "levels" / "smoke.json", error);
-  return has ? "smoke" : "all";
+  return fs::exists(path_of_level(options, "smoke"), error) ? "smoke" : "all";
 }
 
 /// The paths that mean every rung, or those below the paths that the filter asks for.
@@ -227,7 +230,8 @@ void print_errors(const std::vector<Error>& errors) {
 std::vector<std::string> level_names(const Options& options) {
   std::vector<std::string> levels = {"all"};
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(options.suite / "expected" / "levels", error)) {
+  for (const auto& entry :
+       fs::directory_iterator(path_of_level(options, "all").parent_path(), error)) {
     if (entry.path().extension() == ".json") levels.push_back(entry.path().stem().string());
   }
   std::sort(levels.begin(), levels.end());
@@ -237,8 +241,7 @@ std::vector<std::string> level_names(const Options& options) {
 std::string level_title(const Options& options, const std::string& name) {
   if (name == "all") return "every case";
   Diagnostics ignored;
-  const auto file =
-      read_json(options.suite / "expected" / "levels" / (name + ".json"), name, ignored);
+  const auto file = read_json(path_of_level(options, name), name, ignored);
   if (!file || !file->root.is_object()) return {};
   const auto title = file->root.find("title");
   return title != file->root.end() && title->is_string() ? title->get<std::string>() : "";
@@ -306,6 +309,17 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
   if (options.ladder) filter = filter.on_paths(rungs_of(filter, paths));
   result.filter = filter.within(std::move(of_level));
   return result;
+}
+
+tl::expected<std::vector<std::string>, Exit> ids_of_level(const Options& options, Session& session,
+                                                          const std::string& name) {
+  Options of_level = options;
+  of_level.select.clear();
+  of_level.paths.clear();
+  of_level.level = name;
+  const auto taken = selection(of_level, session);
+  if (!taken) return tl::unexpected(taken.error());
+  return instance_ids(session.plan_request(taken->filter));
 }
 
 tl::expected<void, Exit> check_terms(const PlanRequest& request) {

@@ -31,6 +31,11 @@ std::vector<std::string> level_names(const Options& options);
 /// What a level is for, in its own words; empty where nobody says.
 std::string level_title(const Options& options, const std::string& name);
 
+/// The instances that a level takes, in the order of the suite, whatever else the command line
+/// selects.
+tl::expected<std::vector<std::string>, Exit> ids_of_level(const Options& options, Session& session,
+                                                          const std::string& name);
+
 /// Prints the terms that mean nothing, now that torch was met.
 tl::expected<void, Exit> check_terms(const PlanRequest& request);
 

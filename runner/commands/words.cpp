@@ -90,15 +90,11 @@ tl::expected<WordTable, Exit> levels(const Options& options, Session& session) {
   WordTable table{"levels", {"name", "cases", "instances", "title"}, {}};
   std::vector<std::string> names = level_names(options);
   for (const std::string& name : names) {
-    Options of_level = options;
-    of_level.select.clear();
-    of_level.level = name;
-    auto taken = selection(of_level, session);
-    if (!taken) return tl::unexpected(taken.error());
-    const std::vector<std::string> ids = instance_ids(session.plan_request(taken->filter));
+    const auto ids = ids_of_level(options, session, name);
+    if (!ids) return tl::unexpected(ids.error());
     std::set<std::string> cases;
-    for (const std::string& id : ids) cases.insert(id.substr(0, id.find_first_of("[@")));
-    table.rows.push_back({name, std::to_string(cases.size()), std::to_string(ids.size()),
+    for (const std::string& id : *ids) cases.insert(id.substr(0, id.find_first_of("[@")));
+    table.rows.push_back({name, std::to_string(cases.size()), std::to_string(ids->size()),
                           level_title(options, name)});
   }
   return table;
