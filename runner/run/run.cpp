@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "record/machine.h"
 #include "run/scheduler.h"
 
