@@ -69,6 +69,8 @@ RunRecord hostile_run() {
     output.classes = {-1, 1 << 20, 0, 0, 0, 3};
     output.first = {{{1, 2}, {nasty, nasty}, nasty, nasty}, {}};
     output.accuracy = {{nasty, -1, 0, 0}, {"special", -5, HUGE_VAL, -1}};
+    output.ulp_histogram = {-1, 0, 1 << 20};
+    output.error_curve = ErrorCurve{nasty, {HUGE_VAL, NAN}, {-1}, {0, HUGE_VAL, 3}};
     verdict.nearer = nasty;
     verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
     verdict.compiled_error =

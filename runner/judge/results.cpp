@@ -259,6 +259,7 @@ class CallComparison {
     if (output.differing > 0) output.first = first_differences(eager, *subject.compiled, inputs);
     if (subject.fp64 != nullptr && has_accuracy(*eager.dtype)) {
       output.accuracy = accuracy(eager, *subject.compiled, *subject.fp64, inputs);
+      output.error_curve = error_curve(eager, *subject.compiled, *subject.fp64, inputs);
     }
   }
 

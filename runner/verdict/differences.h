@@ -83,6 +83,19 @@ struct Accuracy {
   bool operator==(const Accuracy&) const = default;
 };
 
+/// The greatest errors of both sides along an input of a pointwise case: between the least and the
+/// greatest finite number that it has, cut into at most 64 parts, each of as many numbers of its
+/// dtype.
+struct ErrorCurve {
+  std::string input;             ///< the first floating one that has the output's shape
+  std::vector<double> from;      ///< the least input of each part that has any, ascending
+  std::vector<double> eager;     ///< greatest error, in ulp of the output's dtype at the truth;
+                                 ///< infinity where NaN or infinity is wrong
+  std::vector<double> compiled;  ///< likewise; empty where it is eager's everywhere
+
+  bool operator==(const ErrorCurve&) const = default;
+};
+
 /// One thing that a verdict found wrong.
 struct Difference {
   Status status = Status::conform;
@@ -120,9 +133,13 @@ struct OutputComparison {
   std::vector<Measurement> ladder;
   std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
   DifferenceClasses classes;    ///< of what differs
-  std::vector<FirstDifference> first;  ///< at most four, of a pointwise case
-  std::vector<Accuracy> accuracy;      ///< of a pointwise case with an fp64 gold
-  std::vector<std::string> tensors;    ///< files of `run --keep`, relative to the run's directory
+  /// How many elements are 1, 2, 3 to 4, 5 to 8, … ulp apart: finite ones that are not the same
+  /// number, a complex one by its worst part.  Ends with the last that is not 0.
+  std::vector<std::int64_t> ulp_histogram;
+  std::vector<FirstDifference> first;     ///< at most four, of a pointwise case
+  std::vector<Accuracy> accuracy;         ///< of a pointwise case with an fp64 gold
+  std::optional<ErrorCurve> error_curve;  ///< likewise, of at least 256 elements
+  std::vector<std::string> tensors;  ///< files of `run --keep`, relative to the run's directory
 
   bool operator==(const OutputComparison&) const = default;
 };

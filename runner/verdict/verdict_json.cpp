@@ -23,8 +23,8 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 /// A struct that is an object in JSON.
 template <class T>
 concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
-    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, Measurement> || Is<T, Difference> ||
-    Is<T, OutputComparison> || Is<T, ExpectationRef>;
+    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> ||
+    Is<T, Difference> || Is<T, OutputComparison> || Is<T, ExpectationRef>;
 
 class Writer {
  public:
@@ -232,6 +232,14 @@ void members(Visitor& visit, T& accuracy) {
   visit("compiled", accuracy.compiled);
 }
 
+template <class Visitor, Is<ErrorCurve> T>
+void members(Visitor& visit, T& curve) {
+  visit("input", curve.input);
+  visit("from", curve.from);
+  visit("eager", curve.eager);
+  visit("compiled", curve.compiled);
+}
+
 template <class Visitor, Is<Measurement> T>
 void members(Visitor& visit, T& check) {
   visit.always("policy", check.policy);
@@ -271,8 +279,10 @@ void members(Visitor& visit, T& output) {
   visit("ladder", output.ladder);
   visit("heat", output.heat);
   visit("classes", output.classes);
+  visit("ulp_histogram", output.ulp_histogram);
   visit("first", output.first);
   visit("accuracy", output.accuracy);
+  visit("error_curve", output.error_curve);
   visit("tensors", output.tensors);
 }
 

@@ -47,6 +47,8 @@ Verdict full() {
   output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
   output.classes = {1, 2, 3, 4, 5, 6};
   output.first = {{{0, 7}, {"x = nan (0x7fc00000)", "k = 3 (0x03)"}, "nan", "1.5"}, {}};
+  output.ulp_histogram = {3, 0, 12};
+  output.error_curve = {{"x", {-1, 0.5}, {0.5, HUGE_VAL}, {}}};
   output.accuracy = {{"normal", 60, 0.5, 1.25},
                      {"special", 3, 0, std::numeric_limits<double>::infinity()}};
   output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "judge/numerics/gold.h"
 #include "judge/numerics/numbers.h"
@@ -15,6 +16,10 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kFirst = 4;
+
+// Of an ErrorCurve.
+constexpr std::int64_t kLeastElements = 256;
+constexpr std::uint64_t kMostParts = 64;
 
 using Block = std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2>;
 
@@ -151,6 +156,70 @@ std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compil
     found.push_back(std::move(rows[kind]));
   }
   return found;
+}
+
+std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView& compiled,
+                                      const TensorView& gold, const PointwiseInputs& inputs) {
+  const auto along = std::find_if(inputs.begin(), inputs.end(), [](const auto& input) {
+    return input.second->dtype->is_floating();
+  });
+  if (along == inputs.end() || eager.elements() < kLeastElements) return std::nullopt;
+  const Dtype& dtype = *eager.dtype;
+  const Dtype& of_input = *along->second->dtype;
+  const std::array views = {&eager, &compiled, &gold, along->second};
+  const TensorWalk walk(views, TensorWalk::Order::index);
+  const auto bits_at = [&](const std::byte* block, std::size_t i) {
+    return load_bits(block + i * static_cast<std::size_t>(of_input.bytes), of_input.bytes);
+  };
+  const auto has_place = [&](std::uint64_t bits) {
+    return !is_nan(of_input, bits) && !is_infinity(of_input, bits);
+  };
+  auto least = std::numeric_limits<std::int64_t>::max();
+  auto greatest = std::numeric_limits<std::int64_t>::min();
+  walk.visit(0, walk.elements(), [&](std::int64_t, std::int64_t count, const auto& of) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      const std::uint64_t bits = bits_at(of[3], i);
+      if (!has_place(bits)) continue;
+      least = std::min(least, ordered(of_input, bits));
+      greatest = std::max(greatest, ordered(of_input, bits));
+    }
+  });
+  if (least > greatest) return std::nullopt;
+  const auto place_of = [&](std::int64_t place) {
+    return static_cast<std::uint64_t>(place) - static_cast<std::uint64_t>(least);
+  };
+  const std::uint64_t width = place_of(greatest) / kMostParts + 1;
+
+  struct Part {
+    double from = HUGE_VAL, eager = -1, compiled = -1;
+  };
+  std::array<Part, kMostParts> parts;
+  const UlpError error(dtype);
+  Block e, c, g, x;
+  walk.visit(0, walk.elements(), [&](std::int64_t, std::int64_t count, const auto& of) {
+    const auto elements = static_cast<std::size_t>(count);
+    decode_block(dtype, of[0], elements, e.data());
+    decode_block(dtype, of[1], elements, c.data());
+    decode_block(*gold.dtype, of[2], elements, g.data());
+    decode_block(of_input, of[3], elements, x.data());
+    for (std::size_t i = 0; i < elements; ++i) {
+      const std::uint64_t bits = bits_at(of[3], i);
+      if (!has_place(bits)) continue;
+      Part& part = parts[place_of(ordered(of_input, bits)) / width];
+      part.from = std::min(part.from, x[i]);
+      part.eager = std::max(part.eager, error(e[i], g[i]));
+      part.compiled = std::max(part.compiled, error(c[i], g[i]));
+    }
+  });
+  ErrorCurve curve{along->first, {}, {}, {}};
+  for (const Part& part : parts) {
+    if (part.eager < 0) continue;
+    curve.from.push_back(three_digits(part.from));
+    curve.eager.push_back(three_digits(part.eager));
+    curve.compiled.push_back(three_digits(part.compiled));
+  }
+  if (curve.compiled == curve.eager) curve.compiled.clear();
+  return curve;
 }
 
 Nearer nearer_side(const Accuracy& differing) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,12 @@ bool has_accuracy(const Dtype& dtype);
 ///                                           that of the greatest finite number; +0 is -0
 std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compiled,
                                const TensorView& gold, const PointwiseInputs& inputs);
+
+/// The same errors along the first of the inputs that is floating and real, each rounded to three
+/// digits; elements whose input there is NaN or infinite are left out.  Nothing of fewer than 256
+/// elements, or without such an input.
+std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView& compiled,
+                                      const TensorView& gold, const PointwiseInputs& inputs);
 
 /// Who is nearer by the row kDiffering.
 Nearer nearer_side(const Accuracy& differing);

@@ -219,6 +219,55 @@ TEST(Accuracy, FollowsTheIndexWhateverTheLayout) {
   EXPECT_EQ(first[0].compiled, "2.000001");
 }
 
+// Every float16 and its errors, against what a plain look at all elements finds.
+TEST(ErrorCurve, HasTheGreatestErrorsAlongTheInput) {
+  const Dtype& half = *find_dtype("float16");
+  const std::int64_t count = 1 << 16;
+  const Tensor x = zeros("float16", {count}), e = zeros("float16", {count}),
+               c = zeros("float16", {count}), gold = zeros("float64", {count});
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = static_cast<std::uint64_t>(i);
+    const double value = decode_float(half, bits);
+    set_bits(x, i, bits);
+    set_bits(e, i, bits);
+    // Two steps too far from 1 to 1.5, NaN for what is at least 32768: nothing else is wrong.
+    set_bits(c, i, value >= 32768 ? 0x7e00 : value >= 1 && value < 1.5 ? bits + 2 : bits);
+    set_bits(gold, i, std::bit_cast<std::uint64_t>(value));
+  }
+  const auto curve = error_curve(e, c, gold, {{"x", &x.view}});
+  ASSERT_TRUE(curve);
+  EXPECT_EQ(curve->input, "x");
+  ASSERT_EQ(curve->from.size(), 64u);
+  EXPECT_TRUE(std::is_sorted(curve->from.begin(), curve->from.end()));
+  EXPECT_EQ(curve->from.front(), -65500);  // -65504 in three digits
+  EXPECT_EQ(curve->eager, std::vector<double>(64));
+  ASSERT_EQ(curve->compiled.size(), 64u);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const double from = curve->from[i], to = i < 63 ? curve->from[i + 1] : HUGE_VAL;
+    const double worst = to > 32768 && from >= 0             ? HUGE_VAL
+                         : to > 1 && from >= 0 && from < 1.5 ? 2
+                                                             : 0;
+    EXPECT_EQ(curve->compiled[i], worst) << from;
+  }
+}
+
+TEST(ErrorCurve, LeavesOutWhatHasNoPlace) {
+  const std::int64_t count = 256;
+  const Tensor x = zeros("float32", {count}), y = zeros("float32", {count}),
+               gold = zeros("float64", {count}), n = zeros("int64", {count});
+  set_bits(x, 0, 0x7f800000);  // infinity, with a result that is wrong
+  set_bits(y, 0, 0x3f800000);
+  set_bits(x, 1, 0x3f800000);
+  EXPECT_EQ(error_curve(y, y, gold, {{"n", &n.view}, {"x", &x.view}}),
+            (ErrorCurve{"x", {0, 1}, {0, 0}, {}}));
+  EXPECT_EQ(error_curve(y, y, gold, {{"n", &n.view}}), std::nullopt);
+  const Tensor few = tensor("float32", {1, 2}), truth = tensor("float64", {1, 2});
+  EXPECT_EQ(error_curve(few, few, truth, {{"x", &few.view}}), std::nullopt);
+  for (std::int64_t i = 0; i < count; ++i) set_bits(x, i, 0x7fc00000);
+  EXPECT_EQ(error_curve(y, y, gold, {{"x", &x.view}}), std::nullopt);
+}
+
 TEST(FirstDifferences, AreFourAtMostAndTheFirst) {
   const std::int64_t count = 5000;
   const Tensor x = zeros("float16", {count}), e = zeros("float16", {count}),

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -158,6 +160,39 @@ DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
   classes.last_bits = of(Class::last_bits);
   classes.value = of(Class::value);
   return classes;
+}
+
+std::vector<std::int64_t> ulp_histogram(const TensorWalk& walk, const Dtype& dtype,
+                                        const PassOptions& options) {
+  const Dtype& number = number_dtype(dtype);
+  const auto bytes = static_cast<std::size_t>(dtype.bytes);
+  const auto step = static_cast<std::size_t>(number.bytes);
+  const auto finite = [&](std::uint64_t bits) {
+    return !is_nan(number, bits) && !is_infinity(number, bits);
+  };
+  std::vector<std::array<std::int64_t, 65>> parts(chunk_count(walk.elements()));
+  const auto count = [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
+    walk.visit(begin, end, [&](std::int64_t, std::int64_t elements, const auto& blocks) {
+      const std::size_t size = static_cast<std::size_t>(elements) * bytes;
+      if (std::memcmp(blocks[0], blocks[1], size) == 0) return;
+      for (std::size_t at = 0; at < size; at += bytes) {
+        std::uint64_t apart = 0;
+        for (std::size_t part = at; part < at + bytes; part += step) {
+          const std::uint64_t e = load_bits(blocks[0] + part, number.bytes);
+          const std::uint64_t c = load_bits(blocks[1] + part, number.bytes);
+          if (e != c && finite(e) && finite(c)) apart = std::max(apart, ulp_distance(number, e, c));
+        }
+        if (apart > 0) ++parts[chunk][static_cast<std::size_t>(std::bit_width(apart - 1))];
+      }
+    });
+  };
+  for_chunks(walk.elements(), dtype.bytes, options.threads, count);
+  std::vector<std::int64_t> total(65);
+  for (const auto& part : parts) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i] * walk.multiplicity();
+  }
+  while (!total.empty() && total.back() == 0) total.pop_back();
+  return total;
 }
 
 }  // namespace lockstep

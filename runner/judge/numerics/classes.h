@@ -1,6 +1,7 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <vector>
 
 #include "judge/numerics/statistics.h"
 #include "verdict/verdict.h"
@@ -11,5 +12,9 @@ namespace lockstep {
 /// complex dtype.  A pass of its own, made only where something differs.
 DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
                                      const PassOptions& options = {});
+
+/// OutputComparison::ulp_histogram of the same two views.
+std::vector<std::int64_t> ulp_histogram(const TensorWalk& walk, const Dtype& dtype,
+                                        const PassOptions& options = {});
 
 }  // namespace lockstep

@@ -167,5 +167,55 @@ TEST(Classes, AMillionElementsAreCounted) {
   EXPECT_EQ(sum(classes_of(e, c)), count - 2 * 2047);  // a NaN equals a NaN
 }
 
+std::vector<std::int64_t> histogram_of(const Tensor& e, const Tensor& c) {
+  const std::array views = {&e.view, &c.view};
+  return ulp_histogram(TensorWalk(views), *e.view.dtype);
+}
+
+TEST(UlpHistogram, CountsByPowersOfTwo) {
+  const Tensor e = zeros("float32", {12}), c = zeros("float32", {12});
+  const std::uint64_t apart[] = {0, 1, 1, 2, 3, 4, 5, 8, 9, 0x80000000, 0x7f800000, 0x7fc00000};
+  for (std::int64_t i = 0; i < 12; ++i) set_bits(c, i, apart[i]);  // the last three say nothing
+  EXPECT_EQ(histogram_of(e, c), (std::vector<std::int64_t>{2, 1, 2, 2, 1}));
+  EXPECT_EQ(histogram_of(e, e), std::vector<std::int64_t>());
+  EXPECT_EQ(histogram_of(tensor("complex64", {0}), tensor("complex64", {0x1p-149})),
+            std::vector<std::int64_t>{1});
+  // From the least number to the greatest.
+  const Tensor low = zeros("float64", {1}), high = zeros("float64", {1});
+  set_bits(low, 0, 0xffefffffffffffff);
+  set_bits(high, 0, 0x7fefffffffffffff);
+  EXPECT_EQ(histogram_of(low, high).size(), 65u);
+}
+
+// Nothing is counted twice or lost: what is finite and not the same number, of every dtype.
+TEST(UlpHistogram, AddsUp) {
+  oracle::PairGenerator generate(33);
+  for (const Dtype& dtype : all_dtypes()) {
+    if (!number_dtype(dtype).is_floating()) continue;
+    const std::int64_t count = 3000;
+    const Tensor e = zeros(dtype.name, {count}), c = zeros(dtype.name, {count});
+    for (std::int64_t i = 0; i < count; ++i)
+      generate.fill(dtype, e.bytes->data() + i * dtype.bytes, c.bytes->data() + i * dtype.bytes);
+    std::vector<std::int64_t> expected(65);
+    const Dtype& number = number_dtype(dtype);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint64_t worst = 0;
+      for (int part = 0; part < dtype.bytes; part += number.bytes) {
+        const std::int64_t at = i * dtype.bytes + part;
+        const std::uint64_t a = load_bits(e.bytes->data() + at, number.bytes);
+        const std::uint64_t b = load_bits(c.bytes->data() + at, number.bytes);
+        const double x = decode_float(number, a), y = decode_float(number, b);
+        if (std::isfinite(x) && std::isfinite(y))
+          worst = std::max(worst, ulp_distance(number, a, b));
+      }
+      std::size_t bucket = 0;
+      while (worst > 0 && (bucket < 64 && worst > std::uint64_t{1} << bucket)) ++bucket;
+      if (worst > 0) ++expected[bucket];
+    }
+    while (!expected.empty() && expected.back() == 0) expected.pop_back();
+    EXPECT_EQ(histogram_of(e, c), expected) << dtype.name;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -151,6 +151,7 @@ void Comparison::add_numbers(OutputComparison& output) {
   }
   if (numbers.differing > 0 && number_dtype(dtype_).is_floating()) {
     output.classes = difference_classes(walk_, dtype_, options_);
+    output.ulp_histogram = ulp_histogram(walk_, dtype_, options_);
   } else {
     output.classes.value = numbers.differing;
   }

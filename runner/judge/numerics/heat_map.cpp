@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <xtensor/xtensor.hpp>
 
@@ -15,13 +13,6 @@ namespace {
 
 constexpr std::int64_t kMostCells = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
-
-/// Three digits: a map is looked at, and a log is long.
-double shortened(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return std::strtod(text.data(), nullptr);
-}
 
 /// |c - e| of one element's numbers; 0 where both are NaN, infinity where only one side is special.
 double error_of(const double* e, const double* c, std::size_t parts) {
@@ -69,7 +60,7 @@ std::optional<HeatMap> heat_map(const TensorView& eager, const TensorView& compi
     }
   });
   HeatMap heat{rows, columns, {differing.begin(), differing.end()}, {}};
-  for (const double each : greatest) heat.greatest.push_back(shortened(each));
+  for (const double each : greatest) heat.greatest.push_back(three_digits(each));
   return heat;
 }
 

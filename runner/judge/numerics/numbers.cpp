@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace lockstep {
@@ -119,6 +122,12 @@ double ulp_at(const Dtype& dtype, double value) {
   const int smallest = smallest_exponent(dtype);
   if (!(std::fabs(value) > 0) || !std::isfinite(value)) exponent = smallest + 1;
   return std::ldexp(1.0, std::max(exponent - 1, smallest) - dtype.mantissa_bits);
+}
+
+double three_digits(double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return std::strtod(text.data(), nullptr);
 }
 
 double unit_roundoff(const Dtype& dtype) { return std::ldexp(1.0, -dtype.mantissa_bits - 1); }

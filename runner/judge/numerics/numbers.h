@@ -35,6 +35,9 @@ int greatest_exponent(const Dtype& dtype);
 /// subnormal).
 double ulp_at(const Dtype& dtype, double value);
 
+/// A number rounded to three decimal digits, for what people look at in a log that is long.
+double three_digits(double value);
+
 /// Half the distance from 1 to the next number: 2^-(mantissa_bits + 1).
 double unit_roundoff(const Dtype& dtype);
 
