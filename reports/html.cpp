@@ -25,7 +25,8 @@
 namespace lockstep {
 namespace {
 
-/// Without scripts the page lists this many of what fails; all of it is in the log.
+/// Without scripts the page lists this many of what fails, as many of what is known, and so on; all
+/// of it is in the log.
 constexpr std::size_t kListed = 200;
 
 std::string escape(std::string_view raw) {
@@ -266,23 +267,68 @@ std::string table_of(const RunRecord& record) {
   return text + "</tbody></table>\n";
 }
 
+/// What fails, is fixed, known or waived, with boxes that choose among them and among the paths by
+/// a style sheet alone.
+std::string plain_list(const RunRecord& record) {
+  struct Listed {
+    std::string items;
+    std::size_t count = 0;
+  };
+  std::map<Column, Listed> columns;
+  std::map<std::string, std::size_t> paths;
+  for (const Verdict& verdict : record.verdicts) {
+    const Column column = column_of(verdict, false);
+    if (column == Column::conform || column == Column::skipped) continue;
+    const std::string_view name = all_columns()[static_cast<std::size_t>(column)].name;
+    Listed& listed = columns[column];
+    if (++listed.count > kListed) continue;
+    const std::size_t path = paths.emplace(verdict.path, paths.size()).first->second;
+    listed.items += fmt::format(
+        "<li class=\"kind-{0} show-{0} show-path-{1}\"><strong>{2}</strong> {0} <code>{3}</code>"
+        "<br>{4}",
+        name, path, info(verdict.status).label, escape(verdict.id), escape(headline(verdict)));
+    if (verdict.expectation) {
+      const ExpectationRef& known = *verdict.expectation;
+      listed.items += fmt::format("<br>{}", escape(known.reason));
+      if (known.link.starts_with("https://"))
+        listed.items += fmt::format(" <a href=\"{0}\">{0}</a>", escape(known.link));
+    }
+    listed.items += fmt::format("<br><code>{}</code></li>\n", escape(verdict.repro));
+  }
+  if (columns.empty()) return {};
+  std::string rules, boxes, items;
+  const auto add_box = [&](const std::string& mark, const std::string& label) {
+    rules += fmt::format("#{0}:not(:checked) ~ ul .{0} {{ display: none }}\n", mark);
+    boxes +=
+        fmt::format("<input type=\"checkbox\" id=\"{0}\" checked>&nbsp;<label for=\"{0}\">{1}</label>\n",
+                    mark, label);
+  };
+  for (const ColumnInfo& column : all_columns()) {
+    const auto found = columns.find(column.column);
+    if (found == columns.end()) continue;
+    const auto& [text, count] = found->second;
+    const std::string mark = fmt::format("show-{}", column.name);
+    add_box(mark, fmt::format("{} {}", grouped(count), column.name));
+    items += text;
+    if (count > kListed)
+      items += fmt::format("<li class=\"{}\">and {} more {}</li>\n", mark, grouped(count - kListed),
+                           column.name);
+  }
+  if (paths.size() > 1) {
+    boxes += "<br>\n";
+    for (const auto& [path, place] : paths)
+      add_box(fmt::format("show-path-{}", place), escape(path));
+  }
+  return fmt::format("<style>\n{}</style>\n<div class=\"boxes\">\n{}<ul>\n{}</ul>\n</div>\n", rules,
+                     boxes, items);
+}
+
 /// What is readable without scripts: Jenkins, for one, forbids them in artefacts.
 std::string plain_part(const RunRecord& record) {
   std::string text = table_of(record);
   for (const std::string& line : {unfinished_line(record), judged_too_little(record, false)})
     if (!line.empty()) text += fmt::format("<p>{}</p>\n", escape(line));
-  std::size_t failing = 0;
-  std::string items;
-  for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.fails(false) || ++failing > kListed) continue;
-    items += fmt::format("<li><strong>{}</strong> <code>{}</code><br>{}<br><code>{}</code></li>\n",
-                         info(verdict.status).label, escape(verdict.id), escape(headline(verdict)),
-                         escape(verdict.repro));
-  }
-  if (failing == 0) return text;
-  text += fmt::format("<h2>Failing</h2>\n<ul>\n{}</ul>\n", items);
-  if (failing > kListed) text += fmt::format("<p>and {} more</p>\n", grouped(failing - kListed));
-  return text;
+  return text + plain_list(record);
 }
 
 }  // namespace

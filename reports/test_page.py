@@ -28,13 +28,13 @@ class Page:
         folder.mkdir(exist_ok=True)
         (folder / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
         subprocess.run([BINARY, "report", folder], capture_output=True, timeout=120)
-        self.file, self.folder = folder / "report.html", folder
+        self.file, self.folder, self.width = folder / "report.html", folder, 1400
 
     def browse(self, *arguments, address=""):
         return subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", "--no-first-run", f"--user-data-dir={self.folder / 'profile'}", "--enable-logging=stderr",
-             "--window-size=1400,900", "--virtual-time-budget=8000", *arguments, f"{self.file.as_uri()}{address}"],
+             f"--window-size={self.width},900", "--virtual-time-budget=8000", *arguments, f"{self.file.as_uri()}{address}"],
             capture_output=True, text=True, timeout=120)
 
     def dom(self, address=""):
@@ -49,7 +49,7 @@ class Page:
     def after(self, actions, address=""):
         """The document after `actions`, a script that acts as a reader of the page; `asked(text)` leaves what it found."""
         acted = Page.__new__(Page)
-        acted.folder, acted.file = self.folder, self.folder / "acted.html"
+        acted.folder, acted.file, acted.width = self.folder, self.folder / "acted.html", self.width
         script = f"""<script>setTimeout(async () => {{ const asked = (text) => document.body.append(Object.assign(document.createElement("output"), {{ className: "asked", textContent: text }}));
           {actions} }}, 500)</script></body>"""
         acted.file.write_text(self.file.read_text("utf-8").replace("</body>", script), "utf-8")
@@ -343,6 +343,139 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
     verdict = next(record for record in sample() if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1))
     opened = page.after("[...document.querySelectorAll('.causes li')].find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();")
     assert f"<h2>{verdict['title']}</h2>" in html.unescape(opened)
+
+
+def asked(dom):
+    return json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+
+
+def long_ids():
+    """The sample with ids of every length: alike but for their matrices, and longer than any column."""
+    run, *rest = sample()
+    model = next(record for record in rest if record.get("status") == "value_differs" and record["standing"] == "new")
+    records = []
+    for index in range(60):
+        name = f"ops/{'very-' * (index % 7)}long-name[dtype={'float16' if index % 2 else 'bfloat16'},{'x' * (index * 5)}dim={index}]@cpu"
+        records.append({**model, "index": index, "instance": name, "id": f"{name}/{model['path']}", "reason": f"reason {index % 9}",
+                        "operators": [f"aten::an_operator_with_a_name_{'of_some_length_' * (index % 4)}{index}"]})
+    return [{**run, "planned": 60}, *records]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1400, 1920])
+@pytest.mark.parametrize("view", ["list", "matrix", "operators"])
+def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
+    page = Page(long_ids(), tmp_path / "page")
+    page.width = width
+    found = asked(page.after("""
+      const rows = [...document.querySelectorAll(".space .row")].map((row) => {
+        const id = row.querySelector(".instance"), box = row.getBoundingClientRect(), inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
+        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: id.scrollWidth <= id.clientWidth + 1 && [...id.children].every(inside) && [...row.children].every(inside),
+          top: Math.round(box.top), bottom: Math.round(box.bottom) };
+      }).sort((a, b) => a.top - b.top);
+      const boxes = [...document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count")].map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
+      const apart = (a, b) => a.left > b.right - 1 || b.left > a.right - 1 || a.top > b.bottom - 1 || b.top > a.bottom - 1;
+      asked(JSON.stringify({ rows, clash: boxes.flatMap(([one, a], place) => boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other])),
+        beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name), wider: document.documentElement.scrollWidth - innerWidth }));""", f"#view={view}"))
+    assert found["clash"] == [] and found["beyond"] == [] and found["wider"] <= 0
+    rows = found["rows"]
+    assert len(rows) >= 5 and all(row["whole"] for row in rows), [row for row in rows if not row["whole"]]
+    assert all(abs(row["bottom"] - following["top"]) <= 1 for row, following in zip(rows, rows[1:], strict=False))
+    ids = {record["instance"].removesuffix("@cpu") for record in long_ids()[1:]}
+    assert view == "operators" or {row["id"] for row in rows} <= ids  # every character is there
+    assert view != "list" or re.fullmatch(r"reason \d", rows[0]["reason"])
+
+
+def test_the_rows_are_found_wherever_the_list_is_scrolled_to(tmp_path):
+    page = Page(long_ids(), tmp_path / "page")
+    found = asked(page.after("""const body = document.querySelector(".body"), seen = new Set();
+      for (let top = 0; top <= body.scrollHeight; top += 200) {
+        body.scrollTop = top;
+        body.dispatchEvent(new Event("scroll"));
+        const inside = [...document.querySelectorAll(".space .row")].map((row) => row.getBoundingClientRect()), room = body.getBoundingClientRect();
+        const from = Math.min(...inside.map((box) => box.top)), to = Math.max(...inside.map((box) => box.bottom));
+        if (from > room.top + 40 || to < Math.min(room.bottom, room.top + 34 + body.scrollHeight - body.scrollTop) - 40) asked("a gap at " + top);
+        for (const row of document.querySelectorAll(".space .row")) seen.add(row.querySelector(".instance").textContent);
+      }
+      body.focus();
+      for (const key of ["End", "k", "Home", "j"]) body.dispatchEvent(new KeyboardEvent("keydown", { key }));
+      asked(JSON.stringify([seen.size, document.querySelector(".row.chosen .instance").textContent]));"""))
+    assert found == [60, "ops/very-long-name[dtype=float16,xxxxxdim=1]"]
+
+
+def test_the_list_sorts_by_reason(tmp_path):
+    page = Page(long_ids(), tmp_path / "page")
+    dom = page.dom("#sort=reason")
+    assert re.findall(r'class="cell reason">([^<]*)<', dom)[:8] == ["reason 0"] * 7 + ["reason 1"]
+
+
+def test_operators_and_dtypes_have_their_share(page):
+    dom = html.unescape(page.dom("#view=operators"))
+    heads = re.findall(r'role="columnheader"[^>]*>(?:<span>)?([^<]*)', re.search(r'aria-label="Operators".*?class="space', dom, flags=re.S).group(0))
+    assert heads[:2] == ["operator", "all"] and "float32" in heads
+    verdicts = [record for record in sample() if record["type"] == "verdict" and "aten::to.dtype" in record.get("operators", [])]
+    conforming = sum(record["status"] == "conform" for record in verdicts)
+    judged = sum(record["status"] not in ("unsupported", "inconclusive", "refused", "flaky_reference") for record in verdicts)
+    row = next(row for row in re.findall(r'<div class="row"[^>]*>.*?(?=<div class="row"|<section id="details")', dom, flags=re.S) if ">to.dtype<" in row)
+    assert f'aria-label="all: {conforming} of {judged} judged conform' in row, row
+    found = asked(page.after("""const cell = [...document.querySelectorAll(".space .row")].find((row) => row.querySelector(".instance").textContent === "to.dtype").querySelector("[data-column='0']");
+      cell.click();
+      await new Promise((done) => setTimeout(done, 300));
+      const told = [document.querySelector("#details h2").textContent, document.querySelectorAll("#details .siblings li").length];
+      document.querySelector("#details .copies button").click();
+      asked(JSON.stringify([...told, document.getElementById("filter").value, document.getElementById("view-list").getAttribute("aria-pressed")]));""", "#view=operators"))
+    assert found == ["to.dtype", len(verdicts), "op:to.dtype", "true"]
+
+
+def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_input(tmp_path):
+    records = sample()
+    verdict = next(record for record in records if '"heat"' in json.dumps(record))
+    verdict["outputs"][0].update(ulp_histogram=[0, 5, 0, 20], error_curve={"input": "x", "from": [-2, -1, 0.5, 4], "eager": [0.5, 0, 0.5, 0.25], "compiled": [0.5, 300, "inf", 0.25]})
+    dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
+    histogram = re.search(r'<figure class="histogram".*?</figure>', dom, flags=re.S).group(0)
+    assert re.findall(r'<i title="([^"]*)"><b style="height: (\d+)%', histogram) == [("2 ulp: 5", "25"), ("3 to 4 ulp: 0", "0"), ("5 to 8 ulp: 20", "100")]
+    curve = re.search(r'<figure class="curve".*?</figure>', dom, flags=re.S).group(0)
+    assert "along x: " in curve and "eager (at most 0.5)" in curve and f"{verdict['path']} (at most inf)" in curve
+    assert [title for title in re.findall(r"<title>([^<]*)</title>", curve)] == [
+        f"from {at}: eager {eager}, {verdict['path']} {compiled}" for at, eager, compiled in (("-2", "0.5", "0.5"), ("-1", "0", "300"), ("0.5", "0.5", "inf"), ("4", "0.25", "0.25"))]
+    lines = dict(re.findall(r'<path class="(side-\d)" d="([^"]*)"', curve))
+    heights = {side: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)H", line)] for side, line in lines.items()}
+    assert len(heights["side-0"]) == 4 and heights["side-1"][2] < heights["side-1"][1] < heights["side-1"][0] == heights["side-0"][0]
+    # What says nothing draws nothing; what is the same on both sides says so.
+    verdict["outputs"][0].update(ulp_histogram=[5])
+    del verdict["outputs"][0]["error_curve"]["compiled"]
+    dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
+    assert 'class="histogram"' not in dom and "the same everywhere" in dom
+
+
+def test_what_is_printed_is_what_the_filter_lets_through(page):
+    known = next(record for record in sample() if record.get("standing") == "known")
+    crash = next(record for record in sample() if record.get("status") == "crash")
+    dom = page.after("dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText)); dispatchEvent(new Event('afterprint'));", f"#q=is:known&id={crash['id']}")
+    text = asked(dom)
+    assert re.search(r'<div id="paper"></div>', dom)
+    assert "1 of 25 verdicts: is:known" in text and known["expectation"]["reason"] in text and known["expectation"]["link"].removeprefix("https://") in text
+    assert crash["title"] in text  # what is being read
+    assert text.count(known["id"]) == 1 and "torch 2.13.0+cpu" in text
+
+
+def test_without_scripts_boxes_show_and_hide(page):
+    """The page as a browser without scripts has it; the boxes are pressed by attributes alone."""
+    text = re.sub(r"<script.*?</script>", "", page.file.read_text("utf-8"), flags=re.S)
+    bare = Page.__new__(Page)
+    bare.folder, bare.file, bare.width = page.folder, page.folder / "bare.html", 1400
+    ask = """<script>document.body.append(Object.assign(document.createElement("output"), { className: "asked", textContent: JSON.stringify(
+      ["failing", "known", "waived", "fixed"].map((kind) => [...document.querySelectorAll("#plain li.show-" + kind)].filter((item) => item.getClientRects().length).length)) }))</script></body>"""
+
+    def shown(**boxes):
+        changed = text
+        for kind, checked in boxes.items():
+            changed = changed.replace(f'id="show-{kind}" checked', f'id="show-{kind}"{" checked" if checked else ""}')
+        bare.file.write_text(changed.replace("</body>", ask), "utf-8")
+        return asked(bare.browse("--dump-dom").stdout)
+
+    assert shown() == [16, 1, 1, 1]
+    assert shown(failing=False) == [0, 1, 1, 1]
+    assert shown(known=False, waived=False) == [16, 0, 0, 1]
 
 
 def test_hostile_strings_stay_text(tmp_path):

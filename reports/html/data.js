@@ -167,11 +167,18 @@ function setting() {
     ["suite", digest?.slice(0, 8), digest && `digest of the ${suite === "suite" ? "suite" : "case files"}: ${digest}`]].filter(([, value]) => value);
 }
 
+/** Why a verdict is as it is, in a line: what is known says its own reason. */
+const reasonOf = (verdict) => (verdict.standing !== "new" && verdict.expectation?.reason) || verdict.reason || toleratedText(verdict);
+
 /** Orders for the list; each ends with the order of the plan. */
 const orders = {
   status: (a, b) => a.rank - b.rank,
   instance: (a, b) => (a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : 0),
   path: (a, b) => pathOrder.get(a.path) - pathOrder.get(b.path),
+  reason: (a, b) => {
+    const [x, y] = [reasonOf(a), reasonOf(b)];
+    return !x - !y || (x < y ? -1 : x > y ? 1 : 0);
+  },
   grade: (a, b) => gradeOrder(b) - gradeOrder(a) || b.ulps - a.ulps,
   time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };

@@ -24,15 +24,16 @@ const badge = (verdict) => h("span", { class: `badge kind-${verdict.kind}` },
   h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)), statuses.get(verdict.status).label);
 
 /** The id in its parts; `short` leaves out a device that all verdicts share. */
-function idParts(instance, short = false) {
+function idTexts(instance, short = false) {
   const cut = instance.search(/[[@]/);
   const head = cut < 0 ? instance : instance.slice(0, cut);
   const slash = head.lastIndexOf("/") + 1;
   let matrix = cut < 0 ? "" : instance.slice(cut);
   if (short && oneDevice && matrix.endsWith(`@${oneDevice}`)) matrix = matrix.slice(0, -oneDevice.length - 1);
-  return [h("span", { class: "folder" }, head.slice(0, slash)), h("span", { class: "case" }, head.slice(slash)),
-    h("span", { class: "matrix" }, matrix)];
+  return [head.slice(0, slash), head.slice(slash), matrix].map(tidy);
 }
+const idLooks = ["folder", "case", "matrix"];
+const idParts = (instance) => idTexts(instance).map((text, place) => h("span", { class: idLooks[place] }, text));
 const oneDevice = new Set(run.verdicts.map((verdict) => verdict.device)).size === 1 ? run.verdicts[0].device : "";
 
 async function copy(text, button) {
@@ -121,87 +122,6 @@ function ladder(grade) {
   const reached = grades.indexOf(grade);
   return h("span", { class: "ladder", role: "img", "aria-label": `grade ${grade}, step ${reached + 1} of ${grades.length}`, title: grades.join(" › ") },
     grades.slice(0, -1).map((_, step) => h("i", { class: step >= reached ? "on" : "" })), h("b", {}, grade));
-}
-
-/** A spelling of a number as the digits that count, and the rest (its exponent, or all of "nan" and "inf"). */
-function spelt(text) {
-  const [, digits, rest] = /^([-+]?[0-9.]*)(.*)$/s.exec(text);
-  return { digits, rest };
-}
-
-/** Two spellings of a number, with what differs set apart: of the digits from the first that differs, the exponent where it does. */
-function pair(name, eager, compiled) {
-  const [a, b] = [spelt(eager), spelt(compiled)];
-  let same = 0;
-  while (same < a.digits.length && a.digits[same] === b.digits[same]) ++same;
-  const marked = (text) => text && h("mark", {}, text);
-  const row = (side, { digits, rest }) => h("div", {}, h("dt", {}, side), h("dd", {}, digits.slice(0, same), marked(digits.slice(same)),
-    a.rest === b.rest ? rest : marked(rest)));
-  return h("dl", { class: "pair" }, row("eager", a), row(name, b));
-}
-
-/** Where the differences lie: a cell is the darker, the more of its elements differ. */
-function heat(map) {
-  const most = Math.max(...map.differing);
-  const grid = h("div", { class: "heat", role: "img",
-    "aria-label": `${map.differing.filter((count) => count > 0).length} of ${map.differing.length} cells have differences` },
-    map.differing.map((count, place) => {
-      const nonfinite = count > 0 && map.greatest[place] === "inf";
-      const cell = h("i", { class: nonfinite ? "nonfinite" : null, title: `row ${Math.floor(place / map.columns)}, column ${place % map.columns}: ${grouped(count)} differ` +
-        (nonfinite ? ", NaN or infinity among them" : count ? `, greatest |Δ| ${short(map.greatest[place])}` : "") });
-      if (nonfinite) cell.append("∞");
-      else if (count) cell.style.opacity = 0.25 + 0.75 * count / most;
-      else cell.className = "none";
-      return cell;
-    }));
-  grid.style.gridTemplateColumns = `repeat(${map.columns}, 14px)`;
-  return h("div", {}, h("p", { class: "label" }, `where they lie: the output in ${map.rows} × ${map.columns} parts${map.greatest.includes("inf") ? "; ∞: NaN or infinity differs" : ""}`), grid);
-}
-
-const classNames = { nan: "NaN", infinity: "infinity", zero_sign: "sign of zero", subnormal: "subnormal", last_bits: "last bits", value: "value" };
-
-/** In which ways elements differ: "12 NaN, 3 last bits". */
-function classes(counts) {
-  return Object.entries(classNames).filter(([key]) => counts?.[key]).map(([key, name]) => `${grouped(counts[key])} ${name}`).join(", ");
-}
-
-/** How far both sides are from the gold, as far as the judge looked (pointwise cases). */
-function accuracy(verdict, rows) {
-  const cell = (value) => h("td", { class: `number ${value === "inf" ? "ink-failing" : ""}`.trim() }, ulpText(value));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Accuracy of this output" }, h("table", { class: "golds" },
-    h("caption", { class: "label" }, "greatest error against the fp64 gold, in ulp"),
-    h("thead", {}, h("tr", {}, ["inputs", "elements", "eager", verdict.path].map((title, place) => h("th", { scope: "col", class: place ? "number" : null }, title)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.inputs), h("td", { class: "number" }, grouped(row.elements)), cell(row.eager), cell(row.compiled))))));
-}
-
-/** The element that decided: it comes before those that differ first. */
-function decisive(verdict, shown) {
-  if (shown.eager === undefined && shown.compiled === undefined) return null;
-  const at = shown.worst?.join(", ");
-  const known = shown.first?.find((first) => first.index?.join(", ") === at)?.inputs;
-  return h("div", { class: "worst" }, h("p", { class: "label" }, `worst element${shown.worst ? `, [${at}]` : ""}${known ? ` ${known.join(", ")}` : ""}`),
-    pair(verdict.path, tidy(shown.eager ?? ""), tidy(shown.compiled ?? "")));
-}
-
-function numbers(verdict, shown) {
-  const differing = shown.differing ?? 0;
-  return h("article", { class: shown.status === "conform" ? "numbers" : `numbers bad kind-${verdict.kind}` },
-    h("header", {}, h("h4", {}, shown.name), h("span", { class: "type" }, shown.type ?? ""), ladder(shown.grade)),
-    shown.reason && !(verdict.reason ?? "").includes(shown.reason) && h("p", {}, shown.reason),
-    facts([["status", shown.status === "conform" || shown.status === verdict.status ? "" : statuses.get(shown.status).label], ["policy", shown.policy],
-      ["elements that differ", shown.elements === undefined ? "" : `${grouped(differing)} of ${grouped(shown.elements)}`],
-      ["which", shown.first && classes(shown.classes)],
-      ["absolute", shown.max_abs === undefined ? "" : short(shown.max_abs)],
-      ["relative", shown.max_rel === undefined ? "" : short(shown.max_rel)],
-      ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
-      ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""],
-      ["tensors", shown.tensors?.join(", ")]]),
-    decisive(verdict, shown),
-    shown.heat?.differing?.length > 0 && heat(shown.heat),
-    shown.first && h("div", {}, h("p", { class: "label" }, "the first that differ"), shown.first.map((first) => h("div", { class: "first" },
-      h("p", { class: "label" }, `[${first.index?.join(", ") ?? ""}] ${first.inputs?.join(", ") ?? ""}`),
-      pair(verdict.path, tidy(first.eager ?? ""), tidy(first.compiled ?? ""))))),
-    shown.accuracy?.length > 0 && accuracy(verdict, shown.accuracy));
 }
 
 function raised(side, error) {
@@ -381,7 +301,7 @@ const helpText = () => [
   h("h2", { id: "keys-title" }, "Keyboard and filter"),
   h("dl", { class: "help" }, [
     ["/", "filter"], ["j k ↑ ↓", "move; Home, End, Page Up, Page Down too"], ["← →", "move between paths in the matrix"],
-    ["Enter", "read the details"], ["Esc", "back to the list, then to the run"], ["m", "list or matrix"], ["c", "copy the command that repeats the verdict"],
+    ["Enter", "read the details"], ["Esc", "back to the list, then to the run"], ["m", "list, matrix or operators"], ["c", "copy the command that repeats the verdict"],
   ].map(([keysText, meaning]) => h("div", {}, h("dt", {}, h("kbd", {}, keysText)), h("dd", {}, meaning)))),
   h("p", {}, "The filter speaks the language of the command line. Terms of one kind are alternatives, terms of different kinds must all hold, ! excludes, * and ? stand for anything. Ids are meant whole. and, or, not and parentheses join terms."),
   h("dl", { class: "help" }, [

@@ -2,7 +2,7 @@
 # The scripts become one, in this order.
 set(page page.html)
 set(style style.css)
-set(script data.js filter.js details.js accuracy.js grid.js view.js)
+set(script data.js filter.js details.js numbers.js accuracy.js grid.js operators.js paper.js view.js)
 
 set(text "// Made from reports/html/ by embed.cmake.\n#include \"reports/html/assets.h\"\n\n")
 string(APPEND text "namespace lockstep::html_assets {\n\n")

@@ -2,11 +2,15 @@
 // Focus stays on the grid; aria-activedescendant tells which row or cell is meant.
 
 class Grid {
-  /** `row(item, place)` gives the cells of a row; `columns` is 1 where rows are chosen, not cells. */
-  constructor({ label, look, header, row, choose, enter }) {
+  /** `row(item, place)` gives the cells of a row; `columns` is 1 where rows are chosen, not cells.  `heightOf(item, width)` is the
+   *  height in pixels of a row whose column of ids is so wide: what `roomOf` finds when the page was laid out. */
+  constructor({ label, look, header, row, choose, enter, heightOf = () => this.least, roomOf = (grid) => grid.head.querySelector(".instance").clientWidth }) {
     this.row = row;
+    this.heightOf = heightOf;
+    this.roomOf = roomOf;
     this.choose = choose;
     this.items = [];
+    this.ends = new Float64Array(0);
     this.place = -1;
     this.column = 0;
     this.columns = 1;
@@ -37,26 +41,51 @@ class Grid {
 
   /** Pixels that are kept: to ask for them between two changes makes the browser lay the page out for each. */
   measure() {
-    this.height = parseFloat(getComputedStyle(this.body).getPropertyValue("--row")) || 34;
+    this.least = parseFloat(getComputedStyle(this.body).getPropertyValue("--row")) || 34;
     this.room = this.body.clientHeight;
     this.top = this.body.scrollTop;
+    const width = this.head.firstChild ? this.roomOf(this) : 0;
+    if (width === this.width) return;
+    this.width = width;
+    this.stack();
+  }
+
+  /** Where each row begins: ends[place - 1], in pixels from the first. */
+  stack() {
+    let end = 0;
+    this.ends = Float64Array.from(this.items, (item) => (end += this.heightOf(item, this.width)));
+    this.space.style.height = `${end}px`;
+  }
+  begin(place) {
+    return place > 0 ? this.ends[place - 1] : 0;
+  }
+  /** The row at so many pixels from the first. */
+  placeAt(pixels) {
+    let low = 0;
+    let high = this.ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ends[middle] > pixels) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   show(items, place) {
-    if (!this.room) this.measure();
     this.items = items;
     this.place = place;
     this.head.replaceChildren(...this.header());
+    if (!this.room) this.measure();
+    this.stack();
     this.body.setAttribute("aria-rowcount", items.length + 1);
     this.draw(true);
     if (place >= 0) this.reveal();
   }
 
   draw(anew = false) {
-    const height = this.height;
-    const first = Math.max(0, Math.floor(Math.min(this.top, Math.max(0, this.items.length * height - this.room)) / height) - 6);
-    const last = Math.min(this.items.length, first + Math.ceil(this.room / height) + 13);
-    this.space.style.height = `${this.items.length * height}px`;
+    const top = Math.min(this.top, Math.max(0, this.begin(this.items.length) - this.room));
+    const first = Math.max(0, this.placeAt(top) - 6);
+    const last = Math.min(this.items.length, this.placeAt(top + this.room) + 7);
     for (const [place, row] of this.rows) {
       if (anew || place < first || place >= last) {
         row.remove();
@@ -70,7 +99,8 @@ class Grid {
       row.id = `${this.body.getAttribute("aria-label").replace(/\W/g, "")}-${place}`;
       row.setAttribute("role", "row");
       row.setAttribute("aria-rowindex", place + 2);
-      row.style.transform = `translateY(${place * height}px)`;
+      row.style.transform = `translateY(${this.begin(place)}px)`;
+      row.style.height = `${this.ends[place] - this.begin(place)}px`;
       this.rows.set(place, row);
       this.space.append(row);
     }
@@ -98,11 +128,11 @@ class Grid {
   }
 
   reveal() {
-    const top = this.place * this.height;
-    const headHeight = this.head.offsetHeight;
-    const visible = this.body.clientHeight - headHeight;
+    const top = this.begin(this.place);
+    const end = this.ends[this.place];
+    const visible = this.body.clientHeight - this.head.offsetHeight;
     if (top < this.body.scrollTop) this.body.scrollTop = top;
-    else if (top + this.height > this.body.scrollTop + visible) this.body.scrollTop = top + this.height - visible;
+    else if (end > this.body.scrollTop + visible) this.body.scrollTop = end - visible;
     this.top = this.body.scrollTop;
     this.draw();
   }
@@ -118,7 +148,7 @@ class Grid {
 
   key(event, enter) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.body) return;
-    const page = Math.max(1, Math.floor(this.body.clientHeight / this.height) - 2);
+    const page = Math.max(1, Math.floor(this.room / this.least) - 2);
     const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page };
     if (event.key in steps) this.move(this.place + steps[event.key]);
     else if (event.key === "Home") this.move(0);

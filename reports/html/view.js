@@ -9,7 +9,7 @@ function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
   state.q = address.get("q") ?? "";
   state.id = address.get("id") ?? "";
-  state.view = address.get("view") === "matrix" ? "matrix" : "list";
+  state.view = Object.hasOwn(grids, address.get("view")) ? address.get("view") : "list";
   const sort = address.get("sort") ?? "status";
   state.down = sort.startsWith("-");
   state.sort = Object.hasOwn(orders, sort.replace(/^-/, "")) ? sort.replace(/^-/, "") : "status";
@@ -26,26 +26,97 @@ function writeAddress() {
   history.replaceState(null, "", `#${address}`);
 }
 
-// --- the list and the matrix ---
+// --- the list and the matrices ---
 
-const columns = [["status", "status"], ["instance", "instance"], ["path", "path"], ["grade", "grade"], ["time", "time"]];
+const columns = ["status", "instance", "path", "grade", "time", "reason"];
+const narrowPage = matchMedia("(max-width: 900px)");
+const line = 18;  // pixels of a line of text in a row, and what is above and below them
+const around = 16;
+const cellPadding = 32;  // of the first cell of a matrix
+
+/** Pixels of a character of an id, measured once. */
+const perCharacter = (() => {
+  const probe = h("span", { class: "probe-id offscreen" }, "0".repeat(100));
+  document.body.append(probe);
+  const width = probe.getBoundingClientRect().width / 100;
+  probe.remove();
+  return width;
+})();
+
+/** Where the lines of a text end that has room for so many characters: after a sign where there is one, and before the matrix of an id. */
+function endsOf(text, fit, matrix = text.length) {
+  const ends = [];
+  for (let from = 0; from < text.length;) {
+    let end = Math.min(text.length, from + fit);
+    if (from < matrix && matrix < end && end < text.length) end = matrix;
+    if (end < text.length && end !== matrix) {
+      const sign = 1 + Math.max(...["-", "/", ",", "_", "."].map((each) => text.lastIndexOf(each, end - 1)));
+      if (sign > from + fit / 2) end = sign;
+    }
+    ends.push(end);
+    from = end;
+  }
+  return ends.length ? ends : [0];
+}
+
+const wrapped = new Map();
+/** The lines of an id in a column so wide; of each its parts: folder, case and matrix. */
+function linesOf(instance, width) {
+  const fit = Math.max(8, Math.floor(width / perCharacter));
+  if (!wrapped.has(fit)) wrapped.clear();
+  if (wrapped.size === 0) wrapped.set(fit, new Map());
+  const known = wrapped.get(fit);
+  if (!known.has(instance)) {
+    const parts = idTexts(instance, true);
+    const text = parts.join("");
+    known.set(instance, endsOf(text, fit, text.length - parts[2].length));
+  }
+  return known.get(instance);
+}
+
+/** The cell of an id, of which nothing is cut. */
+function idCell(instance, width, role) {
+  const ends = linesOf(instance, width);
+  const parts = idTexts(instance, true);
+  let from = 0;
+  const lines = ends.map((end) => {
+    let begin = 0;
+    const pieces = parts.map((part, place) => {
+      const piece = part.slice(Math.max(0, from - begin), Math.max(0, end - begin));
+      begin += part.length;
+      return piece && h("span", { class: idLooks[place] }, piece);
+    });
+    from = end;
+    return h("div", {}, pieces);
+  });
+  return h("div", { role, class: "cell instance", title: tidy(instance) }, lines);
+}
+
+const pathCharacters = Math.min(24, Math.max(8, ...[...pathOrder.keys()].map((path) => path.length)));
 
 const list = new Grid({
   label: "Verdicts",
   look: "verdict-grid",
-  header: () => columns.map(([key, title]) => {
+  header: () => columns.map((key) => {
     const current = state.sort === key;
     return h("div", { role: "columnheader", class: `cell ${key}`, "aria-sort": current ? (state.down ? "descending" : "ascending") : "none" },
-      h("button", { type: "button", class: "sort", onclick: () => sortBy(key) }, title,
+      h("button", { type: "button", class: "sort", onclick: () => sortBy(key) }, key,
         h("span", { "aria-hidden": "true" }, current ? (state.down ? " ↑" : " ↓") : "")));
   }),
   row: (verdict) => h("div", { class: `row kind-${verdict.kind}`, title: tidy(verdict.reason || toleratedText(verdict) || statuses.get(verdict.status).meaning) },
     h("div", { role: "gridcell", class: "cell status" }, h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)),
       h("span", {}, statuses.get(verdict.status).label), verdict.standing !== "new" && h("span", { class: "tag" }, verdict.standing)),
-    h("div", { role: "gridcell", class: "cell instance" }, idParts(verdict.instance, true)),
+    idCell(verdict.instance, list.width, "gridcell"),
     h("div", { role: "gridcell", class: "cell path" }, verdict.path),
     h("div", { role: "gridcell", class: "cell grade" }, verdict.grade ?? ""),
-    h("div", { role: "gridcell", class: "cell time" }, seconds(verdict.seconds ?? 0))),
+    h("div", { role: "gridcell", class: "cell time" }, seconds(verdict.seconds ?? 0)),
+    h("div", { role: "gridcell", class: "cell reason" }, reasonOf(verdict))),
+  roomOf: (grid) => (narrowPage.matches ? grid.body.clientWidth - 28 : grid.head.querySelector(".instance").clientWidth),
+  heightOf: (verdict, width) => {
+    const id = linesOf(verdict.instance, width).length;
+    const first = narrowPage.matches ? id + 1 : Math.max(id, Math.ceil(verdict.path.length / pathCharacters));
+    return around + line * (first + (reasonOf(verdict) ? 1 : 0));
+  },
   choose: (verdict) => open(verdict, false),
   enter,
 });
@@ -55,9 +126,10 @@ const matrix = new Grid({
   label: "Matrix",
   look: "matrix-grid",
   header: () => [h("div", { role: "columnheader", class: "cell instance" }, "instance"),
-    ...paths.map((path) => h("div", { role: "columnheader", class: "cell path", title: tidy(path) }, path))],
+    ...paths.map((path) => h("div", { role: "columnheader", class: "cell path", title: tidy(path) }, h("span", {}, path)))],
+  heightOf: ({ name }, width) => around + line * linesOf(name, width - cellPadding).length,
   row: (instance) => h("div", { class: "row" },
-    h("div", { role: "rowheader", class: "cell instance", title: tidy(instance.name) }, idParts(instance.name, true)),
+    idCell(instance.name, matrix.width - cellPadding, "rowheader"),
     paths.map((path, column) => {
       const verdict = instance.on.get(path);
       if (!verdict) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(path)}: not run` });
@@ -70,8 +142,31 @@ const matrix = new Grid({
   enter,
 });
 matrix.columns = paths.length;
-$("list").style.setProperty("--path-width", `${7.4 * Math.min(20, Math.max(8, ...paths.map((path) => path.length))) + 6}px`);
+$("list").style.setProperty("--path-width", `${7.4 * pathCharacters + 6}px`);
 $("list").classList.toggle("signs", paths.length > 3);  // no room for words
+
+const operatorLines = (text, width) => endsOf(text, Math.max(8, Math.floor((width - cellPadding) / perCharacter)));
+const dtypes = [everyDtype, ...dtypesOfRun];
+const operators = new Grid({
+  label: "Operators",
+  look: "matrix-grid rate-grid",
+  header: () => [h("div", { role: "columnheader", class: "cell instance", title: "how much of what was judged conforms; a verdict counts for each of its operators and dtypes" }, "operator"),
+    ...dtypes.map((dtype) => h("div", { role: "columnheader", class: "cell path", title: tidy(dtype) }, h("span", {}, dtype)))],
+  heightOf: ({ plain }, width) => around + line * operatorLines(plain, width).length,
+  row: (row) => h("div", { class: "row" }, h("div", { role: "rowheader", class: "cell instance", title: tidy(row.name) },
+    operatorLines(row.plain, operators.width).map((end, place, ends) => h("div", {}, row.plain.slice(ends[place - 1] ?? 0, end)))),
+    dtypes.map((dtype, column) => {
+      const cell = row.cells.get(dtype);
+      if (!cell) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(dtype)}: nothing` });
+      const { kind, text, told } = rateOf(cell);
+      return h("div", { role: "gridcell", "data-column": column, class: `cell square kind-${kind}`, title: told, "aria-label": `${tidy(dtype)}: ${told}` }, text);
+    })),
+  choose: (row, column) => row.cells.has(dtypes[column]) && tell(cellDetails(row, dtypes[column], visible, open)),
+  enter,
+});
+operators.columns = dtypes.length;
+
+const grids = { list, matrix, operators };
 
 /** Instances that have a verdict in `verdicts`, in its order. */
 function instancesOf(verdicts) {
@@ -105,11 +200,12 @@ function open(verdict, follow = true) {
   enter(true);
 }
 
-/** Fills the pane on the right with what is chosen. */
-async function tell() {
-  const told = chosen;
-  const story = told ? verdictDetails(await whole(told), open) : runDetails(open);
-  if (told !== chosen) return;  // another one was chosen meanwhile
+let telling = 0;
+/** Fills the pane on the right with `other`, or else with what is chosen. */
+async function tell(other = null) {
+  const mine = ++telling;
+  const story = other ?? (chosen ? verdictDetails(await whole(chosen), open) : runDetails(open));
+  if (mine !== telling) return;  // something else was chosen meanwhile
   $("details").replaceChildren(...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"), ...story].flat(Infinity).filter(Boolean));
   $("details").scrollTop = 0;
 }
@@ -117,6 +213,7 @@ async function tell() {
 /** Shows the verdicts of one term, and nothing else. */
 function narrow(term) {
   state.q = term;
+  if (state.view === "operators") state.view = "list";
   document.body.classList.remove("reading");
   refresh();
   current().body.focus({ preventScroll: true });
@@ -139,7 +236,7 @@ function back() {
   }
 }
 
-const current = () => (state.view === "matrix" ? matrix : list);
+const current = () => grids[state.view];
 
 /** Gives the grid its items and finds the chosen verdict among them. */
 function place() {
@@ -148,6 +245,8 @@ function place() {
     const instances = instancesOf(visible);
     if (chosen) grid.column = Math.max(0, paths.indexOf(chosen.path));
     grid.show(instances, chosen ? instances.findIndex((instance) => instance.name === chosen.instance) : -1);
+  } else if (state.view === "operators") {
+    grid.show(operatorsOf(visible), -1);
   } else {
     grid.show(visible, visible.indexOf(chosen));
   }
@@ -226,7 +325,8 @@ function refresh() {
   summary();
   const all = run.verdicts.length;
   $("count").textContent = visible.length === all ? `${grouped(all)} verdict${all === 1 ? "" : "s"}` : `${grouped(visible.length)} of ${grouped(all)}`;
-  for (const view of ["list", "matrix"]) $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
+  for (const view of Object.keys(grids)) $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
+  $("panes").classList.toggle("wide", state.view !== "list");
   const nothing = $("list").querySelector(".nothing");
   if ($("list").firstChild !== current().element || nothing || visible.length === 0)
     $("list").replaceChildren(current().element, ...(visible.length === 0 ? [h("p", { class: "nothing" }, all === 0 ? "This run has no verdicts." : "Nothing matches this filter.")] : []));
@@ -270,7 +370,7 @@ $("strict").addEventListener("change", () => {
   refresh();
   open(chosen, false);
 });
-for (const view of ["list", "matrix"]) {
+for (const view of Object.keys(grids)) {
   $(`view-${view}`).addEventListener("click", () => {
     state.view = view;
     refresh();
@@ -279,6 +379,8 @@ for (const view of ["list", "matrix"]) {
 $("show-run").addEventListener("click", () => open(null));
 $("show-keys").addEventListener("click", () => $("keys").showModal());
 addEventListener("hashchange", restore);
+addEventListener("beforeprint", () => $("paper").replaceChildren(...paper(chosen && [...$("details").childNodes].map((node) => node.cloneNode(true)), visible, state.q).flat(Infinity).filter(Boolean)));
+addEventListener("afterprint", () => $("paper").replaceChildren());
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
@@ -291,7 +393,8 @@ addEventListener("keydown", (event) => {
     $("filter").focus();
     $("filter").select();
   } else if (event.key === "m") {
-    $(state.view === "matrix" ? "view-list" : "view-matrix").click();
+    const views = Object.keys(grids);
+    $(`view-${views[(views.indexOf(state.view) + 1) % views.length]}`).click();
   } else if (event.key === "c" && chosen?.repro) {
     $("details").querySelector(".copy")?.click();
   } else if (event.key === "?") {
