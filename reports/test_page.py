@@ -356,7 +356,7 @@ def long_ids():
     records = []
     for index in range(60):
         name = f"ops/{'very-' * (index % 7)}long-name[dtype={'float16' if index % 2 else 'bfloat16'},{'x' * (index * 5)}dim={index}]@cpu"
-        records.append({**model, "index": index, "instance": name, "id": f"{name}/{model['path']}", "reason": f"reason {index % 9}",
+        records.append({**model, "index": index, "instance": name, "id": f"{name}/{model['path']}", "status": "nonfinite_differs", "standing": "known", "reason": f"reason {index % 9}",
                         "operators": [f"aten::an_operator_with_a_name_{'of_some_length_' * (index % 4)}{index}"]})
     return [{**run, "planned": 60}, *records]
 
@@ -369,7 +369,7 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
     found = asked(page.after("""
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
         const id = row.querySelector(".instance"), box = row.getBoundingClientRect(), inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
-        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: id.scrollWidth <= id.clientWidth + 1 && [...id.children].every(inside) && [...row.children].every(inside),
+        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: [id, ...row.querySelectorAll(".status, .status > span, .path")].every((part) => part.scrollWidth <= part.clientWidth + 1) && [...id.children].every(inside) && [...row.children].every(inside),
           top: Math.round(box.top), bottom: Math.round(box.bottom) };
       }).sort((a, b) => a.top - b.top);
       const boxes = [...document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count")].map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
