@@ -147,7 +147,7 @@ std::string tolerated_section(const RunRecord& record, const Style& style) {
 }
 
 std::string unmatched_section(const RunRecord& record, const Style& style) {
-  if (!record.end || record.end->unmatched.empty()) return {};
+  if (!record.end || record.info.shard || record.end->unmatched.empty()) return {};
   std::string text = style.odd(fmt::format("{} met nothing in this run:",
                                            counted(record.end->unmatched.size(), "expectation"))) +
                      "\n";

@@ -299,9 +299,9 @@ std::string plain_list(const RunRecord& record) {
   std::string rules, boxes, items;
   const auto add_box = [&](const std::string& mark, const std::string& label) {
     rules += fmt::format("#{0}:not(:checked) ~ ul .{0} {{ display: none }}\n", mark);
-    boxes +=
-        fmt::format("<input type=\"checkbox\" id=\"{0}\" checked>&nbsp;<label for=\"{0}\">{1}</label>\n",
-                    mark, label);
+    boxes += fmt::format(
+        "<input type=\"checkbox\" id=\"{0}\" checked>&nbsp;<label for=\"{0}\">{1}</label>\n", mark,
+        label);
   };
   for (const ColumnInfo& column : all_columns()) {
     const auto found = columns.find(column.column);

@@ -176,7 +176,7 @@ std::string fixed_section(const RunRecord& record) {
 }
 
 std::string unmatched_section(const RunRecord& record) {
-  if (!record.end || record.end->unmatched.empty()) return {};
+  if (!record.end || record.info.shard || record.end->unmatched.empty()) return {};
   return "### Expectations that met nothing\n\n" +
          as_many(record.end->unmatched, kListLimit,
                  [](const UnmatchedExpectation& rule) {

@@ -16,5 +16,6 @@ Exit command_completion(const Options& options);
 Exit command_man(const Options& options);
 Exit command_new(const Options& options);
 Exit command_findings(const Options& options);
+Exit command_merge(const Options& options);
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "commands/report_formats.h"
 #include "plan/filter.h"
+#include "plan/shard.h"
 
 namespace lockstep {
 namespace {
@@ -159,6 +160,16 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--resume", options.resume,
                   "Go on with the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
+  CLI::Option* shard = run->add_option(
+      "--shard", options.shard,
+      "Run one part of so many, which machines that know nothing of each other choose alike: 2/5, "
+      "or auto, which asks the variables of GitLab, Buildkite, CircleCI, SLURM or Kubernetes; "
+      "`merge` puts them together");
+  shard->type_name("NUMBER/OF");
+  run->add_option("--durations", options.durations,
+                  "Balance the shards by what verdicts took in LOG, the same for all shards")
+      ->type_name("LOG")
+      ->needs(shard);
   run->add_flag("--keep", options.keep,
                 "Keep the tensors of every output that does not conform, as .npy files in "
                 "tensors/ of the run's directory");
@@ -306,6 +317,26 @@ void add_others(CLI::App& app, Options& options) {
                    "the place and the policy that let it pass");
   report->add_flag("--github", options.github,
                    "Print annotations for GitHub (default where GITHUB_ACTIONS is set)");
+
+  CLI::App* merge = app.add_subcommand(
+      "merge", "Put the shards of a run together, and write its log and reports");
+  merge
+      ->add_option("SHARD", options.select,
+                   "The directories, or the logs, of all shards of one run, in any order")
+      ->required();
+  merge
+      ->add_option("--out", options.out,
+                   "Directory for the log and the reports (default: a new one in .lockstep/runs)")
+      ->type_name("DIR");
+  add_report_files(merge, options);
+  merge->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_min_judged(merge, options, "that of the run");
+  CLI::Option* each = merge->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
+  merge->add_flag("-q,--quiet", options.quiet, "Say only what fails, and the totals in one line")
+      ->excludes(each);
+  merge->add_flag("--github", options.github,
+                  "Print annotations for GitHub, and append the summary to the file that "
+                  "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
 
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
@@ -467,6 +498,22 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
       if (argument == "--shuffle") argument += "=" + options.shuffle;
     }
   }
+  if (!options.shard.empty()) {
+    const auto shard = parse_shard(options.shard, environment);
+    if (!shard)
+      return misused(shard.error().hint.empty()
+                         ? shard.error().message
+                         : fmt::format("{}\n    {}", shard.error().message, shard.error().hint));
+    // The log gets the numbers, so that --resume goes on with this shard wherever it is.
+    const std::string resolved = fmt::format("{}/{}", shard->number, shard->of);
+    for (std::size_t i = 0; i < options.arguments.size(); ++i) {
+      std::string& argument = options.arguments[i];
+      if (argument == "--shard" && i + 1 < options.arguments.size())
+        options.arguments[i + 1] = resolved;
+      if (argument.starts_with("--shard=")) argument = "--shard=" + resolved;
+    }
+    options.shard = resolved;
+  }
   if (options.accept_crashes && options.update_known.empty())
     return misused("--accept-crashes needs --update-known");
   if (!options.known_files.empty() && options.no_expectations)
@@ -509,6 +556,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
        {&options.libraries, &options.case_files, &options.path_files, &options.known_files}) {
     for (std::filesystem::path& file : *files) file = (directory / file).lexically_normal();
   }
+  if (!options.durations.empty())
+    options.durations = (directory / options.durations).lexically_normal();
   if (options.update_known == "default")
     options.update_known = (options.suite / "expected" / "known" / "proposed.json").string();
   return options;

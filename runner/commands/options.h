@@ -29,7 +29,7 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report, doctor, findings, new,
+  /// run, list, show, repro, check, report, merge, doctor, findings, new,
   /// completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
@@ -50,8 +50,8 @@ struct Options {
   std::filesystem::path eager;
   std::string color = "auto";  ///< auto, always, never
 
-  /// Filter terms, and in their order a mark for each of `following`; for `check` and `report`
-  /// files.
+  /// Filter terms, and in their order a mark for each of `following`; for `check`,
+  /// `report` and `merge` files.
   std::vector<std::string> select;
   std::vector<FollowingWords> following;
   std::string level;  ///< of `run` and `list`
@@ -70,6 +70,9 @@ struct Options {
   bool brief = false;         ///< `repro`: the few lines for a report
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
+  std::string shard;  ///< "2/5", also where `auto` was given; empty: the whole run
+  /// The log whose seconds balance the shards; absolute, or empty.
+  std::filesystem::path durations;
   std::size_t jobs = 0;  ///< 0: one for each core
   int threads = 1;
   double timeout = 60;           ///< seconds a stage may take

@@ -14,6 +14,7 @@
 #include "commands/resume.h"
 #include "commands/run_directory.h"
 #include "commands/selection.h"
+#include "plan/shard.h"
 #include "record/judged.h"
 #include "record/machine.h"
 #include "reports/console.h"
@@ -143,6 +144,17 @@ Exit command_run(const Options& given) {
       fmt::print(stderr, "in random order; --shuffle={} repeats it\n", options.shuffle);
   }
 
+  std::map<std::string, double> seconds;
+  if (!options.durations.empty()) {
+    auto durations = read_log(options.durations);
+    if (!durations) {
+      print_error(durations.error());
+      remove_unused(*directory, options);
+      return Exit::usage;
+    }
+    for (const Verdict& verdict : durations->verdicts) seconds[verdict.id] = verdict.seconds;
+  }
+
   RunInfo info;
   std::error_code unknown;
   info.version = LOCKSTEP_VERSION;
@@ -156,6 +168,13 @@ Exit command_run(const Options& given) {
     info.min_judged = kMinJudged;
   RunSettings settings =
       session->run_settings(request, plan, std::move(info), selected->every_case);
+  if (!options.shard.empty()) {
+    const Shard shard = *parse_shard(options.shard, {});
+    settings.info.shard = ShardInfo{shard.number, shard.of, plan.digest, plan.items.size()};
+    take_shard(plan, shard, options.durations.empty() ? nullptr : &seconds);
+    settings.info.plan = plan.digest;
+    settings.info.planned = plan.items.size();
+  }
   settings.directory = *directory;
   settings.max_failures = options.max_fail;
   settings.strict = options.strict;

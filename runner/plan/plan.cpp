@@ -111,13 +111,26 @@ std::string kinds_of(const MatrixChoice& choice, const std::string& device) {
   return kinds;
 }
 
-std::string digest_of(const Plan& plan) {
-  Digest digest;
-  for (const PlanItem& item : plan.items) digest.add({item.id.c_str(), item.id.size() + 1});
-  return digest.hex();
+/// What follows from the order of the items.
+void number_items(Plan& plan) {
+  std::vector<std::string_view> ids;
+  for (PlanItem& item : plan.items) {
+    item.place = ids.size();
+    ids.push_back(item.id);
+  }
+  plan.digest = digest_of(ids);
 }
 
 }  // namespace
+
+std::string digest_of(const std::vector<std::string_view>& ids) {
+  Digest digest;
+  for (const std::string_view id : ids) {
+    digest.add(id);
+    digest.add({"", 1});
+  }
+  return digest.hex();
+}
 
 bool names_paths(const Filter& filter) {
   return filter.mentions("path") || filter.asks_for(FilterSource::log);
@@ -151,7 +164,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     if (taken) plan.instances.push_back(std::move(instance));
   });
   share(plan, request.alone);
-  plan.digest = digest_of(plan);
+  number_items(plan);
   return plan;
 }
 
@@ -179,7 +192,7 @@ void shuffle(Plan& plan, std::uint64_t seed) {
     }
   }
   plan.instances = std::move(instances);
-  plan.digest = digest_of(plan);
+  number_items(plan);
 }
 
 std::vector<std::string> input_dtypes(const Case& declared) {

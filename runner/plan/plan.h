@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases/case.h"
@@ -32,6 +33,7 @@ struct PlanItem {
   std::size_t path = 0;      ///< index into Plan::paths
   std::string id;            ///< instance/path
   Declared declared = {};    ///< what the path says of it: what it does not support is not executed
+  std::size_t place = 0;     ///< in the whole plan, where this one is a shard of it (shard.h)
 };
 
 /// What a run will do, in order: the items of an instance are neighbours, and so are the instances
@@ -57,6 +59,9 @@ struct PlanRequest {
   /// Take instances also where no path does, unless the filter names paths or looks into a log.
   bool pathless = false;
 };
+
+/// The digest of a plan's ids, in order.
+std::string digest_of(const std::vector<std::string_view>& ids);
 
 /// Whether a filter decides the paths itself, so that the default ones do not count.
 bool names_paths(const Filter& filter);

@@ -41,7 +41,8 @@ std::optional<double> min_judged(const RunInfo& info, bool strict) {
 std::string judged_too_little(const RunRecord& record, bool strict) {
   const std::optional<double> least = min_judged(record.info, strict);
   const Judged counts = judged(record);
-  if (!least || counts.percent() >= *least) return {};
+  // Of a shard too little may be judged by chance: the whole run is asked.
+  if (!least || record.info.shard || counts.percent() >= *least) return {};
   std::map<Status, std::size_t> others;
   for (const Verdict& verdict : record.verdicts) {
     if (!beyond_the_compiler(verdict) && !info(verdict.status).judged()) ++others[verdict.status];

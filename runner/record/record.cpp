@@ -18,21 +18,28 @@ Json to_json(const RunInfo& info) {
   Json absent = Json::array();
   for (const AbsentPath& path : info.absent_paths)
     absent.push_back({{"name", path.name}, {"reason", path.reason}});
-  return {{"type", "run"},
-          {"format", info.format},
-          {"version", info.version},
-          {"started", info.started},
-          {"arguments", info.arguments},
-          {"directory", info.directory},
-          {"level", info.level},
-          {"digests", info.digests},
-          {"plan", info.plan},
-          {"planned", info.planned},
-          {"jobs", info.jobs},
-          {"min_judged", info.min_judged ? Json(*info.min_judged) : Json()},
-          {"paths", paths},
-          {"absent_paths", absent},
-          {"devices", info.devices}};
+  Json written = {{"type", "run"},
+                  {"format", info.format},
+                  {"version", info.version},
+                  {"started", info.started},
+                  {"arguments", info.arguments},
+                  {"directory", info.directory},
+                  {"level", info.level},
+                  {"digests", info.digests},
+                  {"plan", info.plan},
+                  {"planned", info.planned},
+                  {"jobs", info.jobs},
+                  {"min_judged", info.min_judged ? Json(*info.min_judged) : Json()},
+                  {"paths", paths},
+                  {"absent_paths", absent},
+                  {"devices", info.devices}};
+  if (info.shard)
+    written["shard"] = {{"number", info.shard->number},
+                        {"of", info.shard->of},
+                        {"plan", info.shard->plan},
+                        {"planned", info.shard->planned}};
+  if (info.merged > 0) written["merged"] = info.merged;
+  return written;
 }
 
 Json to_json(const RunEnd& end) {
@@ -81,6 +88,10 @@ Result<RunInfo> run_info_from_json(const Json& json) {
         info.absent_paths.push_back({path.at("name"), path.at("reason")});
     }
     json.at("devices").get_to(info.devices);
+    if (const auto shard = json.find("shard"); shard != json.end())
+      info.shard =
+          ShardInfo{shard->at("number"), shard->at("of"), shard->at("plan"), shard->at("planned")};
+    info.merged = json.value("merged", std::size_t{0});
     return info;
   } catch (const Json::exception& error) {
     return fail(fmt::format("the log's first record is not what a run writes: {}", error.what()));

@@ -30,6 +30,16 @@ struct AbsentPath {
   std::string reason;  ///< "torch 2.13.0 has no torch._inductor.config.numerics"
 };
 
+/// Which part of a run this one is (plan/shard.h).
+struct ShardInfo {
+  std::size_t number = 1;   ///< from 1
+  std::size_t of = 1;       ///< how many make the whole run
+  std::string plan;         ///< digest of the whole run's ids in order
+  std::size_t planned = 0;  ///< verdicts of the whole run
+
+  bool operator==(const ShardInfo&) const = default;
+};
+
 /// What is known when a run begins.
 struct RunInfo {
   int format = kLogFormat;
@@ -49,6 +59,8 @@ struct RunInfo {
   std::vector<PathInfo> paths;
   std::vector<AbsentPath> absent_paths;
   std::vector<std::string> devices;
+  std::optional<ShardInfo> shard;  ///< of one that is a part of a run
+  std::size_t merged = 0;          ///< of a run that was put together: from how many shards
 };
 
 /// How a run ended; absent in a log whose writer was killed.

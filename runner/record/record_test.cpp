@@ -24,6 +24,13 @@ TEST(RunInfo, SurvivesJson) {
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(to_json(*back), to_json(info));
   EXPECT_EQ(to_json(info).begin().key(), "type");
+  EXPECT_FALSE(to_json(info).contains("shard"));
+  info.shard = ShardInfo{2, 5, "abc", 60};
+  info.merged = 5;
+  const Result<RunInfo> part = run_info_from_json(to_json(info));
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_EQ(part->shard, info.shard);
+  EXPECT_EQ(part->merged, 5U);
 }
 
 TEST(RunInfo, RefusesOtherFormatsAndShapes) {

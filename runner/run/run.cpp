@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "record/alike.h"
 #include "record/machine.h"
 #include "run/scheduler.h"
 
@@ -32,8 +33,8 @@ void on_signal(int) {
 class InOrder {
  public:
   InOrder(Reporter& reporter, std::size_t count) : reporter_(reporter), waiting_(count) {}
-  void put(Verdict verdict) {
-    const std::size_t index = verdict.index;
+  /// The verdict at a place of the plan.
+  void put(std::size_t index, Verdict verdict) {
     waiting_[index] = std::move(verdict);
     pass_on();
   }
@@ -71,21 +72,6 @@ void waive_front_end(Verdict& verdict, const Path& path) {
                      "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 
-/// Of what the digests of two runs differ: "cases and judge", or empty.
-std::string other_digests(const RunInfo& before, const RunInfo& now) {
-  std::vector<std::string> names;
-  std::map<std::string, std::string> all = now.digests;
-  all.insert(before.digests.begin(), before.digests.end());
-  const auto of = [](const RunInfo& info, const std::string& name) {
-    const auto found = info.digests.find(name);
-    return found == info.digests.end() ? std::string() : found->second;
-  };
-  for (const auto& [name, digest] : all) {
-    if (of(before, name) != of(now, name)) names.push_back(name);
-  }
-  return names.empty() ? std::string() : fmt::format("{}", fmt::join(names, ", "));
-}
-
 }  // namespace
 
 void watch_for_interrupts() {
@@ -117,12 +103,10 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
                 "new run");
   }
   const Json eager = before.environment.value("eager", Json::object());
-  for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
-    const Json then = eager.value(key, Json()), found = environment.value(key, Json());
-    if (then.is_null() || found.is_null() || then == found) continue;
-    return fail(
-        fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(), found.dump()),
-        "resume with the torch and the machine that it was begun with, or begin a new run");
+  if (const auto other = other_setting(eager, environment)) {
+    return fail(fmt::format("the log is of a run with {} {}; now it is {}", other->key, other->one,
+                            other->other),
+                "resume with the torch and the machine that it was begun with, or begin a new run");
   }
   return {};
 }
@@ -176,17 +160,23 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
   const auto judged = [&](Verdict verdict, bool is_new) {
-    const PlanItem& item = plan.items[verdict.index];
+    const std::size_t index = verdict.index;
+    const PlanItem& item = plan.items[index];
+    verdict.index = item.place;
     expectations.apply(verdict, plan.instances[item.instance].declared->id);
     waive_front_end(verdict, plan.paths[item.path]);
     if (is_new && written) written = log.verdict(verdict);
     if (is_new && verdict.fails(settings.strict)) ++failures;
-    in_order.put(std::move(verdict));
+    in_order.put(index, std::move(verdict));
   };
 
   std::vector<bool> skip(plan.items.size(), false);
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
-    if (verdict.index >= skip.size() || plan.items[verdict.index].id != verdict.id) continue;
+    const auto item = std::lower_bound(
+        plan.items.begin(), plan.items.end(), verdict.index,
+        [](const PlanItem& each, std::size_t place) { return each.place < place; });
+    if (item == plan.items.end() || item->id != verdict.id) continue;
+    verdict.index = static_cast<std::size_t>(item - plan.items.begin());
     skip[verdict.index] = true;
     verdict.standing = Standing::new_;  // expectations may have been written meanwhile
     verdict.expectation.reset();

@@ -1,0 +1,109 @@
+#include "record/merge.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "commands/artefacts.h"
+#include "commands/commands.h"
+#include "commands/errors.h"
+#include "commands/finish.h"
+#include "commands/run_directory.h"
+#include "record/log.h"
+#include "record/machine.h"
+#include "reports/closing.h"
+#include "reports/terminal.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// The log of a run that is known as a whole.
+Result<void> write_log(const fs::path& directory, const RunRecord& record) {
+  auto log = RunLog::create(directory, record.info);
+  if (!log) return tl::unexpected(log.error());
+  for (const auto& [worker, values] : record.environment.items()) {
+    if (auto written = log->environment(worker, values); !written) return written;
+  }
+  for (const Verdict& verdict : record.verdicts) {
+    if (auto written = log->verdict(verdict); !written) return written;
+  }
+  return log->end(*record.end);
+}
+
+/// Brings along the tensors that `run --keep` wrote, which the verdicts name.
+Result<void> copy_tensors(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::is_directory(from / "tensors", error)) return {};
+  fs::copy(from / "tensors", to / "tensors",
+           fs::copy_options::recursive | fs::copy_options::skip_existing, error);
+  if (!error) return {};
+  return fail(fmt::format("cannot copy {} to {}: {}", (from / "tensors").string(), to.string(),
+                          error.message()));
+}
+
+void print_closing(const RunRecord& record, const Options& options) {
+  const Terminal terminal = real_terminal();
+  const bool to_error = writes_to_stdout(options);
+  ClosingOptions look;
+  look.strict = options.strict;
+  look.verbose = options.verbose;
+  look.quiet = options.quiet;
+  look.columns = terminal.out_is_terminal ? terminal.columns : 0;
+  look.seconds = record.end->seconds;
+  const Style style(use_color(terminal,
+                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                              color_choice(options.color)));
+  std::ostream& out = to_error ? std::cerr : std::cout;
+  for (const Verdict& verdict : record.verdicts) {
+    if (options.verbose || verdict.fails(options.strict))
+      out << one_line_of(style, verdict, options.strict) << '\n';
+  }
+  out << closing(record, style, look);
+  out.flush();
+}
+
+}  // namespace
+
+Exit command_merge(const Options& options) {
+  if (auto unused = check_out(options.out); !unused) {
+    print_error(unused.error());
+    return Exit::usage;
+  }
+  std::vector<RunRecord> shards;
+  bool readable = true;
+  for (const std::string& name : options.select) {
+    auto shard = read_log(name);
+    readable = readable && shard;
+    if (shard) {
+      shards.push_back(std::move(*shard));
+    } else {
+      print_error(shard.error());
+    }
+  }
+  if (!readable) return Exit::usage;
+  std::vector<fs::path> folders;
+  for (const RunRecord& shard : shards) folders.push_back(shard.directory);
+  auto record = merge(std::move(shards));
+  if (!record) {
+    for (const Error& error : record.error()) print_error(error);
+    return Exit::usage;
+  }
+  const auto directory = run_directory(options, utc_now());
+  auto written =
+      directory ? write_log(*directory, *record) : Result<void>(tl::unexpected(directory.error()));
+  for (const fs::path& folder : folders) {
+    if (written) written = copy_tensors(folder, *directory);
+  }
+  if (!written) {
+    print_error(written.error());
+    return Exit::internal;
+  }
+  record->directory = *directory;
+  if (options.min_judged) record->info.min_judged = options.min_judged;
+  if (options.out.empty()) point_latest_at(*directory);
+  print_closing(*record, options);
+  return finish(*record, options, *directory, {});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#include "record/alike.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lockstep {
+
+std::string other_digests(const RunInfo& a, const RunInfo& b) {
+  std::vector<std::string> names;
+  std::map<std::string, std::string> all = a.digests;
+  all.insert(b.digests.begin(), b.digests.end());
+  const auto of = [](const RunInfo& info, const std::string& name) {
+    const auto found = info.digests.find(name);
+    return found == info.digests.end() ? std::string() : found->second;
+  };
+  for (const auto& [name, digest] : all) {
+    if (of(a, name) != of(b, name)) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::optional<OtherSetting> other_setting(const nlohmann::ordered_json& one,
+                                          const nlohmann::ordered_json& other) {
+  if (!one.is_object() || !other.is_object()) return std::nullopt;
+  for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
+    const auto a = one.find(key), b = other.find(key);
+    if (a != one.end() && b != other.end() && *a != *b)
+      return OtherSetting{key, a->dump(), b->dump()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep
