@@ -12,48 +12,15 @@
 #include "record/judged.h"
 #include "record/tally.h"
 #include "reports/closing.h"
+#include "reports/markup.h"
 #include "reports/text.h"
 #include "reports/told.h"
 
 namespace lockstep {
 namespace {
 
-std::string escape(std::string_view raw, bool attribute) {
-  std::string result;
-  for (const char c : clean(raw)) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;  // for the sake of "]]>"
-      case '"':
-        result += attribute ? "&quot;" : "\"";
-        break;
-      case '\n':
-        result += attribute ? "&#10;" : "\n";
-        break;
-      case '\t':
-        result += attribute ? "&#9;" : "\t";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-/// ` name="value"`.
-std::string attribute(std::string_view name, std::string_view value) {
-  return fmt::format(" {}=\"{}\"", name, escape(value, true));
-}
-
 std::string property(std::string_view name, std::string_view value) {
-  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+  return "      <property" + xml_attribute("name", name) + xml_attribute("value", value) + "/>\n";
 }
 
 std::string time_attribute(double seconds) { return fmt::format(" time=\"{:.3f}\"", seconds); }
@@ -122,26 +89,26 @@ void add_case(Suite& suite, const RunRecord& record, const Verdict& verdict, boo
   const Told told = tell(verdict, strict);
   suite.counts.add(told.element, verdict.seconds);
   suite.tally.add(verdict, strict);
-  suite.cases += "    <testcase" + attribute("name", suite.unique(verdict.instance)) +
-                 attribute("classname", class_name(verdict)) + time_attribute(verdict.seconds);
+  suite.cases += "    <testcase" + xml_attribute("name", suite.unique(verdict.instance)) +
+                 xml_attribute("classname", class_name(verdict)) + time_attribute(verdict.seconds);
   std::string inside;
   if (told.element != JunitElement::pass) {
     const std::string_view tag = name_of(told.element);
     // Surefire's schema has no type of what is skipped; the message begins with it.
     inside = fmt::format(
         "      <{}{}{}>{}</{}>\n", tag,
-        attribute("message", one_line(clean(told.message), fullness.message)),
-        told.element == JunitElement::skipped ? std::string() : attribute("type", told.type),
-        escape(told_text(verdict, told, fullness), false), tag);
+        xml_attribute("message", one_line(clean(told.message), fullness.message)),
+        told.element == JunitElement::skipped ? std::string() : xml_attribute("type", told.type),
+        xml_text(told_text(verdict, told, fullness)), tag);
   }
   if (const std::string said = system_out(record, verdict, told, fullness); !said.empty())
-    inside += fmt::format("      <system-out>{}</system-out>\n", escape(said, false));
+    inside += fmt::format("      <system-out>{}</system-out>\n", xml_text(said));
   suite.cases += inside.empty() ? "/>\n" : ">\n" + inside + "    </testcase>\n";
 }
 
 std::string timestamp(const RunRecord& record) {
   const std::string moment = moment_of(record.info);
-  return moment.empty() ? moment : attribute("timestamp", moment);
+  return moment.empty() ? moment : xml_attribute("timestamp", moment);
 }
 
 std::string host_of(const RunRecord& record) {
@@ -208,7 +175,7 @@ std::string whole_run(const RunRecord& record, bool strict, Counts& total) {
     cases += fmt::format(
         "    <testcase name=\"{}\" classname=\"lockstep.run\" time=\"0.000\">\n"
         "      <error{}{}>{}</error>\n    </testcase>\n",
-        name, attribute("message", message), attribute("type", type), escape(message, false));
+        name, xml_attribute("message", message), xml_attribute("type", type), xml_text(message));
   };
   const std::string end = unfinished_line(record);
   add("complete", "incomplete", end.empty() ? end : "the run was " + end);
@@ -251,7 +218,7 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
                     total.attributes(false) + ">\n";
   for (const Suite& suite : suites) {
     if (suite.counts.tests == 0) continue;
-    xml += "  <testsuite" + attribute("name", suite.name) + suite.counts.attributes(true) +
+    xml += "  <testsuite" + xml_attribute("name", suite.name) + suite.counts.attributes(true) +
            timestamp(record) + ">\n    <properties>\n" + properties +
            conform_properties(suite.tally) + "    </properties>\n" + suite.cases +
            "  </testsuite>\n";

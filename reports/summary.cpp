@@ -18,6 +18,7 @@
 #include "reports/closing.h"
 #include "reports/explain.h"
 #include "reports/families.h"
+#include "reports/markup.h"
 #include "reports/text.h"
 #include "verdict/cause.h"
 
@@ -28,21 +29,6 @@ constexpr std::size_t kAnnotations = 10;
 constexpr std::size_t kListLimit = 6 * 1024;   ///< bytes of a section that is not of failures
 constexpr std::size_t kStoryLimit = 2 * 1024;  ///< bytes of one failure
 constexpr std::size_t kNames = 8;              ///< operators or dtypes of a group
-
-/// Text that Markdown and HTML both leave as it is, on one line.
-std::string markdown(std::string_view text, std::size_t limit = 500) {
-  std::string result;
-  for (const char c : one_line(clean(text), limit)) {
-    if (std::string_view("\\`*_{}[]()<>#+-!|~&\"'@:$").find(c) != std::string_view::npos) {
-      result += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-std::string code(std::string_view text) { return "<code>" + markdown(text, 2000) + "</code>"; }
 
 /// A fenced block that the text cannot end.
 std::string fenced(const std::string& text) {
@@ -168,9 +154,10 @@ std::string fixed_section(const RunRecord& record) {
   return "### Fixed\n\n" +
          as_many(fixed, kListLimit,
                  [](const Verdict* verdict) {
-                   return fmt::format("- {}: {} no longer happens; remove {}\n", code(verdict->id),
+                   return fmt::format("- {}: {} no longer happens; remove {}\n",
+                                      markdown_code(verdict->id),
                                       markdown(verdict->expectation->status),
-                                      code(verdict->expectation->file));
+                                      markdown_code(verdict->expectation->file));
                  }) +
          "\n";
 }
@@ -180,7 +167,7 @@ std::string unmatched_section(const RunRecord& record) {
   return "### Expectations that met nothing\n\n" +
          as_many(record.end->unmatched, kListLimit,
                  [](const UnmatchedExpectation& rule) {
-                   return fmt::format("- {} {}\n", code(rule.where), markdown(rule.text));
+                   return fmt::format("- {} {}\n", markdown_code(rule.where), markdown(rule.text));
                  }) +
          "\n";
 }
@@ -261,7 +248,7 @@ std::string few(const std::set<std::string>& names) {
 /// "<code>softshrink:eager-nan</code> 12 verdicts; aten::softshrink; bfloat16, float16".
 std::string heading(const SameCause& group) {
   std::string text =
-      group.cause.empty() ? std::string() : code(one_line(clean(group.cause), 200)) + " ";
+      group.cause.empty() ? std::string() : markdown_code(one_line(clean(group.cause), 200)) + " ";
   text += counted(group.count, "verdict");
   for (const auto* names : {&group.operators, &group.dtypes}) {
     if (!names->empty()) text += "; " + markdown(few(*names));
@@ -273,13 +260,13 @@ std::string story(const SameCause& group) {
   const Verdict& verdict = *group.example;
   return fmt::format(
       "<details><summary><b>{}</b> {}<br>{}: {}</summary>\n\n{}\n</details>\n\n", label(verdict),
-      heading(group), code(one_line(clean(verdict.id))), markdown(headline(verdict)),
+      heading(group), markdown_code(one_line(clean(verdict.id))), markdown(headline(verdict)),
       fenced(cut(explain_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
 }
 
 std::string short_story(const SameCause& group) {
   return fmt::format("- **{}** {}: {}\n", label(*group.example), heading(group),
-                     code(one_line(clean(group.example->repro), 500)));
+                     markdown_code(one_line(clean(group.example->repro), 500)));
 }
 
 /// What fails by cause within `limit` bytes: whole stories in two thirds of it, then lines.
@@ -356,7 +343,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   if (!notes.empty()) notes += "\n\n";
   if (!too_little.empty()) notes += fmt::format("**{}**\n\n", markdown(too_little));
   for (const AbsentPath& path : record.info.absent_paths)
-    notes += fmt::format("{}: {}; not run\n\n", code(path.name), markdown(path.reason));
+    notes += fmt::format("{}: {}; not run\n\n", markdown_code(path.name), markdown(path.reason));
   const std::string head =
       fmt::format("## Lockstep: {}\n\n{}\n\n{}{}\n",
                   !fails.empty()        ? fmt::format("{} failing", grouped(fails.size()))

@@ -83,7 +83,7 @@ std::vector<std::pair<std::string_view, std::string>> facts_of(const Verdict& ve
 std::string told_text(const Verdict& verdict, const Told& told, const Fullness& fullness) {
   const bool passes = told.element == JunitElement::pass;
   if (passes && !fullness.facts_of_all) return {};
-  const std::string text = clean(passes ? note_of(verdict, fullness.text) : explain_text(verdict));
+  std::string text = clean(passes ? note_of(verdict, fullness.text) : explain_text(verdict));
   if (text.size() <= fullness.text) return text;
   const std::string pointer = "report.html has all of it";
   return fullness.text == 0 ? pointer : cut(text, fullness.text) + "\n" + pointer;

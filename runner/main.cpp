@@ -33,6 +33,7 @@ Exit execute(const Options& options) {
   if (options.command == "man") return command_man(options);
   if (options.command == "findings") return command_findings(options);
   if (options.command == "merge") return command_merge(options);
+  if (options.command == "gate") return command_gate(options);
   fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
   return options.exit;
 }

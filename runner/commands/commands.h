@@ -17,5 +17,6 @@ Exit command_man(const Options& options);
 Exit command_new(const Options& options);
 Exit command_findings(const Options& options);
 Exit command_merge(const Options& options);
+Exit command_gate(const Options& options);
 
 }  // namespace lockstep

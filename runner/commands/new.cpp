@@ -50,7 +50,7 @@ std::string written(const Json& json, std::size_t indent, std::size_t before) {
     }
     return value.is_object() ? "{" + text + "}" : "[" + text + "]";
   };
-  const std::string line = in_a_line(json);
+  std::string line = in_a_line(json);
   if (!json.is_structured() || json.empty() || (indent > 0 && before + line.size() <= kColumns))
     return line;
   const std::string margin(indent + 2, ' ');

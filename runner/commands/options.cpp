@@ -221,7 +221,8 @@ void add_others(CLI::App& app, Options& options) {
       {"paths", "Print instead the paths: which are taken by default, and the ladder"},
       {"levels", "Print instead the levels, and how much each takes"},
       {"policies", "Print instead the policies of `compare`, and when each agrees"},
-      {"statuses", "Print instead the words for a verdict: statuses, standings and grades"}};
+      {"statuses",
+       "Print instead the words for a verdict: statuses, standings, grades and what `gate` says"}};
   for (const auto& [name, help] : kinds) {
     const std::string words = name;
     list->add_flag_callback(
@@ -337,6 +338,33 @@ void add_others(CLI::App& app, Options& options) {
   merge->add_flag("--github", options.github,
                   "Print annotations for GitHub, and append the summary to the file that "
                   "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
+
+  CLI::App* gate = app.add_subcommand(
+      "gate", "Say what became of each verdict from one run to another, and whether that may be");
+  gate->add_option("LOG", options.select,
+                   "The log, or the directory, of the later run (default: the latest)")
+      ->expected(0, 1);
+  gate->add_option("--baseline", options.baseline,
+                   "The log, or the directory, of the run to compare with")
+      ->required()
+      ->type_name("LOG");
+  gate->add_option("--fail-on", options.fail_on,
+                   "Transitions that fail, with commas between them, instead of those that fail by "
+                   "default; none: nothing fails")
+      ->type_name("TRANSITION")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  add_files(gate, "--allow", options.allow_files,
+            "Transitions that somebody has looked at and lets pass (README.md; repeatable)");
+  gate->add_option("--junit", options.junit_file,
+                   "Write a test case for each change to FILE (- is standard output)")
+      ->type_name("FILE");
+  gate->add_option("--json", options.json_file, "Write all of it as JSON to FILE")
+      ->type_name("FILE");
+  gate->add_option("--summary", options.summary_file,
+                   "Write Markdown for a comment to FILE; at most 60,000 bytes")
+      ->type_name("FILE");
+  gate->add_flag("-v,--verbose", options.verbose, "A line for every change");
 
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
@@ -552,8 +580,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   if (options.launcher.empty()) options.launcher = "ci/lockstep";
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
-  for (auto* files :
-       {&options.libraries, &options.case_files, &options.path_files, &options.known_files}) {
+  for (auto* files : {&options.libraries, &options.case_files, &options.path_files,
+                      &options.known_files, &options.allow_files}) {
     for (std::filesystem::path& file : *files) file = (directory / file).lexically_normal();
   }
   if (!options.durations.empty())

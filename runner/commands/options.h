@@ -29,7 +29,7 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report, merge, doctor, findings, new,
+  /// run, list, show, repro, check, report, merge, gate, doctor, findings, new,
   /// completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
@@ -93,6 +93,9 @@ struct Options {
   bool strict = false;
   /// Percent of what could be judged that must be; empty: record/judged.h has the default.
   std::optional<double> min_judged;
+  std::filesystem::path baseline;                  ///< of `gate`: the log to compare with
+  std::vector<std::string> fail_on;                ///< of `gate`: transitions; empty: the default
+  std::vector<std::filesystem::path> allow_files;  ///< of `gate`; absolute
   bool no_expectations = false;
   bool alone = false;     ///< share no compilation
   bool no_cache = false;  ///< Inductor's caches live as long as the run

@@ -71,7 +71,7 @@ def test_the_page_of_words_is_what_list_prints(tmp_path):
         # Without the counts, which change with every case.
         return re.sub(r"^(\|[^|]*\|)[^|]*\|[^|]*\|", r"\1", done.stdout, flags=re.M)
 
-    first, second, third = markdown("statuses").split("\n\n")
+    first, second, third, fourth = markdown("statuses").split("\n\n")
     page = f"""# The words of a verdict
 
 Written by `LOCKSTEP_RENEW=1 pytest runner/commands/test_listing.py` from what `ci/lockstep list --statuses`, `--policies`, `--levels`
@@ -91,6 +91,11 @@ What the [expectations](../expected/README.md) say of it.
 How strict a promise an output keeps, whatever policy its case asks for, strictest first.
 
 {third}
+
+## Transitions
+What `ci/lockstep gate` says of a verdict from one run to another, the worst first, and which fail it by default.
+
+{fourth}
 ## Policies
 When an output agrees; a case names one in `compare` ([cases/README.md](../cases/README.md)), else the path's promise does.
 

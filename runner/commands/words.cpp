@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "policies/policy.h"
+#include "record/transitions.h"
 #include "reports/text.h"
 #include "verdict/differences.h"
 #include "verdict/verdict.h"
@@ -46,6 +47,14 @@ WordTable grades() {
     const Grade grade = *find_grade(name);
     table.rows.push_back({name, std::string(policy_of(grade)), std::string(meaning_of(grade))});
   }
+  return table;
+}
+
+WordTable transitions() {
+  WordTable table{"transitions", {"name", "fails", "meaning"}, {}};
+  for (const TransitionInfo& each : all_transitions())
+    table.rows.push_back(
+        {std::string(each.name), yes_or_no(each.fails), std::string(each.meaning)});
   return table;
 }
 
@@ -104,7 +113,7 @@ tl::expected<WordTable, Exit> levels(const Options& options, Session& session) {
 
 tl::expected<std::vector<WordTable>, Exit> word_tables(const std::string& kind,
                                                        const Options& options, Session& session) {
-  if (kind == "statuses") return std::vector{statuses(), standings(), grades()};
+  if (kind == "statuses") return std::vector{statuses(), standings(), grades(), transitions()};
   if (kind == "policies") return std::vector{policies()};
   if (kind == "paths") return std::vector{paths(session)};
   auto table = levels(options, session);

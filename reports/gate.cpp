@@ -1,0 +1,289 @@
+#include "reports/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/reader.h"
+#include "base/text.h"
+#include "plan/filter.h"
+#include "reports/closing.h"
+#include "reports/markup.h"
+#include "reports/text.h"
+#include "reports/told.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kChangesListed = 20;  ///< changes of a transition on the console
+constexpr std::size_t kMarkdownLimit = 60'000;
+
+using Json = nlohmann::ordered_json;
+
+/// "torch 2.13.0+cpu, AVX2, level core, 2026-11-21T10:00:00Z".
+std::string name_of(const RunRecord& record) {
+  const Json eager = record.environment.value("eager", Json::object());
+  std::string text;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  };
+  const auto said = [&](const char* key) {
+    const auto found = eager.is_object() ? eager.find(key) : eager.end();
+    return found != eager.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (const std::string torch = said("torch"); !torch.empty()) add("torch " + torch);
+  add(said("cpu_capability"));
+  if (!record.info.level.empty()) add("level " + record.info.level);
+  add(record.info.started);
+  return clean(text);
+}
+
+/// The changes of each transition that occurs, in the order of the table.
+std::map<Transition, std::vector<const GatedChange*>> by_transition(const Gate& gate) {
+  std::map<Transition, std::vector<const GatedChange*>> groups;
+  for (const GatedChange& each : gate.changes) groups[each.change.transition].push_back(&each);
+  return groups;
+}
+
+std::size_t failing_of(const std::vector<const GatedChange*>& group) {
+  return static_cast<std::size_t>(
+      std::count_if(group.begin(), group.end(), [](const auto* each) { return each->fails; }));
+}
+
+/// "3 of 993 verdicts are unchanged": what both runs have.
+std::string last_line(const Gate& gate) {
+  const std::size_t failing = gate.failing();
+  return fmt::format("{} unchanged, {}{}", counted(gate.unchanged, "verdict"),
+                     counted(gate.changes.size(), "change"),
+                     failing == 0 ? ": the gate is open"
+                                  : fmt::format(", {} of which fail{}: the gate is closed", failing,
+                                                failing == 1 ? "s" : ""));
+}
+
+Json side(const RunRecord& record, const std::optional<std::size_t>& place) {
+  if (!place) return {};
+  const Verdict& verdict = record.verdicts[*place];
+  Json json = {{"status", info(verdict.status).name}, {"standing", name_of(verdict.standing)}};
+  if (verdict.grade) json["grade"] = name_of(*verdict.grade);
+  if (!verdict.reason.empty()) json["reason"] = verdict.reason;
+  if (!verdict.repro.empty()) json["repro"] = verdict.repro;
+  return json;
+}
+
+Json about(const RunRecord& record) {
+  return {{"name", name_of(record)},
+          {"started", record.info.started},
+          {"arguments", record.info.arguments},
+          {"level", record.info.level},
+          {"digests", record.info.digests},
+          {"plan", record.info.plan},
+          {"verdicts", record.verdicts.size()},
+          {"environment", record.environment}};
+}
+
+std::string repro_of(const Gate& gate, const GatedChange& each) {
+  if (each.change.after) return gate.after->verdicts[*each.change.after].repro;
+  return each.change.before ? gate.before->verdicts[*each.change.before].repro : "";
+}
+
+}  // namespace
+
+std::vector<Allowance> decode_allowances(const JsonFile& file, Diagnostics& diagnostics) {
+  std::vector<Allowance> allowances;
+  Reader reader(file, diagnostics);
+  const Node root{&file.root, ""};
+  if (!reader.object(root, {"$schema", "format", "allow"})) return allowances;
+  reader.format(root);
+  std::vector<std::string> names;
+  for (const TransitionInfo& each : all_transitions()) names.emplace_back(each.name);
+  const auto allow = reader.required(root, "allow", "transitions that may be");
+  if (!allow || !reader.list(*allow, "a list of transitions that may be")) return allowances;
+  for (std::size_t i = 0; i < (*allow)->size(); ++i) {
+    const Node rule = reader.element(*allow, i);
+    if (!reader.object(rule, {"transition", "ids", "reason", "link"})) continue;
+    Allowance& read = allowances.emplace_back();
+    read.where = fmt::format("{}:{}", file.name, locate(file.text, rule.pointer).line);
+    if (const auto node = reader.required(rule, "transition", "one of " + enumerate(names))) {
+      if (const auto word = reader.word(*node, names, "transition"))
+        read.transition = find_transition(*word)->transition;
+    }
+    if (const auto node = reader.required(rule, "ids", "a list of ids or globs of them"))
+      read.ids = reader.texts(*node, "a list of ids or globs of them");
+    if (const auto node = reader.required(rule, "reason", "why it may be"))
+      read.reason = reader.text(*node, "why it may be").value_or("");
+    if (const auto node = reader.child(rule, "link"))
+      read.link = reader.text(*node, "an address").value_or("");
+  }
+  return allowances;
+}
+
+std::size_t Gate::failing() const {
+  return static_cast<std::size_t>(std::count_if(
+      changes.begin(), changes.end(), [](const GatedChange& each) { return each.fails; }));
+}
+
+Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
+               const std::vector<Allowance>& allowances) {
+  Gate gate;
+  gate.before = &before;
+  gate.after = &after;
+  RunComparison comparison = compare_runs(before, after);
+  gate.unchanged = comparison.unchanged;
+  std::set<const Allowance*> used;
+  for (Change& change : comparison.changes) {
+    GatedChange& gated = gate.changes.emplace_back();
+    for (const Allowance& each : allowances) {
+      const bool fits = each.transition == change.transition &&
+                        std::any_of(each.ids.begin(), each.ids.end(), [&](const std::string& glob) {
+                          return glob_match(glob, change.id);
+                        });
+      if (!fits) continue;
+      used.insert(&each);
+      if (gated.allowed == nullptr) gated.allowed = &each;
+    }
+    gated.fails = gated.allowed == nullptr && fail_on.contains(change.transition);
+    gated.change = std::move(change);
+  }
+  for (const Allowance& each : allowances) {
+    if (!used.contains(&each)) gate.unused.push_back(&each);
+  }
+  return gate;
+}
+
+std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
+  std::string text =
+      fmt::format("before  {}\nafter   {}\n\n", name_of(*gate.before), name_of(*gate.after));
+  const auto groups = by_transition(gate);
+  for (const auto& [transition, group] : groups) {
+    std::size_t shown = 0;
+    for (const GatedChange* each : group) {
+      if (!verbose && ++shown > kChangesListed) break;
+      const std::string label(info(transition).label);
+      text += fmt::format("{}  {}\n    {}\n",
+                          each->fails     ? style.bad(label)
+                          : each->allowed ? style.odd(label + " (allowed)")
+                                          : style.strong(label),
+                          clean(each->change.id), one_line(clean(each->change.text), 400));
+      if (each->allowed != nullptr)
+        text += fmt::format("    {}: {}\n", clean(each->allowed->where),
+                            one_line(clean(each->allowed->reason)));
+      if (const std::string repro = repro_of(gate, *each); each->fails && !repro.empty())
+        text += "    " + style.command(clean(repro)) + "\n";
+    }
+    if (!verbose && group.size() > kChangesListed)
+      text += style.faint(
+          fmt::format("    and {} more: -v lists them\n", group.size() - kChangesListed));
+  }
+  if (!groups.empty()) text += "\n";
+  std::size_t width = std::string_view("transition").size();
+  for (const auto& [transition, group] : groups)
+    width = std::max(width, info(transition).label.size());
+  if (!groups.empty())
+    text += style.strong(
+        fmt::format("{:<{}}  {:>7}  {:>7}\n", "transition", width, "changes", "failing"));
+  for (const auto& [transition, group] : groups) {
+    const std::size_t failing = failing_of(group);
+    text += fmt::format("{:<{}}  {:>7}  {:>7}\n", info(transition).label, width, group.size(),
+                        failing == 0 ? std::string("-") : std::to_string(failing));
+  }
+  if (!groups.empty()) text += "\n";
+  for (const Allowance* each : gate.unused)
+    text += fmt::format("{}: `{}` lets nothing pass: remove it\n", clean(each->where),
+                        info(each->transition).name);
+  const std::string last = last_line(gate);
+  return text + (gate.failing() > 0 ? style.bad(last) : style.good(last)) + "\n";
+}
+
+std::string gate_markdown(const Gate& gate) {
+  std::string text = fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(last_line(gate)),
+                                 markdown(name_of(*gate.before)), markdown(name_of(*gate.after)));
+  const auto groups = by_transition(gate);
+  if (!groups.empty()) text += "| transition | changes | failing |\n|:--|--:|--:|\n";
+  for (const auto& [transition, group] : groups)
+    text +=
+        fmt::format("| {} | {} | {} |\n", info(transition).label, group.size(), failing_of(group));
+  constexpr std::string_view kEnd = "\nand {} more\n";
+  for (const auto& [transition, group] : groups) {
+    std::string part = fmt::format("\n### {}\n\n{}.\n\n", info(transition).label,
+                                   markdown(info(transition).meaning));
+    std::size_t told = 0;
+    for (const GatedChange* each : group) {
+      std::string item =
+          fmt::format("- {}: {}", markdown_code(each->change.id), markdown(each->change.text, 400));
+      if (each->allowed != nullptr)
+        item += fmt::format(" *allowed: {}*", markdown(each->allowed->reason));
+      item += "\n";
+      if (text.size() + part.size() + item.size() + kEnd.size() + 16 > kMarkdownLimit) break;
+      part += item;
+      ++told;
+    }
+    if (told < group.size()) part += fmt::format(kEnd, group.size() - told);
+    if (text.size() + part.size() > kMarkdownLimit) break;
+    text += part;
+  }
+  return text;
+}
+
+Json gate_json(const Gate& gate) {
+  Json counts = Json::object();
+  for (const auto& [transition, group] : by_transition(gate))
+    counts[std::string(info(transition).name)] = {{"changes", group.size()},
+                                                  {"failing", failing_of(group)}};
+  Json changes = Json::array();
+  for (const GatedChange& each : gate.changes) {
+    Json change = {{"transition", info(each.change.transition).name},
+                   {"id", each.change.id},
+                   {"fails", each.fails},
+                   {"text", each.change.text}};
+    if (each.change.before) change["before"] = side(*gate.before, each.change.before);
+    if (each.change.after) change["after"] = side(*gate.after, each.change.after);
+    if (each.allowed != nullptr)
+      change["allowed"] = {{"where", each.allowed->where},
+                           {"reason", each.allowed->reason},
+                           {"link", each.allowed->link}};
+    changes.push_back(std::move(change));
+  }
+  Json unused = Json::array();
+  for (const Allowance* each : gate.unused) unused.push_back(each->where);
+  return {{"format", 1},
+          {"before", about(*gate.before)},
+          {"after", about(*gate.after)},
+          {"failing", gate.failing()},
+          {"unchanged", gate.unchanged},
+          {"counts", std::move(counts)},
+          {"changes", std::move(changes)},
+          {"unused", std::move(unused)}};
+}
+
+std::string gate_junit(const Gate& gate) {
+  return fitted(kReportLimit, [&](const Fullness& fullness, std::size_t room) {
+    std::string cases;
+    std::size_t tests = 0, failures = 0;
+    for (const GatedChange& each : gate.changes) {
+      const std::string name(info(each.change.transition).name);
+      std::string test = "    <testcase" + xml_attribute("name", each.change.id) +
+                         xml_attribute("classname", "lockstep.gate." + name) + " time=\"0.000\"";
+      const std::string said = xml_text(cut(each.change.text, fullness.text));
+      if (each.fails) {
+        test += fmt::format(">\n      <failure{}{}>{}</failure>\n    </testcase>\n",
+                            xml_attribute("message", one_line(each.change.text, fullness.message)),
+                            xml_attribute("type", name), said);
+      } else {
+        test += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n", said);
+      }
+      if (cases.size() + test.size() > room) break;
+      cases += test;
+      ++tests;
+      failures += each.fails;
+    }
+    const std::string counts =
+        fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"0\"", tests, failures);
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+           xml_attribute("name", "lockstep gate") + counts + " time=\"0.000\">\n  <testsuite" +
+           xml_attribute("name", "lockstep gate") + counts + " skipped=\"0\" time=\"0.000\">\n" +
+           cases + "  </testsuite>\n</testsuites>\n";
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "record/transitions.h"
+#include "reports/style.h"
+
+namespace lockstep {
+
+/// Transitions that somebody has looked at and lets pass.
+struct Allowance {
+  std::string where;  ///< "allow.json:7"
+  Transition transition = Transition::changed;
+  std::vector<std::string> ids;  ///< globs of Change::id
+  std::string reason, link;
+};
+
+/// Reads `{"format": 1, "allow": [{"transition": …, "ids": […], "reason": …, "link": …}]}`.
+std::vector<Allowance> decode_allowances(const JsonFile& file, Diagnostics& diagnostics);
+
+/// A change, and what the gate says of it.
+struct GatedChange {
+  Change change;
+  bool fails = false;
+  const Allowance* allowed = nullptr;  ///< which lets it pass, or null
+};
+
+/// Two runs, how the second differs from the first, and whether that may be.
+struct Gate {
+  const RunRecord* before = nullptr;
+  const RunRecord* after = nullptr;
+  std::vector<GatedChange> changes;
+  std::size_t unchanged = 0;
+  std::vector<const Allowance*> unused;
+
+  std::size_t failing() const;
+};
+
+/// `fail_on` has the transitions that fail.  Points into all that it is given.
+Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
+               const std::vector<Allowance>& allowances);
+
+/// What the console says: what was compared, a count for each transition, each change (of every
+/// transition so many; `verbose`: all), and one last line.
+std::string gate_text(const Gate& gate, const Style& style, bool verbose);
+/// For a comment on a merge request: at most 60,000 bytes of Markdown.
+std::string gate_markdown(const Gate& gate);
+/// All of it.
+nlohmann::ordered_json gate_json(const Gate& gate);
+/// A testcase for each change, one that fails or passes as the gate says.
+std::string gate_junit(const Gate& gate);
+
+}  // namespace lockstep

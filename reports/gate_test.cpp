@@ -1,0 +1,64 @@
+#include "reports/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::set<Transition> all() {
+  std::set<Transition> every;
+  for (const TransitionInfo& each : all_transitions()) every.insert(each.transition);
+  return every;
+}
+
+// Ids, reasons and paths of two strangers' logs, in all that is written of them.
+TEST(Gate, NothingBreaksOut) {
+  const RunRecord before = hostile_run();
+  RunRecord after = hostile_run();
+  for (Verdict& verdict : after.verdicts) verdict.status = Status::timeout;
+  after.verdicts.pop_back();
+  after.info.level = before.verdicts.front().id;
+  const std::string nasty = before.verdicts.front().reason;
+  const std::vector<Allowance> allowances = {{nasty, Transition::gone, {"*"}, nasty, nasty}};
+  const Gate gate = make_gate(before, after, all(), allowances);
+  EXPECT_GT(gate.changes.size(), 1U);
+  const std::string console = gate_text(gate, Style(false), true);
+  EXPECT_THAT(console, Not(HasSubstr("\x1b")));
+  for (const std::string& text : {gate_markdown(gate), gate_junit(gate)}) {
+    EXPECT_THAT(text, Not(HasSubstr("<script")));
+    EXPECT_THAT(text, Not(HasSubstr("<!--")));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  }
+}
+
+TEST(Gate, StaysSmallWhateverChanges) {
+  const RunRecord before = large_run(20000);
+  RunRecord after = before;
+  for (Verdict& verdict : after.verdicts)
+    verdict.status = verdict.status == Status::crash ? Status::conform : Status::crash;
+  const Gate gate = make_gate(before, after, all(), {});
+  EXPECT_EQ(gate.changes.size() + gate.unchanged, 20000U);
+  EXPECT_LE(gate_markdown(gate).size(), 60'000U);
+  EXPECT_THAT(gate_markdown(gate), HasSubstr("more"));
+  EXPECT_LE(gate_junit(gate).size(), 30'000'000U);
+  EXPECT_LT(gate_text(gate, Style(false), false).size(), 100'000U);
+  EXPECT_EQ(gate_json(gate)["changes"].size(), gate.changes.size());
+}
+
+TEST(Gate, OfARunAndItselfIsOpen) {
+  const RunRecord run = sample_run();
+  const Gate gate = make_gate(run, run, all(), {});
+  EXPECT_EQ(gate.failing(), 0U);
+  EXPECT_EQ(gate.unchanged, run.verdicts.size());
+  EXPECT_THAT(gate_text(gate, Style(false), false),
+              HasSubstr("25 verdicts unchanged, 0 changes: the gate is open"));
+}
+
+}  // namespace
+}  // namespace lockstep

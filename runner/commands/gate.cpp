@@ -1,0 +1,105 @@
+#include "reports/gate.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "commands/artefacts.h"
+#include "commands/commands.h"
+#include "commands/errors.h"
+#include "record/log.h"
+#include "reports/terminal.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// The run that a log tells of, where it is whole.
+std::optional<RunRecord> whole_run(const fs::path& log) {
+  auto record = read_log(log);
+  if (!record) {
+    print_error(record.error());
+    return std::nullopt;
+  }
+  if (const std::string why = unfit_to_compare(*record); !why.empty()) {
+    print_error({fmt::format("cannot compare {}: {}", log.string(), why),
+                 "`run --resume DIR` goes on with a run that ended early"});
+    return std::nullopt;
+  }
+  return std::move(*record);
+}
+
+/// What --fail-on names, or what fails by default.
+std::optional<std::set<Transition>> failing_transitions(const Options& options) {
+  std::set<Transition> transitions;
+  std::vector<std::string> names;
+  for (const TransitionInfo& each : all_transitions()) {
+    names.emplace_back(each.name);
+    if (options.fail_on.empty() && each.fails) transitions.insert(each.transition);
+  }
+  bool good = true;
+  for (const std::string& name : options.fail_on) {
+    if (name == "none") continue;
+    if (const TransitionInfo* found = find_transition(name)) {
+      transitions.insert(found->transition);
+      continue;
+    }
+    print_error({fmt::format("found --fail-on {}, expected none or transitions: {}", one_line(name),
+                             enumerate(names)),
+                 suggestion(name, names)});
+    good = false;
+  }
+  return good ? std::optional(transitions) : std::nullopt;
+}
+
+std::optional<std::vector<Allowance>> allowances_of(const Options& options) {
+  std::vector<Allowance> all;
+  Diagnostics diagnostics;
+  for (const fs::path& name : options.allow_files) {
+    const auto file = read_json(name, name.string(), diagnostics);
+    if (!file) continue;
+    for (Allowance& each : decode_allowances(*file, diagnostics)) all.push_back(std::move(each));
+  }
+  if (diagnostics.empty()) return all;
+  print_diagnostics(diagnostics);
+  return std::nullopt;
+}
+
+/// A file, or standard output where it is "-".
+Result<void> write_report(const fs::path& file, const std::string& text) {
+  if (file.empty()) return {};
+  if (file != "-") return write_file(file, text);
+  std::cout << text;
+  return {};
+}
+
+}  // namespace
+
+Exit command_gate(const Options& options) {
+  const fs::path latest = options.cache / "runs" / "latest";
+  const auto before = whole_run(options.baseline);
+  const auto after = whole_run(options.select.empty() ? latest : fs::path(options.select.front()));
+  const auto fail_on = failing_transitions(options);
+  const auto allowances = allowances_of(options);
+  if (!before || !after || !fail_on || !allowances) return Exit::usage;
+  const Gate gate = make_gate(*before, *after, *fail_on, *allowances);
+  const bool to_error = writes_to_stdout(options);
+  const Terminal terminal = real_terminal();
+  const Style style(use_color(terminal,
+                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                              color_choice(options.color)));
+  (to_error ? std::cerr : std::cout) << gate_text(gate, style, options.verbose) << std::flush;
+  for (auto written : {write_report(options.junit_file,
+                                    options.junit_file.empty() ? std::string() : gate_junit(gate)),
+                       write_report(options.json_file, gate_json(gate).dump(1) + "\n"),
+                       write_report(options.summary_file, gate_markdown(gate))}) {
+    if (written) continue;
+    print_error(written.error());
+    return Exit::internal;
+  }
+  return gate.failing() > 0 ? Exit::failures : Exit::ok;
+}
+
+}  // namespace lockstep

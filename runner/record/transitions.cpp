@@ -1,0 +1,319 @@
+#include "record/transitions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "verdict/cause.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::array kTransitions = {
+    TransitionInfo{Transition::new_crash, "new_crash", "new crash", true,
+                   "the process dies, hangs or lacks memory, and did not"},
+    TransitionInfo{Transition::new_error, "new_error", "new error", true,
+                   "one side raises what the other does not, or the compiler fails, and did not"},
+    TransitionInfo{Transition::new_divergence, "new_divergence", "new divergence", true,
+                   "the result departs from eager's, and did not"},
+    TransitionInfo{Transition::refused, "refused", "refused", true,
+                   "the compiler refuses a program that it took"},
+    TransitionInfo{Transition::fell_back, "fell_back", "fell back", true,
+                   "somebody else executes, or nothing is compiled, where the path's own code did"},
+    TransitionInfo{Transition::not_judged, "not_judged", "not judged", true,
+                   "nothing can be said any more: unsupported, inconclusive or not compared"},
+    TransitionInfo{Transition::gone, "gone", "gone", true, "the verdict is missing"},
+    TransitionInfo{Transition::path_absent, "path_absent", "path absent", true,
+                   "a path has no verdicts any more"},
+    TransitionInfo{Transition::grade_lost, "grade_lost", "grade lost", false,
+                   "it conforms by a policy that is less strict than before"},
+    TransitionInfo{Transition::changed, "changed", "changed", false,
+                   "it departs in both, with another status, number or element"},
+    TransitionInfo{Transition::case_changed, "case_changed", "case changed", false,
+                   "the program of the case is another one: its verdicts say nothing together"},
+    TransitionInfo{Transition::environment_changed, "environment_changed", "environment changed",
+                   false, "torch, the CPU, the level or the suite is another one"},
+    TransitionInfo{Transition::operator_removed, "operator_removed", "operator removed", false,
+                   "no verdict knows an operator any more that sweeps took"},
+    TransitionInfo{Transition::operator_appeared, "operator_appeared", "operator appeared", false,
+                   "sweeps take an operator that no verdict knew"},
+    TransitionInfo{Transition::path_appeared, "path_appeared", "path appeared", false,
+                   "a path has verdicts that had none"},
+    TransitionInfo{Transition::new_case, "new_case", "new case", false,
+                   "the verdict was not there"},
+    TransitionInfo{Transition::now_judged, "now_judged", "now judged", false,
+                   "it conforms, and nothing could be said before"},
+    TransitionInfo{Transition::grade_gained, "grade_gained", "grade gained", false,
+                   "it conforms by a stricter policy than before"},
+    TransitionInfo{Transition::fixed, "fixed", "fixed", false, "it conforms, and did not"},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kTransitions.size(); ++i) {
+    if (static_cast<std::size_t>(kTransitions[i].transition) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order());
+
+/// What a status means for a transition; of what departs, what is worse comes later.
+enum class Severity { conforms, nothing, refused, fell_back, divergence, error, crash };
+
+Severity severity_of(const Verdict& verdict) {
+  const StatusInfo& status = info(verdict.status);
+  switch (verdict.status) {
+    case Status::conform:
+      return Severity::conforms;
+    case Status::refused:
+      return Severity::refused;
+    case Status::fell_back:
+    case Status::not_compiled:
+      return Severity::fell_back;
+    case Status::unsupported:
+    case Status::extension:
+    case Status::inconclusive:
+      return Severity::nothing;
+    default:
+      break;
+  }
+  if (status.crashed()) return Severity::crash;
+  return status.rank == Rank::error || status.rank == Rank::reference ? Severity::error
+                                                                      : Severity::divergence;
+}
+
+Transition became(Severity kind) {
+  switch (kind) {
+    case Severity::crash:
+      return Transition::new_crash;
+    case Severity::error:
+      return Transition::new_error;
+    case Severity::divergence:
+      return Transition::new_divergence;
+    case Severity::refused:
+      return Transition::refused;
+    case Severity::fell_back:
+      return Transition::fell_back;
+    case Severity::nothing:
+      return Transition::not_judged;
+    case Severity::conforms:
+      break;
+  }
+  return Transition::fixed;
+}
+
+/// What a verdict that does not conform found, as one text: two that are equal say the same.
+std::string finding_of(const Verdict& verdict) {
+  std::string text(info(verdict.status).name);
+  for (const Cause& cause : causes_of(verdict)) text += "\n" + cause.name;
+  for (const OutputComparison& output : verdict.outputs) {
+    if (output.status == Status::conform) continue;
+    text += fmt::format("\n{} {} {} {} {} {} {} [{}] {} {}", output.name, info(output.status).name,
+                        output.elements, output.differing, output.max_abs.value_or(0),
+                        output.max_rel.value_or(0), output.max_ulp.value_or(0),
+                        fmt::join(output.worst, ","), output.eager, output.compiled);
+  }
+  for (const auto* error : {&verdict.eager_error, &verdict.compiled_error}) {
+    if (*error) text += "\n" + (*error)->class_name;
+  }
+  return text;
+}
+
+std::optional<Transition> transition_of(const Verdict& before, const Verdict& after) {
+  const Severity from = severity_of(before), to = severity_of(after);
+  if (to == Severity::conforms) {
+    if (from == Severity::nothing) return Transition::now_judged;
+    if (from != Severity::conforms) return Transition::fixed;
+    const Grade was = before.grade.value_or(Grade::bits), is = after.grade.value_or(Grade::bits);
+    if (was == is) return std::nullopt;
+    return is > was ? Transition::grade_lost : Transition::grade_gained;
+  }
+  if (from == to) {
+    if (from == Severity::nothing || finding_of(before) == finding_of(after)) return std::nullopt;
+    return Transition::changed;
+  }
+  // What failed in a worse way fails in another way now, or says that it cannot; that is no new
+  // failure.
+  const bool failed = from >= Severity::divergence;
+  const bool better = to == Severity::refused || (to >= Severity::divergence && to < from);
+  return failed && better ? Transition::changed : became(to);
+}
+
+/// "value differs (close), known: y: 12 of 20 elements differ".
+std::string said(const Verdict& verdict, bool with_reason) {
+  std::string text(info(verdict.status).label);
+  if (verdict.grade) text += fmt::format(" ({})", name_of(*verdict.grade));
+  if (verdict.standing == Standing::known) text += ", known";
+  if (with_reason && !verdict.reason.empty()) text += ": " + one_line(verdict.reason);
+  return text;
+}
+
+/// What a program is, without the line that names its instance.
+bool same_program(const Verdict& a, const Verdict& b) {
+  return a.program.empty() || b.program.empty() || a.program == b.program;
+}
+
+std::set<std::string> paths_of(const RunRecord& record) {
+  std::set<std::string> paths;
+  for (const Verdict& verdict : record.verdicts) paths.insert(verdict.path);
+  return paths;
+}
+
+std::set<std::string> operators_of(const RunRecord& record) {
+  std::set<std::string> names;
+  for (const Verdict& verdict : record.verdicts)
+    names.insert(verdict.operators.begin(), verdict.operators.end());
+  return names;
+}
+
+/// The operator for which a sweep's verdict is there, if the other run knows nothing of it.
+std::optional<std::string> swept_stranger(const Verdict& verdict,
+                                          const std::set<std::string>& known) {
+  if (!contains(verdict.tags, "sweep")) return std::nullopt;
+  for (const std::string& name : verdict.operators) {
+    if (!known.contains(name)) return name;
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+/// In what the two runs were made differently, a line for each.
+std::vector<Change> other_settings(const RunRecord& before, const RunRecord& after) {
+  std::vector<Change> changes;
+  const auto add = [&](const std::string& what, const std::string& was, const std::string& is) {
+    if (was != is)
+      changes.push_back(
+          {Transition::environment_changed, what, std::nullopt, std::nullopt, was + " → " + is});
+  };
+  const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
+  add("lockstep", before.info.version, after.info.version);
+  add("level", or_none(before.info.level), or_none(after.info.level));
+  std::map<std::string, std::string> digests = before.info.digests;
+  digests.insert(after.info.digests.begin(), after.info.digests.end());
+  for (const auto& [name, digest] : digests) {
+    const auto of = [&name = name](const RunInfo& run) {
+      const auto found = run.digests.find(name);
+      return found == run.digests.end() ? std::string("none") : found->second.substr(0, 8);
+    };
+    add("digest of " + name, of(before.info), of(after.info));
+  }
+  for (const auto& [worker, values] : after.environment.items()) {
+    if (worker == "machine" || !before.environment.contains(worker) || !values.is_object())
+      continue;
+    const auto& old = before.environment[worker];
+    for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint", "python"}) {
+      if (old.is_object() && old.contains(key) && values.contains(key))
+        add(fmt::format("{} of the {} worker", key, worker), text_of(old[key]),
+            text_of(values[key]));
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::span<const TransitionInfo> all_transitions() { return kTransitions; }
+
+const TransitionInfo& info(Transition transition) {
+  return kTransitions[static_cast<std::size_t>(transition)];
+}
+
+const TransitionInfo* find_transition(std::string_view name) {
+  const auto found = std::find_if(kTransitions.begin(), kTransitions.end(),
+                                  [&](const TransitionInfo& each) { return each.name == name; });
+  return found == kTransitions.end() ? nullptr : &*found;
+}
+
+RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
+  RunComparison result;
+  result.changes = other_settings(before, after);
+  const auto add = [&](Transition transition, std::string id, std::optional<std::size_t> was,
+                       std::optional<std::size_t> is, std::string text) {
+    result.changes.push_back({transition, std::move(id), was, is, std::move(text)});
+  };
+  const std::set<std::string> old_paths = paths_of(before), new_paths = paths_of(after);
+  for (const std::string& path : old_paths) {
+    if (new_paths.contains(path)) continue;
+    const auto& absent = after.info.absent_paths;
+    const auto found = std::find_if(absent.begin(), absent.end(),
+                                    [&](const AbsentPath& each) { return each.name == path; });
+    add(Transition::path_absent, path, {}, {},
+        found == absent.end() ? "it has no verdicts" : found->reason);
+  }
+  for (const std::string& path : new_paths) {
+    if (!old_paths.contains(path))
+      add(Transition::path_appeared, path, {}, {}, "it had no verdicts");
+  }
+  const std::set<std::string> old_operators = operators_of(before),
+                              new_operators = operators_of(after);
+  std::map<std::string, std::size_t> removed, appeared;  // with the number of their verdicts
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < before.verdicts.size(); ++i) places[before.verdicts[i].id] = i;
+  std::set<std::size_t> met;
+  for (std::size_t i = 0; i < after.verdicts.size(); ++i) {
+    const Verdict& is = after.verdicts[i];
+    const auto found = places.find(is.id);
+    if (found == places.end()) {
+      if (!old_paths.contains(is.path)) continue;
+      if (const auto stranger = swept_stranger(is, old_operators)) {
+        ++appeared[*stranger];
+      } else {
+        add(Transition::new_case, is.id, {}, i, said(is, true));
+      }
+      continue;
+    }
+    const Verdict& was = before.verdicts[found->second];
+    met.insert(found->second);
+    if (!same_program(was, is)) {
+      add(Transition::case_changed, is.id, found->second, i,
+          said(was, false) + " → " + said(is, true));
+    } else if (const auto transition = transition_of(was, is)) {
+      add(*transition, is.id, found->second, i,
+          said(was, *transition == Transition::changed) + " → " + said(is, true));
+    } else {
+      ++result.unchanged;
+    }
+  }
+  for (std::size_t i = 0; i < before.verdicts.size(); ++i) {
+    const Verdict& was = before.verdicts[i];
+    if (met.contains(i) || !new_paths.contains(was.path)) continue;
+    if (const auto stranger = swept_stranger(was, new_operators)) {
+      ++removed[*stranger];
+    } else {
+      add(Transition::gone, was.id, i, {}, "it was " + said(was, false));
+    }
+  }
+  for (const auto& [name, count] : removed)
+    add(Transition::operator_removed, name, {}, {}, fmt::format("{} verdicts of sweeps", count));
+  for (const auto& [name, count] : appeared)
+    add(Transition::operator_appeared, name, {}, {}, fmt::format("{} verdicts of sweeps", count));
+  std::stable_sort(result.changes.begin(), result.changes.end(),
+                   [](const Change& a, const Change& b) { return a.transition < b.transition; });
+  return result;
+}
+
+std::string unfit_to_compare(const RunRecord& record) {
+  if (record.info.shard)
+    return fmt::format("it is shard {}/{} of a run, which `merge` puts together",
+                       record.info.shard->number, record.info.shard->of);
+  if (!record.end) return "its log has no end: the run was killed, or is not over";
+  if (record.end->interrupted) return "it was interrupted";
+  if (!record.complete())
+    return fmt::format("it has {} of {} verdicts", record.verdicts.size(), record.info.planned);
+  std::vector<std::string_view> ids;
+  for (const Verdict& verdict : record.verdicts) ids.push_back(verdict.id);
+  if (record.info.format > 1 && digest_of(ids) != record.info.plan)
+    return "its verdicts are not those that it planned: the log was changed";
+  return {};
+}
+
+}  // namespace lockstep

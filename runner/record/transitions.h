@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "record/record.h"
+
+namespace lockstep {
+
+/// What became of a verdict, or of something that decides many, from one run to another.
+enum class Transition {
+  new_crash,
+  new_error,
+  new_divergence,
+  refused,
+  fell_back,
+  not_judged,
+  gone,
+  path_absent,
+  grade_lost,
+  changed,
+  case_changed,
+  environment_changed,
+  operator_removed,
+  operator_appeared,
+  path_appeared,
+  new_case,
+  now_judged,
+  grade_gained,
+  fixed,
+};
+
+/// Everything that depends on a transition alone.  The table in transitions.cpp is its only home.
+struct TransitionInfo {
+  Transition transition;
+  std::string_view name;   ///< as in --fail-on, files of --allow and JSON
+  std::string_view label;  ///< for people
+  bool fails;              ///< whether it fails a gate where nobody says otherwise
+  std::string_view meaning;
+};
+
+/// All transitions in the order of the enumeration: what is worse comes first.
+std::span<const TransitionInfo> all_transitions();
+const TransitionInfo& info(Transition transition);
+/// The transition of that name, or nullptr.
+const TransitionInfo* find_transition(std::string_view name);
+
+/// One transition.
+struct Change {
+  Transition transition = Transition::changed;
+  std::string id;  ///< of the verdict, path, operator or setting that it is about
+  /// The verdicts, as indices into the records' verdicts; empty where there is none.
+  std::optional<std::size_t> before, after;
+  std::string text;  ///< "conform (bits) → value differs (close): y: 12 of 20 elements differ"
+};
+
+/// How one run differs from another.
+struct RunComparison {
+  std::vector<Change> changes;  ///< in the order of the table, and of the plans
+  std::size_t unchanged = 0;    ///< verdicts that both have and that say the same
+};
+
+/// Compares two runs verdict by verdict.  Of a verdict that departs in both, another finding (the
+/// status, the causes, the outputs that differ, how many of their elements, how far, which is the
+/// worst) is a change, known or not.  A verdict whose path the other run has not is not told by
+/// itself, nor one of a sweep over an operator that the other run knows nothing of.
+RunComparison compare_runs(const RunRecord& before, const RunRecord& after);
+
+/// Why nothing can be said of a run: its log has no end, or its verdicts are not those that it
+/// planned; or it is a shard.  Empty where it can.
+std::string unfit_to_compare(const RunRecord& record);
+
+}  // namespace lockstep
