@@ -127,7 +127,7 @@ std::string digest_of(const std::vector<std::string_view>& ids) {
   Digest digest;
   for (const std::string_view id : ids) {
     digest.add(id);
-    digest.add({"", 1});
+    digest.add(std::string_view("\0", 1));
   }
   return digest.hex();
 }

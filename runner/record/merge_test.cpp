@@ -169,7 +169,7 @@ TEST(Merge, SeesVerdictsThatAreTakenTwiceOrNever) {
   all[1].verdicts.back().id += "x";
   EXPECT_THAT(errors(all), ElementsAre(HasSubstr("and not those of the plan")));
   all = shards;
-  for (Verdict verdict : shards[0].verdicts) all[1].verdicts.push_back(verdict);
+  for (const Verdict& verdict : shards[0].verdicts) all[1].verdicts.push_back(verdict);
   for (int i = 0; i < 20; ++i) all[1].verdicts.push_back(shards[0].verdicts.front());
   all[1].info.planned = all[1].verdicts.size();
   EXPECT_EQ(errors(all).size(), 11U);  // ten, and how many more
