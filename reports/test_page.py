@@ -369,10 +369,12 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
     found = asked(page.after("""
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
         const id = row.querySelector(".instance"), box = row.getBoundingClientRect(), inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
-        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: [id, ...row.querySelectorAll(".status, .status > span, .path")].every((part) => part.scrollWidth <= part.clientWidth + 1) && [...id.children].every(inside) && [...row.children].every(inside),
+        const shown = [id, ...row.querySelectorAll(".status, .status > span, .path")].every((part) => part.scrollWidth <= part.clientWidth + 1);
+        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: shown && [...id.children, ...row.children].every(inside),
           top: Math.round(box.top), bottom: Math.round(box.bottom) };
       }).sort((a, b) => a.top - b.top);
-      const boxes = [...document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count")].map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
+      const boxes = [...document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count")]
+        .map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
       const apart = (a, b) => a.left > b.right - 1 || b.left > a.right - 1 || a.top > b.bottom - 1 || b.top > a.bottom - 1;
       asked(JSON.stringify({ rows, clash: boxes.flatMap(([one, a], place) => boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other])),
         beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name), wider: document.documentElement.scrollWidth - innerWidth }));""", f"#view={view}"))
@@ -435,7 +437,7 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
     assert re.findall(r'<i title="([^"]*)"><b style="height: (\d+)%', histogram) == [("2 ulp: 5", "25"), ("3 to 4 ulp: 0", "0"), ("5 to 8 ulp: 20", "100")]
     curve = re.search(r'<figure class="curve".*?</figure>', dom, flags=re.S).group(0)
     assert "along x: " in curve and "eager (at most 0.5)" in curve and f"{verdict['path']} (at most inf)" in curve
-    assert [title for title in re.findall(r"<title>([^<]*)</title>", curve)] == [
+    assert list(re.findall(r"<title>([^<]*)</title>", curve)) == [
         f"from {at}: eager {eager}, {verdict['path']} {compiled}" for at, eager, compiled in (("-2", "0.5", "0.5"), ("-1", "0", "300"), ("0.5", "0.5", "inf"), ("4", "0.25", "0.25"))]
     lines = dict(re.findall(r'<path class="(side-\d)" d="([^"]*)"', curve))
     heights = {side: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)H", line)] for side, line in lines.items()}
@@ -450,7 +452,8 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
 def test_what_is_printed_is_what_the_filter_lets_through(page):
     known = next(record for record in sample() if record.get("standing") == "known")
     crash = next(record for record in sample() if record.get("status") == "crash")
-    dom = page.after("dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText)); dispatchEvent(new Event('afterprint'));", f"#q=is:known&id={crash['id']}")
+    dom = page.after("""dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText));
+      dispatchEvent(new Event('afterprint'));""", f"#q=is:known&id={crash['id']}")
     text = asked(dom)
     assert re.search(r'<div id="paper"></div>', dom)
     assert "1 of 25 verdicts: is:known" in text and known["expectation"]["reason"] in text and known["expectation"]["link"].removeprefix("https://") in text

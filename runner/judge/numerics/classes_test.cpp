@@ -178,7 +178,7 @@ TEST(UlpHistogram, CountsByPowersOfTwo) {
   for (std::int64_t i = 0; i < 12; ++i) set_bits(c, i, apart[i]);  // the last three say nothing
   EXPECT_EQ(histogram_of(e, c), (std::vector<std::int64_t>{2, 1, 2, 2, 1}));
   EXPECT_EQ(histogram_of(e, e), std::vector<std::int64_t>());
-  EXPECT_EQ(histogram_of(tensor("complex64", {0}), tensor("complex64", {0x1p-149})),
+  EXPECT_EQ(histogram_of(tensor("complex64", {1, 0}), tensor("complex64", {1, 0x1p-149})),
             std::vector<std::int64_t>{1});
   // From the least number to the greatest.
   const Tensor low = zeros("float64", {1}), high = zeros("float64", {1});
