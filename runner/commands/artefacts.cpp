@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "commands/report_formats.h"
 #include "reports/summary.h"
+#include "reports/terminal.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -25,9 +26,16 @@ Result<void> write_reports(const RunRecord& record, const fs::path& directory, b
 
 bool writes_to_stdout(const Options& options) { return !on_standard_output(options).empty(); }
 
+PeopleOutput people_output(const Options& options) {
+  const bool to_error = writes_to_stdout(options);
+  const Terminal terminal = real_terminal();
+  return {to_error ? std::cerr : std::cout,
+          Style(use_color(terminal, to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
+                          color_choice(options.color)))};
+}
+
 void print_annotations(const RunRecord& record, const Options& options) {
-  (writes_to_stdout(options) ? std::cerr : std::cout)
-      << github_annotations(record, options.strict) << std::flush;
+  people_output(options).stream << github_annotations(record, options.strict) << std::flush;
 }
 
 Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 
 #include "base/result.h"
 #include "commands/options.h"
 #include "record/record.h"
+#include "reports/style.h"
 
 namespace lockstep {
 
@@ -22,5 +24,12 @@ void print_annotations(const RunRecord& record, const Options& options);
 
 /// Whether one of them, or --update-known, has standard output for itself.
 bool writes_to_stdout(const Options& options);
+
+/// Where people read, and how it looks there: standard error where standard output is a report's.
+struct PeopleOutput {
+  std::ostream& stream;
+  Style style;
+};
+PeopleOutput people_output(const Options& options);
 
 }  // namespace lockstep

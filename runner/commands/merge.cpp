@@ -44,17 +44,13 @@ Result<void> copy_tensors(const fs::path& from, const fs::path& to) {
 
 void print_closing(const RunRecord& record, const Options& options) {
   const Terminal terminal = real_terminal();
-  const bool to_error = writes_to_stdout(options);
   ClosingOptions look;
   look.strict = options.strict;
   look.verbose = options.verbose;
   look.quiet = options.quiet;
   look.columns = terminal.out_is_terminal ? terminal.columns : 0;
   look.seconds = record.end->seconds;
-  const Style style(use_color(terminal,
-                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
-                              color_choice(options.color)));
-  std::ostream& out = to_error ? std::cerr : std::cout;
+  const auto [out, style] = people_output(options);
   for (const Verdict& verdict : record.verdicts) {
     if (options.verbose || verdict.fails(options.strict))
       out << one_line_of(style, verdict, options.strict) << '\n';

@@ -12,43 +12,28 @@
 #include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/ladder.h"
-#include "reports/terminal.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Lists go to standard error where standard output is a report's.
-struct ListOutput {
-  std::ostream& stream;
-  Style style;
-};
-
-ListOutput list_output(const Options& options) {
-  const bool to_error = writes_to_stdout(options);
-  const Terminal terminal = real_terminal();
-  return {to_error ? std::cerr : std::cout,
-          Style(use_color(terminal, to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
-                          color_choice(options.color)))};
-}
-
 /// A line for every verdict.
 void print_verdicts(const RunRecord& record, const Options& options) {
-  const auto [out, style] = list_output(options);
+  const auto [out, style] = people_output(options);
   for (const Verdict& verdict : record.verdicts)
     out << one_line_of(style, verdict, options.strict) << '\n';
   out.flush();
 }
 
 void print_causes(const RunRecord& record, const Options& options) {
-  const auto [out, style] = list_output(options);
+  const auto [out, style] = people_output(options);
   const std::string text = causes_text(record, style, options.strict, true);
   out << (text.empty() && options.causes ? "there is no cause: nothing differs\n" : text);
   out.flush();
 }
 
 void print_ladder(const RunRecord& record, const Options& options) {
-  const auto [out, style] = list_output(options);
+  const auto [out, style] = people_output(options);
   const std::string text = ladder_text(record, style, true);
   out << (text.empty() && options.ladder
               ? "nothing departs, or the run did not go down to the lowest rung: run --ladder\n"
@@ -57,7 +42,7 @@ void print_ladder(const RunRecord& record, const Options& options) {
 }
 
 void print_tolerated(const RunRecord& record, const Options& options) {
-  const auto [out, style] = list_output(options);
+  const auto [out, style] = people_output(options);
   const std::vector<Tolerated> all = tolerated(record);
   for (const Tolerated& one : all) out << tolerated_line(style, one) << '\n';
   if (all.empty()) out << "nothing was tolerated: what conforms is equal in bits\n";

@@ -21,6 +21,17 @@ def case(title, **more):
             "steps": STEPS, "outputs": ["x", "y"], **more}
 
 
+def timeless(directory):
+    """run.json without what two runs of the same do not share: times, how they were asked for, and how many shards made them."""
+    record = json.loads((directory / "run.json").read_text())
+    del record["run"]["started"], record["run"]["arguments"], record["end"]["seconds"]
+    record["run"].pop("merged", None)
+    for verdict in record["verdicts"]:
+        for key in ("seconds", "phases", "peak_memory_bytes"):
+            verdict.pop(key, None)
+    return record
+
+
 class Suite:
     """A suite in a folder of its own, with paths that do what their names say."""
 

@@ -1,11 +1,8 @@
 #include "record/alike.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace lockstep {
 
-std::string other_digests(const RunInfo& a, const RunInfo& b) {
+std::vector<std::string> other_digests(const RunInfo& a, const RunInfo& b) {
   std::vector<std::string> names;
   std::map<std::string, std::string> all = a.digests;
   all.insert(b.digests.begin(), b.digests.end());
@@ -16,18 +13,18 @@ std::string other_digests(const RunInfo& a, const RunInfo& b) {
   for (const auto& [name, digest] : all) {
     if (of(a, name) != of(b, name)) names.push_back(name);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
-std::optional<OtherSetting> other_setting(const nlohmann::ordered_json& one,
-                                          const nlohmann::ordered_json& other) {
-  if (!one.is_object() || !other.is_object()) return std::nullopt;
+std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,
+                                         const nlohmann::ordered_json& other) {
+  std::vector<OtherSetting> settings;
+  if (!one.is_object() || !other.is_object()) return settings;
   for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
     const auto a = one.find(key), b = other.find(key);
-    if (a != one.end() && b != other.end() && *a != *b)
-      return OtherSetting{key, a->dump(), b->dump()};
+    if (a != one.end() && b != other.end() && *a != *b) settings.push_back({key, *a, *b});
   }
-  return std::nullopt;
+  return settings;
 }
 
 }  // namespace lockstep

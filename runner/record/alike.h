@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "record/record.h"
 
@@ -10,17 +10,18 @@ namespace lockstep {
 /// Whether verdicts of two runs may stand in one log.  Those of two torches, two levels of the CPU
 /// or two suites would pass for those of one.
 
-/// Of what the digests of two runs differ: "cases, judge"; empty where in nothing.
-std::string other_digests(const RunInfo& a, const RunInfo& b);
+/// The names of the digests in which two runs differ: "cases", "judge".
+std::vector<std::string> other_digests(const RunInfo& a, const RunInfo& b);
 
-/// What two environments of a worker say of one thing, as JSON.
+/// What two environments of a worker say of one thing.
 struct OtherSetting {
-  std::string key, one, other;
+  std::string key;
+  nlohmann::ordered_json one, other;
 };
 
-/// The first thing that decides results and that both environments of a worker say differently, of
-/// its torch and the level of its CPU.
-std::optional<OtherSetting> other_setting(const nlohmann::ordered_json& one,
-                                          const nlohmann::ordered_json& other);
+/// What decides results and both environments of a worker say differently, of its torch and the
+/// level of its CPU.
+std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,
+                                         const nlohmann::ordered_json& other);
 
 }  // namespace lockstep

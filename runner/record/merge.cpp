@@ -64,8 +64,8 @@ std::string stranger(const RunRecord& a, const RunRecord& b) {
     return fmt::format("Lockstep {} and {}", one.version, other.version);
   if (one.shard->of != other.shard->of)
     return fmt::format("one of {} and one of {}", one.shard->of, other.shard->of);
-  if (const std::string digests = other_digests(one, other); !digests.empty())
-    return fmt::format("other {}", digests);
+  if (const auto digests = other_digests(one, other); !digests.empty())
+    return fmt::format("other {}", fmt::join(digests, ", "));
   if (one.shard->plan != other.shard->plan || one.shard->planned != other.shard->planned)
     return "shards of other plans: other cases, paths or devices were selected";
   if (one.level != other.level || one.min_judged != other.min_judged ||
@@ -73,9 +73,9 @@ std::string stranger(const RunRecord& a, const RunRecord& b) {
     return "begun with other options";
   for (const auto& [worker, environment] : a.environment.items()) {
     if (!b.environment.contains(worker)) continue;
-    if (const auto differs = other_setting(environment, b.environment[worker]))
-      return fmt::format("the {} worker has {} {} and {}", worker, differs->key, differs->one,
-                         differs->other);
+    if (const auto others = other_settings(environment, b.environment[worker]); !others.empty())
+      return fmt::format("the {} worker has {} {} and {}", worker, others.front().key,
+                         others.front().one.dump(), others.front().other.dump());
   }
   return {};
 }

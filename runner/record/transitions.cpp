@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "record/alike.h"
 #include "verdict/cause.h"
 
 namespace lockstep {
@@ -154,7 +155,7 @@ std::string said(const Verdict& verdict, bool with_reason) {
   return text;
 }
 
-/// What a program is, without the line that names its instance.
+/// Whether two verdicts are of one program, as far as the logs have it: a long one is cut there.
 bool same_program(const Verdict& a, const Verdict& b) {
   return a.program.empty() || b.program.empty() || a.program == b.program;
 }
@@ -187,7 +188,7 @@ std::string text_of(const nlohmann::ordered_json& json) {
 }
 
 /// In what the two runs were made differently, a line for each.
-std::vector<Change> other_settings(const RunRecord& before, const RunRecord& after) {
+std::vector<Change> changes_of_setting(const RunRecord& before, const RunRecord& after) {
   std::vector<Change> changes;
   const auto add = [&](const std::string& what, const std::string& was, const std::string& is) {
     if (was != is)
@@ -197,10 +198,8 @@ std::vector<Change> other_settings(const RunRecord& before, const RunRecord& aft
   const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
   add("lockstep", before.info.version, after.info.version);
   add("level", or_none(before.info.level), or_none(after.info.level));
-  std::map<std::string, std::string> digests = before.info.digests;
-  digests.insert(after.info.digests.begin(), after.info.digests.end());
-  for (const auto& [name, digest] : digests) {
-    const auto of = [&name = name](const RunInfo& run) {
+  for (const std::string& name : other_digests(before.info, after.info)) {
+    const auto of = [&name](const RunInfo& run) {
       const auto found = run.digests.find(name);
       return found == run.digests.end() ? std::string("none") : found->second.substr(0, 8);
     };
@@ -210,11 +209,12 @@ std::vector<Change> other_settings(const RunRecord& before, const RunRecord& aft
     if (worker == "machine" || !before.environment.contains(worker) || !values.is_object())
       continue;
     const auto& old = before.environment[worker];
-    for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint", "python"}) {
-      if (old.is_object() && old.contains(key) && values.contains(key))
-        add(fmt::format("{} of the {} worker", key, worker), text_of(old[key]),
-            text_of(values[key]));
-    }
+    std::vector<OtherSetting> others = other_settings(old, values);
+    if (old.is_object() && old.contains("python") && values.contains("python"))
+      others.push_back({"python", old["python"], values["python"]});
+    for (const OtherSetting& each : others)
+      add(fmt::format("{} of the {} worker", each.key, worker), text_of(each.one),
+          text_of(each.other));
   }
   return changes;
 }
@@ -235,7 +235,7 @@ const TransitionInfo* find_transition(std::string_view name) {
 
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   RunComparison result;
-  result.changes = other_settings(before, after);
+  result.changes = changes_of_setting(before, after);
   const auto add = [&](Transition transition, std::string id, std::optional<std::size_t> was,
                        std::optional<std::size_t> is, std::string text) {
     result.changes.push_back({transition, std::move(id), was, is, std::move(text)});

@@ -93,8 +93,8 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
                             before.info.format, kLogFormat),
                 "go on with the Lockstep that began it, or begin a new run");
   }
-  if (const std::string other = other_digests(before.info, now); !other.empty()) {
-    return fail(fmt::format("the log is of a run with other {}", other),
+  if (const auto other = other_digests(before.info, now); !other.empty()) {
+    return fail(fmt::format("the log is of a run with other {}", fmt::join(other, ", ")),
                 "go on with those of then, or begin a new run");
   }
   if (before.info.plan != now.plan) {
@@ -103,9 +103,10 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
                 "new run");
   }
   const Json eager = before.environment.value("eager", Json::object());
-  if (const auto other = other_setting(eager, environment)) {
-    return fail(fmt::format("the log is of a run with {} {}; now it is {}", other->key, other->one,
-                            other->other),
+  if (const auto others = other_settings(eager, environment); !others.empty()) {
+    const auto& [key, then, is] = others.front();
+    return fail(fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(),
+                            is.dump()),
                 "resume with the torch and the machine that it was begun with, or begin a new run");
   }
   return {};

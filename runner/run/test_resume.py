@@ -2,7 +2,6 @@
 but for times. With fake workers, so that a run takes a second; test_kill.py does it with the real ones. LOCKSTEP_LONG=1
 tries many moments, LOCKSTEP_SEED other ones."""
 
-import json
 import os
 import pathlib
 import random
@@ -17,7 +16,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from suites import BINARY, Suite, case
+from suites import BINARY, Suite, case, timeless
 from test_kill import processes, wait_for_none
 
 ROUNDS = 150 if os.environ.get("LOCKSTEP_LONG") else 6
@@ -26,16 +25,6 @@ ROWS = 40
 PATHS = ("conform", "crash", "flip")
 
 pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
-
-
-def timeless(directory):
-    """run.json without what two undisturbed runs do not share either."""
-    record = json.loads((directory / "run.json").read_text())
-    del record["run"]["started"], record["run"]["arguments"], record["end"]["seconds"]
-    for verdict in record["verdicts"]:
-        for key in ("seconds", "phases", "peak_memory_bytes"):
-            verdict.pop(key, None)
-    return record
 
 
 class Scene:

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from suites import BINARY, Suite, case
+from suites import BINARY, Suite, case, timeless
 
 ROUNDS = 30 if os.environ.get("LOCKSTEP_LONG") else 3
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
@@ -22,17 +22,6 @@ PATHS = ("conform", "crash", "flip")
 SELECT = ("bugs/3-many", "bugs/1-first", *("path:" + name for name in PATHS), "--keep")
 
 pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
-
-
-def timeless(directory):
-    """run.json without times, without how the run was asked for, and without how many made it."""
-    record = json.loads((directory / "run.json").read_text())
-    del record["run"]["started"], record["run"]["arguments"], record["end"]["seconds"]
-    record["run"].pop("merged", None)
-    for verdict in record["verdicts"]:
-        for key in ("seconds", "phases", "peak_memory_bytes"):
-            verdict.pop(key, None)
-    return record
 
 
 def tensors(directory):
