@@ -39,28 +39,6 @@ std::string name_of(const RunRecord& record) {
   return clean(text);
 }
 
-/// The changes of each transition that occurs, in the order of the table.
-std::map<Transition, std::vector<const GatedChange*>> by_transition(const Gate& gate) {
-  std::map<Transition, std::vector<const GatedChange*>> groups;
-  for (const GatedChange& each : gate.changes) groups[each.change.transition].push_back(&each);
-  return groups;
-}
-
-std::size_t failing_of(const std::vector<const GatedChange*>& group) {
-  return static_cast<std::size_t>(
-      std::count_if(group.begin(), group.end(), [](const auto* each) { return each->fails; }));
-}
-
-/// "3 of 993 verdicts are unchanged": what both runs have.
-std::string last_line(const Gate& gate) {
-  const std::size_t failing = gate.failing();
-  return fmt::format("{} unchanged, {}{}", counted(gate.unchanged, "verdict"),
-                     counted(gate.changes.size(), "change"),
-                     failing == 0 ? ": the gate is open"
-                                  : fmt::format(", {} of which fail{}: the gate is closed", failing,
-                                                failing == 1 ? "s" : ""));
-}
-
 Json side(const RunRecord& record, const std::optional<std::size_t>& place) {
   if (!place) return {};
   const Verdict& verdict = record.verdicts[*place];
@@ -123,6 +101,17 @@ std::size_t Gate::failing() const {
       changes.begin(), changes.end(), [](const GatedChange& each) { return each.fails; }));
 }
 
+std::map<Transition, std::vector<const GatedChange*>> Gate::by_transition() const {
+  std::map<Transition, std::vector<const GatedChange*>> groups;
+  for (const GatedChange& each : changes) groups[each.change.transition].push_back(&each);
+  return groups;
+}
+
+std::size_t failing_of(const std::vector<const GatedChange*>& group) {
+  return static_cast<std::size_t>(
+      std::count_if(group.begin(), group.end(), [](const auto* each) { return each->fails; }));
+}
+
 Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
                const std::vector<Allowance>& allowances) {
   Gate gate;
@@ -151,10 +140,23 @@ Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<T
   return gate;
 }
 
+std::string gate_counts(const Gate& gate) {
+  const std::size_t failing = gate.failing();
+  return fmt::format(
+      "{} unchanged, {}{}", counted(gate.unchanged, "verdict"),
+      counted(gate.changes.size(), "change"),
+      failing == 0 ? "" : fmt::format(", {} of which fail{}", failing, failing == 1 ? "s" : ""));
+}
+
+std::string gate_outcome(const Gate& gate) {
+  return fmt::format("{}: the gate is {}", gate_counts(gate),
+                     gate.failing() == 0 ? "open" : "closed");
+}
+
 std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
   std::string text =
       fmt::format("before  {}\nafter   {}\n\n", name_of(*gate.before), name_of(*gate.after));
-  const auto groups = by_transition(gate);
+  const auto groups = gate.by_transition();
   for (const auto& [transition, group] : groups) {
     std::size_t shown = 0;
     for (const GatedChange* each : group) {
@@ -191,14 +193,14 @@ std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
   for (const Allowance* each : gate.unused)
     text += fmt::format("{}: `{}` lets nothing pass: remove it\n", clean(each->where),
                         info(each->transition).name);
-  const std::string last = last_line(gate);
+  const std::string last = gate_outcome(gate);
   return text + (gate.failing() > 0 ? style.bad(last) : style.good(last)) + "\n";
 }
 
 std::string gate_markdown(const Gate& gate) {
-  std::string text = fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(last_line(gate)),
+  std::string text = fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(gate_outcome(gate)),
                                  markdown(name_of(*gate.before)), markdown(name_of(*gate.after)));
-  const auto groups = by_transition(gate);
+  const auto groups = gate.by_transition();
   if (!groups.empty()) text += "| transition | changes | failing |\n|:--|--:|--:|\n";
   for (const auto& [transition, group] : groups)
     text +=
@@ -227,7 +229,7 @@ std::string gate_markdown(const Gate& gate) {
 
 Json gate_json(const Gate& gate) {
   Json counts = Json::object();
-  for (const auto& [transition, group] : by_transition(gate))
+  for (const auto& [transition, group] : gate.by_transition())
     counts[std::string(info(transition).name)] = {{"changes", group.size()},
                                                   {"failing", failing_of(group)}};
   Json changes = Json::array();

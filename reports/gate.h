@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,12 +38,20 @@ struct Gate {
   std::vector<const Allowance*> unused;
 
   std::size_t failing() const;
+  /// The changes of each transition that occurs, in the order of the table.
+  std::map<Transition, std::vector<const GatedChange*>> by_transition() const;
 };
+
+std::size_t failing_of(const std::vector<const GatedChange*>& group);
 
 /// `fail_on` has the transitions that fail.  Points into all that it is given.
 Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
                const std::vector<Allowance>& allowances);
 
+/// "990 verdicts unchanged, 3 changes, 1 of which fails".
+std::string gate_counts(const Gate& gate);
+/// The same, and whether the gate is open.
+std::string gate_outcome(const Gate& gate);
 /// What the console says: what was compared, a count for each transition, each change (of every
 /// transition so many; `verbose`: all), and one last line.
 std::string gate_text(const Gate& gate, const Style& style, bool verbose);

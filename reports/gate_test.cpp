@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/fixtures.h"
+#include "reports/gate_page.h"
 
 namespace lockstep {
 namespace {
@@ -15,6 +16,12 @@ std::set<Transition> all() {
   std::set<Transition> every;
   for (const TransitionInfo& each : all_transitions()) every.insert(each.transition);
   return every;
+}
+
+/// A page without what the build put into it.
+std::string body_of(const std::string& page) {
+  const std::size_t begin = page.find("<main>");
+  return page.substr(begin, page.find("</main>") - begin);
 }
 
 // Ids, reasons and paths of two strangers' logs, in all that is written of them.
@@ -30,7 +37,8 @@ TEST(Gate, NothingBreaksOut) {
   EXPECT_GT(gate.changes.size(), 1U);
   const std::string console = gate_text(gate, Style(false), true);
   EXPECT_THAT(console, Not(HasSubstr("\x1b")));
-  for (const std::string& text : {gate_markdown(gate), gate_junit(gate)}) {
+  for (const std::string& text :
+       {gate_markdown(gate), gate_junit(gate), body_of(gate_page(gate))}) {
     EXPECT_THAT(text, Not(HasSubstr("<script")));
     EXPECT_THAT(text, Not(HasSubstr("<!--")));
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
@@ -47,6 +55,8 @@ TEST(Gate, StaysSmallWhateverChanges) {
   EXPECT_LE(gate_markdown(gate).size(), 60'000U);
   EXPECT_THAT(gate_markdown(gate), HasSubstr("more"));
   EXPECT_LE(gate_junit(gate).size(), 30'000'000U);
+  EXPECT_LE(gate_page(gate, 500'000).size(), 600'000U);
+  EXPECT_THAT(gate_page(gate, 500'000), HasSubstr("more, which <code>gate --json</code> has"));
   EXPECT_LT(gate_text(gate, Style(false), false).size(), 100'000U);
   EXPECT_EQ(gate_json(gate)["changes"].size(), gate.changes.size());
 }

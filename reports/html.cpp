@@ -19,6 +19,7 @@
 #include "reports/gzip.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"
+#include "reports/markup.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
 
@@ -28,32 +29,6 @@ namespace {
 /// Without scripts the page lists this many of what fails, as many of what is known, and so on; all
 /// of it is in the log.
 constexpr std::size_t kListed = 200;
-
-std::string escape(std::string_view raw) {
-  std::string result;
-  for (const char c : clean(raw)) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// What lists, filters and counts read of a verdict.  The page decodes it when it is opened, and
 /// the rest of a verdict when somebody looks at it.
@@ -259,7 +234,7 @@ std::string table_of(const RunRecord& record) {
     text += fmt::format("<th scope=\"col\">{}</th>", column->name);
   text += "</tr></thead><tbody>\n";
   for (const auto& [path, counts] : tally_by_path(record, false)) {
-    text += fmt::format("<tr><th scope=\"row\">{}</th>", escape(path));
+    text += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(path));
     for (const ColumnInfo* column : columns_as_read())
       text += fmt::format("<td>{}</td>", grouped(counts[column->column]));
     text += "</tr>\n";
@@ -286,14 +261,15 @@ std::string plain_list(const RunRecord& record) {
     listed.items += fmt::format(
         "<li class=\"kind-{0} show-{0} show-path-{1}\"><strong>{2}</strong> {0} <code>{3}</code>"
         "<br>{4}",
-        name, path, info(verdict.status).label, escape(verdict.id), escape(headline(verdict)));
+        name, path, info(verdict.status).label, html_text(verdict.id),
+        html_text(headline(verdict)));
     if (verdict.expectation) {
       const ExpectationRef& known = *verdict.expectation;
-      listed.items += fmt::format("<br>{}", escape(known.reason));
+      listed.items += fmt::format("<br>{}", html_text(known.reason));
       if (known.link.starts_with("https://"))
-        listed.items += fmt::format(" <a href=\"{0}\">{0}</a>", escape(known.link));
+        listed.items += fmt::format(" <a href=\"{0}\">{0}</a>", html_text(known.link));
     }
-    listed.items += fmt::format("<br><code>{}</code></li>\n", escape(verdict.repro));
+    listed.items += fmt::format("<br><code>{}</code></li>\n", html_text(verdict.repro));
   }
   if (columns.empty()) return {};
   std::string rules, boxes, items;
@@ -317,7 +293,7 @@ std::string plain_list(const RunRecord& record) {
   if (paths.size() > 1) {
     boxes += "<br>\n";
     for (const auto& [path, place] : paths)
-      add_box(fmt::format("show-path-{}", place), escape(path));
+      add_box(fmt::format("show-path-{}", place), html_text(path));
   }
   return fmt::format("<style>\n{}</style>\n<div class=\"boxes\">\n{}<ul>\n{}</ul>\n</div>\n", rules,
                      boxes, items);
@@ -327,7 +303,7 @@ std::string plain_list(const RunRecord& record) {
 std::string plain_part(const RunRecord& record) {
   std::string text = table_of(record);
   for (const std::string& line : {unfinished_line(record), judged_too_little(record, false)})
-    if (!line.empty()) text += fmt::format("<p>{}</p>\n", escape(line));
+    if (!line.empty()) text += fmt::format("<p>{}</p>\n", html_text(line));
   return text + plain_list(record);
 }
 
@@ -335,30 +311,16 @@ std::string plain_part(const RunRecord& record) {
 
 std::string html(const RunRecord& record, std::size_t compress_from) {
   const Tally counts = tally(record, false);
-  const std::map<std::string_view, std::string> parts = {
-      {"title", escape(fmt::format("Lockstep: {} failing of {}", grouped(counts[Column::failing]),
-                                   counted(record.verdicts.size(), "verdict")))},
-      {"totals", escape(totals_line(record, false, record.end ? record.end->seconds : 0))},
-      {"style", std::string(html_assets::style)},
-      {"script", std::string(html_assets::script)},
-      {"plain", plain_part(record)},
-      {"data", elements_of(data_of(record), compress_from)},
-  };
-  // One pass: what is put in is never looked at again, so it may contain "{{data}}" itself.
-  std::string result;
-  std::string_view rest = html_assets::page;
-  while (true) {
-    const std::size_t begin = rest.find("{{");
-    const std::size_t end = rest.find("}}", begin);
-    if (begin == std::string_view::npos || end == std::string_view::npos) break;
-    result += rest.substr(0, begin);
-    if (const auto part = parts.find(rest.substr(begin + 2, end - begin - 2));
-        part != parts.end()) {
-      result += part->second;
-    }
-    rest.remove_prefix(end + 2);
-  }
-  return result += rest;
+  return filled(
+      html_assets::page,
+      {{"title",
+        html_text(fmt::format("Lockstep: {} failing of {}", grouped(counts[Column::failing]),
+                              counted(record.verdicts.size(), "verdict")))},
+       {"totals", html_text(totals_line(record, false, record.end ? record.end->seconds : 0))},
+       {"style", std::string(html_assets::style)},
+       {"script", std::string(html_assets::script)},
+       {"plain", plain_part(record)},
+       {"data", elements_of(data_of(record), compress_from)}});
 }
 
 }  // namespace lockstep

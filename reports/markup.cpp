@@ -8,9 +8,14 @@
 namespace lockstep {
 namespace {
 
-std::string xml(std::string_view raw, bool attribute) {
+/// The text, cleaned of what is not to be shown, with a reference for each of the characters.
+std::string escape(std::string_view raw, std::string_view characters) {
   std::string result;
   for (const char c : clean(raw)) {
+    if (characters.find(c) == std::string_view::npos) {
+      result += c;
+      continue;
+    }
     switch (c) {
       case '&':
         result += "&amp;";
@@ -20,18 +25,12 @@ std::string xml(std::string_view raw, bool attribute) {
         break;
       case '>':
         result += "&gt;";
-        break;  // for the sake of "]]>"
+        break;
       case '"':
-        result += attribute ? "&quot;" : "\"";
-        break;
-      case '\n':
-        result += attribute ? "&#10;" : "\n";
-        break;
-      case '\t':
-        result += attribute ? "&#9;" : "\t";
+        result += "&quot;";
         break;
       default:
-        result += c;
+        result += fmt::format("&#{};", static_cast<int>(c));
     }
   }
   return result;
@@ -39,10 +38,29 @@ std::string xml(std::string_view raw, bool attribute) {
 
 }  // namespace
 
-std::string xml_text(std::string_view raw) { return xml(raw, false); }
+std::string xml_text(std::string_view raw) {
+  return escape(raw, "&<>");  // ">" for the sake of "]]>"
+}
 
 std::string xml_attribute(std::string_view name, std::string_view value) {
-  return fmt::format(" {}=\"{}\"", name, xml(value, true));
+  return fmt::format(" {}=\"{}\"", name, escape(value, "&<>\"\n\t"));
+}
+
+std::string html_text(std::string_view raw) { return escape(raw, "&<>\"'"); }
+
+std::string filled(std::string_view page, const std::map<std::string_view, std::string>& parts) {
+  std::string result;
+  std::string_view rest = page;
+  while (true) {
+    const std::size_t begin = rest.find("{{");
+    const std::size_t end = rest.find("}}", begin);
+    if (begin == std::string_view::npos || end == std::string_view::npos) break;
+    result += rest.substr(0, begin);
+    const auto part = parts.find(rest.substr(begin + 2, end - begin - 2));
+    if (part != parts.end()) result += part->second;
+    rest.remove_prefix(end + 2);
+  }
+  return result += rest;
 }
 
 std::string markdown(std::string_view text, std::size_t limit) {

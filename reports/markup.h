@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -8,8 +9,15 @@ namespace lockstep {
 
 /// Text that XML leaves as it is, cleaned of what is not to be shown (text.h).
 std::string xml_text(std::string_view raw);
-/// ` name="value"`.
+/// ` name="value"`, also where the value has several lines.
 std::string xml_attribute(std::string_view name, std::string_view value);
+
+/// The same of HTML, between tags and in quoted attributes.
+std::string html_text(std::string_view raw);
+
+/// The template with each {{name}} replaced by its part; one without a part by nothing.  What is
+/// put in is never looked at again, so a part may contain "{{name}}" itself.
+std::string filled(std::string_view page, const std::map<std::string_view, std::string>& parts);
 
 /// Text that Markdown and HTML both leave as it is, on one line of about so many bytes.
 std::string markdown(std::string_view text, std::size_t limit = 500);

@@ -7,14 +7,17 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
+import sys
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from browser import BROWSER, Opened
+
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
-BROWSER = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
 NASTY = "</script><script>document.title='broken out'</script><img src=x onerror=\"document.title='broken out'\"> {{data}} <!-- & \u202e"
 
 pytestmark = [
@@ -23,37 +26,12 @@ pytestmark = [
 ]
 
 
-class Page:
+class Page(Opened):
     def __init__(self, records, folder):
         folder.mkdir(exist_ok=True)
         (folder / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
         subprocess.run([BINARY, "report", folder], capture_output=True, timeout=120)
-        self.file, self.folder, self.width = folder / "report.html", folder, 1400
-
-    def browse(self, *arguments, address=""):
-        return subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run", f"--user-data-dir={self.folder / 'profile'}", "--enable-logging=stderr",
-             f"--window-size={self.width},900", "--virtual-time-budget=8000", *arguments, f"{self.file.as_uri()}{address}"],
-            capture_output=True, text=True, timeout=120)
-
-    def dom(self, address=""):
-        """The document after its scripts ran, without the data and the scripts themselves."""
-        result = self.browse("--dump-dom", address=address)
-        console = [line for line in result.stderr.splitlines() if ":CONSOLE" in line]
-        assert not console, console
-        text = re.sub(r"<script.*?</script>", "", result.stdout, flags=re.S)
-        assert text, result.stderr
-        return re.sub(r'<div id="plain">.*?(?=<output class="asked"|$)', "", text, flags=re.S)
-
-    def after(self, actions, address=""):
-        """The document after `actions`, a script that acts as a reader of the page; `asked(text)` leaves what it found."""
-        acted = Page.__new__(Page)
-        acted.folder, acted.file, acted.width = self.folder, self.folder / "acted.html", self.width
-        script = f"""<script>setTimeout(async () => {{ const asked = (text) => document.body.append(Object.assign(document.createElement("output"), {{ className: "asked", textContent: text }}));
-          {actions} }}, 500)</script></body>"""
-        acted.file.write_text(self.file.read_text("utf-8").replace("</body>", script), "utf-8")
-        return acted.dom(address)
+        super().__init__(folder / "report.html")
 
 
 def sample():
@@ -464,8 +442,7 @@ def test_what_is_printed_is_what_the_filter_lets_through(page):
 def test_without_scripts_boxes_show_and_hide(page):
     """The page as a browser without scripts has it; the boxes are pressed by attributes alone."""
     text = re.sub(r"<script.*?</script>", "", page.file.read_text("utf-8"), flags=re.S)
-    bare = Page.__new__(Page)
-    bare.folder, bare.file, bare.width = page.folder, page.folder / "bare.html", 1400
+    bare = Opened(page.folder / "bare.html")
     ask = """<script>document.body.append(Object.assign(document.createElement("output"), { className: "asked", textContent: JSON.stringify(
       ["failing", "known", "waived", "fixed"].map((kind) => [...document.querySelectorAll("#plain li.show-" + kind)].filter((item) => item.getClientRects().length).length)) }))</script></body>"""
 

@@ -2,11 +2,14 @@
 # The scripts become one, in this order.
 set(page page.html)
 set(style style.css)
+set(gate_page gate.html)
+set(gate_style gate.css)
+set(gate_script gate.js)
 set(script data.js filter.js details.js numbers.js accuracy.js grid.js operators.js paper.js view.js)
 
 set(text "// Made from reports/html/ by embed.cmake.\n#include \"reports/html/assets.h\"\n\n")
 string(APPEND text "namespace lockstep::html_assets {\n\n")
-foreach(name page style script)
+foreach(name page style script gate_page gate_style gate_script)
   set(bytes "")
   foreach(asset ${${name}})
     file(READ ${CMAKE_CURRENT_LIST_DIR}/${asset} hex HEX)

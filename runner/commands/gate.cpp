@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <iostream>
 
 #include "base/files.h"
@@ -10,7 +11,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "record/log.h"
-#include "reports/terminal.h"
+#include "reports/gate_page.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -67,12 +68,16 @@ std::optional<std::vector<Allowance>> allowances_of(const Options& options) {
   return std::nullopt;
 }
 
-/// A file, or standard output where it is "-".
-Result<void> write_report(const fs::path& file, const std::string& text) {
+/// Writes what `make` makes to a file, or to standard output where that is "-".
+Result<void> write_report(const fs::path& file, const std::function<std::string()>& make) {
   if (file.empty()) return {};
-  if (file != "-") return write_file(file, text);
-  std::cout << text;
-  return {};
+  if (file == "-") {
+    std::cout << make();
+    return {};
+  }
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  return write_file(file, make());
 }
 
 }  // namespace
@@ -85,16 +90,13 @@ Exit command_gate(const Options& options) {
   const auto allowances = allowances_of(options);
   if (!before || !after || !fail_on || !allowances) return Exit::usage;
   const Gate gate = make_gate(*before, *after, *fail_on, *allowances);
-  const bool to_error = writes_to_stdout(options);
-  const Terminal terminal = real_terminal();
-  const Style style(use_color(terminal,
-                              to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
-                              color_choice(options.color)));
-  (to_error ? std::cerr : std::cout) << gate_text(gate, style, options.verbose) << std::flush;
-  for (auto written : {write_report(options.junit_file,
-                                    options.junit_file.empty() ? std::string() : gate_junit(gate)),
-                       write_report(options.json_file, gate_json(gate).dump(1) + "\n"),
-                       write_report(options.summary_file, gate_markdown(gate))}) {
+  const auto [out, style] = people_output(options);
+  out << gate_text(gate, style, options.verbose) << std::flush;
+  for (const auto& written :
+       {write_report(options.html_file, [&] { return gate_page(gate); }),
+        write_report(options.junit_file, [&] { return gate_junit(gate); }),
+        write_report(options.json_file, [&] { return gate_json(gate).dump(1) + "\n"; }),
+        write_report(options.summary_file, [&] { return gate_markdown(gate); })}) {
     if (written) continue;
     print_error(written.error());
     return Exit::internal;

@@ -359,6 +359,8 @@ void add_others(CLI::App& app, Options& options) {
   gate->add_option("--junit", options.junit_file,
                    "Write a test case for each change to FILE (- is standard output)")
       ->type_name("FILE");
+  gate->add_option("--html", options.html_file, "Write the page, what changed first, to FILE")
+      ->type_name("FILE");
   gate->add_option("--json", options.json_file, "Write all of it as JSON to FILE")
       ->type_name("FILE");
   gate->add_option("--summary", options.summary_file,

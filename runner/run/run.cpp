@@ -105,9 +105,9 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
   const Json eager = before.environment.value("eager", Json::object());
   if (const auto others = other_settings(eager, environment); !others.empty()) {
     const auto& [key, then, is] = others.front();
-    return fail(fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(),
-                            is.dump()),
-                "resume with the torch and the machine that it was begun with, or begin a new run");
+    return fail(
+        fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(), is.dump()),
+        "resume with the torch and the machine that it was begun with, or begin a new run");
   }
   return {};
 }
