@@ -37,7 +37,7 @@ class Watch:
             "breaks": [_first_line(text) for text in counters["graph_break"]],
             "recompiles": len(recompiles),
             "recompile_reasons": [reason[:500] for reason in recompiles],
-            "recompile_limit": any(str(key).startswith(dynamo.LIMIT) for key in counters["unimplemented"]),
+            "recompile_limit": any(str(key).startswith(dynamo.LIMITS) for key in counters["unimplemented"]),
             "frames_skipped": int(frames["total"] - frames["ok"]),
             "cache_hits": int(counters["inductor"]["fxgraph_cache_hit"]),
             "cache_misses": int(counters["inductor"]["fxgraph_cache_miss"]),

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: How a counter is named that says that Dynamo gave up and ran the program eagerly.
-LIMIT = "Dynamo recompile limit exceeded"
+#: How a counter's name begins that says that Dynamo gave up and ran the program eagerly; older releases name the limit.
+LIMITS = ("Dynamo recompile limit exceeded", "recompile_limit reached", "accumulated_recompile_limit reached")
 #: Where AOT autograd begins with a graph, and where it looks for one in its cache.
 AOT_BEGINS, AOT_LOADS = "create_aot_state", "try_load"
 #: How autograd calls the backward of what AOT autograd compiled.

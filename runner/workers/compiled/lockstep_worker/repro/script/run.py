@@ -24,7 +24,8 @@ def proof_of_compilation() -> bool:
     import torch._dynamo.utils as utils
 
     counters = utils.counters
-    if any(str(key).startswith("Dynamo recompile limit exceeded") for key in counters["unimplemented"]):
+    limits = ("Dynamo recompile limit exceeded", "recompile_limit reached", "accumulated_recompile_limit reached")
+    if any(str(key).startswith(limits) for key in counters["unimplemented"]):
         return False
     if counters["stats"]["unique_graphs"] > 0:
         return True
