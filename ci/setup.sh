@@ -255,6 +255,7 @@ provide_test_packages() {
   if [[ $OURS == yes ]]; then
     [[ -f $ready && $(<"$ready") == "${REQUIREMENTS[*]}" ]] && return
     pip_install "the test packages" pip-test.log "${REQUIREMENTS[@]}"
+    provide_npm_packages
     printf '%s\n' "${REQUIREMENTS[*]}" >"$ready"
   else
     for requirement in "${REQUIREMENTS[@]}"; do
@@ -262,6 +263,16 @@ provide_test_packages() {
         say "warning: $LOCKSTEP_PYTHON lacks ${requirement%%==*}; tests that import it will fail."
     done
   fi
+}
+
+# provide_npm_packages: what the tests need of npm, into the venv; where no registry is reached, they do without.
+provide_npm_packages() {
+  local bin=${LOCKSTEP_PYTHON%/*} wanted
+  requirements packages-npm.txt
+  wanted=("${REQUIREMENTS[@]}")
+  requirements requirements-test.txt
+  PATH=$bin:$PATH step "installing ${wanted[*]} with npm" npm.log "$bin/npm" install --prefix "${bin%/bin}/npm" --no-audit --no-fund \
+    --no-save "${wanted[@]}" || say "warning: tests that need ${wanted[*]} will be skipped."
 }
 
 # build PRESET: configures and builds what changed.
