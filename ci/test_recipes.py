@@ -10,11 +10,11 @@ import sys
 import pytest
 from ruamel.yaml import YAML
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "runner" / "commands"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runner" / "commands"))
 
 from suites import BINARY, Suite
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "ci" / "recipes"
 ACTION = ROOT / "ci" / "action" / "action.yml"
 NPM = pathlib.Path(sys.prefix) / "npm" / "node_modules"
