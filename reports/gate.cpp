@@ -153,6 +153,16 @@ std::string gate_outcome(const Gate& gate) {
                      gate.failing() == 0 ? "open" : "closed");
 }
 
+std::string eager_line(const EagerComparison& eager) {
+  std::string text =
+      fmt::format("eager: {} of {} differ{}", eager.changes.size(),
+                  counted(eager.changes.size() + eager.same + eager.unknown, "instance"),
+                  eager.changes.size() == 1 ? "s" : "");
+  if (eager.unknown > 0)
+    text += fmt::format(", {} cannot be told: the logs do not say what eager did", eager.unknown);
+  return text;
+}
+
 std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
   std::string text =
       fmt::format("before  {}\nafter   {}\n\n", name_of(*gate.before), name_of(*gate.after));
@@ -193,6 +203,18 @@ std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
   for (const Allowance* each : gate.unused)
     text += fmt::format("{}: `{}` lets nothing pass: remove it\n", clean(each->where),
                         info(each->transition).name);
+  if (gate.eager) {
+    std::size_t shown = 0;
+    for (const EagerChange& each : gate.eager->changes) {
+      if (!verbose && ++shown > kChangesListed) break;
+      text += fmt::format("eager differs  {}  {}\n", clean(each.instance),
+                          one_line(clean(each.text), 200));
+    }
+    if (!verbose && gate.eager->changes.size() > kChangesListed)
+      text += style.faint(fmt::format("    and {} more: -v lists them\n",
+                                      gate.eager->changes.size() - kChangesListed));
+    text += eager_line(*gate.eager) + "\n\n";
+  }
   const std::string last = gate_outcome(gate);
   return text + (gate.failing() > 0 ? style.bad(last) : style.good(last)) + "\n";
 }
@@ -224,6 +246,20 @@ std::string gate_markdown(const Gate& gate) {
     if (text.size() + part.size() > kMarkdownLimit) break;
     text += part;
   }
+  if (gate.eager) {
+    std::string part = fmt::format("\n### eager with eager\n\n{}.\n\n", eager_line(*gate.eager));
+    std::size_t told = 0;
+    for (const EagerChange& each : gate.eager->changes) {
+      const std::string item =
+          fmt::format("- {}: {}\n", markdown_code(each.instance), markdown(each.text));
+      if (text.size() + part.size() + item.size() + kEnd.size() + 16 > kMarkdownLimit) break;
+      part += item;
+      ++told;
+    }
+    if (told < gate.eager->changes.size())
+      part += fmt::format(kEnd, gate.eager->changes.size() - told);
+    if (text.size() + part.size() <= kMarkdownLimit) text += part;
+  }
   return text;
 }
 
@@ -248,14 +284,23 @@ Json gate_json(const Gate& gate) {
   }
   Json unused = Json::array();
   for (const Allowance* each : gate.unused) unused.push_back(each->where);
-  return {{"format", 1},
-          {"before", about(*gate.before)},
-          {"after", about(*gate.after)},
-          {"failing", gate.failing()},
-          {"unchanged", gate.unchanged},
-          {"counts", std::move(counts)},
-          {"changes", std::move(changes)},
-          {"unused", std::move(unused)}};
+  Json json = {{"format", 1},
+               {"before", about(*gate.before)},
+               {"after", about(*gate.after)},
+               {"failing", gate.failing()},
+               {"unchanged", gate.unchanged},
+               {"counts", std::move(counts)},
+               {"changes", std::move(changes)},
+               {"unused", std::move(unused)}};
+  if (gate.eager) {
+    Json differing = Json::array();
+    for (const EagerChange& each : gate.eager->changes)
+      differing.push_back({{"instance", each.instance}, {"text", each.text}});
+    json["eager"] = {{"changes", std::move(differing)},
+                     {"same", gate.eager->same},
+                     {"unknown", gate.eager->unknown}};
+  }
+  return json;
 }
 
 std::string gate_junit(const Gate& gate) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct Gate {
   std::vector<GatedChange> changes;
   std::size_t unchanged = 0;
   std::vector<const Allowance*> unused;
+  std::optional<EagerComparison> eager;  ///< where it was asked for; it fails nothing
 
   std::size_t failing() const;
   /// The changes of each transition that occurs, in the order of the table.
@@ -52,6 +54,8 @@ Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<T
 std::string gate_counts(const Gate& gate);
 /// The same, and whether the gate is open.
 std::string gate_outcome(const Gate& gate);
+/// "eager: 3 of 993 instances differ, 2 cannot be told".
+std::string eager_line(const EagerComparison& eager);
 /// What the console says: what was compared, a count for each transition, each change (of every
 /// transition so many; `verbose`: all), and one last line.
 std::string gate_text(const Gate& gate, const Style& style, bool verbose);

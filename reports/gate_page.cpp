@@ -174,6 +174,28 @@ std::string causes_of_group(const Gate& gate, const std::vector<const GatedChang
   return text + "</p>\n";
 }
 
+/// What eager itself does otherwise, in a table of its own.
+std::string eager_table(const EagerComparison& eager, std::size_t limit) {
+  std::string rows;
+  std::size_t told = 0;
+  for (const EagerChange& each : eager.changes) {
+    if (rows.size() > limit) break;
+    rows += fmt::format("<tr class=\"change\"><td><code>{}</code></td><td>{}</td></tr>\n",
+                        breakable(each.instance), html_text(each.text));
+    ++told;
+  }
+  const std::string more =
+      told < eager.changes.size()
+          ? fmt::format("<p>and {} more, which <code>gate --json</code> has</p>\n",
+                        grouped(eager.changes.size() - told))
+          : "";
+  return fmt::format(
+      "<section id=\"eager\" class=\"kind-skipped\">\n<h2>eager with eager <span "
+      "class=\"count\">{}</span></h2>\n<p class=\"meaning\">{}. It was asked for, and closes no "
+      "gate.</p>\n<table class=\"setting-table\"><tbody>\n{}</tbody></table>\n{}</section>\n",
+      grouped(eager.changes.size()), html_text(eager_line(eager)), rows, more);
+}
+
 }  // namespace
 
 std::string gate_page(const Gate& gate, std::size_t limit) {
@@ -215,6 +237,7 @@ std::string gate_page(const Gate& gate, std::size_t limit) {
   for (const Allowance* each : gate.unused)
     sections += fmt::format("<p>{}: <code>{}</code> lets nothing pass: remove it</p>\n",
                             html_text(each->where), info(each->transition).name);
+  if (gate.eager) sections += eager_table(*gate.eager, limit / 4);
   const bool closed = gate.failing() > 0;
   const ColumnInfo& look =
       all_columns()[static_cast<std::size_t>(closed ? Column::failing : Column::conform)];

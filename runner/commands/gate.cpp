@@ -89,7 +89,8 @@ Exit command_gate(const Options& options) {
   const auto fail_on = failing_transitions(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !fail_on || !allowances) return Exit::usage;
-  const Gate gate = make_gate(*before, *after, *fail_on, *allowances);
+  Gate gate = make_gate(*before, *after, *fail_on, *allowances);
+  if (options.compare_eager) gate.eager = compare_eager(*before, *after);
   const auto [out, style] = people_output(options);
   out << gate_text(gate, style, options.verbose) << std::flush;
   for (const auto& written :

@@ -356,6 +356,9 @@ void add_others(CLI::App& app, Options& options) {
       ->delimiter(',');
   add_files(gate, "--allow", options.allow_files,
             "Transitions that somebody has looked at and lets pass (README.md; repeatable)");
+  gate->add_flag("--eager", options.compare_eager,
+                 "Compare eager with eager, too, bit by bit, in a table of its own; nothing fails "
+                 "by it");
   gate->add_option("--junit", options.junit_file,
                    "Write a test case for each change to FILE (- is standard output)")
       ->type_name("FILE");

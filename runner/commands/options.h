@@ -94,6 +94,7 @@ struct Options {
   /// Percent of what could be judged that must be; empty: record/judged.h has the default.
   std::optional<double> min_judged;
   std::filesystem::path baseline;                  ///< of `gate`: the log to compare with
+  bool compare_eager = false;                      ///< of `gate`
   std::vector<std::string> fail_on;                ///< of `gate`: transitions; empty: the default
   std::vector<std::filesystem::path> allow_files;  ///< of `gate`; absolute
   bool no_expectations = false;

@@ -108,6 +108,22 @@ def test_the_reports(suite):
     assert page.startswith("## Lockstep: 0 verdicts unchanged, 7 changes, 3 of which fail") and "| new divergence | 3 | 3 |" in page
 
 
+def test_eager_is_compared_where_that_is_asked_for(suite):
+    log = (suite.root / "good" / "run.jsonl").read_text()
+    digest = re.search(r'"id":"bugs/1-first@cpu/x".*?"eager_digest":"([0-9a-f]{16})"', log)[1]
+    (suite.root / "other-eager").mkdir()
+    (suite.root / "other-eager" / "run.jsonl").write_text(log.replace(digest, "0" * 16))
+    plain = suite("gate", "--baseline", "good", "other-eager")
+    assert plain.returncode == 0 and "eager" not in plain.stdout and "0 changes" in plain.stdout
+    asked = suite("gate", "--baseline", "good", "other-eager", "--eager", "--json", "gate.json", "--summary", "gate.md", "--html", "gate.html")
+    assert asked.returncode == 0 and "eager differs  bugs/1-first@cpu  other bits\neager: 1 of 3 instances differs\n" in asked.stdout
+    assert json.loads((suite.root / "gate.json").read_text())["eager"] == {
+        "changes": [{"instance": "bugs/1-first@cpu", "text": "other bits"}], "same": 2, "unknown": 0}
+    assert "### eager with eager" in (suite.root / "gate.md").read_text() and 'id="eager"' in (suite.root / "gate.html").read_text()
+    (suite.root / "other-eager" / "run.jsonl").write_text(re.sub('"eager_digest":"[0-9a-f]{16}",', "", log))  # of an older Lockstep
+    assert "3 cannot be told: the logs do not say what eager did" in suite("gate", "--baseline", "good", "other-eager", "--eager").stdout
+
+
 def test_half_a_run_and_a_changed_one_are_not_believed(suite):
     log = (suite.root / "good" / "run.jsonl").read_text()
     lines = log.splitlines(keepends=True)

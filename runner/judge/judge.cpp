@@ -11,6 +11,7 @@
 #include "judge/numerics/classes.h"
 #include "judge/proof.h"
 #include "judge/results.h"
+#include "judge/results_digest.h"
 
 namespace lockstep {
 namespace {
@@ -260,6 +261,8 @@ Verdict judge(const JudgeRequest& request) {
     return verdict;
   }
   verdict.eager_error = eager->error;
+  const std::string eager_noise = self_disagreement(*eager, request);
+  if (eager_noise.empty()) verdict.eager_digest = results_digest(*eager);
 
   const std::optional<Ending> ending =
       judge_endings(*eager, compiled, {request.raises, request.refuses, request.compiles});
@@ -274,7 +277,6 @@ Verdict judge(const JudgeRequest& request) {
     return verdict;
   }
 
-  const std::string eager_noise = self_disagreement(*eager, request);
   if (eager_noise.empty()) {
     if (std::string difference = harness_difference(*eager, request); !difference.empty()) {
       settle(verdict, Status::harness, std::move(difference));

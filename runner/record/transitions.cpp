@@ -183,6 +183,12 @@ std::optional<std::string> swept_stranger(const Verdict& verdict,
   return std::nullopt;
 }
 
+/// "returned", "raises RuntimeError"; empty where the log does not say.
+std::string what_eager_did(const Verdict& verdict) {
+  if (verdict.eager_error) return "raises " + verdict.eager_error->class_name;
+  return verdict.eager_digest.empty() ? "" : "returned";
+}
+
 std::string text_of(const nlohmann::ordered_json& json) {
   return json.is_string() ? json.get<std::string>() : json.dump();
 }
@@ -298,6 +304,36 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
     add(Transition::operator_appeared, name, {}, {}, fmt::format("{} verdicts of sweeps", count));
   std::stable_sort(result.changes.begin(), result.changes.end(),
                    [](const Change& a, const Change& b) { return a.transition < b.transition; });
+  return result;
+}
+
+EagerComparison compare_eager(const RunRecord& before, const RunRecord& after) {
+  // Of the paths of an instance, the first whose verdict says what eager did.
+  const auto said = [](const RunRecord& record) {
+    std::unordered_map<std::string_view, const Verdict*> verdicts;
+    for (const Verdict& verdict : record.verdicts) {
+      const Verdict*& of = verdicts[verdict.instance];
+      if (of == nullptr || what_eager_did(*of).empty()) of = &verdict;
+    }
+    return verdicts;
+  };
+  const auto old = said(before), now = said(after);
+  EagerComparison result;
+  std::set<std::string_view> met;
+  for (const Verdict& verdict : after.verdicts) {
+    const auto found = old.find(verdict.instance);
+    if (found == old.end() || !met.insert(verdict.instance).second) continue;
+    const Verdict &was = *found->second, &is = *now.at(verdict.instance);
+    if (!same_program(was, is)) continue;
+    const std::string did = what_eager_did(was), does = what_eager_did(is);
+    if (did.empty() || does.empty()) {
+      ++result.unknown;
+    } else if (did == does && was.eager_digest == is.eager_digest) {
+      ++result.same;
+    } else {
+      result.changes.push_back({verdict.instance, did == does ? "other bits" : did + " → " + does});
+    }
+  }
   return result;
 }
 

@@ -70,6 +70,26 @@ struct RunComparison {
 /// itself, nor one of a sweep over an operator that the other run knows nothing of.
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after);
 
+/// An instance of which eager itself says something else in another run.
+struct EagerChange {
+  std::string instance;
+  std::string text;  ///< "other bits", "returned → raises RuntimeError"
+};
+
+/// How eager of one run differs from eager of another.
+struct EagerComparison {
+  std::vector<EagerChange> changes;  ///< in the order of the later plan
+  std::size_t same = 0;
+  /// Instances of both whose logs do not say what eager did: it crashed, it disagrees with itself,
+  /// or the log is too old.
+  std::size_t unknown = 0;
+};
+
+/// Compares what eager did with each instance that both runs have, bit by bit.  Between two
+/// releases it may differ, and nothing follows of it for a compiler.  An instance whose program is
+/// another one is left out.
+EagerComparison compare_eager(const RunRecord& before, const RunRecord& after);
+
 /// Why nothing can be said of a run: its log has no end, or its verdicts are not those that it
 /// planned; or it is a shard.  Empty where it can.
 std::string unfit_to_compare(const RunRecord& record);

@@ -245,5 +245,29 @@ TEST(Transitions, NothingIsSaidOfHalfARunOrAChangedOne) {
   EXPECT_EQ(unfit_to_compare(old), "");
 }
 
+// Eager is the reference: what it does otherwise is told apart from what compilers do.
+TEST(Transitions, OfEagerAreATableOfTheirOwn) {
+  const auto run = [](const std::string& digest, const char* error) {
+    std::vector<Verdict> verdicts;
+    for (const char* id : {"a@cpu/x", "a@cpu/y", "b@cpu/x", "c@cpu/x"})
+      verdicts.push_back(verdict_of(id, Status::conform));
+    verdicts[0].eager_digest = "";  // of another path it is known
+    verdicts[1].eager_digest = digest;
+    verdicts[2].eager_digest = "22";
+    if (error != nullptr) verdicts[2].eager_error = RaisedError{"eager", error, "", {}, "error"};
+    return run_of(std::move(verdicts));
+  };
+  const EagerComparison same = compare_eager(run("11", nullptr), run("11", nullptr));
+  EXPECT_TRUE(same.changes.empty());
+  EXPECT_EQ(same.same, 2U);
+  EXPECT_EQ(same.unknown, 1U);
+  const EagerComparison other = compare_eager(run("11", nullptr), run("12", "RuntimeError"));
+  ASSERT_EQ(other.changes.size(), 2U);
+  EXPECT_EQ(other.changes[0].instance, "a@cpu");
+  EXPECT_EQ(other.changes[0].text, "other bits");
+  EXPECT_EQ(other.changes[1].text, "returned → raises RuntimeError");
+  EXPECT_EQ(compare_runs(run("11", nullptr), run("12", nullptr)).unchanged, 4U);
+}
+
 }  // namespace
 }  // namespace lockstep

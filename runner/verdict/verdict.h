@@ -72,6 +72,9 @@ struct Verdict {
   /// How much of what eager executes others than the path's own executed, 0 … 1.
   double share = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work
+  /// What eager returned and left behind (judge/results_digest.h); empty where it returned nothing
+  /// or disagrees with itself.
+  std::string eager_digest;
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
   std::string stage;  ///< the last stage that the path reached

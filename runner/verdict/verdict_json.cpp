@@ -321,6 +321,7 @@ void members(Visitor& visit, T& verdict) {
   visit("execution", verdict.execution);
   visit("share", verdict.share);
   visit("through_aot", verdict.through_aot);
+  visit("eager_digest", verdict.eager_digest);
   visit("eager_error", verdict.eager_error);
   visit("compiled_error", verdict.compiled_error);
   visit("stage", verdict.stage);

@@ -63,6 +63,7 @@ Verdict full() {
   verdict.execution = "observed";
   verdict.share = 0.25;
   verdict.through_aot = true;
+  verdict.eager_digest = "0123456789abcdef";
   verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
   verdict.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
   verdict.stage = "run";
