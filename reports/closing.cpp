@@ -229,6 +229,9 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
     text += fmt::format("{}{} {}", std::exchange(separator, ", "), grouped(count), column->name);
   }
   text += fmt::format(" in {}", format_seconds(seconds));
+  if (counts.several > 0)
+    text += fmt::format("; {} executed several times, {} of them unstable", grouped(counts.several),
+                        grouped(counts.unsettled));
   if (counts.added > 0) text += fmt::format("; {} of the known by --known", grouped(counts.added));
   if (counts.unverified > 0)
     text += fmt::format("; {} of unverified cases", grouped(counts.unverified));

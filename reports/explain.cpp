@@ -118,6 +118,19 @@ std::string shared_remark(const Verdict& verdict) {
                      verdict.shared == 1 ? "" : "s");
 }
 
+std::string stability_remark(const Verdict& verdict) {
+  if (verdict.executions.empty())
+    return verdict.unstable ? "unstable: the compiled program disagrees with itself" : "";
+  std::vector<std::string> parts;
+  for (const auto& [status, count] : verdict.executions) {
+    const StatusInfo* known = find_status(status);
+    parts.push_back(fmt::format("{} {}", known != nullptr ? known->label : std::string_view(status),
+                                count == 1 ? "once" : fmt::format("{} times", count)));
+  }
+  return one_line(clean(fmt::format("{}: {}", verdict.unstable ? "unstable" : "every time the same",
+                                    fmt::join(parts, ", "))));
+}
+
 std::string execution_remark(const Verdict& verdict) {
   std::string text;
   if (verdict.share > 0 && verdict.status != Status::fell_back) {
@@ -164,8 +177,8 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   if (!verdict.nearer.empty() && verdict.reason.find("fp64") == std::string::npos) {
     lines.add(Part::note, sentence_for(verdict.nearer));
   }
-  if (verdict.unstable)
-    lines.add(Part::note, "unstable: the compiled program disagrees with itself");
+  if (const std::string remark = stability_remark(verdict); !remark.empty())
+    lines.add(Part::note, remark);
   if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
   if (!verdict.weak.empty()) lines.add(Part::note, "weak: " + verdict.weak);

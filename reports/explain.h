@@ -40,6 +40,10 @@ std::string size_of_difference(const OutputComparison& output);
 /// "compiled with 23 others"; empty where it was compiled alone.
 std::string shared_remark(const Verdict& verdict);
 
+/// "unstable: conform 2 times, crash once", "every time the same: crash 3 times"; empty of what was
+/// executed once and agrees with itself.
+std::string stability_remark(const Verdict& verdict);
+
 /// Who executed it, where that needs saying: "others than the path's own code executed 40 % of it:
 /// aten::mm", "who executed it is stated, not observed"; else empty.
 std::string execution_remark(const Verdict& verdict);

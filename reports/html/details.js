@@ -183,6 +183,11 @@ function proof(value) {
     [key, typeof item === "object" ? JSON.stringify(item) : String(item)])));
 }
 
+// "conform 2×, crash 1×"
+function times(executions) {
+  return Object.entries(executions).map(([status, count]) => `${statuses.get(status)?.label ?? status} ${count}×`).join(", ");
+}
+
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
   const { begins } = departureOf(verdict);
@@ -193,7 +198,7 @@ function verdictDetails(verdict, open) {
     h("header", { class: "headline" },
       h("p", { class: "badges" }, badge(verdict),
         verdict.standing !== "new" && h("span", { class: `standing kind-${verdict.kind}` }, verdict.standing),
-        verdict.unstable && h("span", { class: "standing" }, "unstable"),
+        verdict.unstable && h("span", { class: "standing" }, "unstable", verdict.executions && `: ${times(verdict.executions)}`),
         verdict.vacuous && h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak")),
       h("h2", {}, verdict.title || verdict.instance),

@@ -183,11 +183,19 @@ void add_run(CLI::App& app, Options& options) {
       ->type_name("N");
   run->add_flag_callback(
       "--fail-fast", [&options] { options.max_fail = 1; }, "Stop after the first failing verdict");
-  run->add_option("--repeat", options.repeat,
-                  "Execute everything N times; the worst verdict counts, and one that changes is "
-                  "`unstable`")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N");
+  CLI::Option* repeat = run->add_option(
+      "--repeat", options.repeat,
+      "Execute everything N times; the worst verdict counts, and one that changes is "
+      "`unstable`");
+  repeat->check(CLI::Range(1, 10000))->type_name("N");
+  run->add_option(
+         "--retries", options.retries,
+         "Execute what would fail the run at most N times more, until it does not; it still "
+         "fails, is `unstable`, and says how often, unless it is known as a flake "
+         "(expected/README.md)")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->excludes(repeat);
   run->add_flag("--shuffle{random}", options.shuffle,
                 "Take the instances in random order; --shuffle=SEED repeats one");
   run->add_flag(

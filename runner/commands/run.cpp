@@ -179,6 +179,7 @@ Exit command_run(const Options& given) {
   settings.max_failures = options.max_fail;
   settings.strict = options.strict;
   settings.repeat = options.repeat;
+  settings.retries = options.retries;
   settings.keep = options.keep;
   if (resumed) {
     if (auto can = can_resume(*resumed, settings.info, session->environment()); !can) {

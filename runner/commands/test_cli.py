@@ -215,8 +215,31 @@ def test_repeat_finds_what_changes(suite):
     found = verdicts(suite.root / "out")
     flaky = found["bugs/1-first@cpu/flaky"]
     assert flaky["status"] == "value_differs" and flaky["unstable"]
-    assert "3 executions disagree (conform 2 times, value_differs 1 times)" in flaky["reason"]
+    assert "3 executions disagree (conform 2 times, value_differs once)" in flaky["reason"] and flaky["executions"] == {"conform": 2, "value_differs": 1}
     assert "unstable" not in found["bugs/1-first@cpu/conform"]
+
+
+def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
+    """The worker of `flaky` is wrong in the second of every three executions."""
+    run = ("run", "bugs/*", "path:flaky", "path:flip", "path:conform", "-j", "1", "--retries", "2")
+    result = suite(*run, "--out", "out")
+    assert result.returncode == 1 and "; 4 executed several times, 1 of them unstable" in result.stdout
+    found = verdicts(suite.root / "out")
+    (unstable,) = (verdict for verdict in found.values() if "unstable" in verdict)
+    assert unstable["path"] == "flaky" and unstable["status"] == "value_differs" and unstable["executions"] == {"conform": 1, "value_differs": 1}
+    assert all(verdict.get("executions") == {"flip": {"value_differs": 3}}.get(verdict["path"]) for verdict in found.values() if verdict != unstable)
+    junit = (suite.root / "out" / "junit.xml").read_text()
+    assert "unstable: conform once, value differs once" in junit and "every time the same: value differs 3 times" in junit
+    known = {"format": 1, "known": [{"instances": ["bugs/*"], "paths": [path], "status": "value_differs", "flake": True, "because": "bug",
+                                     "reason": "now and then", "link": "https://example.org/9", "date": "2026-11-23"} for path in ("flaky", "flip")]}
+    suite.write("flakes.json", known)
+    suite(*run, "--known", "flakes.json", "--out", "again")
+    found = verdicts(suite.root / "again")
+    assert found[unstable["id"]]["standing"] == "known"
+    assert {verdict["standing"] for verdict in found.values() if verdict["path"] == "flip"} == {"new"}  # what never conforms is no flake
+    fine = suite("run", "bugs/*", "path:flaky", "-j", "1", "--retries", "1", "--known", "flakes.json", "--strict", "--out", "fine")
+    assert fine.returncode == 0, fine.stdout
+    assert suite("run", "bugs/1-first", "--retries", "2", "--repeat", "2").returncode == 2
 
 
 def test_shuffle_prints_a_seed_that_repeats_it(suite):

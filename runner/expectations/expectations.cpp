@@ -54,10 +54,10 @@ void check_cause(Reader& reader, const Node& node, const std::string& cause) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(
-          node, {"instances", "causes", "paths", "devices", "torch", "cpu_levels", "cpu_features",
-                 "through", "status", "grade", "waived", "because", "reason", "finding", "link",
-                 "example", "searched", "date", "expires"})) {
+  if (!reader.object(node, {"instances",  "causes",       "paths",    "devices", "torch",
+                            "cpu_levels", "cpu_features", "through",  "flake",   "status",
+                            "grade",      "waived",       "because",  "reason",  "finding",
+                            "link",       "example",      "searched", "date",    "expires"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -107,6 +107,8 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
   if (const auto through = reader.child(node, "through"))
     rule.through_aot = reader.word(*through, {"aot"}, "`aot`").has_value();
+  if (const auto flake = reader.child(node, "flake"))
+    rule.flake = reader.boolean(*flake).value_or(false);
   if (const auto said = reader.child(node, "status"); by_cause && said)
     reader.mismatch(*said, "no status beside `causes`: they say what is expected to happen");
   if (const auto status =
@@ -139,6 +141,9 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
   rule.finding = text("finding", false, "");
+  if (rule.flake && rule.because == "unreported")
+    reader.mismatch(*reader.child(node, "flake"),
+                    "no flake that is unreported: what happens now and then needs a link");
   // What nobody has reported yet has no link.
   rule.link = text("link", rule.because != "unreported", "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
@@ -210,8 +215,7 @@ std::vector<Expectation> read_expectations(const fs::path& root, const std::vect
 
 Expectations::Expectations(std::vector<Expectation> rules, ExpectationConditions conditions)
     : rules_(std::move(rules)),
-      seen_(rules_.size(), false),
-      happened_(rules_.size(), false),
+      met_{std::vector<bool>(rules_.size(), false), std::vector<bool>(rules_.size(), false)},
       conditions_(std::move(conditions)) {}
 
 bool Expectations::holds_here(const Expectation& rule) const {
@@ -237,6 +241,15 @@ bool Expectations::is_about(const Expectation& rule, const Verdict& verdict,
 }
 
 void Expectations::apply(Verdict& verdict, const std::string& case_id) {
+  apply(verdict, case_id, met_);
+}
+
+void Expectations::tell(Verdict& verdict, const std::string& case_id) const {
+  Met met = met_;
+  apply(verdict, case_id, met);
+}
+
+void Expectations::apply(Verdict& verdict, const std::string& case_id, Met& met) const {
   const std::vector<Cause> causes = causes_of(verdict);
   const auto bears = [](const Expectation& rule, const std::optional<Grade>& grade) {
     return !rule.grade || !grade || *grade <= *rule.grade;
@@ -253,15 +266,16 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id) {
     const Expectation& rule = rules_[i];
     if (!is_about(rule, verdict, case_id)) continue;
     // Also where it is not about how this path compiled.
-    seen_[i] = seen_[i] || rule.causes.empty();
+    met.seen[i] = met.seen[i] || rule.causes.empty() || rule.flake;
     if (rule.through_aot && !verdict.through_aot) continue;
+    if (rule.flake && !verdict.unstable) continue;
     const bool over = is_over(rule);
     for (std::size_t k = 0; k < causes.size(); ++k) {
       if (!expects(rule, causes[k])) continue;
-      seen_[i] = happened_[i] = true;
+      met.seen[i] = met.happened[i] = true;
       if (!over && known[k] == nullptr) known[k] = &rule;
     }
-    if (!over && applies == nullptr && rule.causes.empty()) applies = &rule;
+    if (!over && applies == nullptr && rule.causes.empty() && !rule.flake) applies = &rule;
   }
   const Expectation* shown = nullptr;
   if (!known.empty() && std::find(known.begin(), known.end(), nullptr) == known.end()) {
@@ -311,12 +325,12 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
   std::vector<UnmatchedExpectation> result;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    if (!seen_[i] && !(holds_here(rule) && covered(rule))) continue;
+    if (!met_.seen[i] && !(holds_here(rule) && covered(rule))) continue;
     if (is_over(rule)) {
       result.push_back(
           {rule.where, describe(rule) + fmt::format(": expired on {}{}", rule.expires,
-                                                    happened_[i] ? "" : ", and gone")});
-    } else if (!seen_[i]) {
+                                                    met_.happened[i] ? "" : ", and gone")});
+    } else if (!met_.seen[i]) {
       result.push_back({rule.where, describe(rule)});
     }
   }

@@ -26,6 +26,9 @@ struct Expectation {
   std::vector<std::string> cpu_features;
   /// It holds only where AOT autograd was seen at work, whatever the path.
   bool through_aot = false;
+  /// It holds only where executions disagree: of what happens now and then, and is not fixed where
+  /// it does not.
+  bool flake = false;
   Status status = Status::value_differs;  ///< where there are no causes
   std::optional<Grade> grade;             ///< the worst grade that is still as expected
   bool waived =
@@ -83,6 +86,8 @@ class Expectations {
   /// applies, the status does not fail and none expects it; a rule about causes speaks of what
   /// departs alone.  Else plain.
   void apply(Verdict& verdict, const std::string& case_id);
+  /// The same of a verdict that is not the last word: nothing is remembered.
+  void tell(Verdict& verdict, const std::string& case_id) const;
 
   /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
   /// took all that they could speak of; and of the rules that expired all that would have met a
@@ -90,12 +95,16 @@ class Expectations {
   std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
 
  private:
+  /// Which rules met something.
+  struct Met {
+    std::vector<bool> seen, happened;
+  };
+  void apply(Verdict& verdict, const std::string& case_id, Met& met) const;
   bool holds_here(const Expectation& rule) const;
   bool is_about(const Expectation& rule, const Verdict& verdict, const std::string& case_id) const;
   bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;
-  std::vector<bool> seen_;
-  std::vector<bool> happened_;  ///< what the rule expects happened, also after its last day
+  Met met_;  ///< happened: also after its last day
   ExpectationConditions conditions_;
 };
 

@@ -61,6 +61,37 @@ TEST(Expectations, CanBeAboutEveryPathThroughAot) {
   EXPECT_EQ(standing(expected, seen), Standing::fixed);
 }
 
+// What happens now and then is known where it is seen to, and missed nowhere.
+TEST(Expectations, OfFlakesHoldWhereExecutionsDisagree) {
+  Expectation expected = rule(Status::value_differs);
+  expected.flake = true;
+  Verdict seen = verdict(Status::value_differs);
+  EXPECT_EQ(standing(expected, seen), Standing::new_);
+  seen.unstable = true;
+  EXPECT_EQ(standing(expected, seen), Standing::known);
+  EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::new_);
+  Expectations rules({expected}, {"2.13.0", "avx2", {}, "2026-11-21"});
+  Verdict conforms = verdict(Status::conform);
+  rules.apply(conforms, "bugs/1");
+  ExpectationScope whole;
+  whole.whole_suite = true;
+  whole.paths = {"inductor"};
+  whole.devices = {"cpu"};
+  EXPECT_TRUE(rules.unmatched(whole).empty());
+}
+
+TEST(Expectations, CanBeAskedWithoutRemembering) {
+  Expectations rules({rule(Status::crash)}, {"2.13.0", "avx2", {}, "2026-11-21"});
+  Verdict asked = verdict(Status::crash);
+  rules.tell(asked, "bugs/1");
+  EXPECT_EQ(asked.standing, Standing::known);
+  ExpectationScope whole;
+  whole.whole_suite = true;
+  whole.paths = {"inductor"};
+  whole.devices = {"cpu"};
+  EXPECT_EQ(rules.unmatched(whole).size(), 1U);
+}
+
 TEST(Expectations, HoldOnlyUnderTheirConditions) {
   const auto with = [](auto change) {
     Expectation expected = rule(Status::value_differs);
@@ -271,6 +302,11 @@ TEST_F(ExpectationFiles, DemandWhatAReaderNeeds) {
       faults(
           R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "because": "unreported", "reason": "r", "date": "2026-11-21"})"),
       "");
+  EXPECT_NE(
+      faults(
+          R"({"instances": ["a"], "paths": ["inductor"], "status": "crash", "flake": true, "because": "unreported", "reason": "r", "date": "2026-11-21"})")
+          .find("what happens now and then needs a link"),
+      std::string::npos);
   const std::string misspelled = faults(
       R"({"instances": ["a"], "paths": [], "status": "crsh", "becuse": "bug", "reason": "r", "link": "x", "date": "21.11."})");
   for (const char* part : {"did you mean `crash`?", "did you mean `because`?", "at least one",

@@ -51,6 +51,8 @@ Column column_of(const Verdict& verdict, bool strict) {
 void Tally::add(const Verdict& verdict, bool strict) {
   const Column column = column_of(verdict, strict);
   ++counts[static_cast<std::size_t>(column)];
+  several += !verdict.executions.empty();
+  unsettled += !verdict.executions.empty() && verdict.unstable;
   unverified += !verdict.unverified.empty();
   added +=
       (column == known || column == waived) && verdict.expectation && verdict.expectation->added;

@@ -29,12 +29,17 @@ Verdict combine(std::vector<Verdict> rounds) {
       std::max_element(rounds.begin(), rounds.end(),
                        [](const Verdict& a, const Verdict& b) { return badness(a) < badness(b); });
   Verdict result = std::move(*worst);
+  if (rounds.size() > 1) {
+    for (const auto& [status, count] : counts)
+      result.executions[std::string(info(status).name)] = static_cast<int>(count);
+  }
   if (counts.size() == 1 && same_numbers) return result;
   result.unstable = true;
   if (counts.size() == 1) return result;
   std::string text;
   for (const auto& [status, count] : counts)
-    text += fmt::format("{}{} {} times", text.empty() ? "" : ", ", info(status).name, count);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", info(status).name,
+                        count == 1 ? "once" : fmt::format("{} times", count));
   result.reason = fmt::format("{} executions disagree ({}){}{}", rounds.size(), text,
                               result.reason.empty() ? "" : ": ", result.reason);
   return result;

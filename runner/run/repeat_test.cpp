@@ -14,7 +14,10 @@ Verdict of(Status status, const std::string& reason = "") {
 
 TEST(Repeat, ExecutionsThatAgreeGiveTheirVerdict) {
   const Verdict verdict = combine({of(Status::conform), of(Status::conform)});
-  EXPECT_EQ(verdict, of(Status::conform));
+  EXPECT_EQ(verdict.status, Status::conform);
+  EXPECT_FALSE(verdict.unstable);
+  EXPECT_EQ(verdict.executions, (std::map<std::string, int>{{"conform", 2}}));
+  EXPECT_EQ(combine({of(Status::conform)}), of(Status::conform));
 }
 
 TEST(Repeat, TheWorstCountsAndADisagreementIsUnstable) {
@@ -22,9 +25,10 @@ TEST(Repeat, TheWorstCountsAndADisagreementIsUnstable) {
                                    of(Status::crash, "signal 11"), of(Status::conform)});
   EXPECT_EQ(verdict.status, Status::crash);
   EXPECT_TRUE(verdict.unstable);
-  EXPECT_EQ(
-      verdict.reason,
-      "4 executions disagree (conform 2 times, crash 1 times, unsupported 1 times): signal 11");
+  EXPECT_EQ(verdict.reason,
+            "4 executions disagree (conform 2 times, crash once, unsupported once): signal 11");
+  EXPECT_EQ(verdict.executions,
+            (std::map<std::string, int>{{"conform", 2}, {"crash", 1}, {"unsupported", 1}}));
 }
 
 TEST(Repeat, OtherNumbersWithTheSameStatusAreUnstable) {

@@ -192,11 +192,22 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
       eager_hello == nullptr
           ? std::string()
           : eager_hello->value("environment", Json::object()).value("torch", std::string());
-  Scheduler scheduler(
-      plan, engine,
-      {settings.jobs, settings.scratch, settings.eager, settings.worker_of, torch, 2,
-       std::max(1, settings.repeat), settings.keep ? settings.directory : std::filesystem::path()},
-      skip);
+  SchedulerOptions options;
+  options.jobs = settings.jobs;
+  options.scratch = settings.scratch;
+  options.eager = settings.eager;
+  options.worker_of = settings.worker_of;
+  options.torch = torch;
+  options.executions = std::max(1, settings.repeat);
+  if (settings.keep) options.keep = settings.directory;
+  options.retries = settings.retries;
+  options.worth_retrying = [&](Verdict verdict) {
+    const PlanItem& item = plan.items[verdict.index];
+    expectations.tell(verdict, plan.instances[item.instance].declared->id);
+    waive_front_end(verdict, plan.paths[item.path]);
+    return verdict.fails(settings.strict);
+  };
+  Scheduler scheduler(plan, engine, std::move(options), skip);
   scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
   scheduler.on_verdict = [&](Verdict verdict) {
     verdict.repro = settings.launcher + " run " + shell_quote(verdict.id) + settings.repro_options;

@@ -269,12 +269,18 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
 
 /// A verdict is there: the only one, or that of one of several executions.
 void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  if (options_.executions <= 1) return emit(task, pending, std::move(verdict));
+  identify(*task, pending, verdict);
+  const bool again = executes_again(pending, verdict);
   pending.rounds.push_back(std::move(verdict));
   pending.observation.reset();
-  if (pending.rounds.size() < static_cast<std::size_t>(options_.executions))
-    return submit_path(task, pending);
+  if (again) return submit_path(task, pending);
   emit(task, pending, combine(std::move(pending.rounds)));
+}
+
+bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
+  const auto done = static_cast<int>(pending.rounds.size()) + 1;
+  if (done < options_.executions) return true;
+  return done <= options_.retries && options_.worth_retrying && options_.worth_retrying(verdict);
 }
 
 void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason,
@@ -290,23 +296,28 @@ void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& r
   eager_known(*task);
 }
 
-void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
+/// Which verdict it is, of the plan.
+void Scheduler::identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const {
   const PlanItem& item = plan_.items[pending.item];
-  const Case& declared = *task->instance->declared;
   verdict.id = item.id;
-  verdict.instance = task->instance->id;
+  verdict.instance = task.instance->id;
   verdict.path = plan_.paths[item.path].name;
-  verdict.device = task->instance->device;
+  verdict.device = task.instance->device;
+  verdict.index = pending.item;
+  verdict.operators = task.instance->declared->operators;
+}
+
+void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
+  const Case& declared = *task->instance->declared;
+  identify(*task, pending, verdict);
   verdict.title = declared.title;
   verdict.case_file = declared.file;
-  verdict.index = pending.item;
   verdict.links = declared.links;
   verdict.unverified = declared.unverified;
   verdict.seconds = pending.seconds;
   if (task->program.empty()) task->program = program_text(declared, verdict.instance);
   verdict.program = task->program;
   verdict.tags = declared.tags;
-  verdict.operators = declared.operators;
   verdict.dtypes = input_dtypes(declared);
   pending.emitted = true;
   pending.observation.reset();

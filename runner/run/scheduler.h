@@ -26,6 +26,9 @@ struct SchedulerOptions {
   int executions = 1;          ///< of every item on its path; the worst one counts
   std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
   JudgeFunction judge = lockstep::judge;
+  /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
+  int retries = 0;
+  std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where
@@ -70,6 +73,8 @@ class Scheduler {
   /// Gives every verdict of an instance; `unsupported_by` as in Verdict.
   void give_up(const TaskPtr& task, Status status, const std::string& reason,
                const std::string& unsupported_by = "");
+  bool executes_again(const PendingVerdict& pending, const Verdict& verdict) const;
+  void identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
   /// A job of an instance with one part; of an eager worker, unless a path says otherwise.

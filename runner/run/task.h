@@ -28,7 +28,7 @@ struct PendingVerdict {
   bool judging = false;    ///< a thread is at it
   double seconds = 0;
   bool emitted = false;
-  std::vector<Verdict> rounds;  ///< with --repeat: those that are judged
+  std::vector<Verdict> rounds;  ///< of its executions those that are judged
 };
 
 /// An instance under way.  Whoever waits for something of it holds it.

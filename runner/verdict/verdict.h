@@ -62,6 +62,8 @@ struct Verdict {
   /// It was compiled in one graph with so many others, and conforms; 0: alone.
   std::size_t shared = 0;
   bool unstable = false;  ///< the compiled callable disagrees with itself
+  /// How often each status was found, by name, where it was executed several times; empty: once.
+  std::map<std::string, int> executions;
   bool vacuous = false;   ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;

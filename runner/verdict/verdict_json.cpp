@@ -64,7 +64,8 @@ class Writer {
     for (const T& value : values) list.push_back(encode(value));
     return list;
   }
-  static Json encode(const std::map<std::string, double>& values) {
+  template <class Number>
+  static Json encode(const std::map<std::string, Number>& values) {
     Json object = Json::object();
     for (const auto& [key, value] : values) object[valid_utf8(key)] = encode(value);
     return object;
@@ -169,7 +170,8 @@ class VerdictReader {
       read(fmt::format("{}/{}", key, i), json[i], values.emplace_back());
     }
   }
-  void read(const std::string& key, const Json& json, std::map<std::string, double>& values) {
+  template <class Number>
+  void read(const std::string& key, const Json& json, std::map<std::string, Number>& values) {
     if (!json.is_object()) return expected(key, "an object", json);
     for (const auto& [name, value] : json.items()) {
       read(fmt::format("{}/{}", key, name), value, values[name]);
@@ -315,6 +317,7 @@ void members(Visitor& visit, T& verdict) {
   visit("differences", verdict.differences);
   visit("shared", verdict.shared);
   visit("unstable", verdict.unstable);
+  visit("executions", verdict.executions);
   visit("vacuous", verdict.vacuous);
   visit("weak", verdict.weak);
   visit("front_end", verdict.front_end);

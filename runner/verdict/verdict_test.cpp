@@ -60,6 +60,7 @@ Verdict full() {
   verdict.unsupported_by = "declaration";
   verdict.shared = 24;
   verdict.unstable = verdict.vacuous = true;
+  verdict.executions = {{"conform", 2}, {"crash", 1}};
   verdict.execution = "observed";
   verdict.share = 0.25;
   verdict.through_aot = true;
@@ -101,7 +102,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 36u);
+  EXPECT_EQ(json.size(), 38u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {
