@@ -50,6 +50,20 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     assert found["inductor-emulate-casts"]["proof"]["graphs"] == 1
 
 
+def test_what_nothing_has_changed_of_is_not_executed_again(lockstep, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "cache"))
+    for name in ("first", "second"):
+        assert lockstep("run", CASE, "--reuse", "--out", str(tmp_path / name)).returncode == 0
+    first, second = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second"))
+    assert not any("reused" in verdict for verdict in first["verdicts"])
+    for made, taken in zip(first["verdicts"], second["verdicts"], strict=True):
+        assert taken.pop("reused") == first["run"]["started"]
+        for verdict in (made, taken):
+            for key in ("seconds", "phases"):
+                verdict.pop(key, None)
+        assert taken == made
+
+
 def test_without_expectations_it_fails_and_says_how_to_repeat_it(lockstep, tmp_path):
     result = lockstep("run", CASE + "@cpu/inductor", "--no-expectations", "--out", str(tmp_path))
     assert result.returncode == 1, result.stderr

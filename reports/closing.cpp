@@ -232,6 +232,8 @@ std::string totals_line(const RunRecord& record, bool strict, double seconds) {
   if (counts.several > 0)
     text += fmt::format("; {} executed several times, {} of them unstable", grouped(counts.several),
                         grouped(counts.unsettled));
+  if (counts.reused > 0)
+    text += fmt::format("; {} of them made by an earlier run", grouped(counts.reused));
   if (counts.added > 0) text += fmt::format("; {} of the known by --known", grouped(counts.added));
   if (counts.unverified > 0)
     text += fmt::format("; {} of unverified cases", grouped(counts.unverified));

@@ -180,6 +180,9 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   if (const std::string remark = stability_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);
   if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
+  if (!verdict.reused.empty())
+    lines.add(Part::note,
+              "made by the run of " + verdict.reused + ": --reuse found nothing changed");
   if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
   if (!verdict.weak.empty()) lines.add(Part::note, "weak: " + verdict.weak);
   if (const std::string remark = execution_remark(verdict); !remark.empty())

@@ -24,8 +24,8 @@ std::string note_of(const Verdict& verdict, std::size_t limit) {
   }
   const Tolerated let_pass = tolerated(verdict);
   std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
-  if (verdict.reason.empty() && stability_remark(verdict).empty() && !verdict.vacuous && verdict.weak.empty() &&
-      execution_remark(verdict).empty())
+  if (verdict.reason.empty() && stability_remark(verdict).empty() && !verdict.vacuous &&
+      verdict.weak.empty() && execution_remark(verdict).empty())
     return passed;
   return explain_text(verdict, {.error_limit = limit / 8, .output_limit = 0}) +
          (passed.empty() ? "" : "\n" + passed);
@@ -73,6 +73,7 @@ std::vector<std::pair<std::string_view, std::string>> facts_of(const Verdict& ve
   facts.emplace_back("path", verdict.path);
   facts.emplace_back("device", verdict.device);
   facts.emplace_back("file", fmt::format("{}:{}", verdict.case_file, verdict.case_line));
+  if (!verdict.reused.empty()) facts.emplace_back("reused", verdict.reused);
   if (!verdict.executions.empty()) facts.emplace_back("executions", stability_remark(verdict));
   for (const std::string& dtype : verdict.dtypes) facts.emplace_back("dtype", dtype);
   for (const std::string& op : verdict.operators) facts.emplace_back("operator", op);

@@ -199,6 +199,7 @@ function verdictDetails(verdict, open) {
       h("p", { class: "badges" }, badge(verdict),
         verdict.standing !== "new" && h("span", { class: `standing kind-${verdict.kind}` }, verdict.standing),
         verdict.unstable && h("span", { class: "standing" }, "unstable", verdict.executions && `: ${times(verdict.executions)}`),
+        verdict.reused && h("span", { class: "standing", title: "made by an earlier run: --reuse found nothing changed" }, `of ${verdict.reused}`),
         verdict.vacuous && h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak")),
       h("h2", {}, verdict.title || verdict.instance),

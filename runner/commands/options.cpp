@@ -170,9 +170,10 @@ void add_run(CLI::App& app, Options& options) {
                   "Balance the shards by what verdicts took in LOG, the same for all shards")
       ->type_name("LOG")
       ->needs(shard);
-  run->add_flag("--keep", options.keep,
-                "Keep the tensors of every output that does not conform, as .npy files in "
-                "tensors/ of the run's directory");
+  CLI::Option* keep =
+      run->add_flag("--keep", options.keep,
+                    "Keep the tensors of every output that does not conform, as .npy files in "
+                    "tensors/ of the run's directory");
   run->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
   add_min_judged(run, options, "90 with --strict and for levels");
   add_files(run, "--known", options.known_files,
@@ -196,6 +197,11 @@ void add_run(CLI::App& app, Options& options) {
       ->check(CLI::Range(0, 1000))
       ->type_name("N")
       ->excludes(repeat);
+  run->add_flag("--reuse", options.reuse,
+                "Take the verdicts that an earlier --reuse made of the same cases, paths, torch, "
+                "workers, judge and machine, marked as such, and execute the others")
+      ->excludes(repeat)
+      ->excludes(keep);
   run->add_flag("--shuffle{random}", options.shuffle,
                 "Take the instances in random order; --shuffle=SEED repeats one");
   run->add_flag(

@@ -80,6 +80,7 @@ struct Options {
   double memory_gib = 0;         ///< address space of one execution; 0: what the machine has
   std::size_t max_fail = 0;
   int repeat = 1;       ///< executions of every item on its path
+  bool reuse = false;   ///< take verdicts of earlier runs where nothing has changed
   int retries = 0;      ///< executions more of what would fail the run, until it does not
   std::string shuffle;  ///< the seed, "random", or empty: the order of the suite
   /// Where to propose expectations for new divergences: a file, "-" for standard output; empty:

@@ -181,6 +181,13 @@ Exit command_run(const Options& given) {
   settings.repeat = options.repeat;
   settings.retries = options.retries;
   settings.keep = options.keep;
+  if (options.reuse) {
+    if (auto reused = session->reuse_verdicts(options.cache / "verdicts", plan, settings);
+        !reused) {
+      print_error(reused.error());
+      return Exit::internal;
+    }
+  }
   if (resumed) {
     if (auto can = can_resume(*resumed, settings.info, session->environment()); !can) {
       print_error(

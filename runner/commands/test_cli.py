@@ -242,6 +242,15 @@ def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
     assert suite("run", "bugs/1-first", "--retries", "2", "--repeat", "2").returncode == 2
 
 
+def test_nothing_of_a_vendor_is_reused(suite):
+    """What its worker does today, no file here says."""
+    for _ in range(2):
+        result = suite("run", "bugs/*", "path:conform", "--reuse", "--out", "out", "-v")
+        assert result.returncode == 0 and "earlier run" not in result.stdout
+        shutil.rmtree(suite.root / "out")
+    assert suite("run", "bugs/*", "--reuse", "--keep").returncode == 2
+
+
 def test_shuffle_prints_a_seed_that_repeats_it(suite):
     first = suite("run", "--level", "all", "--shuffle", "--out", "first")
     seed = re.search(r"--shuffle=(\d+)", first.stderr).group(1)

@@ -53,6 +53,7 @@ void Tally::add(const Verdict& verdict, bool strict) {
   ++counts[static_cast<std::size_t>(column)];
   several += !verdict.executions.empty();
   unsettled += !verdict.executions.empty() && verdict.unstable;
+  reused += !verdict.reused.empty();
   unverified += !verdict.unverified.empty();
   added +=
       (column == known || column == waived) && verdict.expectation && verdict.expectation->added;

@@ -45,6 +45,8 @@ struct Tally {
   std::size_t several = 0;   ///< in any column: executed several times
   std::size_t unsettled = 0;  ///< of these: the executions disagree
 
+  std::size_t reused = 0;  ///< in any column: not made by this run
+
   std::size_t added = 0;       ///< that are known, and not without a file of --known
   std::size_t unverified = 0;  ///< in any column: of cases that nobody has seen do what they say
 

@@ -184,6 +184,21 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     judged(std::move(verdict), false);
   }
 
+  const auto with_repro = [&](Verdict verdict) {
+    verdict.repro = settings.launcher + " run " + shell_quote(verdict.id) + settings.repro_options;
+    return verdict;
+  };
+  for (std::size_t i = 0; settings.cache && i < plan.items.size(); ++i) {
+    const Verdict* known = skip[i] || settings.cache_keys[i].empty()
+                               ? nullptr
+                               : settings.cache->find(settings.cache_keys[i]);
+    if (known == nullptr || known->id != plan.items[i].id) continue;
+    Verdict verdict = with_repro(*known);
+    verdict.index = i;
+    skip[i] = true;
+    judged(std::move(verdict), true);
+  }
+
   const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
   for (const std::size_t path : used) {
     if (!all_done) engine.warm_up(settings.worker_of(plan.paths[path]));
@@ -210,8 +225,9 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   Scheduler scheduler(plan, engine, std::move(options), skip);
   scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
   scheduler.on_verdict = [&](Verdict verdict) {
-    verdict.repro = settings.launcher + " run " + shell_quote(verdict.id) + settings.repro_options;
-    judged(std::move(verdict), true);
+    if (settings.cache && !settings.cache_keys[verdict.index].empty())
+      settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+    judged(with_repro(std::move(verdict)), true);
   };
   const auto stopped = [&] {
     return !written || interrupted() ||

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "plan/plan.h"
 #include "record/log.h"
 #include "record/reporter.h"
+#include "run/verdict_cache.h"
 
 namespace lockstep {
 
@@ -27,6 +29,10 @@ struct RunSettings {
   /// instances (ids and case ids) and paths of which the run takes all.  Expectations about these
   /// that match nothing are reported.
   ExpectationScope scope;
+  /// Verdicts that need not be made again, where they are asked for, and the key there of each item
+  /// of the plan; an empty one is always executed.
+  std::shared_ptr<const VerdictCache> cache;
+  std::vector<std::string> cache_keys;
   /// What the log in `directory` says, of a run that is to be gone on with.
   std::optional<RunRecord> resumed;
   WorkerSpec eager;

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <iterator>
+#include <sstream>
+#include <unordered_map>
 
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "record/judge_digest.h"
 #include "record/machine.h"
 #include "run/absent_paths.h"
 #include "run/scope.h"
@@ -38,6 +42,22 @@ Json machine_of(const SessionSettings& settings) {
         fmt::format("{} ({})", library.string(), file_digest(library));
   }
   return machine;
+}
+
+/// Which C++ compiler Inductor finds, and whether it is the one of another day.
+std::string identity_of_compiler() {
+  const char* named = std::getenv("CXX");
+  const char* path = std::getenv("PATH");
+  const std::string name = named != nullptr && *named != '\0' ? named : "g++";
+  std::error_code error;
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::canonical(fs::path(folder) / name, error);
+    if (error) continue;
+    return fmt::format("{} {} {}", file.string(), fs::file_size(file, error),
+                       fs::last_write_time(file, error).time_since_epoch().count());
+  }
+  return name;
 }
 
 /// The paths that a plan has items of.
@@ -192,6 +212,35 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.info.paths = paths_of(plan);
   run.info.devices = plan.devices;
   return run;
+}
+
+Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
+                                     RunSettings& run) const {
+  Json setting = {{"format", kLogFormat},
+                  {"judge", std::string(judge_digest())},
+                  {"machine", run.machine},
+                  {"eager", environment_},
+                  {"python", settings_.python},
+                  {"compiler", identity_of_compiler()},
+                  {"seconds", {settings_.limits.compile, settings_.limits.other}},
+                  {"memory", settings_.memory_bytes}};
+  setting["machine"].erase("host");
+  auto cache = VerdictCache::open(folder, Digest().add(setting.dump()).hex());
+  if (!cache) return tl::unexpected(cache.error());
+  run.cache = std::make_shared<const VerdictCache>(std::move(*cache));
+  std::unordered_map<std::string_view, std::string> cases;  // digest by name of the file
+  for (const CaseFile& file : suite_.cases)
+    cases[file.file.name] = Digest().add(file.file.text).hex();
+  for (const PlanItem& item : plan.items) {
+    const Path& path = plan.paths[item.path];
+    const auto text = cases.find(plan.instances[item.instance].declared->file);
+    const bool is_known = path.torchs_own && path.command.empty() && text != cases.end() &&
+                          path.declared.value("import", Json::array()).empty();
+    run.cache_keys.push_back(
+        is_known ? Digest().add(text->second + item.id + "\n" + path.declared.dump() + "\n").hex()
+                 : std::string());
+  }
+  return {};
 }
 
 Result<RunRecord> Session::run(const Plan& plan, const RunSettings& settings, Reporter& reporter) {

@@ -69,6 +69,11 @@ class Session {
   /// case on the paths and devices that it takes.
   RunSettings run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
                            bool whole_suite) const;
+  /// Lets a run take verdicts that are in `folder`, and keep there what it makes (verdict_cache.h).
+  /// Only those of torch's own backends, of which all is known that decides: not of a path that
+  /// imports modules, or has a worker of its own.
+  Result<void> reuse_verdicts(const std::filesystem::path& folder, const Plan& plan,
+                              RunSettings& run) const;
   /// Executes a plan (run.h).
   Result<RunRecord> run(const Plan& plan, const RunSettings& settings, Reporter& reporter);
 

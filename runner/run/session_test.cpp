@@ -1,6 +1,7 @@
 #include "run/session.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -141,6 +142,69 @@ TEST_F(Sessions, RunAPlanOnWhateverEngine) {
     EXPECT_EQ(ear.verdicts[i].status, Status::unsupported);
     EXPECT_EQ(ear.verdicts[i].reason, "compiler");
   }
+}
+
+TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
+  constexpr const char* kTorchs = R"({
+    "format": 1, "name": "torchs", "title": "Inductor", "worker": "compiled", "backend": "inductor",
+    "promise": "bits", "default": true, "devices": ["*"]
+  })";
+  constexpr const char* kImporting = R"({
+    "format": 1, "name": "importing", "title": "what no file here says", "worker": "compiled",
+    "backend": "inductor", "import": ["mine"], "promise": "bits", "default": true, "devices": ["*"]
+  })";
+  write("runner/paths/torchs.json", kTorchs);
+  write("runner/paths/importing.json", kImporting);
+  int run = 0;
+  const auto reused = [&] {
+    Session session = opened();
+    EXPECT_TRUE(session.start_on(std::make_unique<FakeEngine>(
+        2,
+        [](const Job&) {
+          Observation seen;
+          seen.outcome = Outcome::unsupported;
+          seen.reason = "no";
+          return seen;
+        },
+        Json{{"devices", {"cpu"}}, {"environment", {{"torch", "2.13.0"}}}})));
+    EXPECT_TRUE(session.meet_torch());
+    const PlanRequest request = session.plan_request({});
+    Diagnostics diagnostics;
+    const Plan plan = make_plan(request, diagnostics);
+    RunInfo info;
+    info.started = fmt::format("2026-11-21T10:00:0{}Z", ++run);
+    RunSettings settings = session.run_settings(request, plan, info, true);
+    settings.directory = scratch_.path() / fmt::format("run{}", run);
+    EXPECT_TRUE(session.reuse_verdicts(scratch_.path() / "verdicts", plan, settings));
+    Listener ear;
+    EXPECT_TRUE(session.run(plan, settings, ear));
+    EXPECT_EQ(ear.verdicts.size(), 6U);
+    std::vector<std::string> ids;
+    for (const Verdict& verdict : ear.verdicts) {
+      EXPECT_EQ(verdict.reason, "no") << verdict.id;
+      EXPECT_THAT(verdict.repro, testing::HasSubstr(" run " + verdict.id));
+      if (!verdict.reused.empty())
+        ids.push_back(verdict.id + " of " + verdict.reused.substr(18, 1));
+    }
+    return ids;
+  };
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  EXPECT_THAT(reused(), IsEmpty());
+  EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 1", "bugs/2@cpu/torchs of 1"));
+  std::string other_case = kTurningCase;
+  other_case.replace(other_case.find("[2, 3]"), 6, "[2, 4]");
+  write("cases/bugs/1.json", other_case);
+  EXPECT_THAT(reused(), ElementsAre("bugs/2@cpu/torchs of 1"));
+  EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 3", "bugs/2@cpu/torchs of 1"));
+  std::string other_path = kTorchs;
+  other_path.replace(other_path.find("\"bits\""), 6, "\"values\"");
+  write("runner/paths/torchs.json", other_path);
+  EXPECT_THAT(reused(), IsEmpty());
+  settings_.threads = 2;
+  EXPECT_THAT(reused(), IsEmpty());
+  settings_.threads = 1;
+  EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 5", "bugs/2@cpu/torchs of 5"));
 }
 
 TEST_F(Sessions, SayWhatIsWrongWithASuiteAndThatThereIsNone) {

@@ -82,6 +82,9 @@ struct Verdict {
   std::string stage;  ///< the last stage that the path reached
   nlohmann::ordered_json proof;
   std::map<std::string, double> phases;  ///< seconds by stage, of the path
+  /// When the run began that made it, where this one took it from there (`run --reuse`); empty:
+  /// this one did.  Whoever certifies refuses such a verdict.
+  std::string reused;
   double seconds = 0;                    ///< wall clock of the path's execution, judged
   std::int64_t peak_memory_bytes = 0;
   std::string stderr_tail;

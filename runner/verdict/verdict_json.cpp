@@ -330,6 +330,7 @@ void members(Visitor& visit, T& verdict) {
   visit("stage", verdict.stage);
   visit("proof", verdict.proof);
   visit("phases", verdict.phases);
+  visit("reused", verdict.reused);
   visit("seconds", verdict.seconds);
   visit("peak_memory_bytes", verdict.peak_memory_bytes);
   visit("stderr_tail", verdict.stderr_tail);

@@ -70,6 +70,7 @@ Verdict full() {
   verdict.stage = "run";
   verdict.proof = {{"graphs", 1}, {"fallbacks", {"aten::sort"}}};
   verdict.phases = {{"compile", 1.25}, {"run", 1e-300}};
+  verdict.reused = "2026-11-21T10:00:00Z";
   verdict.seconds = 0.1 + 0.2;
   verdict.peak_memory_bytes = 310000000;
   verdict.stderr_tail = "warning\n";
@@ -102,7 +103,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 38u);
+  EXPECT_EQ(json.size(), 39u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {

@@ -124,7 +124,7 @@ def main():
     lockstep = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     print(f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  {'median key':>10}  {'story':>6}   (ms)")
     for count in given.verdicts:
-        with tempfile.TemporaryDirectory() as name:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:  # the browser may still write its profile
             folder = pathlib.Path(name)
             write_log(given.log, count, folder)
             done = subprocess.run([lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"], capture_output=True, text=True)

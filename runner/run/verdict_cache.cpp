@@ -1,0 +1,59 @@
+#include "run/verdict_cache.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "verdict/contradiction.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Result<VerdictCache> VerdictCache::open(const fs::path& folder, const std::string& setting) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()),
+                "--reuse keeps verdicts there: choose another LOCKSTEP_CACHE");
+  VerdictCache cache;
+  cache.file_ = folder / (setting + ".jsonl");
+  std::ifstream file(cache.file_);
+  for (std::string line; std::getline(file, line);) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("verdict") || !json.value("key", Json()).is_string() ||
+        !json.value("started", Json()).is_string())
+      continue;
+    auto verdict = verdict_from_json(json["verdict"]);
+    if (!verdict || !contradiction(*verdict).empty()) continue;
+    verdict->reused = json["started"].get<std::string>();
+    cache.verdicts_.insert_or_assign(json["key"].get<std::string>(), std::move(*verdict));
+  }
+  return cache;
+}
+
+const Verdict* VerdictCache::find(const std::string& key) const {
+  const auto found = verdicts_.find(key);
+  return found == verdicts_.end() ? nullptr : &found->second;
+}
+
+void VerdictCache::keep(const std::string& key, const Verdict& verdict,
+                        const std::string& started) const {
+  if (!worth_keeping(verdict)) return;
+  Verdict kept = verdict;
+  kept.standing = Standing::new_;  // expectations are asked anew
+  kept.expectation.reset();
+  kept.seconds = 0;  // whoever takes it spends none
+  kept.phases.clear();
+  const std::string line =
+      Json({{"key", key}, {"started", started}, {"verdict", to_json(kept)}}).dump() + "\n";
+  std::ofstream(file_, std::ios::app).write(line.data(), static_cast<std::streamsize>(line.size()));
+}
+
+bool VerdictCache::worth_keeping(const Verdict& verdict) {
+  const Rank rank = info(verdict.status).rank;
+  const bool settled = rank != Rank::ending && rank != Rank::reference && rank != Rank::noise;
+  return settled && !verdict.unstable && verdict.reused.empty();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#include "run/verdict_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "engine/scratch.h"
+
+namespace lockstep {
+namespace {
+namespace fs = std::filesystem;
+
+Verdict conforming() {
+  Verdict verdict;
+  verdict.id = "a@cpu/inductor";
+  verdict.instance = "a@cpu";
+  verdict.path = "inductor";
+  verdict.grade = Grade::bits;
+  OutputComparison& output = verdict.outputs.emplace_back();
+  output.name = "y";
+  output.policy = "bits";
+  output.grade = Grade::bits;
+  output.elements = 4;
+  verdict.seconds = 3;
+  verdict.standing = Standing::fixed;
+  return verdict;
+}
+
+class VerdictCaches : public testing::Test {
+ protected:
+  VerdictCaches() : scratch_(std::move(*Scratch::create())), folder_(scratch_.path() / "kept") {}
+  VerdictCache open(const std::string& setting = "s") {
+    auto cache = VerdictCache::open(folder_, setting);
+    EXPECT_TRUE(cache);
+    return std::move(*cache);
+  }
+  Scratch scratch_;
+  fs::path folder_;
+};
+
+TEST_F(VerdictCaches, GiveBackWhatWasKept) {
+  EXPECT_EQ(open().find("k"), nullptr);
+  open().keep("k", conforming(), "2026-11-21T10:00:00Z");
+  const VerdictCache cache = open();
+  const Verdict* found = cache.find("k");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->id, "a@cpu/inductor");
+  EXPECT_EQ(found->reused, "2026-11-21T10:00:00Z");
+  EXPECT_EQ(found->standing, Standing::new_);  // expectations are asked anew
+  EXPECT_EQ(found->seconds, 0);
+  EXPECT_EQ(cache.find("other"), nullptr);
+  EXPECT_EQ(open("another-torch").find("k"), nullptr);
+}
+
+TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
+  open().keep("k", conforming(), "2026-11-21T10:00:00Z");
+  Verdict later = conforming();
+  later.reason = "later";
+  open().keep("k", later, "2026-11-22T10:00:00Z");
+  const fs::path file = folder_ / "s.jsonl";
+  std::string text = *read_file(file);
+  ASSERT_TRUE(write_file(file, text + text.substr(0, text.size() / 4)));
+  EXPECT_EQ(open().find("k")->reason, "later");
+  // Nor one that somebody has written anew in part.
+  const std::size_t place = text.rfind("\"conform\"");
+  ASSERT_TRUE(write_file(file, text.replace(place, 9, "\"crash\"")));
+  EXPECT_EQ(open().find("k")->reason, "");
+}
+
+TEST_F(VerdictCaches, KeepNothingThatMayBeOtherwiseTheNextTime) {
+  EXPECT_TRUE(VerdictCache::worth_keeping(conforming()));
+  const auto is_kept = [](auto change) {
+    Verdict verdict = conforming();
+    change(verdict);
+    return VerdictCache::worth_keeping(verdict);
+  };
+  EXPECT_TRUE(is_kept([](Verdict& v) { v.status = Status::value_differs; }));
+  for (const Status status : {Status::crash, Status::timeout, Status::oom, Status::worker_lost,
+                              Status::harness, Status::inconclusive})
+    EXPECT_FALSE(is_kept([&](Verdict& v) { v.status = status; })) << info(status).name;
+  EXPECT_FALSE(is_kept([](Verdict& v) { v.unstable = true; }));
+  EXPECT_FALSE(is_kept([](Verdict& v) { v.reused = "2026-11-21T10:00:00Z"; }));
+}
+
+}  // namespace
+}  // namespace lockstep
