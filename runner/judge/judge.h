@@ -56,8 +56,8 @@ const Observation* reference_of(const JudgeRequest& request);
 /// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
 /// noise.  Of a compiled program that disagrees with itself, where eager does not, every execution
 /// is compared and the worst counts.  Fills status, grade, reason, outputs, errors, proof, phases,
-/// eager_digest, unstable, vacuous, execution, share, through_aot, nearer and stage of the verdict; the identity
-/// of the instance is the caller's.
+/// eager_digest, unstable, vacuous, execution, share, through_aot, nearer and stage of the verdict;
+/// the identity of the instance is the caller's.
 Verdict judge(const JudgeRequest& request);
 
 }  // namespace lockstep
