@@ -42,7 +42,7 @@ struct Tally {
   std::size_t partly = 0;   ///< that conform, and others than the path's own executed a part
   std::size_t stated = 0;   ///< that conform, and who executed them is stated, not observed
 
-  std::size_t several = 0;   ///< in any column: executed several times
+  std::size_t several = 0;    ///< in any column: executed several times
   std::size_t unsettled = 0;  ///< of these: the executions disagree
 
   std::size_t reused = 0;  ///< in any column: not made by this run

@@ -60,6 +60,22 @@ std::string identity_of_compiler() {
   return name;
 }
 
+/// Where an interpreter finds packages, and when one of them came or went last.
+Json identity_of_packages(const fs::path& python) {
+  Json folders = Json::array();
+  std::error_code error;
+  for (const auto& version :
+       fs::directory_iterator(python.parent_path().parent_path() / "lib", error)) {
+    for (const char* name : {"site-packages", "dist-packages"}) {
+      const fs::path folder = version.path() / name;
+      if (const auto changed = fs::last_write_time(folder, error); !error)
+        folders.push_back({folder.string(), changed.time_since_epoch().count()});
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 /// The paths that a plan has items of.
 std::vector<PathInfo> paths_of(const Plan& plan) {
   std::vector<bool> used(plan.paths.size(), false);
@@ -221,6 +237,7 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
                   {"machine", run.machine},
                   {"eager", environment_},
                   {"python", settings_.python},
+                  {"packages", identity_of_packages(settings_.python)},
                   {"compiler", identity_of_compiler()},
                   {"seconds", {settings_.limits.compile, settings_.limits.other}},
                   {"memory", settings_.memory_bytes}};

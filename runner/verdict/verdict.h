@@ -64,7 +64,7 @@ struct Verdict {
   bool unstable = false;  ///< the compiled callable disagrees with itself
   /// How often each status was found, by name, where it was executed several times; empty: once.
   std::map<std::string, int> executions;
-  bool vacuous = false;   ///< nothing to compile or to execute, or every output vacuous
+  bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
   bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
@@ -85,7 +85,7 @@ struct Verdict {
   /// When the run began that made it, where this one took it from there (`run --reuse`); empty:
   /// this one did.  Whoever certifies refuses such a verdict.
   std::string reused;
-  double seconds = 0;                    ///< wall clock of the path's execution, judged
+  double seconds = 0;  ///< wall clock of the path's execution, judged
   std::int64_t peak_memory_bytes = 0;
   std::string stderr_tail;
 
