@@ -51,7 +51,12 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
 
 
 def test_what_nothing_has_changed_of_is_not_executed_again(lockstep, tmp_path, monkeypatch):
-    monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "cache"))
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
+    compiled.mkdir(parents=True, exist_ok=True)
+    (cache / "inductor").symlink_to(compiled)  # what others have compiled, but no verdicts of theirs
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(cache))
     for name in ("first", "second"):
         assert lockstep("run", CASE, "--reuse", "--out", str(tmp_path / name)).returncode == 0
     first, second = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second"))
