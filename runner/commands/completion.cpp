@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 
 namespace lockstep {

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/reader.h"
 #include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"

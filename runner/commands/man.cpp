@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "commands/command_line.h"
 #include "commands/commands.h"
 
 namespace lockstep {

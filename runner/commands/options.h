@@ -125,30 +125,8 @@ Options parse_options(int argc, const char* const* argv);
 Options parse_options(const std::vector<std::string>& arguments,
                       const std::filesystem::path& directory);
 
-/// An option or a positional argument as --help has it.
-struct OptionFacts {
-  std::vector<std::string> names;    ///< "-j", "--jobs"; of a positional argument its name alone
-  std::string value;                 ///< "FILE"; empty where it takes none
-  std::vector<std::string> choices;  ///< all that the value can be; empty: anything
-  std::string help;
-  bool positional = false;
-};
-
-/// A subcommand, or with an empty name what all have in common.
-struct CommandFacts {
-  std::string name, about;
-  std::vector<OptionFacts> options;
-};
-
-/// The whole command line, for completions and the manual page; the common part first.
-std::vector<CommandFacts> command_facts();
-
 /// Whether the words after a command are SELECT: those of others are files, or nothing.
 bool selects(const std::string& command);
-
-/// What --help says behind the options: of all commands; and of those that select.
-std::string environment_help();
-std::string selection_help();
 
 /// The words for which a text of Options::select stands, or null: it stands for itself.
 const FollowingWords* following_words(const Options& options, const std::string& text);

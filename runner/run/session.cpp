@@ -48,7 +48,7 @@ Json machine_of(const SessionSettings& settings) {
 std::string identity_of_compiler() {
   const char* named = std::getenv("CXX");
   const char* path = std::getenv("PATH");
-  const std::string name = named != nullptr && *named != '\0' ? named : "g++";
+  std::string name = named != nullptr && *named != '\0' ? named : "g++";
   std::error_code error;
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {

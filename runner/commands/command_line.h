@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+/// Everything that the command line takes: subcommands, and options that write into `options`.
+void add_commands(CLI::App& app, Options& options);
+
+/// An option or a positional argument as --help has it.
+struct OptionFacts {
+  std::vector<std::string> names;    ///< "-j", "--jobs"; of a positional argument its name alone
+  std::string value;                 ///< "FILE"; empty where it takes none
+  std::vector<std::string> choices;  ///< all that the value can be; empty: anything
+  std::string help;
+  bool positional = false;
+};
+
+/// A subcommand, or with an empty name what all have in common.
+struct CommandFacts {
+  std::string name, about;
+  std::vector<OptionFacts> options;
+};
+
+/// The whole command line, for completions and the manual page; the common part first.
+std::vector<CommandFacts> command_facts();
+
+/// What --help says behind the options: of all commands; and of those that select.
+std::string environment_help();
+std::string selection_help();
+
+}  // namespace lockstep
