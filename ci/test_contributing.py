@@ -73,7 +73,7 @@ def add_policy(copy):
     checks = (copy / "runner/judge/numerics/checks.cpp").read_text("utf-8")
     row = re.search(r"^.*Kind::any_of.*$", checks, re.MULTILINE)[0]
     insert(copy, "A policy", "runner/judge/numerics/checks.cpp", row, row.replace("Kind::any_of", "Kind::never").replace(
-        "check_any_of", "[](Comparison& c, const Policy&) { return c.differ(\"always\"); }") + "\n")
+        "check_any_of", "[](Comparison&, const Policy&) { return leaf(Quantity::differing, 1, 0, [] { return std::string(\"always\"); }); }") + "\n")
 
 
 def add_status(copy):
