@@ -72,8 +72,13 @@ def add_policy(copy):
 """)
     checks = (copy / "runner/judge/numerics/checks.cpp").read_text("utf-8")
     row = re.search(r"^.*Kind::any_of.*$", checks, re.MULTILINE)[0]
-    insert(copy, "A policy", "runner/judge/numerics/checks.cpp", row, row.replace("Kind::any_of", "Kind::never").replace(
-        "check_any_of", "[](Comparison&, const Policy&) { return leaf(Quantity::differing, 1, 0, [] { return std::string(\"always\"); }); }") + "\n")
+    insert(copy, "A policy", "runner/judge/numerics/checks.cpp", row, row.replace("any_of", "never") + "\n")
+    insert(copy, "A policy", "runner/judge/numerics/checks.cpp", "struct CheckRow {", """\
+CheckResult check_never(Comparison&, const Policy&) {
+  return leaf(Quantity::differing, 1, 0, [] { return std::string("always"); });
+}
+
+""")
 
 
 def add_status(copy):
