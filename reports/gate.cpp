@@ -23,17 +23,13 @@ using Json = nlohmann::ordered_json;
 
 /// "torch 2.13.0+cpu, AVX2, level core, 2026-11-21T10:00:00Z".
 std::string name_of(const RunRecord& record) {
-  const Json eager = record.environment.value("eager", Json::object());
   std::string text;
   const auto add = [&](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
-  const auto said = [&](const char* key) {
-    const auto found = eager.is_object() ? eager.find(key) : eager.end();
-    return found != eager.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  if (const std::string torch = said("torch"); !torch.empty()) add("torch " + torch);
-  add(said("cpu_capability"));
+  if (const std::string torch = said_by(record, "eager", "torch"); !torch.empty())
+    add("torch " + torch);
+  add(said_by(record, "eager", "cpu_capability"));
   if (!record.info.level.empty()) add("level " + record.info.level);
   add(record.info.started);
   return clean(text);
@@ -94,6 +90,13 @@ std::vector<Allowance> decode_allowances(const JsonFile& file, Diagnostics& diag
       read.link = reader.text(*node, "an address").value_or("");
   }
   return allowances;
+}
+
+std::string said_by(const RunRecord& record, const char* worker, const char* key) {
+  const auto values = record.environment.find(worker);
+  if (values == record.environment.end() || !values->is_object()) return {};
+  const auto found = values->find(key);
+  return found != values->end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 std::size_t Gate::failing() const {

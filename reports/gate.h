@@ -50,6 +50,10 @@ std::size_t failing_of(const std::vector<const GatedChange*>& group);
 Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
                const std::vector<Allowance>& allowances);
 
+/// What a record's environment says of a worker, or of the "machine": a text; empty where it says
+/// none.
+std::string said_by(const RunRecord& record, const char* worker, const char* key);
+
 /// "990 verdicts unchanged, 3 changes, 1 of which fails".
 std::string gate_counts(const Gate& gate);
 /// The same, and whether the gate is open.

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t kCausesNamed = 12;  ///< of each transition, the most frequent ones
 
-using Json = nlohmann::ordered_json;
-
 /// The look of a change: as that of a verdict that does the same to a run.
 const ColumnInfo& look_of(const GatedChange& each) {
   const Transition transition = each.change.transition;
@@ -49,7 +47,7 @@ std::string breakable(std::string_view id) {
   return text;
 }
 
-/// "✓ conform (bits)", "✗ value differs".
+/// "= conform (bits)", "≠ value differs".
 std::string badge(const Verdict& verdict) {
   const ColumnInfo& look = all_columns()[static_cast<std::size_t>(column_of(verdict, false))];
   std::string label(info(verdict.status).label);
@@ -122,18 +120,13 @@ std::string setting_table(const Gate& gate) {
                         before == after ? "" : " class=\"differs\"", what, html_text(before),
                         html_text(after));
   };
-  const auto said = [](const RunRecord& record, const char* worker, const char* key) {
-    const auto values = record.environment.find(worker);
-    if (values == record.environment.end() || !values->is_object()) return std::string();
-    const auto found = values->find(key);
-    return found != values->end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
   const RunRecord &a = *gate.before, &b = *gate.after;
-  row("torch", said(a, "eager", "torch"), said(b, "eager", "torch"));
-  row("commit of torch", said(a, "eager", "torch_git").substr(0, 12),
-      said(b, "eager", "torch_git").substr(0, 12));
-  row("CPU", said(a, "machine", "cpu"), said(b, "machine", "cpu"));
-  row("torch's CPU level", said(a, "eager", "cpu_capability"), said(b, "eager", "cpu_capability"));
+  row("torch", said_by(a, "eager", "torch"), said_by(b, "eager", "torch"));
+  row("commit of torch", said_by(a, "eager", "torch_git").substr(0, 12),
+      said_by(b, "eager", "torch_git").substr(0, 12));
+  row("CPU", said_by(a, "machine", "cpu"), said_by(b, "machine", "cpu"));
+  row("torch's CPU level", said_by(a, "eager", "cpu_capability"),
+      said_by(b, "eager", "cpu_capability"));
   row("Lockstep", a.info.version, b.info.version);
   row("level", a.info.level, b.info.level);
   row("started", a.info.started, b.info.started);
