@@ -1,5 +1,6 @@
 #include "workers/eager/gold.h"
 
+#include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DefaultDtype.h>
 
@@ -9,6 +10,7 @@
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
 #include "workers/eager/operators.h"
+#include "workers/eager/rounding.h"
 #include "workers/eager/tensors.h"
 
 namespace lockstep::eager {
@@ -59,6 +61,13 @@ void each_tensor(const IValue& value, const std::function<void(const at::Tensor&
 at::Tensor widen(const at::Tensor& tensor) {
   if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
   return is_narrow(tensor) ? tensor.to(widest(tensor.scalar_type())) : tensor;
+}
+
+/// 16-bit floats as the float32 in which their kernels compute.
+at::Tensor widen_to_opmath(const at::Tensor& tensor) {
+  const c10::ScalarType own = tensor.scalar_type();
+  return is_float(tensor) && at::toOpMathType(own) != own ? tensor.to(at::toOpMathType(own))
+                                                          : widen(tensor);
 }
 
 /// The stack for a wide execution: tensors changed by `change`, dtype arguments widened.
@@ -183,7 +192,7 @@ std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack,
 std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
                                   const std::vector<IValue>& plain) {
   const c10::FunctionSchema& schema = op.schema();
-  if (computes_nothing(op)) return call_operator(op, std::move(stack));
+  if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
   if (is_random(op)) {
     if (any_tensor(stack, [](const at::Tensor&) { return true; })) {
       throw Unsupported("stepwise of " + toString(op.operator_name()) +
@@ -196,7 +205,8 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     return results;
   }
   return call_gold("stepwise", op, [&] {
-    const Stack wide = wide_stack(schema, stack, widen);
+    const Stack wide = wide_stack(schema, operands_of_kernel(op, stack),
+                                  computes_in_opmath(op) ? widen_to_opmath : widen);
     std::vector<IValue> results;
     {
       const ContextGuard guard(default_dtype(c10::kDouble));

@@ -52,6 +52,30 @@ TEST(Gold, stepwise_rounds_once_for_each_operator) {
             (Floats{33554432, 16777220, 16777220}));
 }
 
+TEST(Gold, stepwise_brings_operands_to_the_common_dtype_first_as_eager_does) {
+  const auto result = [](const char* mode, const char* op, const char* other) {
+    Request request;
+    // bfloat16 -1.703125 and 1.
+    request.input("x", view(request.storage<std::uint16_t>({0xbfda, 0x3f80}), "bfloat16", {2}, {1}))
+        .input("n", view(request.storage<std::int64_t>({257}), "int64", {1}, {1}))
+        .input("z", view(request.storage<float>({1.7F}), "float32", {}, {}));
+    request["mode"] = mode;
+    const std::string step = std::string(R"({"let": ["y"], "op": ")") + op +
+                             R"(", "args": [{"ref": "x"}, )" + other + "]}";
+    request.step(step.c_str()).outputs({"y"});
+    request.run();
+    return request.values<std::uint16_t>(request.call()["outputs"]["y"]);
+  };
+  for (const char* other :
+       {R"({"float": "0x1.b333333333333p+0"})", R"({"ref": "z"})", "257", R"({"ref": "n"})"}) {
+    for (const char* op : {"aten::add.Tensor", "aten::mul.Tensor", "aten::div.Tensor"}) {
+      EXPECT_EQ(result("stepwise", op, other), result("plain", op, other)) << op << other;
+    }
+  }
+  // 1.7 is 1.703125 in bfloat16.
+  EXPECT_EQ(result("stepwise", "aten::add.Tensor", R"({"float": "0x1.b333333333333p+0"})")[0], 0);
+}
+
 TEST(Gold, stepwise_writes_mutations_back_through_views) {
   Request request;
   with_x(request, {1, 2, 3, 4}, "stepwise");
