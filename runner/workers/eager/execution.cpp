@@ -43,10 +43,30 @@ void synchronize(c10::Device device) {
   guard.synchronizeDevice(device.has_index() ? device.index() : guard.getDevice().index());
 }
 
-NamedValues select(const Scope& scope, const std::vector<std::string>& names) {
+/// The values of those names.  Those that a gold does not have are noted in `lost`, by `group`,
+/// with the reason.
+NamedValues select(const Interpreter& interpreter, const std::vector<std::string>& names,
+                   const char* group, ordered_json& lost) {
   NamedValues values;
-  for (const std::string& name : names) values.emplace_back(name, lookup(scope, name));
+  for (const std::string& name : names) {
+    if (const std::string reason = interpreter.lost(name); !reason.empty()) {
+      lost[group][name] = reason;
+    } else {
+      values.emplace_back(name, lookup(interpreter.scope(), name));
+    }
+  }
   return values;
+}
+
+/// Why a gold has no backward: what it begins with is lost; empty: it has.
+std::string lost_backward(const Interpreter& interpreter, const std::optional<Backward>& backward) {
+  if (!backward) return "";
+  std::vector<std::string> names = backward->of;
+  if (backward->with) names.insert(names.end(), backward->with->begin(), backward->with->end());
+  for (const std::string& name : names) {
+    if (std::string reason = interpreter.lost(name); !reason.empty()) return reason;
+  }
+  return "";
 }
 
 NamedValues gradients(const NamedValues& inputs) {
@@ -101,9 +121,12 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_
   seed_generators(request_.value("seed", std::uint64_t{0}), device);
   Interpreter interpreter({files_, literals_, device}, mode, inputs);
   interpreter.run(program_.steps, program_.context);
-  const NamedValues observed = select(interpreter.scope(), program_.inputs);
-  const NamedValues outputs = select(interpreter.scope(), program_.outputs);
-  if (program_.backward) {
+  ordered_json lost = ordered_json::object();
+  const NamedValues observed = select(interpreter, program_.inputs, "inputs", lost);
+  const NamedValues outputs = select(interpreter, program_.outputs, "outputs", lost);
+  const std::string no_backward = lost_backward(interpreter, program_.backward);
+  const bool backward_too = program_.backward && no_backward.empty();
+  if (backward_too) {
     const ContextGuard guard(backward_context(program_.context));
     try {
       backward(*program_.backward, interpreter.scope());
@@ -121,9 +144,13 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_
 
   on_stage_("write");
   const auto write_start = Clock::now();
-  const NamedValues grads = program_.backward ? gradients(observed) : NamedValues{};
+  const NamedValues grads = backward_too ? gradients(observed) : NamedValues{};
+  if (!no_backward.empty()) {
+    for (const std::string& name : program_.inputs) lost["grads"][name] = no_backward;
+  }
   calls.push_back(or_unsupported("the results cannot be read",
                                  [&] { return observer_.call(outputs, observed, grads); }));
+  if (!lost.empty()) calls.back()["lost"] = std::move(lost);
   write_seconds_ += seconds_since(write_start);
 }
 

@@ -1,10 +1,12 @@
 #include "workers/eager/gold.h"
 
+#include <ATen/Context.h>
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
-#include <c10/core/DefaultDtype.h>
 
+#include <algorithm>
 #include <functional>
+#include <set>
 
 #include "workers/eager/context.h"
 #include "workers/eager/errors.h"
@@ -26,13 +28,6 @@ bool is_narrow(const at::Tensor& tensor) {
 
 bool is_float(const at::Tensor& tensor) {
   return c10::isFloatingType(tensor.scalar_type()) || c10::isComplexType(tensor.scalar_type());
-}
-
-/// A context in which factories and true division of ints give this dtype.
-Context default_dtype(c10::ScalarType type) {
-  Context context;
-  context.default_dtype = dtype_name(type);
-  return context;
 }
 
 bool takes_dtype(const c10::Argument& argument) {
@@ -93,10 +88,6 @@ bool any_tensor(const Stack& stack, const std::function<bool(const at::Tensor&)>
   return found;
 }
 
-bool is_random(const c10::OperatorHandle& op) {
-  return op.hasTag(at::Tag::nondeterministic_seeded);
-}
-
 /// An error of a gold says nothing about the program: plain eager accepted it.
 template <class Call>
 auto call_gold(const char* gold, const c10::OperatorHandle& op, Call call) {
@@ -113,13 +104,6 @@ bool computes_nothing(const c10::OperatorHandle& op) {
     if (argument.alias_info() && !argument.alias_info()->isWrite()) return true;
   }
   return false;
-}
-
-/// Whether the operator writes into the argument.  Batch and instance norm update their running
-/// statistics, and most of their schemas do not say so.
-bool is_written(const c10::Argument& argument) {
-  if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
-  return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
 /// What a wide execution wrote into an argument, rounded into the argument itself.
@@ -156,7 +140,77 @@ IValue round_like(const IValue& wide, const IValue& plain) {
   });
 }
 
+/// The state of every generator that an operator on the device may draw from.
+std::vector<at::Tensor> generator_states(c10::Device device) {
+  std::vector<at::Tensor> states;
+  const auto add = [&](c10::Device where) {
+    at::Generator generator = at::globalContext().defaultGenerator(where);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    states.push_back(generator.get_state());
+  };
+  add(c10::kCPU);
+  if (device != c10::kCPU) add(device);
+  return states;
+}
+
+/// The results of a random operator that drew, in the gold: those of plain eager, changed by
+/// `change`, where they do not hang on the values of tensors.
+std::vector<IValue> drawn(const char* gold, const c10::OperatorHandle& op, const Stack& stack,
+                          const Draw& draw, const TensorMap& change) {
+  static const std::set<std::string> of_shapes = {"aten::rand_like", "aten::randn_like",
+                                                  "aten::randint_like"};
+  static const std::set<std::string> fills = {
+      "aten::uniform_",   "aten::normal_",     "aten::random_", "aten::exponential_",
+      "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
+  const std::string& name = op.schema().name();
+  if (fills.contains(name)) {
+    stack[0].toTensor().copy_(draw.results[0].toTensor());
+    return {stack[0]};
+  }
+  if (any_tensor(stack, [](const at::Tensor&) { return true; }) && !of_shapes.contains(name)) {
+    throw Unsupported(std::string(gold) + " of " + toString(op.operator_name()) +
+                      ": it would draw other numbers");
+  }
+  std::vector<IValue> results;
+  for (const IValue& result : draw.results) results.push_back(map_tensors(result, change));
+  return results;
+}
+
 }  // namespace
+
+bool is_random(const c10::OperatorHandle& op) {
+  return op.hasTag(at::Tag::nondeterministic_seeded);
+}
+
+bool is_random(const Step& step) {
+  const auto* call = std::get_if<OpCall>(&step.does);
+  return call != nullptr && is_random(find_operator(call->op));
+}
+
+bool has_random_steps(const std::vector<Step>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    const auto* block = std::get_if<WithBlock>(&step.does);
+    return block == nullptr ? is_random(step) : has_random_steps(block->steps);
+  });
+}
+
+std::vector<IValue> call_random(const c10::OperatorHandle& op, Stack stack, c10::Device device,
+                                Draw& draw) {
+  const std::vector<at::Tensor> before = generator_states(device);
+  std::vector<IValue> results = call_operator(op, std::move(stack));
+  const std::vector<at::Tensor> after = generator_states(device);
+  for (std::size_t i = 0; i < before.size(); ++i) draw.drew |= !before[i].equal(after[i]);
+  if (draw.drew) {
+    const auto copy = [](const at::Tensor& tensor) { return tensor.detach().clone(); };
+    for (const IValue& result : results) draw.results.push_back(map_tensors(result, copy));
+  }
+  return results;
+}
+
+bool is_written(const c10::Argument& argument) {
+  if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
+  return argument.alias_info() && argument.alias_info()->isWrite();
+}
 
 Mode parse_mode(const std::string& name) {
   if (name == "plain") return Mode::plain;
@@ -166,50 +220,33 @@ Mode parse_mode(const std::string& name) {
   throw Unsupported("mode " + name);
 }
 
-std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack,
-                              c10::ScalarType narrow_default) {
+std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const Draw* draw) {
   const c10::FunctionSchema& schema = op.schema();
   if (schema.name() == "aten::view" && schema.overload_name() == "dtype") {
     throw Unsupported("fp64 of a reinterpretation of bits");
   }
-  if (is_random(op)) {
-    if (any_tensor(stack, is_float)) {
-      throw Unsupported("fp64 of " + toString(op.operator_name()) +
-                        ": it would draw other numbers");
-    }
-    return call_gold("fp64", op, [&] {
-      const ContextGuard narrow(default_dtype(narrow_default));
-      std::vector<IValue> results = call_operator(op, std::move(stack));
-      for (IValue& result : results) result = map_tensors(result, widen);
-      return results;
-    });
-  }
-  const auto as_it_is = [](const at::Tensor& tensor) { return tensor; };
-  return call_gold("fp64", op,
-                   [&] { return call_operator(op, wide_stack(schema, stack, as_it_is)); });
+  return call_gold("fp64", op, [&] {
+    if (draw != nullptr && draw->drew) return drawn("fp64", op, stack, *draw, widen);
+    const auto as_it_is = [](const at::Tensor& tensor) { return tensor; };
+    return call_operator(op, wide_stack(schema, stack, as_it_is));
+  });
 }
 
 std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
-                                  const std::vector<IValue>& plain) {
+                                  const std::vector<IValue>& plain, const Draw* draw) {
   const c10::FunctionSchema& schema = op.schema();
   if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
-  if (is_random(op)) {
-    if (any_tensor(stack, [](const at::Tensor&) { return true; })) {
-      throw Unsupported("stepwise of " + toString(op.operator_name()) +
-                        ": it would draw other numbers");
-    }
-    std::vector<IValue> results;
-    for (const IValue& result : plain) {
-      results.push_back(map_tensors(result, [](const at::Tensor& t) { return t.clone(); }));
-    }
-    return results;
+  if (draw != nullptr && draw->drew) {
+    return drawn("stepwise", op, stack, *draw, [](const at::Tensor& t) { return t.clone(); });
   }
   return call_gold("stepwise", op, [&] {
     const Stack wide = wide_stack(schema, operands_of_kernel(op, stack),
                                   computes_in_opmath(op) ? widen_to_opmath : widen);
     std::vector<IValue> results;
     {
-      const ContextGuard guard(default_dtype(c10::kDouble));
+      Context wide_factories;
+      wide_factories.default_dtype = "float64";
+      const ContextGuard guard(wide_factories);
       results = call_operator(op, wide);
     }
     for (std::size_t i = 0; i < stack.size(); ++i) {
@@ -225,10 +262,9 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
 }
 
 Context gold_context(Mode mode, Context context) {
-  if (mode == Mode::stepwise && context.autocast) throw Unsupported("stepwise under autocast");
   if (is_wide(mode)) {
     context.autocast.reset();
-    context.default_dtype.reset();
+    context.default_dtype = "float64";
   }
   return context;
 }

@@ -14,8 +14,9 @@
 // the
 //           start, so that nothing is ever rounded to a narrow dtype.
 // perturbed fp64 on inputs that are moved by one unit in the last place first (perturb.h).
-// stepwise  each operator is computed in float64 and its results rounded to the dtype that plain
-//           eager gave them: the ideal execution of the program as written, casts included.
+// stepwise  each operator is computed in float64 from the operands that its kernel computes with
+//           (rounding.h), and its results are rounded to the dtype that plain eager gave them: the
+//           ideal execution of the program as written, casts included.
 namespace lockstep::eager {
 
 enum class Mode { plain, fp64, perturbed, stepwise };
@@ -26,20 +27,44 @@ inline bool is_wide(Mode mode) { return mode == Mode::fp64 || mode == Mode::pert
 /// Unsupported for a name that is none of "plain", "fp64", "perturbed", "stepwise".
 Mode parse_mode(const std::string& name);
 
-/// Calls an operator whose tensors are wide already.  `narrow_default` is the default dtype of the
-/// program as written: random factories draw in it and are widened, for a wider dtype would draw
-/// other numbers.  Unsupported if the operator cannot be computed in float64.
+/// What a random operator did in plain eager.
+struct Draw {
+  /// Whether it took numbers from a generator: dropout without training takes none.
+  bool drew = false;
+  std::vector<c10::IValue> results;  ///< as they were returned, out of reach of later writes
+};
+
+/// Whether the operator may draw random numbers.
+bool is_random(const c10::OperatorHandle& op);
+
+/// Whether the step calls one; Unsupported for an operator that this torch lacks.
+bool is_random(const Step& step);
+
+/// Whether any of the steps is random, those in blocks too.
+bool has_random_steps(const std::vector<Step>& steps);
+
+/// Calls a random operator as plain eager does, and notes what it did.
+std::vector<c10::IValue> call_random(const c10::OperatorHandle& op, torch::jit::Stack stack,
+                                     c10::Device device, Draw& draw);
+
+/// Whether the operator writes into the argument.  Batch and instance norm update their running
+/// statistics, and most of their schemas do not say so.
+bool is_written(const c10::Argument& argument);
+
+/// Calls an operator whose tensors are wide already; `draw` is what plain eager drew if it is
+/// random, for a wider dtype would draw other numbers.  Unsupported if the operator cannot be
+/// computed in float64.
 std::vector<c10::IValue> call_fp64(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                   c10::ScalarType narrow_default);
+                                   const Draw* draw);
 
 /// Calls an operator on narrow tensors by way of float64; `plain` is what plain eager returned for
 /// the same step.  Mutated arguments are rounded back in place; views are taken as they are, so
 /// that what is written through them later is seen.
 std::vector<c10::IValue> call_stepwise(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                       const std::vector<c10::IValue>& plain);
+                                       const std::vector<c10::IValue>& plain, const Draw* draw);
 
-/// The context that a gold executes under: fp64 drops `autocast` and `default_dtype`, stepwise
-/// cannot have `autocast` (Unsupported).
+/// The context that a block of a gold executes under: fp64 drops `autocast`, and its default dtype
+/// is float64.
 Context gold_context(Mode mode, Context context);
 
 }  // namespace lockstep::eager

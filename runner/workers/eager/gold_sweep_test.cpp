@@ -178,7 +178,7 @@ std::optional<std::int64_t> departing(const c10::OperatorHandle& op, const Stack
   } catch (const std::exception&) {
     return std::nullopt;  // no such kernel, or not for these arguments
   }
-  const std::vector<IValue> gold = call_stepwise(op, stack, eager);
+  const std::vector<IValue> gold = call_stepwise(op, stack, eager, nullptr);
   std::int64_t count = 0;
   for (std::size_t i = 0; i < eager.size(); ++i) {
     if (!eager[i].isTensor()) continue;

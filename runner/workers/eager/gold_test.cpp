@@ -217,26 +217,120 @@ TEST(Gold, random_factories_draw_the_numbers_of_the_plain_execution) {
   EXPECT_EQ(drawn[0], drawn[2]);
 }
 
-TEST(Gold, what_cannot_be_widened_is_unsupported) {
+constexpr const char* dropout =
+    R"({"let": ["d"], "op": "aten::dropout.default", "args": [{"ref": "x"}, {"float": "0x1p-1"}, true]})";
+
+TEST(Gold, what_cannot_be_widened_is_lost_and_all_that_hangs_on_it) {
   for (const char* mode : {"fp64", "stepwise"}) {
-    Request random;
-    with_x(random, {1, 2}, mode);
-    random.step(
-        R"({"let": ["y"], "op": "aten::dropout.default", "args": [{"ref": "x"}, {"float": "0x1p-1"}, true]})");
-    EXPECT_EQ(random.run()["outcome"], "unsupported") << mode;
+    Request request;
+    with_x(request, {1, 2}, mode, /*requires_grad=*/true);
+    request.step(dropout)
+        .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "d"}]})")
+        .step(R"({"let": ["z"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
+        .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")
+        .outputs({"y", "z", "r"});
+    request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+    ASSERT_EQ(request.run()["outcome"], "returned") << mode << request.run();
+    const auto& call = request.call();
+    EXPECT_FALSE(call["outputs"].contains("y"));
+    EXPECT_TRUE(call["outputs"].contains("z"));
+    EXPECT_EQ(call["lost"]["outputs"]["y"],
+              std::string(mode) + " of aten::dropout: it would draw other numbers");
+    EXPECT_EQ(call["lost"]["grads"]["x"], call["lost"]["outputs"]["y"]);
+    EXPECT_TRUE(call["grads"].empty());
   }
-  Request bits;
-  with_x(bits, {1, 2}, "fp64");
-  bits.step(
-      R"({"let": ["y"], "op": "aten::view.dtype", "args": [{"ref": "x"}, {"dtype": "int32"}]})");
-  EXPECT_EQ(bits.run()["outcome"], "unsupported");
-  Request shared;
-  with_x(shared, {1, 2}, "fp64");
-  shared.input("i", view(0, "int32", {2}, {1}));
-  EXPECT_EQ(shared.run()["outcome"], "unsupported");
   Request unknown;
   with_x(unknown, {1}, "fp128");
   EXPECT_EQ(unknown.run()["reason"], "mode fp128");
+}
+
+TEST(Gold, what_is_drawn_behind_a_lost_step_is_what_plain_eager_draws) {
+  std::vector<Doubles> drawn;
+  for (const char* mode : {"plain", "fp64", "stepwise"}) {
+    Request request;
+    with_x(request, {1, 2}, mode);
+    request.step(dropout)
+        .step(R"({"let": ["l"], "op": "aten::rand_like.default", "args": [{"ref": "x"}]})")
+        .step(R"({"let": ["n"], "op": "aten::normal_.default", "args": [{"ref": "x"}]})")
+        .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")
+        .outputs({"l", "r"});
+    request.run();
+    Doubles all;
+    const auto& call = request.call();
+    for (const auto& view : {call["outputs"]["l"], call["outputs"]["r"], call["inputs"]["x"]}) {
+      ASSERT_FALSE(view.is_null()) << mode;
+      if (view["dtype"] == "float64") {
+        const Doubles more = request.values<double>(view);
+        all.insert(all.end(), more.begin(), more.end());
+      } else {
+        const Floats more = request.values<float>(view);
+        all.insert(all.end(), more.begin(), more.end());
+      }
+    }
+    drawn.push_back(all);
+  }
+  EXPECT_EQ(drawn[0], drawn[1]);
+  EXPECT_EQ(drawn[0], drawn[2]);
+}
+
+TEST(Gold, a_random_operator_that_draws_nothing_is_computed) {
+  for (const char* mode : {"fp64", "stepwise"}) {
+    Request request;
+    const int storage = request.storage(Floats{1, 2, 3, 4});
+    request.input("q", view(storage, "float32", {1, 2, 2}, {4, 2, 1}));
+    request["mode"] = mode;
+    request
+        .step(
+            R"({"let": ["y"], "op": "aten::scaled_dot_product_attention.default", "args": [{"ref": "q"}, {"ref": "q"}, {"ref": "q"}]})")
+        .outputs({"y"});
+    ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+    EXPECT_FALSE(request.call().contains("lost")) << request.call();
+  }
+}
+
+TEST(Gold, what_a_lost_step_would_have_written_is_lost) {
+  Request request;
+  with_x(request, {1, 2}, "fp64");
+  request.input("z", view(request.storage(Floats{1, 2}), "float32", {2}, {1}))
+      .step(R"({"let": ["v"], "op": "aten::view.default", "args": [{"ref": "x"}, [2]]})")
+      .step(
+          R"({"let": ["b"], "op": "aten::view.dtype", "args": [{"ref": "v"}, {"dtype": "int32"}]})")
+      .step(R"({"let": ["w"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
+      .step(R"({"let": [null], "op": "aten::add_.Scalar", "args": [{"ref": "b"}, 1]})")
+      .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
+      .step(R"({"let": [], "set": {"ref": "z"}, "index": [0], "to": {"ref": "y"}})")
+      .outputs({"b", "w", "y"});
+  ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+  const auto& call = request.call();
+  EXPECT_TRUE(call["outputs"].contains("w"));
+  EXPECT_EQ(call["lost"]["outputs"].size(), 2);
+  EXPECT_EQ(call["lost"]["inputs"].size(), 2) << call;
+}
+
+TEST(Gold, an_input_that_cannot_be_widened_is_lost_alone) {
+  Request shared;
+  with_x(shared, {1, 2}, "fp64");
+  shared.input("i", view(0, "int32", {2}, {1}))
+      .input("z", view(shared.storage(Floats{1, 2}), "float32", {2}, {1}))
+      .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "z"}]})")
+      .step(R"({"let": [null], "op": "aten::add_.Scalar", "args": [{"ref": "x"}, 1]})")
+      .outputs({"y"});
+  ASSERT_EQ(shared.run()["outcome"], "returned") << shared.run();
+  EXPECT_TRUE(shared.call()["outputs"].contains("y"));
+  // Which of the two is built first says the order of names: both are one memory.
+  EXPECT_EQ(shared.call()["lost"]["inputs"].size(), 2) << shared.call();
+}
+
+TEST(Gold, autocast_loses_the_block_stepwise) {
+  Request request;
+  with_x(request, {1, 2}, "stepwise");
+  request.step(R"({"let": ["a"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
+      .step(
+          R"({"with": {"autocast": {"device": "cpu", "dtype": "bfloat16"}}, "steps": [{"let": ["b"], "op": "aten::neg.default", "args": [{"ref": "x"}]}]})")
+      .outputs({"a", "b"});
+  ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+  EXPECT_EQ(request.call()["lost"]["outputs"]["b"], "stepwise under autocast");
+  EXPECT_TRUE(request.call()["outputs"].contains("a"));
 }
 
 TEST(Gold, an_error_of_the_program_itself_is_still_raised_stepwise) {

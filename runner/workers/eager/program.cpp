@@ -1,7 +1,6 @@
 #include "workers/eager/program.h"
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/DefaultDtype.h>
 
 #include "workers/eager/autograd.h"
 #include "workers/eager/context.h"
@@ -25,50 +24,99 @@ IValue build(TensorSource& source, const json& view) {
 }  // namespace
 
 Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
-    : mode_(mode),
-      literals_(sources.literals),
-      tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given),
-      narrow_default_(c10::get_default_dtype_as_scalartype()) {
-  for (const auto& [name, value] : inputs.items()) {
+    : sources_(sources),
+      mode_(mode),
+      inputs_(inputs),
+      tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given) {
+  build_inputs();
+  if (mode == Mode::stepwise) plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
+}
+
+void Interpreter::build_inputs() {
+  std::vector<std::string> lost;
+  for (const auto& [name, value] : inputs_.items()) {
     const bool is_view = value.is_object() && value.contains("storage");
-    if (is_view && mode == Mode::perturbed) {
-      tensors_.perturb(value.at("storage").get<std::size_t>());
+    if (!is_view) {
+      scope_[name] = to_ivalue(parse_value(value), {});
+      continue;
     }
-    scope_[name] = is_view ? build(tensors_, value) : to_ivalue(parse_value(value), {});
+    if (mode_ == Mode::perturbed) tensors_.perturb(value.at("storage").get<std::size_t>());
+    try {
+      scope_[name] = build(tensors_, value);
+    } catch (const Unsupported& lacking) {
+      if (mode_ == Mode::plain) throw;
+      losses_.lose_input(name, lacking.what(), {});
+      lost.push_back(name);
+    }
   }
-  if (mode == Mode::stepwise) {
-    plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
+  for (const std::string& name : lost) {
+    std::vector<IValue> sharing;
+    for (const auto& [other, value] : inputs_.items()) {
+      if (!scope_.contains(other) || !scope_.at(other).isTensor()) continue;
+      if (value.at("storage") == inputs_.at(name).at("storage"))
+        sharing.push_back(scope_.at(other));
+    }
+    losses_.lose_input(name, losses_.reason_for(name, scope_), sharing);
   }
 }
 
 void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
+  if (is_wide(mode_) && has_random_steps(steps)) {
+    plain_ = std::make_unique<Interpreter>(sources_, Mode::plain, inputs_);
+    plain_->run(steps, context);
+  }
+  block(steps, context);
+}
+
+void Interpreter::block(const std::vector<Step>& steps, const Context& context) {
+  if (mode_ == Mode::stepwise && context.autocast) {
+    // Which operands it casts, only the operators know.
+    plain_->block(steps, context);
+    for (const Step& entry : steps) losses_.lose(entry, "stepwise under autocast", scope_);
+    return;
+  }
   const ContextGuard guard(gold_context(mode_, context));
-  const c10::ScalarType outer_default = narrow_default_;
-  if (context.default_dtype) narrow_default_ = parse_dtype(*context.default_dtype);
-  Context widened;
-  if (is_wide(mode_)) widened.default_dtype = "float64";
-  const ContextGuard wide(widened);
   for (const Step& entry : steps) step(entry);
-  narrow_default_ = outer_default;
 }
 
 void Interpreter::step(const Step& step) {
-  if (const auto* block = std::get_if<WithBlock>(&step.does)) {
-    return run(block->steps, block->context);
+  if (const auto* with = std::get_if<WithBlock>(&step.does)) {
+    return block(with->steps, with->context);
   }
-  if (plain_) plain_->step(step);
-  last_ = results_of(step);
-  bind(step.let, last_);
+  if (mode_ == Mode::stepwise) plain_->step(step);
+  std::string reason;
+  try {
+    const Draw* draw = nullptr;
+    if (mode_ != Mode::plain) {
+      if (is_random(step)) draw = &plain_->draws_.at(next_draw_++);
+      reason = losses_.reason_for(step, scope_);
+    }
+    if (reason.empty()) {
+      last_ = results_of(step, draw);
+      bind(step.let, last_);
+      if (mode_ != Mode::plain) losses_.found(step);
+      return;
+    }
+  } catch (const Unsupported& lacking) {
+    if (mode_ == Mode::plain) throw;
+    reason = lacking.what();
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    if (mode_ == Mode::plain) throw;
+    reason = error.what_without_backtrace();
+  }
+  losses_.lose(step, reason, scope_);
 }
 
-std::vector<IValue> Interpreter::results_of(const Step& step) {
-  if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op);
+std::vector<IValue> Interpreter::results_of(const Step& step, const Draw* draw) {
+  if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op, draw);
   if (const auto* function = std::get_if<FunctionCall>(&step.does)) {
     throw Unsupported("`" + function->function +
                       "` is a public Python function; C++ eager has none");
   }
   if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {
-    return {build(tensors_, json(literals_.at(literal->index)))};
+    return {build(tensors_, json(sources_.literals.at(literal->index)))};
   }
   if (const auto* get = std::get_if<GetItem>(&step.does)) {
     return {get_item(to_ivalue(get->base, scope_), get->index, scope_)};
@@ -89,17 +137,18 @@ std::vector<IValue> Interpreter::results_of(const Step& step) {
   return results;
 }
 
-std::vector<IValue> Interpreter::call(const OpCall& call) {
+std::vector<IValue> Interpreter::call(const OpCall& call, const Draw* draw) {
   const c10::OperatorHandle op = find_operator(call.op);
   torch::jit::Stack stack = bind_arguments(op.schema(), call.arguments, scope_);
   switch (mode_) {
     case Mode::plain:
-      return call_operator(op, std::move(stack));
+      if (!is_random(op)) return call_operator(op, std::move(stack));
+      return call_random(op, std::move(stack), sources_.device, draws_.emplace_back());
     case Mode::fp64:
     case Mode::perturbed:
-      return call_fp64(op, std::move(stack), narrow_default_);
+      return call_fp64(op, std::move(stack), draw);
     case Mode::stepwise:
-      return call_stepwise(op, std::move(stack), plain_->last_);
+      return call_stepwise(op, std::move(stack), plain_->last_, draw);
   }
   throw Malformed("no such mode");
 }

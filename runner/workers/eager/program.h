@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "program/program.h"
 #include "workers/eager/gold.h"
+#include "workers/eager/losses.h"
 #include "workers/eager/tensors.h"
 #include "workers/eager/values.h"
 
@@ -24,28 +25,37 @@ struct Sources {
 /// One execution of one call of a program: a scope of names and the steps that fill it.
 class Interpreter {
  public:
-  /// `inputs` maps names to views or scalar values.
+  /// `inputs` maps names to views or scalar values; it outlives the interpreter.
   Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs);
 
-  /// Executes steps under a context.  What torch raises passes through.
+  /// Executes the program's steps under its context.  What torch raises passes through.
   void run(const std::vector<Step>& steps, const Context& context);
 
   const Scope& scope() const { return scope_; }
 
+  /// Of a gold: why it does not have the value of that name; empty: it has.
+  std::string lost(const std::string& name) const { return losses_.reason_for(name, scope_); }
+
  private:
+  void build_inputs();
+  void block(const std::vector<Step>& steps, const Context& context);
   void step(const Step& step);
-  std::vector<c10::IValue> results_of(const Step& step);
-  std::vector<c10::IValue> call(const OpCall& call);
+  std::vector<c10::IValue> results_of(const Step& step, const Draw* draw);
+  std::vector<c10::IValue> call(const OpCall& call, const Draw* draw);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
 
+  Sources sources_;
   Mode mode_;
-  const Json& literals_;
+  const nlohmann::json& inputs_;
   TensorSource tensors_;  ///< of inputs and literals: the same storage index is the same memory
   Scope scope_;
+  Losses losses_;
   std::vector<c10::IValue> last_;  ///< results of the last step
-  c10::ScalarType narrow_default_;
-  /// Stepwise: plain eager, one step ahead, which says the dtypes of results.
+  std::vector<Draw> draws_;        ///< plain: of every random step, in order
+  /// Of a gold: plain eager, which says what random steps draw.  Stepwise it is one step ahead and
+  /// says the dtypes of results; otherwise it has run before, if the program has such steps.
   std::unique_ptr<Interpreter> plain_;
+  std::size_t next_draw_ = 0;
 };
 
 }  // namespace lockstep::eager
