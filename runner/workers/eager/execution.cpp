@@ -58,6 +58,16 @@ NamedValues select(const Interpreter& interpreter, const std::vector<std::string
   return values;
 }
 
+/// Where a gold's outputs come from, where that is known.
+ordered_json origins(const Interpreter& interpreter, const NamedValues& outputs) {
+  ordered_json from = ordered_json::object();
+  for (const auto& [name, value] : outputs) {
+    const auto origin = interpreter.origin(name);
+    if (origin && !origin->by.empty()) from[name] = {{"by", origin->by}, {"ulp", origin->ulp}};
+  }
+  return from;
+}
+
 /// Why a gold has no backward: what it begins with is lost; empty: it has.
 std::string lost_backward(const Interpreter& interpreter, const std::optional<Backward>& backward) {
   if (!backward) return "";
@@ -151,6 +161,9 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_
   calls.push_back(or_unsupported("the results cannot be read",
                                  [&] { return observer_.call(outputs, observed, grads); }));
   if (!lost.empty()) calls.back()["lost"] = std::move(lost);
+  if (ordered_json from = origins(interpreter, outputs); !from.empty()) {
+    calls.back()["from"]["outputs"] = std::move(from);
+  }
   write_seconds_ += seconds_since(write_start);
 }
 

@@ -215,6 +215,7 @@ bool is_written(const c10::Argument& argument) {
 Mode parse_mode(const std::string& name) {
   if (name == "plain") return Mode::plain;
   if (name == "fp64") return Mode::fp64;
+  if (name == "mpfr") return Mode::mpfr;
   if (name == "perturbed") return Mode::perturbed;
   if (name == "stepwise") return Mode::stepwise;
   throw Unsupported("mode " + name);

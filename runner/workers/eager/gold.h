@@ -13,18 +13,19 @@
 // fp64      inputs, literals, dtype arguments and the default dtype are float64 (complex128) from
 // the
 //           start, so that nothing is ever rounded to a narrow dtype.
+// mpfr      fp64 whose elementary functions are rounded correctly (correct.h).
 // perturbed fp64 on inputs that are moved by one unit in the last place first (perturb.h).
 // stepwise  each operator is computed in float64 from the operands that its kernel computes with
 //           (rounding.h), and its results are rounded to the dtype that plain eager gave them: the
 //           ideal execution of the program as written, casts included.
 namespace lockstep::eager {
 
-enum class Mode { plain, fp64, perturbed, stepwise };
+enum class Mode { plain, fp64, mpfr, perturbed, stepwise };
 
 /// Whether every tensor is float64 from the start.
-inline bool is_wide(Mode mode) { return mode == Mode::fp64 || mode == Mode::perturbed; }
+inline bool is_wide(Mode mode) { return mode != Mode::plain && mode != Mode::stepwise; }
 
-/// Unsupported for a name that is none of "plain", "fp64", "perturbed", "stepwise".
+/// Unsupported for a name that is none of "plain", "fp64", "mpfr", "perturbed", "stepwise".
 Mode parse_mode(const std::string& name);
 
 /// What a random operator did in plain eager.

@@ -24,15 +24,6 @@ std::vector<std::string> names_in(const Value& value) {
   return used.names;
 }
 
-std::vector<std::string> names_in(const Step& step) {
-  struct Uses : Visitor {
-    std::vector<std::string> names;
-    void uses(const std::string& name) { names.push_back(name); }
-  } used;
-  walk(step, used);
-  return used.names;
-}
-
 void each_storage(const IValue& value, const std::function<void(const c10::Storage&)>& visit) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
@@ -44,8 +35,18 @@ void each_storage(const IValue& value, const std::function<void(const c10::Stora
   }
 }
 
-/// The values that a step writes into.
-std::vector<std::string> written_names(const Step& step) {
+}  // namespace
+
+std::vector<std::string> names_used(const Step& step) {
+  struct Uses : Visitor {
+    std::vector<std::string> names;
+    void uses(const std::string& name) { names.push_back(name); }
+  } used;
+  walk(step, used);
+  return used.names;
+}
+
+std::vector<std::string> names_written(const Step& step) {
   if (const auto* set = std::get_if<SetItem>(&step.does)) return names_in(set->base);
   const auto* call = std::get_if<OpCall>(&step.does);
   if (call == nullptr) return {};
@@ -68,8 +69,6 @@ std::vector<std::string> written_names(const Step& step) {
   return names;
 }
 
-}  // namespace
-
 std::string Losses::reason_for(const IValue& value) const {
   std::string reason;
   if (memory_.empty()) return reason;
@@ -89,7 +88,7 @@ std::string Losses::reason_for(const std::string& name, const Scope& scope) cons
 
 std::string Losses::reason_for(const Step& step, const Scope& scope) const {
   if (names_.empty() && memory_.empty()) return "";
-  for (const std::string& name : names_in(step)) {
+  for (const std::string& name : names_used(step)) {
     if (std::string reason = reason_for(name, scope); !reason.empty()) return reason;
   }
   return "";
@@ -117,9 +116,9 @@ void Losses::lose(const Step& step, const std::string& reason, const Scope& scop
     }
     return memory;
   };
-  lose_memory(memory_of(written_names(step)), reason);
+  lose_memory(memory_of(names_written(step)), reason);
   // Any result may be a view of any operand: more than that is never written through it.
-  const std::vector<c10::Storage> memory = memory_of(names_in(step));
+  const std::vector<c10::Storage> memory = memory_of(names_used(step));
   for (const auto& name : step.let) {
     if (name) names_[*name] = {reason, memory};
   }

@@ -12,6 +12,12 @@
 
 namespace lockstep::eager {
 
+/// The names that a step uses, as often as it uses them.
+std::vector<std::string> names_used(const Step& step);
+
+/// The names of what a step writes into, by its operator's schema.
+std::vector<std::string> names_written(const Step& step);
+
 /// What a gold does not have: values that cannot be computed in higher precision, and all that
 /// hangs on them, through names and through shared memory.  The rest of the program is there.
 class Losses {

@@ -4,6 +4,7 @@
 
 #include "workers/eager/autograd.h"
 #include "workers/eager/context.h"
+#include "workers/eager/correct.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/index.h"
 #include "workers/eager/names.h"
@@ -95,6 +96,7 @@ void Interpreter::step(const Step& step) {
       last_ = results_of(step, draw);
       bind(step.let, last_);
       if (mode_ != Mode::plain) losses_.found(step);
+      if (mode_ == Mode::mpfr) note_origin(step);
       return;
     }
   } catch (const Unsupported& lacking) {
@@ -107,6 +109,38 @@ void Interpreter::step(const Step& step) {
     reason = error.what_without_backtrace();
   }
   losses_.lose(step, reason, scope_);
+}
+
+std::optional<Origin> Interpreter::origin(const std::string& name) const {
+  if (mode_ != Mode::mpfr) return std::nullopt;
+  const auto known = origins_.find(name);
+  return known == origins_.end() ? Origin{"its inputs", 0} : known->second;
+}
+
+void Interpreter::note_origin(const Step& step) {
+  Origin result = {"its inputs", 0};  // of the operands: the worst
+  for (const std::string& name : names_used(step)) {
+    const Origin operand = *origin(name);
+    if (result.by.empty() || operand.by.empty()) {
+      result = {};
+    } else if (operand.ulp > result.ulp) {
+      result = operand;
+    }
+  }
+  const auto* call = std::get_if<OpCall>(&step.does);
+  const bool moves = call != nullptr ? moves_values(find_operator(call->op))
+                                     : std::holds_alternative<GetItem>(step.does) ||
+                                           std::holds_alternative<LiteralTensor>(step.does);
+  if (!moves) {
+    const bool once = call != nullptr && !rounded_by_.empty() && result.ulp == 0;
+    result = once && !result.by.empty() ? Origin{rounded_by_, 0.5} : Origin{};
+  }
+  for (const auto& name : step.let) {
+    if (name) origins_[*name] = result;
+  }
+  if (!names_written(step).empty()) {  // and whatever shares memory with what is written
+    for (const auto& [name, value] : scope_) origins_[name] = {};
+  }
 }
 
 std::vector<IValue> Interpreter::results_of(const Step& step, const Draw* draw) {
@@ -147,6 +181,12 @@ std::vector<IValue> Interpreter::call(const OpCall& call, const Draw* draw) {
     case Mode::fp64:
     case Mode::perturbed:
       return call_fp64(op, std::move(stack), draw);
+    case Mode::mpfr: {
+      std::vector<IValue> results = call_fp64(op, stack, draw);
+      const bool corrected = draw == nullptr && make_correct(op, stack, results);
+      rounded_by_ = corrected ? correct_by() : is_correct_by_ieee(op, stack) ? "IEEE 754" : "";
+      return results;
+    }
     case Mode::stepwise:
       return call_stepwise(op, std::move(stack), plain_->last_, draw);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,12 @@ struct Sources {
   c10::Device device;
 };
 
+/// What is known of a value's error in the gold `mpfr`.
+struct Origin {
+  std::string by;  ///< who computed it; empty: torch's float64 kernels, in any number of steps
+  double ulp = 0;  ///< its greatest error in units of the last place of float64
+};
+
 /// One execution of one call of a program: a scope of names and the steps that fill it.
 class Interpreter {
  public:
@@ -36,6 +43,9 @@ class Interpreter {
   /// Of a gold: why it does not have the value of that name; empty: it has.
   std::string lost(const std::string& name) const { return losses_.reason_for(name, scope_); }
 
+  /// Of the gold `mpfr`: where the value of that name comes from.  Nothing of other modes.
+  std::optional<Origin> origin(const std::string& name) const;
+
  private:
   void build_inputs();
   void block(const std::vector<Step>& steps, const Context& context);
@@ -43,6 +53,7 @@ class Interpreter {
   std::vector<c10::IValue> results_of(const Step& step, const Draw* draw);
   std::vector<c10::IValue> call(const OpCall& call, const Draw* draw);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
+  void note_origin(const Step& step);
 
   Sources sources_;
   Mode mode_;
@@ -56,6 +67,9 @@ class Interpreter {
   /// says the dtypes of results; otherwise it has run before, if the program has such steps.
   std::unique_ptr<Interpreter> plain_;
   std::size_t next_draw_ = 0;
+  std::map<std::string, Origin> origins_;  ///< of results; inputs and literals are as given
+  /// Of the operator that was called last: what rounded it, if its operands were as given.
+  std::string rounded_by_;
 };
 
 }  // namespace lockstep::eager
