@@ -43,10 +43,10 @@ function classes(counts) {
 }
 
 /** How far both sides are from the gold (a log leaves out what is 0), as far as the judge looked (pointwise cases). */
-function accuracy(verdict, rows) {
+function accuracy(verdict, rows, gold) {
   const cell = (value = 0) => h("td", { class: `number ${value === "inf" ? "ink-failing" : ""}`.trim() }, ulpText(value));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Accuracy of this output" }, h("table", { class: "golds" },
-    h("caption", { class: "label" }, "greatest error against the fp64 gold, in ulp"),
+    h("caption", { class: "label" }, `greatest error against the fp64 gold (${gold}), in ulp`),
     h("thead", {}, h("tr", {}, ["inputs", "elements", "eager", verdict.path].map((title, place) => h("th", { scope: "col", class: place ? "number" : null }, title)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.inputs), h("td", { class: "number" }, grouped(row.elements)), cell(row.eager), cell(row.compiled))))));
 }
@@ -138,7 +138,7 @@ function numbers(verdict, shown) {
     shown.first && h("div", {}, h("p", { class: "label" }, "the first that differ"), shown.first.map((first) => h("div", { class: "first" },
       h("p", { class: "label" }, `[${first.index?.join(", ") ?? ""}] ${first.inputs?.join(", ") ?? ""}`),
       pair(verdict.path, tidy(first.eager ?? ""), tidy(first.compiled ?? ""))))),
-    shown.accuracy?.length > 0 && accuracy(verdict, shown.accuracy),
+    shown.accuracy?.length > 0 && accuracy(verdict, shown.accuracy, shown.gold),
     shown.error_curve?.from?.length > 1 && errorCurve(verdict, shown.error_curve));
 }
 

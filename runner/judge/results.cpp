@@ -36,6 +36,12 @@ std::string title(Group group, std::string_view name) {
   return fmt::format("{}{}", prefixes[static_cast<int>(group)], name);
 }
 
+/// "outputs/y": the key of what a gold remarks on (wire/observation.h).
+std::string remark_key(Group group, std::string_view name) {
+  constexpr std::string_view groups[] = {"outputs", "inputs", "grads"};
+  return fmt::format("{}/{}", groups[static_cast<int>(group)], name);
+}
+
 /// "y, call 2" of several calls; `full_name` is what `title` makes.
 std::string with_call(std::string full_name, std::size_t call, std::size_t calls) {
   return calls == 1 ? full_name : fmt::format("{}, call {}", full_name, call + 1);
@@ -217,6 +223,9 @@ class CallComparison {
                  : nullptr;
     };
     subject.fp64 = gold(request_.fp64);
+    if (subject.fp64 != nullptr) subject.origin = origin_of(group, name);
+    subject.lost_fp64 = loss_of(request_.fp64, group, name);
+    subject.lost_stepwise = loss_of(request_.stepwise, group, name);
     subject.stepwise = gold(request_.stepwise);
     subject.perturbed = gold(request_.perturbed);
     subject.eager_tensor = tensors_of(eager_);
@@ -232,6 +241,8 @@ class CallComparison {
     if (!result.holds() && judges_positions(policy)) {
       output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
     }
+    if (comparison.subject().fp64 != nullptr && (output.differing > 0 || request_.pointwise))
+      output.gold = source_of(comparison.subject().origin);
     if (request_.pointwise) look_closer(comparison.subject(), output);
     note_nearer(result.status, nearer_of(comparison, output));
     return result;
@@ -243,7 +254,7 @@ class CallComparison {
     const Accuracy* row = differing_row(output.accuracy);
     if (row == nullptr || (std::isinf(row->eager) && std::isinf(row->compiled)))
       return nearer_side(comparison);
-    return nearer_side(*row);
+    return nearer_side(*row, *comparison.subject().eager->dtype, comparison.subject().origin);
   }
 
   /// What can be told of an output whose elements depend on those of the inputs one by one.
@@ -257,7 +268,7 @@ class CallComparison {
       }
     }
     if (output.differing > 0) output.first = first_differences(eager, *subject.compiled, inputs);
-    if (subject.fp64 != nullptr && has_accuracy(*eager.dtype)) {
+    if (subject.fp64 != nullptr && has_accuracy(*eager.dtype, subject.origin)) {
       output.accuracy = accuracy(eager, *subject.compiled, *subject.fp64, inputs);
       output.error_curve = error_curve(eager, *subject.compiled, *subject.fp64, inputs);
     }
@@ -275,12 +286,31 @@ class CallComparison {
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }
 
+  /// This call of a gold; nullptr where there is none.
+  const CallResult* call_of(const Observation* gold) const {
+    const bool has = gold != nullptr && gold->outcome == Outcome::returned &&
+                     !gold->repetitions.empty() && call_ < gold->repetitions.front().size();
+    return has ? &gold->repetitions.front()[call_] : nullptr;
+  }
+
   const DataValue* gold_value(const Observation* gold, Group group, const std::string& name) const {
-    if (gold == nullptr || gold->outcome != Outcome::returned || gold->repetitions.empty() ||
-        gold->repetitions.front().size() <= call_) {
-      return nullptr;
-    }
-    return find_value(group_of(gold->repetitions.front()[call_], group), name);
+    const CallResult* call = call_of(gold);
+    return call == nullptr ? nullptr : find_value(group_of(*call, group), name);
+  }
+
+  const ValueOrigin* origin_of(Group group, const std::string& name) const {
+    const CallResult* call = call_of(request_.fp64);
+    const auto from = call->from.find(remark_key(group, name));
+    return from == call->from.end() ? nullptr : &from->second;
+  }
+
+  std::string_view loss_of(const Observation* gold, Group group, const std::string& name) const {
+    if (gold == nullptr) return "";
+    if (gold->outcome != Outcome::returned) return gold->reason;
+    const CallResult* call = call_of(gold);
+    if (call == nullptr) return "";
+    const auto lost = call->lost.find(remark_key(group, name));
+    return lost == call->lost.end() ? std::string_view() : lost->second;
   }
 
   static std::function<const TensorView*(std::string_view)> tensors_of(const CallResult& call) {

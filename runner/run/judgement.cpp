@@ -10,7 +10,8 @@ namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
 /// policy reads one.  The perturbed one only tells why something differs, so it waits until the
-/// fp64 gold has not made it conform; of a pointwise case, each input is meant to the last bit.
+/// fp64 gold has not made it conform; of a pointwise case, each input is meant to the last bit, and
+/// the fp64 gold is to be rounded correctly.
 GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwise) {
   GoldSet needs{};
   for (const OutputComparison& output : verdict.outputs) {
@@ -23,6 +24,8 @@ GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwis
         });
     if (!differs && !fails) continue;
     needs[kFp64] = true;
+    // It costs microseconds an element: only where it decides.
+    needs[kMpfr] = pointwise;
     if (fails && !pointwise && fp64 != nullptr && fp64->outcome == Outcome::returned)
       needs[kPerturbed] = true;
     if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
@@ -37,7 +40,9 @@ JudgeRequest request_of(const Evidence& evidence) {
   JudgeRequest request;
   request.compiled = evidence.compiled.get();
   request.eager = evidence.eager.get();
-  request.fp64 = evidence.golds[kFp64].get();
+  const Observation* correct = evidence.golds[kMpfr].get();
+  const bool usable = correct != nullptr && correct->outcome == Outcome::returned;
+  request.fp64 = usable ? correct : evidence.golds[kFp64].get();
   request.perturbed = evidence.golds[kPerturbed].get();
   request.stepwise = evidence.golds[kStepwise].get();
   request.inputs = &evidence.inputs->calls;

@@ -15,8 +15,8 @@
 namespace lockstep {
 
 /// The modes of golds; their indices in a GoldSet.
-enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise };
-constexpr std::array<std::string_view, 3> kGolds = {"fp64", "perturbed", "stepwise"};
+enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise, kMpfr };
+constexpr std::array<std::string_view, 4> kGolds = {"fp64", "perturbed", "stepwise", "mpfr"};
 using GoldSet = std::array<bool, kGolds.size()>;
 
 /// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread

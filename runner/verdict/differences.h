@@ -136,6 +136,8 @@ struct OutputComparison {
   /// How many elements are 1, 2, 3 to 4, 5 to 8, … ulp apart: finite ones that are not the same
   /// number, a complex one by its worst part.  Ends with the last that is not 0.
   std::vector<std::int64_t> ulp_histogram;
+  /// Who computed the fp64 gold that it was held against; empty: there was none.
+  std::string gold;
   std::vector<FirstDifference> first;     ///< at most four, of a pointwise case
   std::vector<Accuracy> accuracy;         ///< of a pointwise case with an fp64 gold
   std::optional<ErrorCurve> error_curve;  ///< likewise, of at least 256 elements

@@ -283,6 +283,7 @@ void members(Visitor& visit, T& output) {
   visit("classes", output.classes);
   visit("ulp_histogram", output.ulp_histogram);
   visit("first", output.first);
+  visit("gold", output.gold);
   visit("accuracy", output.accuracy);
   visit("error_curve", output.error_curve);
   visit("tensors", output.tensors);

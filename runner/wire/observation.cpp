@@ -17,6 +17,18 @@ using wire::Values;
 /// Generous: a view takes about 20 values and 300 bytes.
 constexpr JsonBounds kObservationBounds = {.bytes = 16 << 20, .depth = 32, .values = 1 << 20};
 
+/// Calls `read` with "outputs/y" and its node for each value that a gold remarks on.
+template <class Read>
+void read_remarks(const JsonAt& remarks, Read read) {
+  for (const char* group : {"outputs", "inputs", "grads"}) {
+    if (!remarks.object().has(group)) continue;
+    const JsonAt named = remarks.at(group).object();
+    for (const auto& [name, json] : named.json.items()) {
+      read(fmt::format("{}/{}", group, name), JsonAt{json, child_pointer(named.where, name)});
+    }
+  }
+}
+
 std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
   std::vector<Repetition> repetitions;
   for (std::size_t r = 0; r < runs.array(); ++r) {
@@ -28,6 +40,18 @@ std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
       result.outputs = values.read(call.object().at("outputs"));
       if (call.has("inputs")) result.inputs = values.read(call.at("inputs"));
       if (call.has("grads")) result.grads = values.read(call.at("grads"));
+      if (call.has("lost")) {
+        read_remarks(call.at("lost"), [&](const std::string& of, const JsonAt& reason) {
+          result.lost[of] = reason.bounded_text();
+        });
+      }
+      if (call.has("from")) {
+        read_remarks(call.at("from"), [&](const std::string& of, const JsonAt& origin) {
+          const double ulp = origin.object().at("ulp").number();
+          if (!(ulp >= 0)) origin.at("ulp").wrong("a number that is not negative");
+          result.from[of] = {origin.at("by").string(), ulp};
+        });
+      }
     }
   }
   return repetitions;

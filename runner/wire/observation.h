@@ -44,11 +44,21 @@ struct RaisedError {
   bool operator==(const RaisedError&) const = default;
 };
 
+/// Where a gold has a value from, and how far from the truth it may be itself.
+struct ValueOrigin {
+  std::string by;  ///< "MPFR 4.2.0"
+  double ulp = 0;  ///< greatest error, in units of the last place of float64
+};
+
 /// What one call of the program returned and left behind.
 struct CallResult {
   NamedValues outputs;
   NamedValues inputs;  ///< as they were after the call
   NamedValues grads;
+  /// Of a gold, by group and name ("outputs/y", "grads/x"): why it does not have a value, and where
+  /// it has one from, if that is known.
+  std::map<std::string, std::string> lost = {};
+  std::map<std::string, ValueOrigin> from = {};
 };
 
 /// One execution of all calls, on fresh inputs.

@@ -22,8 +22,9 @@ using PointwiseInputs = std::vector<std::pair<std::string, const TensorView*>>;
 std::vector<FirstDifference> first_differences(const TensorView& eager, const TensorView& compiled,
                                                const PointwiseInputs& inputs);
 
-/// Whether the errors of that dtype can be told in ulp of a truth in double.
-bool has_accuracy(const Dtype& dtype);
+/// Whether the errors of that dtype can be told in ulp of a gold in double: if it is narrower, or
+/// if the gold is known to be rounded once (`origin`, else null).
+bool has_accuracy(const Dtype& dtype, const ValueOrigin* origin);
 
 /// The greatest errors of both sides, for each kind of inputs that occurs, and of what differs (but
 /// in the sign of zero).  All have one shape;
@@ -44,7 +45,8 @@ std::vector<Accuracy> accuracy(const TensorView& eager, const TensorView& compil
 std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView& compiled,
                                       const TensorView& gold, const PointwiseInputs& inputs);
 
-/// Who is nearer by the row kDiffering.
-Nearer nearer_side(const Accuracy& differing);
+/// Who is nearer by the row kDiffering of a dtype; empty where the sides are no further apart than
+/// twice the gold's own error (`origin`, null: torch's float64 kernels, of narrower dtypes only).
+Nearer nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin);
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include "judge/numerics/statistics.h"
 #include "policies/policy.h"
 #include "verdict/verdict.h"
+#include "wire/observation.h"
 
 namespace lockstep {
 
@@ -23,6 +24,10 @@ struct Subject {
   const TensorView* fp64 = nullptr;
   const TensorView* stepwise = nullptr;
   const TensorView* perturbed = nullptr;
+  /// Where the fp64 gold comes from, if it says so; null: torch's float64 kernels, in any number of
+  /// steps.
+  const ValueOrigin* origin = nullptr;
+  std::string_view lost_fp64, lost_stepwise;  ///< why such a gold is not there; empty: unknown
   /// A tensor of the same call by name, first among the outputs, then among the inputs; nullptr if
   /// there is none.
   std::function<const TensorView*(std::string_view name)> eager_tensor, compiled_tensor;
@@ -103,9 +108,20 @@ class Comparison {
 /// tenth is no difference that a sentence in a report should rest on.
 std::string_view side_by_errors(double eager, double compiled);
 
+/// "MPFR 4.2.0", "torch's float64 kernels": who computed an fp64 gold.
+std::string source_of(const ValueOrigin* origin);
+
+/// ": fp64 of aten::dropout: it would draw other numbers"; empty where `reason` is.
+std::string because(std::string_view reason);
+
 /// Which side is nearer to the fp64 gold, for one output: "compiled", "eager", "both" or
 /// "ill-conditioned", and the sentence that says so.  Empty without a gold, where nothing differs,
-/// and where eager computed in double what the gold computes.
+/// and where the gold may be as far from the truth itself as the sides are from one another:
+///
+///   float64 outputs by torch's float64 kernels   eager is within 2^-48 of the greatest |gold|: its
+///                                                 kernels are the gold's
+///   a gold with an error of n ulp of float64      the errors differ by less than 2n ulp of the
+///                                                 greatest |gold|
 struct Nearer {
   std::string side;
   std::string sentence;

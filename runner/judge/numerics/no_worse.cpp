@@ -11,8 +11,9 @@ CheckResult check_no_worse(Comparison& comparison, double factor) {
   if (unequal == 0) return leaf(Quantity::unequal, 0, 0, [] { return std::string(); });
   const GoldNumbers* gold = comparison.gold_fp64();
   if (gold == nullptr) {
-    return leaf(Quantity::without_gold, unequal, 0,
-                [&] { return "no fp64 gold" + comparison.worst_place(); });
+    return leaf(Quantity::without_gold, unequal, 0, [&] {
+      return "no fp64 gold" + because(comparison.subject().lost_fp64) + comparison.worst_place();
+    });
   }
   if (gold->without_gold > 0) {
     return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {

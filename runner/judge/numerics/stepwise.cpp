@@ -9,8 +9,10 @@ CheckResult check_stepwise(Comparison& comparison, double steps) {
   if (unequal == 0) return leaf(Quantity::unequal, 0, 0, [] { return std::string(); });
   const GoldNumbers* gold = comparison.gold_stepwise(steps);
   if (gold == nullptr) {
-    return leaf(Quantity::without_gold, unequal, 0,
-                [&] { return "no stepwise gold" + comparison.worst_place(); });
+    return leaf(Quantity::without_gold, unequal, 0, [&] {
+      return "no stepwise gold" + because(comparison.subject().lost_stepwise) +
+             comparison.worst_place();
+    });
   }
   if (gold->without_gold > 0) {
     return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {
