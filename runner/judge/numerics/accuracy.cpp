@@ -231,10 +231,9 @@ Nearer nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOri
   const double own = dtype.bytes == 8 && origin != nullptr ? origin->ulp : 0;
   if (finite && std::fabs(differing.compiled - differing.eager) < 2 * own) return {};
   const std::string gold = fmt::format("the fp64 gold ({})", source_of(origin));
-  const auto text = [&](double ulps) { return error_text(ulps, gold); };
   return {std::string(side_by_errors(differing.eager, differing.compiled)),
-          fmt::format("where they differ, eager is {}, compiled {}", text(differing.eager),
-                      text(differing.compiled))};
+          fmt::format("where they differ, eager is {}, compiled {}",
+                      error_text(differing.eager, gold), error_text(differing.compiled, "it"))};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 #include "workers/eager/correct.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <mpfr.h>
 
 #include <array>
