@@ -53,10 +53,12 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
   fs::create_directory(scratch / "inputs", error);
   auto inputs = write_inputs(declared, scratch / "inputs", nullptr);
   if (!inputs) return tl::unexpected(inputs.error());
+  Json of_path = path.declared;
+  of_path["promise"] = name_of(item.declared.promise(path));
   Json request = {{"id", item.id},
                   {"title", declared.title},
                   {"links", declared.links},
-                  {"path", path.declared},
+                  {"path", of_path},
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"threads", options.threads},

@@ -212,6 +212,12 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
         verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
                                      one_line(request.unpromised_strides));
     }
+    const auto differs = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
+                                      [](const auto& output) { return output.differing > 0; });
+    if (!request.unpromised_bits.empty() && differs != verdict.outputs.end()) {
+      verdict.reason = fmt::format("{}: bits differ, which the path does not promise: {}",
+                                   differs->name, one_line(request.unpromised_bits));
+    }
     if (verdict.unstable) {
       verdict.reason =
           fmt::format("unstable: the compiled program disagrees with itself: {}", noise);

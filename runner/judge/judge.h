@@ -34,6 +34,8 @@ struct JudgeRequest {
   /// Why the path does not promise strides, or empty: else those that differ are not held against
   /// it, and the verdict says so.
   std::string unpromised_strides;
+  /// Why `promise` is weaker than the path's, or empty: then bits that differ are said to be so.
+  std::string unpromised_bits;
   std::optional<RaisesRule> raises;
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).

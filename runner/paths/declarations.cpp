@@ -31,6 +31,9 @@ constexpr std::array kFeatures = {
     FeatureInfo{strides, "strides",
                 "every instance: it is judged all the same, but strides that differ from eager's "
                 "are not held against the path"},
+    FeatureInfo{bits, "bits",
+                "every instance: it is judged all the same, but where the case says nothing, by "
+                "what the promise `values` means"},
 };
 static_assert(has_every_row(kFeatures, &FeatureInfo::feature));
 
@@ -86,11 +89,16 @@ Unsupported decode_unsupported(Reader& reader, const Node& entry) {
       if (const FeatureInfo* known = word ? find_named(kFeatures, *word) : nullptr)
         result.features.push_back(known->feature);
     }
-    const auto stand_alone = std::find(result.features.begin(), result.features.end(), strides);
-    if (stand_alone != result.features.end() && result.features.size() > 1)
-      reader.error(list->pointer, "found `strides` beside other features, expected it alone",
-                   "where strides are not promised, values are judged all the same: write two "
-                   "entries");
+    for (const Feature weaker : {strides, bits}) {
+      const auto found = std::find(result.features.begin(), result.features.end(), weaker);
+      if (found == result.features.end() || result.features.size() == 1) continue;
+      reader.error(
+          list->pointer,
+          fmt::format("found `{}` beside other features, expected it alone", name_of(weaker)),
+          fmt::format("where {0} are not promised, the rest is judged all the same: write "
+                      "two entries",
+                      name_of(weaker)));
+    }
   }
   if (!entry->contains("operators") && !entry->contains("dtypes") && !entry->contains("devices") &&
       !entry->contains("features"))

@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// What a path may declare not to support, besides operators, dtypes and devices.
-enum class Feature { dynamic_shapes, gradients, mutation, complex, strides };
+enum class Feature { dynamic_shapes, gradients, mutation, complex, strides, bits };
 
 /// Everything that depends on a feature alone.  The table in declarations.cpp is its only home.
 struct FeatureInfo {

@@ -27,6 +27,10 @@ Needs needs_of(const Case& declared, const std::string& device, const Registry* 
 struct Declared {
   std::string unsupported;  ///< why it is not supported; empty: it is
   std::string strides;      ///< why its strides are not promised; empty: they are
+  std::string bits;  ///< why no more than `values` is promised; empty: what the path promises
+
+  /// What the path promises of the instance.
+  Promise promise(const Path& path) const { return bits.empty() ? path.promise : Promise::values; }
 };
 
 /// The first declarations of the path that are about an instance with these needs under a release

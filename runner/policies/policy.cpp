@@ -117,6 +117,17 @@ constexpr std::array kPolicies = {
                {"exact"},
                "`exact`",
                "integers and bools are the same"},
+    PolicyInfo{Kind::decided,
+               "decided",
+               Brackets::none,
+               0,
+               Judges::elements,
+               kReadsFp64,
+               {"decided"},
+               "`decided`",
+               "integers and bools are the same where the golds on the inputs, and on inputs moved "
+               "by one unit in the last place, agree with eager; elsewhere, \\|c − e\\| is at most "
+               "4 times what eager and the golds span, and the verdict is weak"},
     PolicyInfo{Kind::index_equivalent,
                "index_equivalent",
                Brackets::tensor,
@@ -213,9 +224,10 @@ std::span<const PolicyInfo> all_policies() { return kPolicies; }
 const PolicyInfo& info(Policy::Kind kind) { return kPolicies[static_cast<std::size_t>(kind)]; }
 
 Policy default_policy(Promise promise, const Dtype& dtype) {
-  if (!dtype.is_floating() && !dtype.is_complex()) return simple(Kind::exact);
+  const bool is_number = dtype.is_floating() || dtype.is_complex();
   const Kind kind = kPromises[static_cast<std::size_t>(promise)].policy;
-  if (kind == Kind::bits) return simple(Kind::bits);
+  if (kind == Kind::bits) return simple(is_number ? Kind::bits : Kind::exact);
+  if (!is_number) return simple(Kind::decided);
   Policy either = simple(Kind::any_of);
   either.children = {simple(Kind::close), simple(kind)};
   return either;

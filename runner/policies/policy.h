@@ -37,6 +37,7 @@ struct Policy {
     no_worse,       ///< `parameter` is k
     stepwise,       ///< `parameter` is n
     exact,
+    decided,
     index_equivalent,  ///< `of` and `dim`
     metadata,
     statistical,  ///< `parameter` is p
@@ -61,8 +62,8 @@ Result<Policy> parse_policy(std::string_view text);
 /// The spelling that parse_policy reads.
 std::string to_string(const Policy& policy);
 
-/// The policy that a promise means for an output of that dtype: exact for what is neither floating
-/// nor complex.
+/// The policy that a promise means for an output of that dtype: of what is neither floating nor
+/// complex, exact where bits are promised, else decided.
 Policy default_policy(Promise promise, const struct Dtype& dtype);
 
 /// Which golds a policy reads.

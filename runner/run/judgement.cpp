@@ -52,6 +52,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.promise = evidence.promise;
   request.strides = declared.strides;
   request.unpromised_strides = evidence.strides;
+  request.unpromised_bits = evidence.bits;
   request.raises = declared.raises;
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;

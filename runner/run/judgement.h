@@ -29,6 +29,7 @@ struct Evidence {
   bool compiles = true;
   std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
   std::string strides;               ///< why its strides are not promised; empty: they are
+  std::string bits;                  ///< why `promise` is no more than `values`; empty: the path's
   bool worker_of_lockstep = true;    ///< judge.h
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;

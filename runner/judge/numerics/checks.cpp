@@ -9,6 +9,7 @@
 
 #include "base/enum_table.h"
 #include "judge/numerics/close.h"
+#include "judge/numerics/decided.h"
 #include "judge/numerics/indices.h"
 #include "judge/numerics/no_worse.h"
 #include "judge/numerics/same.h"
@@ -19,6 +20,8 @@ namespace lockstep {
 namespace {
 
 using Kind = Policy::Kind;
+
+CheckResult check_golds(Comparison& comparison, const Policy&) { return check_decided(comparison); }
 
 CheckResult check_bits(Comparison& comparison, const Policy&) {
   const std::int64_t differing = comparison.pair().differing;
@@ -117,6 +120,7 @@ constexpr std::array kChecks = {
     CheckRow{Kind::no_worse, by_parameter<check_no_worse>},
     CheckRow{Kind::stepwise, by_parameter<check_stepwise>},
     CheckRow{Kind::exact, check_equal},
+    CheckRow{Kind::decided, check_golds},
     CheckRow{Kind::index_equivalent, check_indices},
     CheckRow{Kind::metadata, check_nothing},
     CheckRow{Kind::statistical, by_parameter<check_statistical>},

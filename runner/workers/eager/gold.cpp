@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 
@@ -153,10 +154,35 @@ std::vector<at::Tensor> generator_states(c10::Device device) {
   return states;
 }
 
+bool is_bit_view(const c10::OperatorHandle& op) {
+  return op.schema().name() == "aten::view" && op.schema().overload_name() == "dtype";
+}
+
+/// Whether the operator casts its first argument and does nothing else.
+bool is_cast(const c10::OperatorHandle& op) {
+  const std::string& name = op.schema().name();
+  return name == "aten::to" || name == "aten::_to_copy" || name == "aten::type_as";
+}
+
+/// The result of a cast from floats to integers, with one number wherever C++ defines none: of NaN
+/// and of what is out of range once it is cut to an integer.
+at::Tensor mark_undefined(const at::Tensor& floats, const at::Tensor& integers, double number) {
+  const c10::ScalarType type = integers.scalar_type();
+  if (!floats.is_floating_point() || !c10::isIntegralType(type, /*includeBool=*/false)) {
+    return integers;
+  }
+  const bool is_signed = c10::isSignedType(type);
+  const int bits = static_cast<int>(8 * c10::elementSize(type)) - (is_signed ? 1 : 0);
+  const at::Tensor cut = floats.detach().trunc();
+  const at::Tensor defined =
+      cut.ge(is_signed ? -std::ldexp(1.0, bits) : 0.0).logical_and(cut.lt(std::ldexp(1.0, bits)));
+  return integers.masked_fill(defined.logical_not(), number);
+}
+
 /// The results of a random operator that drew, in the gold: those of plain eager, changed by
 /// `change`, where they do not hang on the values of tensors.
 std::vector<IValue> drawn(const char* gold, const c10::OperatorHandle& op, const Stack& stack,
-                          const Draw& draw, const TensorMap& change) {
+                          const PlainStep& draw, const TensorMap& change) {
   static const std::set<std::string> of_shapes = {"aten::rand_like", "aten::randn_like",
                                                   "aten::randint_like"};
   static const std::set<std::string> fills = {
@@ -178,31 +204,35 @@ std::vector<IValue> drawn(const char* gold, const c10::OperatorHandle& op, const
 
 }  // namespace
 
-bool is_random(const c10::OperatorHandle& op) {
-  return op.hasTag(at::Tag::nondeterministic_seeded);
+bool asks_plain(const c10::OperatorHandle& op) {
+  return op.hasTag(at::Tag::nondeterministic_seeded) || is_bit_view(op);
 }
 
-bool is_random(const Step& step) {
+bool asks_plain(const Step& step) {
   const auto* call = std::get_if<OpCall>(&step.does);
-  return call != nullptr && is_random(find_operator(call->op));
+  return call != nullptr && asks_plain(find_operator(call->op));
 }
 
-bool has_random_steps(const std::vector<Step>& steps) {
+bool asks_plain(const std::vector<Step>& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
     const auto* block = std::get_if<WithBlock>(&step.does);
-    return block == nullptr ? is_random(step) : has_random_steps(block->steps);
+    return block == nullptr ? asks_plain(step) : asks_plain(block->steps);
   });
 }
 
-std::vector<IValue> call_random(const c10::OperatorHandle& op, Stack stack, c10::Device device,
-                                Draw& draw) {
+std::vector<IValue> call_plain(const c10::OperatorHandle& op, Stack stack, c10::Device device,
+                               PlainStep& plain) {
+  if (is_bit_view(op)) {
+    plain.viewed = stack[0].toTensor().scalar_type();
+    return call_operator(op, std::move(stack));
+  }
   const std::vector<at::Tensor> before = generator_states(device);
   std::vector<IValue> results = call_operator(op, std::move(stack));
   const std::vector<at::Tensor> after = generator_states(device);
-  for (std::size_t i = 0; i < before.size(); ++i) draw.drew |= !before[i].equal(after[i]);
-  if (draw.drew) {
+  for (std::size_t i = 0; i < before.size(); ++i) plain.drew |= !before[i].equal(after[i]);
+  if (plain.drew) {
     const auto copy = [](const at::Tensor& tensor) { return tensor.detach().clone(); };
-    for (const IValue& result : results) draw.results.push_back(map_tensors(result, copy));
+    for (const IValue& result : results) plain.results.push_back(map_tensors(result, copy));
   }
   return results;
 }
@@ -221,24 +251,31 @@ Mode parse_mode(const std::string& name) {
   throw Unsupported("mode " + name);
 }
 
-std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const Draw* draw) {
-  const c10::FunctionSchema& schema = op.schema();
-  if (schema.name() == "aten::view" && schema.overload_name() == "dtype") {
-    throw Unsupported("fp64 of a reinterpretation of bits");
-  }
-  return call_gold("fp64", op, [&] {
-    if (draw != nullptr && draw->drew) return drawn("fp64", op, stack, *draw, widen);
+std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const PlainStep* plain,
+                              Mode mode) {
+  return call_gold("fp64", op, [&]() -> std::vector<IValue> {
+    if (plain != nullptr && plain->drew) return drawn("fp64", op, stack, *plain, widen);
+    if (is_bit_view(op)) {
+      const at::Tensor narrow = stack[0].toTensor().to(plain->viewed);
+      return {widen(call_operator(op, {narrow, stack[1]})[0].toTensor())};
+    }
     const auto as_it_is = [](const at::Tensor& tensor) { return tensor; };
-    return call_operator(op, wide_stack(schema, stack, as_it_is));
+    const Stack wide = wide_stack(op.schema(), stack, as_it_is);
+    std::vector<IValue> results = call_operator(op, wide);
+    if (results.size() == 1 && results[0].isTensor() && wide[0].isTensor() && is_cast(op)) {
+      const double undefined = mode == Mode::perturbed ? 1 : 0;
+      results[0] = mark_undefined(wide[0].toTensor(), results[0].toTensor(), undefined);
+    }
+    return results;
   });
 }
 
 std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
-                                  const std::vector<IValue>& plain, const Draw* draw) {
+                                  const std::vector<IValue>& plain, const PlainStep* step) {
   const c10::FunctionSchema& schema = op.schema();
   if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
-  if (draw != nullptr && draw->drew) {
-    return drawn("stepwise", op, stack, *draw, [](const at::Tensor& t) { return t.clone(); });
+  if (step != nullptr && step->drew) {
+    return drawn("stepwise", op, stack, *step, [](const at::Tensor& t) { return t.clone(); });
   }
   return call_gold("stepwise", op, [&] {
     const Stack wide = wide_stack(schema, operands_of_kernel(op, stack),

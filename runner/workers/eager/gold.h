@@ -28,41 +28,47 @@ inline bool is_wide(Mode mode) { return mode != Mode::plain && mode != Mode::ste
 /// Unsupported for a name that is none of "plain", "fp64", "mpfr", "perturbed", "stepwise".
 Mode parse_mode(const std::string& name);
 
-/// What a random operator did in plain eager.
-struct Draw {
+/// What plain eager did at a step that a gold cannot redo alone: a random operator, or
+/// `view.dtype`.
+struct PlainStep {
   /// Whether it took numbers from a generator: dropout without training takes none.
   bool drew = false;
-  std::vector<c10::IValue> results;  ///< as they were returned, out of reach of later writes
+  std::vector<c10::IValue> results;  ///< of a draw, out of reach of later writes
+  /// The dtype whose bits were seen as another's.
+  c10::ScalarType viewed = c10::ScalarType::Undefined;
 };
 
-/// Whether the operator may draw random numbers.
-bool is_random(const c10::OperatorHandle& op);
+/// Whether a gold must know what plain eager did there.
+bool asks_plain(const c10::OperatorHandle& op);
 
-/// Whether the step calls one; Unsupported for an operator that this torch lacks.
-bool is_random(const Step& step);
+/// The same of a step's operator; Unsupported for one that this torch lacks.
+bool asks_plain(const Step& step);
 
-/// Whether any of the steps is random, those in blocks too.
-bool has_random_steps(const std::vector<Step>& steps);
+/// The same of any step, those in blocks too.
+bool asks_plain(const std::vector<Step>& steps);
 
-/// Calls a random operator as plain eager does, and notes what it did.
-std::vector<c10::IValue> call_random(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                     c10::Device device, Draw& draw);
+/// Calls such an operator as plain eager does, and notes what it did.
+std::vector<c10::IValue> call_plain(const c10::OperatorHandle& op, torch::jit::Stack stack,
+                                    c10::Device device, PlainStep& plain);
 
 /// Whether the operator writes into the argument.  Batch and instance norm update their running
 /// statistics, and most of their schemas do not say so.
 bool is_written(const c10::Argument& argument);
 
-/// Calls an operator whose tensors are wide already; `draw` is what plain eager drew if it is
-/// random, for a wider dtype would draw other numbers.  Unsupported if the operator cannot be
+/// Calls an operator whose tensors are wide already; `plain` is what plain eager did, if the gold
+/// must know: a wider dtype would draw other numbers, and has other bits.  A cast to integers of
+/// what these do not have (NaN, what is out of range) is defined nowhere: it gives 0, and 1 in the
+/// perturbed gold, so that what hangs on it is seen to.  Unsupported if the operator cannot be
 /// computed in float64.
 std::vector<c10::IValue> call_fp64(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                   const Draw* draw);
+                                   const PlainStep* plain, Mode mode);
 
 /// Calls an operator on narrow tensors by way of float64; `plain` is what plain eager returned for
 /// the same step.  Mutated arguments are rounded back in place; views are taken as they are, so
 /// that what is written through them later is seen.
 std::vector<c10::IValue> call_stepwise(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                       const std::vector<c10::IValue>& plain, const Draw* draw);
+                                       const std::vector<c10::IValue>& plain,
+                                       const PlainStep* step);
 
 /// The context that a block of a gold executes under: fp64 drops `autocast`, and its default dtype
 /// is float64.

@@ -298,7 +298,8 @@ TEST(Gold, what_a_lost_step_would_have_written_is_lost) {
       .step(R"({"let": ["w"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
       .step(R"({"let": [null], "op": "aten::add_.Scalar", "args": [{"ref": "b"}, 1]})")
       .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
-      .step(R"({"let": [], "set": {"ref": "z"}, "index": [0], "to": {"ref": "y"}})")
+      .step(
+          R"({"let": [], "set": {"ref": "z"}, "index": [{"ellipsis": true}], "to": {"ref": "y"}})")
       .outputs({"b", "w", "y"});
   ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
   const auto& call = request.call();
@@ -319,6 +320,39 @@ TEST(Gold, an_input_that_cannot_be_widened_is_lost_alone) {
   EXPECT_TRUE(shared.call()["outputs"].contains("y"));
   // Which of the two is built first says the order of names: both are one memory.
   EXPECT_EQ(shared.call()["lost"]["inputs"].size(), 2) << shared.call();
+}
+
+TEST(Gold, bits_of_floats_are_those_of_the_rounded_value) {
+  Request request;
+  with_x(request, {2, 3}, "fp64");
+  request.step(R"({"let": ["r"], "op": "aten::reciprocal.default", "args": [{"ref": "x"}]})")
+      .step(
+          R"({"let": ["b"], "op": "aten::view.dtype", "args": [{"ref": "r"}, {"dtype": "int32"}]})")
+      .step(
+          R"({"let": ["f"], "op": "aten::view.dtype", "args": [{"ref": "b"}, {"dtype": "float32"}]})")
+      .outputs({"b", "f"});
+  ASSERT_EQ(request.run()["outcome"], "returned") << request.run();
+  const auto& outputs = request.call()["outputs"];
+  EXPECT_EQ(request.values<std::int32_t>(outputs["b"]),
+            (std::vector<std::int32_t>{0x3f000000, 0x3eaaaaab}));
+  EXPECT_EQ(request.values<double>(outputs["f"]), (Doubles{0.5, 1.0F / 3}));
+}
+
+TEST(Gold, a_cast_that_nobody_defines_has_another_result_on_moved_inputs) {
+  const auto cast = [](const char* mode, const char* dtype) {
+    Request request;
+    with_x(request, {1e30F, NAN, -1.5F, 300, 7.5F}, mode);
+    const std::string step =
+        std::string(
+            R"({"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": ")") +
+        dtype + R"("}]})";
+    request.step(step.c_str()).outputs({"y"});
+    request.run();
+    return request.values<std::uint8_t>(request.call()["outputs"]["y"]);
+  };
+  EXPECT_EQ(cast("fp64", "uint8"), (std::vector<std::uint8_t>{0, 0, 0, 0, 7}));
+  EXPECT_EQ(cast("perturbed", "uint8"), (std::vector<std::uint8_t>{1, 1, 1, 1, 7}));
+  EXPECT_EQ(cast("fp64", "int8"), (std::vector<std::uint8_t>{0, 0, 255, 0, 7}));
 }
 
 TEST(Gold, autocast_loses_the_block_stepwise) {

@@ -69,6 +69,13 @@ std::vector<std::string> names_written(const Step& step) {
   return names;
 }
 
+bool writes(const std::vector<Step>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    const auto* block = std::get_if<WithBlock>(&step.does);
+    return block == nullptr ? !names_written(step).empty() : writes(block->steps);
+  });
+}
+
 std::string Losses::reason_for(const IValue& value) const {
   std::string reason;
   if (memory_.empty()) return reason;

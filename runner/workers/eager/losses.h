@@ -18,6 +18,9 @@ std::vector<std::string> names_used(const Step& step);
 /// The names of what a step writes into, by its operator's schema.
 std::vector<std::string> names_written(const Step& step);
 
+/// Whether any of the steps writes into anything, those in blocks too.
+bool writes(const std::vector<Step>& steps);
+
 /// What a gold does not have: values that cannot be computed in higher precision, and all that
 /// hangs on them, through names and through shared memory.  The rest of the program is there.
 class Losses {

@@ -62,9 +62,10 @@ void Interpreter::build_inputs() {
 }
 
 void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
-  if (is_wide(mode_) && has_random_steps(steps)) {
+  if (is_wide(mode_) && asks_plain(steps)) {
     plain_ = std::make_unique<Interpreter>(sources_, Mode::plain, inputs_);
     plain_->run(steps, context);
+    writes_ = writes(steps);  // through a view of bits, too, which here is a copy
   }
   block(steps, context);
 }
@@ -87,13 +88,16 @@ void Interpreter::step(const Step& step) {
   if (mode_ == Mode::stepwise) plain_->step(step);
   std::string reason;
   try {
-    const Draw* draw = nullptr;
+    const PlainStep* plain = nullptr;
     if (mode_ != Mode::plain) {
-      if (is_random(step)) draw = &plain_->draws_.at(next_draw_++);
+      if (asks_plain(step)) plain = &plain_->notes_.at(next_note_++);
+      if (plain != nullptr && writes_ && plain->viewed != c10::ScalarType::Undefined) {
+        throw Unsupported("fp64 of a view of bits, where something is written to");
+      }
       reason = losses_.reason_for(step, scope_);
     }
     if (reason.empty()) {
-      last_ = results_of(step, draw);
+      last_ = results_of(step, plain);
       bind(step.let, last_);
       if (mode_ != Mode::plain) losses_.found(step);
       if (mode_ == Mode::mpfr) note_origin(step);
@@ -143,8 +147,8 @@ void Interpreter::note_origin(const Step& step) {
   }
 }
 
-std::vector<IValue> Interpreter::results_of(const Step& step, const Draw* draw) {
-  if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op, draw);
+std::vector<IValue> Interpreter::results_of(const Step& step, const PlainStep* plain) {
+  if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op, plain);
   if (const auto* function = std::get_if<FunctionCall>(&step.does)) {
     throw Unsupported("`" + function->function +
                       "` is a public Python function; C++ eager has none");
@@ -171,24 +175,24 @@ std::vector<IValue> Interpreter::results_of(const Step& step, const Draw* draw) 
   return results;
 }
 
-std::vector<IValue> Interpreter::call(const OpCall& call, const Draw* draw) {
+std::vector<IValue> Interpreter::call(const OpCall& call, const PlainStep* plain) {
   const c10::OperatorHandle op = find_operator(call.op);
   torch::jit::Stack stack = bind_arguments(op.schema(), call.arguments, scope_);
   switch (mode_) {
     case Mode::plain:
-      if (!is_random(op)) return call_operator(op, std::move(stack));
-      return call_random(op, std::move(stack), sources_.device, draws_.emplace_back());
+      if (!asks_plain(op)) return call_operator(op, std::move(stack));
+      return call_plain(op, std::move(stack), sources_.device, notes_.emplace_back());
     case Mode::fp64:
     case Mode::perturbed:
-      return call_fp64(op, std::move(stack), draw);
+      return call_fp64(op, std::move(stack), plain, mode_);
     case Mode::mpfr: {
-      std::vector<IValue> results = call_fp64(op, stack, draw);
-      const bool corrected = draw == nullptr && make_correct(op, stack, results);
+      std::vector<IValue> results = call_fp64(op, stack, plain, mode_);
+      const bool corrected = plain == nullptr && make_correct(op, stack, results);
       rounded_by_ = corrected ? correct_by() : is_correct_by_ieee(op, stack) ? "IEEE 754" : "";
       return results;
     }
     case Mode::stepwise:
-      return call_stepwise(op, std::move(stack), plain_->last_, draw);
+      return call_stepwise(op, std::move(stack), plain_->last_, plain);
   }
   throw Malformed("no such mode");
 }

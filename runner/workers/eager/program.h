@@ -50,8 +50,8 @@ class Interpreter {
   void build_inputs();
   void block(const std::vector<Step>& steps, const Context& context);
   void step(const Step& step);
-  std::vector<c10::IValue> results_of(const Step& step, const Draw* draw);
-  std::vector<c10::IValue> call(const OpCall& call, const Draw* draw);
+  std::vector<c10::IValue> results_of(const Step& step, const PlainStep* plain);
+  std::vector<c10::IValue> call(const OpCall& call, const PlainStep* plain);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
   void note_origin(const Step& step);
 
@@ -62,11 +62,13 @@ class Interpreter {
   Scope scope_;
   Losses losses_;
   std::vector<c10::IValue> last_;  ///< results of the last step
-  std::vector<Draw> draws_;        ///< plain: of every random step, in order
-  /// Of a gold: plain eager, which says what random steps draw.  Stepwise it is one step ahead and
-  /// says the dtypes of results; otherwise it has run before, if the program has such steps.
+  std::vector<PlainStep> notes_;   ///< plain: of every step that a gold asks for, in order
+  /// Of a gold: plain eager, which says what random steps draw and whose bits are seen as others'.
+  /// Stepwise it is one step ahead and says the dtypes of results; otherwise it has run before, if
+  /// the program has such steps.
   std::unique_ptr<Interpreter> plain_;
-  std::size_t next_draw_ = 0;
+  std::size_t next_note_ = 0;
+  bool writes_ = false;  ///< of a wide gold that asks plain eager: whether the program does
   std::map<std::string, Origin> origins_;  ///< of results; inputs and literals are as given
   /// Of the operator that was called last: what rounded it, if its operands were as given.
   std::string rounded_by_;

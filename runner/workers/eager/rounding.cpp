@@ -5,6 +5,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TypeProperties.h>
 
+#include <torch/version.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -33,6 +35,8 @@ struct KeptNumber {
 constexpr auto kGiven = NumberPrecision::given;
 constexpr auto kOpmath = NumberPrecision::opmath;
 constexpr auto kDtype = NumberPrecision::dtype;
+// 2.15 converts the threshold to the dtype, 2.13 did not.
+constexpr auto kShrinks = TORCH_VERSION_MINOR >= 15 ? kDtype : kOpmath;
 constexpr std::array kKept = std::to_array<KeptNumber>({
     {"add", kAny, kDtype, kOpmath},
     {"sub", kAny, kDtype, kOpmath},
@@ -57,8 +61,8 @@ constexpr std::array kKept = std::to_array<KeptNumber>({
     {"native_dropout_backward", kAny, kOpmath, kOpmath},
     {"softplus", kAny, kOpmath, kOpmath},
     {"softplus_backward", kAny, kOpmath, kOpmath},
-    {"softshrink", kAny, kOpmath, kOpmath},
-    {"softshrink_backward", kAny, kOpmath, kOpmath},
+    {"softshrink", kAny, kShrinks, kShrinks},
+    {"softshrink_backward", kAny, kShrinks, kShrinks},
     {"threshold", kAny, kOpmath, kOpmath},
     {"threshold_backward", kAny, kOpmath, kOpmath},
 });

@@ -17,7 +17,7 @@ MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52, "float8_
             "float8_e5m2fnuz": 2, "float8_e4m3fnuz": 3, "float8_e8m0fnu": 0}
 #: Policies that have one number, and what it is where none is given.
 NUMBER = {"ulp": math.nan, "same": 1e-4, "same_upstream": 1e-4, "no_worse": 1.0, "stepwise": 1.0, "statistical": 1e-9}
-PLAIN = ("bits", "bits_strict", "equal", "exact", "metadata")
+PLAIN = ("bits", "bits_strict", "equal", "exact", "decided", "metadata")
 
 
 @dataclass
@@ -78,7 +78,7 @@ def default_policy(promise: str, dtype: str) -> Policy:
     """What a path's promise means for an output of that dtype, where the case says nothing."""
     number = PARTS.get(dtype, dtype)
     if number not in FLOATS:
-        return parse_policy("exact")
+        return parse_policy("exact" if promise == "bits" else "decided")
     return parse_policy({"bits": "bits", "casts": "any_of(close, stepwise(1))"}.get(promise, "any_of(close, no_worse(1))"))
 
 
