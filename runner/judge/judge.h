@@ -40,6 +40,10 @@ struct JudgeRequest {
   bool pointwise = false;
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
+  /// Whether the path draws random numbers of its own: the generators' states are not compared.
+  bool own_random = false;
+  /// Which repetition, from 0, had other seeds than those before it; 0: none.
+  std::size_t reseeded = 0;
   /// Whether the worker is one of Lockstep's: what another says of who executed is `stated`.
   bool worker_of_lockstep = true;
 };
