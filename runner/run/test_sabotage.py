@@ -121,7 +121,8 @@ def verdicts(tmp_path_factory):
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
     files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, executes="aten",
                         **{"import": ["lockstep_saboteur"]})
-              for fault in ("accept", "mutate_and_raise", "leave_modes_and_raise", "fold_random", "fold_by_call", "keep_graph", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
+              for fault in ("accept", "mutate_and_raise", "leave_modes_and_raise", "fold_random", "fold_by_call", "keep_graph",
+                          "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
                             *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"

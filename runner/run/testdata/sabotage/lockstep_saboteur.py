@@ -257,7 +257,8 @@ for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, 
                lose_grad, alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
                wrong_tie, repeated_tie, one_percent, raise_error, hang, segfault, abort, leave,
                leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
-               kill_the_worker, draw, lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory, *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
+               kill_the_worker, draw, lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory,
+               *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
                                               change_shape, demand_grad, alias_outputs, alias_input, return_input, mutate_input))):
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
