@@ -57,11 +57,11 @@ inline StrideRule stride_rule(const JudgeRequest& request) {
 /// has no spelling for the program; nullptr if there is none.  `compiled` is not null.
 const Observation* reference_of(const JudgeRequest& request);
 
-/// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
-/// noise.  Of a compiled program that disagrees with itself, where eager does not, every execution
-/// is compared and the worst counts.  Fills status, grade, reason, outputs, errors, proof, phases,
-/// eager_digest, unstable, vacuous, execution, share, through_aot, nearer and stage of the verdict;
-/// the identity of the instance is the caller's.
+/// Compares two observations in the order of the design: endings, metadata, masks, values, what
+/// calls left behind, proof, noise.  Of a compiled program that disagrees with itself, where eager
+/// does not, every execution is compared and the worst counts.  Fills status, grade, reason,
+/// outputs, errors, proof, phases, eager_digest, unstable, vacuous, execution, share, through_aot,
+/// nearer and stage of the verdict; the identity of the instance is the caller's.
 Verdict judge(const JudgeRequest& request);
 
 }  // namespace lockstep

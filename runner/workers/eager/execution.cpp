@@ -108,15 +108,12 @@ void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
   const NamedValues observed = select(interpreter.scope(), program_.inputs);
   const NamedValues outputs = select(interpreter.scope(), program_.outputs);
   const ContextGuard guard(backward_context(program_.context));
-  NamedValues grads;
   try {
     backward(*program_.backward, interpreter.scope(), program_.backward->retain_graph);
-    if (!program_.backward->twice) return;
-    grads = gradients(observed);
-    backward(*program_.backward, interpreter.scope(), false);
+    if (program_.backward->twice) backward(*program_.backward, interpreter.scope(), false);
   } catch (const std::exception&) {
     try {
-      calls.push_back(observer_.call(outputs, observed, grads));
+      calls.push_back(observer_.call(outputs, observed, {}));
     } catch (const Unsupported&) {  // the error of the backward is what counts
     } catch (const c10::Error&) {
     }

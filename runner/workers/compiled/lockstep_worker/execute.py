@@ -81,9 +81,9 @@ class Executor:
 
     def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
-        #: Inputs of the call under way; outputs, inputs and gradients so far of one whose backward is under way.
+        #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
         self.given: list | None = None
-        self.unfinished: tuple[list, list, list] | None = None
+        self.unfinished: tuple[list, list] | None = None
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
@@ -108,7 +108,7 @@ class Executor:
             self.stage.last = described["stage"]
             if self.unfinished is not None:
                 with contextlib.suppress(Unsupported):
-                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished))
+                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
             after = {}
             if self.given is not None:
                 with contextlib.suppress(Unsupported):
@@ -137,14 +137,14 @@ class Executor:
         by_name = dict(zip(program.source.outputs, results))
         grads: list = []
         if program.backward is not None:
-            self.unfinished = list(by_name.items()), named, []
+            self.unfinished = list(by_name.items()), named
             with contexts.enter(program.context, only=contexts.BACKWARD):
                 self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
                 if program.backward.get("twice"):
-                    self.unfinished = list(by_name.items()), named, _gradients(named)
                     self._backward(by_name, dict(named), False)
             self.unfinished = None
-            grads = _gradients(named)
+            grads = [(name, value.grad) for name, value in named
+                     if isinstance(value, torch.Tensor) and value.requires_grad]
         self.given = None
         return list(by_name.items()), named, grads
 
@@ -155,10 +155,6 @@ class Executor:
         with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [inputs[name] for name in seeds]
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
-
-
-def _gradients(named: list) -> list:
-    return [(name, value.grad) for name, value in named if isinstance(value, torch.Tensor) and value.requires_grad]
 
 
 def import_modules(modules: list | None) -> None:
