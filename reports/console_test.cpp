@@ -203,7 +203,7 @@ TEST(Console, SaysWhichPathsCannotBeUsedAndThatTooLittleIsJudged) {
   record.info.min_judged = 99;
   const Output output = report(record, plain());
   EXPECT_THAT(output.err, HasSubstr("newer: torch 2.13.0 has no such setting; not run\n"));
-  EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n25 verdicts:"));
+  EXPECT_THAT(output.out, HasSubstr(judged_too_little(record, false) + "\n26 verdicts:"));
 }
 
 TEST(Console, SaysWhenNothingFailsAndNothingConforms) {
@@ -225,9 +225,9 @@ TEST(Console, SaysWhenNothingFailsAndNothingConforms) {
 TEST(Console, HalfARunSaysSo) {
   RunRecord record = sample_run();
   record.info.planned = 100;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 25 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("stopped after 26 of 100 verdicts:"));
   record.end->interrupted = true;
-  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 25 of 100 verdicts:"));
+  EXPECT_THAT(report(record, plain()).out, HasSubstr("interrupted after 26 of 100 verdicts:"));
 }
 
 TEST(Console, NothingFromARunReachesTheTerminalAsACommand) {

@@ -189,7 +189,7 @@ TEST(Junit, HalfARunIsAnError) {
   const pugi::xml_node last = document.child("testsuites").last_child();
   EXPECT_STREQ(last.attribute("name").value(), "run");
   EXPECT_STREQ(last.child("testcase").child("error").attribute("message").value(),
-               "the run was stopped after 25 of 100 verdicts");
+               "the run was stopped after 26 of 100 verdicts");
 }
 
 TEST(Junit, ARunThatJudgedTooLittleIsAnError) {

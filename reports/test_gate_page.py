@@ -30,7 +30,7 @@ def made(folder, change, *options):
     after = copy.deepcopy(before)
     for record in (*before, *after):
         if record["type"] == "run":
-            record.update(format=1, planned=25)  # whose plan no digest holds
+            record.update(format=1, planned=26)  # whose plan no digest holds
     change([record for record in after if record["type"] == "verdict"])
     for name, records in (("before", before), ("after", after)):
         (folder / name).mkdir(parents=True)

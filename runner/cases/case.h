@@ -100,6 +100,10 @@ struct Case {
   std::vector<std::string> only_paths;    ///< globs; empty: all
   std::vector<std::string> only_devices;  ///< globs; empty: all
   std::uint64_t seed = 0;
+  int threads = 0;  ///< intra-op threads that it asks for; 0: those of the run
+  /// It may draw random numbers: an operator that torch tags so, or a public function, of which
+  /// nobody can tell.
+  bool random = false;
   /// Where eager does not return there is nothing to ask: the case is unsupported there.
   bool eager_must_return = false;
   /// Element k of every output depends on element k of the inputs alone: verdicts then show the

@@ -28,11 +28,11 @@ class CaseDecoder {
                         [&](const Node&, const std::string& tag) { result_.tags.push_back(tag); });
       return std::move(result_);
     }
-    if (!reader_.object(root_,
-                        {"$schema", "format",  "title",     "comment",  "links",  "tags",
-                         "matrix",  "sweep",   "requires",  "only",     "seed",   "context",
-                         "prepare", "inputs",  "steps",     "backward", "calls",  "outputs",
-                         "compare", "strides", "pointwise", "share",    "raises", "unverified"})) {
+    if (!reader_.object(root_, {"$schema",   "format",  "title",   "comment",    "links",
+                                "tags",      "matrix",  "sweep",   "requires",   "only",
+                                "seed",      "context", "prepare", "inputs",     "steps",
+                                "backward",  "calls",   "outputs", "compare",    "strides",
+                                "pointwise", "share",   "raises",  "unverified", "threads"})) {
       return std::nullopt;
     }
     reader_.format(root_);
@@ -42,6 +42,7 @@ class CaseDecoder {
     program();
     compare();
     share();
+    random();
     if (reader_.failed()) return std::nullopt;
     return std::move(result_);
   }
@@ -259,13 +260,25 @@ class CaseDecoder {
     if (result_.raises) refuse("beside `raises`, which would end the other programs as well");
     if (root_->contains("calls")) refuse("beside `calls`: one graph is called once for all");
     for (const std::string& name : result_.operators) {
-      const Overload* overload =
-          context_.registry == nullptr ? nullptr : context_.registry->find_overload(name);
-      if (overload != nullptr && overload->has_tag("nondeterministic_seeded")) {
+      if (draws(name)) {
         refuse(
             fmt::format("with {}, whose random numbers depend on what else the graph draws", name));
       }
     }
+  }
+
+  /// Torch tags the operators that draw; of a public function only whoever runs it knows.
+  void random() {
+    if (result_.share) return;
+    for (const std::string& name : result_.operators) {
+      result_.random = result_.random || name.find("::") == std::string::npos || draws(name);
+    }
+  }
+
+  bool draws(const std::string& op) const {
+    const Overload* overload =
+        context_.registry == nullptr ? nullptr : context_.registry->find_overload(op);
+    return overload != nullptr && overload->has_tag("nondeterministic_seeded");
   }
 
   Reader reader_;

@@ -8,7 +8,7 @@ namespace lockstep {
 Backward decode_backward(Reader& reader, const Node& node, const std::set<std::string>& outputs,
                          const std::set<std::string>& inputs, Scope& scope) {
   Backward backward;
-  if (!reader.object(node, {"of", "with"})) return backward;
+  if (!reader.object(node, {"of", "with", "retain_graph", "twice"})) return backward;
   if (const auto names = reader.required(node, "of", "names of outputs")) {
     for (const std::string& name : reader.texts(*names, "a list of names from `outputs`")) {
       if (!outputs.contains(name)) {
@@ -19,6 +19,10 @@ Backward decode_backward(Reader& reader, const Node& node, const std::set<std::s
       backward.of.push_back(name);
     }
   }
+  if (const auto retain = reader.child(node, "retain_graph"))
+    backward.retain_graph = reader.boolean(*retain).value_or(false);
+  if (const auto twice = reader.child(node, "twice"))
+    backward.twice = reader.boolean(*twice).value_or(false);
   const auto given = reader.child(node, "with");
   if (!given || **given == "ones") return backward;
   backward.with.emplace();

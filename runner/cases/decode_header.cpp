@@ -6,6 +6,9 @@
 namespace lockstep {
 namespace {
 
+/// More than any operator of torch divides the work of a case among.
+constexpr int kMostThreads = 64;
+
 std::string decode_range(Reader& reader, const Node& node, std::string_view example) {
   const std::string expected = fmt::format("a range of versions such as \"{}\"", example);
   const auto text = reader.text(node, expected);
@@ -75,6 +78,10 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
   if (const auto seed = reader.child(root, "seed")) {
     result.seed = static_cast<std::uint64_t>(
         reader.integer(*seed, 0, INT64_MAX, "a seed of 0 or more").value_or(0));
+  }
+  if (const auto threads = reader.child(root, "threads")) {
+    result.threads = static_cast<int>(
+        reader.integer(*threads, 1, kMostThreads, "a number of threads, 1 to 64").value_or(0));
   }
   if (const auto strides = reader.child(root, "strides")) {
     const auto word = reader.word(*strides, {"significant", "exact", "ignore"},

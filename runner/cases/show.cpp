@@ -122,6 +122,7 @@ std::string show_case(const Case& declared, const std::string& instance) {
   if (!declared.unverified.empty()) text += "  unverified: " + declared.unverified + "\n";
   if (!declared.requires_torch.empty())
     text += "  requires torch " + declared.requires_torch + "\n";
+  if (declared.threads > 0) text += fmt::format("  on {} threads\n", declared.threads);
   if (declared.prepare) {
     text += fmt::format("\nprepare (seed {})\n", declared.prepare->seed);
     text += print(declared.prepare->program.steps, literal_text(declared.prepare->literals), "  ");

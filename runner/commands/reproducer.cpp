@@ -61,14 +61,15 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"path", of_path},
                   {"device", instance.device},
                   {"seed", declared.seed},
-                  {"threads", options.threads},
+                  {"reseed", declared.random},
+                  {"threads", declared.threads > 0 ? declared.threads : options.threads},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
                   {"policies", policies(declared, path)},
                   {"strides", item.declared.strides.empty() ? name_of(declared.strides) : "ignore"},
                   {"raises", nullptr},
-                  {"repeat", SchedulerOptions().repeat},
+                  {"repeat", SchedulerOptions().repeat + (declared.random ? 1 : 0)},
                   {"libraries", Json::array()},
                   {"prepare", nullptr}};
   if (declared.raises) {

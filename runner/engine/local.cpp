@@ -139,6 +139,12 @@ void LocalEngine::abandon() {
   batches_.clear();
 }
 
+std::size_t LocalEngine::slots_of(const Execution& execution) const {
+  const int each = std::max(1, options_.hello.value("threads", 1));
+  const int slots = (std::max(execution.threads(), 1) + each - 1) / each;
+  return std::min(static_cast<std::size_t>(slots), options_.jobs);
+}
+
 bool LocalEngine::has_room(const LocalWorker& worker, bool alone) const {
   std::size_t busy = 0;
   for (const Batch& batch : batches_) {
@@ -191,7 +197,10 @@ void LocalEngine::dispatch() {
       next = queue_.begin();  // the callback may have submitted more
       continue;
     }
-    if (batches_.size() >= options_.jobs) return;
+    // What needs several slots waits for them at its place: nothing behind it overtakes it.
+    std::size_t taken = slots_of(*next);
+    for (const Batch& batch : batches_) taken += slots_of(batch.first().execution);
+    if (taken > options_.jobs) return;
     if (!worker.ready() || reserved.contains(&worker) || !has_room(worker, next->alone)) {
       if (next->alone) reserved.insert(&worker);
       ++next;

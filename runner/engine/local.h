@@ -29,7 +29,9 @@ struct StageLimits {
 };
 
 struct LocalEngineOptions {
-  std::size_t jobs = 1;  ///< slots: one for each child that executes
+  /// Slots: one for each child that executes, and where it asks for more threads than the others
+  /// have, as many as these would take; never more than there are.
+  std::size_t jobs = 1;
   StageLimits limits;
   /// A directory on a memory file system, for what workers write; `out` directories are made in it.
   std::filesystem::path scratch;
@@ -70,6 +72,7 @@ class LocalEngine : public Engine {
   void start(LocalWorker& worker);
   void enqueue(Execution execution);
   void dispatch();
+  std::size_t slots_of(const Execution& execution) const;
   bool has_room(const LocalWorker& worker, bool alone) const;
   void tell(std::list<Execution> executions);
   void begin(Batch& batch, Clock::time_point now);

@@ -105,6 +105,26 @@ TEST_F(LocalEngines, AHangCostsNobodyElseOnItsWorker) {
   }
 }
 
+TEST_F(LocalEngines, WhatAsksForMoreThreadsTakesMoreSlots) {
+  LocalEngineOptions four = options(20);
+  four.jobs = 4;
+  LocalEngine engine(four);
+  const WorkerSpec worker = fake("crowd");
+  std::size_t most = 0, done = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    Job wide = job(fmt::format("{}", i), worker, "conform", i,
+                   [&](Observation seen, double) { done += seen.outcome == Outcome::returned; });
+    wide.parts[0].message["threads"] = i < 7 ? 2 : 64;  // the last one takes all that there are
+    engine.submit(std::move(wide));
+  }
+  while (!engine.idle()) {
+    engine.step(0.05);
+    most = std::max(most, engine.running_ids().size());
+  }
+  EXPECT_EQ(done, 8U);
+  EXPECT_EQ(most, 2U);
+}
+
 TEST_F(LocalEngines, WhatAWorkerDoesToItsFilesAfterwardsChangesNothing) {
   const auto seen = run({"truncate", "conform"}, fake());  // the second one follows the truncation
   ASSERT_EQ(seen[0].outcome, Outcome::returned) << seen[0].reason;

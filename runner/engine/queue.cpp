@@ -16,8 +16,10 @@ void ExecutionQueue::add(Execution execution) {
 std::list<Execution> ExecutionQueue::take_batch(Place first, std::size_t slots) {
   const LocalWorker* const worker = first->worker;
   const std::string device = first->device();
+  const int threads = first->threads();
   const auto belongs = [&](const Execution& other) {
-    return !other.alone && other.worker == worker && other.device() == device;
+    return !other.alone && other.worker == worker && other.device() == device &&
+           other.threads() == threads;
   };
   std::size_t most = worker->batch_for(device);
   largest_batch_ = std::max(largest_batch_, most);

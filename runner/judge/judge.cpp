@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "judge/endings.h"
+#include "judge/left_behind.h"
 #include "judge/metadata.h"
 #include "judge/numerics/classes.h"
 #include "judge/proof.h"
@@ -28,18 +29,32 @@ std::string harness_difference(const Observation& eager, const JudgeRequest& req
     return fmt::format("eager in C++ {}, in Python {}", ending(eager), ending(*own));
   }
   if (eager.outcome == Outcome::raised) {
-    if (!own->error || !eager.error || own->error->class_name == eager.error->class_name) return "";
-    return fmt::format("eager in C++ raises {}, in Python {}", describe(*eager.error),
-                       describe(*own->error));
+    if (!own->error || !eager.error) return "";
+    if (own->error->class_name != eager.error->class_name) {
+      return fmt::format("eager in C++ raises {}, in Python {}", describe(*eager.error),
+                         describe(*own->error));
+    }
+    const std::vector<Difference> left = left_after_error(eager, *own, request);
+    return left.empty() ? ""
+                        : fmt::format("eager in C++ and in Python differ: {}", left.front().reason);
   }
   if (eager.repetitions.empty() || own->repetitions.empty()) return "";
-  const std::string name =
+  std::string name =
       first_disagreement(eager.repetitions.front(), own->repetitions.front(), request);
-  return name.empty() ? "" : fmt::format("eager in C++ and in Python differ: {}", name);
+  if (const std::size_t r = request.reseeded;
+      name.empty() && r > 0 && r < eager.repetitions.size() && r < own->repetitions.size()) {
+    name = first_disagreement(eager.repetitions[r], own->repetitions[r], request);
+  }
+  if (!name.empty()) return fmt::format("eager in C++ and in Python differ: {}", name);
+  const std::vector<Difference> left = left_behind(eager, *own, request);
+  return left.empty() ? ""
+                      : fmt::format("eager in C++ and in Python leave other states behind: {}",
+                                    left.front().reason);
 }
 
 std::string self_disagreement(const Observation& observation, const JudgeRequest& request) {
   for (std::size_t i = 1; i < observation.repetitions.size(); ++i) {
+    if (i == request.reseeded) continue;
     std::string name =
         first_disagreement(observation.repetitions.front(), observation.repetitions[i], request);
     if (!name.empty()) return name;
@@ -92,23 +107,33 @@ bool is_worse(const ResultComparison& a, const ResultComparison& b) {
   return worst_grade(a.outputs) < worst_grade(b.outputs);
 }
 
+/// One execution of all calls, compared; of several that were made.
+struct JudgedExecution {
+  std::size_t repetition;  ///< from 0
+  ResultComparison results;
+};
+
+void sort_by_rank(std::vector<Difference>& differences) {
+  std::stable_sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) {
+    return info(a.status).rank < info(b.status).rank;
+  });
+}
+
 /// All that is wrong with the executions of a program, of which `at` counts.
-std::vector<Difference> differences_of(std::vector<ResultComparison>& executions, std::size_t at) {
-  std::vector<Difference> all = std::move(executions[at].differences);
+std::vector<Difference> differences_of(std::vector<JudgedExecution>& executions, std::size_t at) {
+  std::vector<Difference> all = std::move(executions[at].results.differences);
   for (std::size_t i = 0; i < executions.size(); ++i) {
     if (i == at) continue;
-    for (Difference& other : executions[i].differences) {
+    for (Difference& other : executions[i].results.differences) {
       const bool known = std::any_of(all.begin(), all.end(), [&](const Difference& difference) {
         return difference.status == other.status && difference.name == other.name;
       });
       if (known) continue;
       all.push_back(std::move(other));
-      all.back().repetition = i + 1;
+      all.back().repetition = executions[i].repetition + 1;
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return info(a.status).rank < info(b.status).rank;
-  });
+  sort_by_rank(all);
   return all;
 }
 
@@ -152,6 +177,20 @@ ExecutedBy note_execution(const JudgeRequest& request, Verdict& verdict) {
   return execution;
 }
 
+/// What only the execution with other seeds shows, if both sides made it: numbers that are drawn
+/// once and for all are right the first time.
+std::optional<JudgedExecution> judge_other_seeds(const Observation& eager,
+                                                 const JudgeRequest& request) {
+  const Observation& compiled = *request.compiled;
+  const std::size_t at = request.reseeded;
+  if (at == 0 || at >= eager.repetitions.size() || at >= compiled.repetitions.size()) return {};
+  JudgedExecution other{
+      at, compare_results(eager.repetitions[at], compiled.repetitions[at], request, at)};
+  for (Difference& difference : other.results.differences)
+    difference.reason = fmt::format("{} {}", kOtherSeed, difference.reason);
+  return other;
+}
+
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
 /// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
@@ -166,22 +205,44 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
     return settle(verdict, Status::worker_lost, "eager and compiled record different calls");
   }
   const Repetition& expected = eager.repetitions.front();
-  std::vector<ResultComparison> executions;
-  executions.push_back(compare_results(expected, compiled.repetitions.front(), request));
-  const bool whole = error == nullptr && executions.front().comparable;
+  std::vector<JudgedExecution> executions;
+  executions.push_back({0, compare_results(expected, compiled.repetitions.front(), request)});
+  const bool whole = error == nullptr && executions.front().results.comparable;
   const std::string noise = whole ? self_disagreement(compiled, request) : "";
   verdict.unstable = !noise.empty();
   // What goes wrong from a later execution on is wrong: the worst one counts.
   std::size_t counts = 0;
   if ((verdict.unstable && eager_noise.empty()) || error != nullptr) {
     for (std::size_t i = 1; i < compiled.repetitions.size(); ++i) {
-      executions.push_back(compare_results(expected, compiled.repetitions[i], request));
-      if (is_worse(executions[counts], executions[i])) counts = i;
+      if (i == request.reseeded) continue;
+      executions.push_back({i, compare_results(expected, compiled.repetitions[i], request)});
+      if (is_worse(executions[counts].results, executions.back().results))
+        counts = executions.size() - 1;
     }
   }
-  const ResultComparison& results = executions[counts];
-  const std::vector<Difference> found = differences_of(executions, counts);
-  verdict.outputs = std::move(executions[counts].outputs);
+  std::vector<Difference> others = left_behind(eager, compiled, request);
+  if (error != nullptr) {
+    for (Difference& left : left_after_error(eager, compiled, request))
+      others.push_back(std::move(left));
+  }
+  if (auto other = judge_other_seeds(eager, request); other && eager_noise.empty()) {
+    executions.push_back(std::move(*other));
+    if (executions[counts].results.differences.empty() &&
+        !executions.back().results.differences.empty()) {
+      counts = executions.size() - 1;
+    }
+    for (Difference& same :
+         compare_seeds(expected, eager.repetitions[request.reseeded], compiled.repetitions.front(),
+                       compiled.repetitions[request.reseeded], request)) {
+      others.push_back(std::move(same));
+    }
+  }
+  const ResultComparison& results = executions[counts].results;
+  const std::size_t repetition = executions[counts].repetition;
+  std::vector<Difference> found = differences_of(executions, counts);
+  found.insert(found.end(), others.begin(), others.end());
+  sort_by_rank(found);
+  verdict.outputs = std::move(executions[counts].results.outputs);
   verdict.grade = worst_grade(verdict.outputs);
   verdict.nearer = results.nearer;
   verdict.vacuous =
@@ -207,7 +268,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   if (verdict.differences.empty()) {
     if (!request.unpromised_strides.empty()) {
       const std::string strides =
-          stride_difference(expected, compiled.repetitions[counts], request.strides);
+          stride_difference(eager.repetitions[repetition == request.reseeded ? repetition : 0],
+                            compiled.repetitions[repetition], request.strides);
       if (!strides.empty())
         verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
                                      one_line(request.unpromised_strides));
@@ -231,8 +293,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   verdict.status = first.status;
   verdict.reason = reason_of(verdict.differences);
   const bool of_results = !first.name.empty();
-  if (of_results && first.repetition == 0 && counts > 0) {
-    verdict.reason = fmt::format("repetition {}: {}", counts + 1, verdict.reason);
+  if (of_results && first.repetition == 0 && repetition > 0) {
+    verdict.reason = fmt::format("repetition {}: {}", repetition + 1, verdict.reason);
   }
   if (of_results && info(first.status).rank > Rank::aliasing && !results.sentence.empty()) {
     const std::string& of = verdict.outputs[results.nearer_of].name;
@@ -294,6 +356,18 @@ Verdict judge(const JudgeRequest& request) {
                       eager->outcome == Outcome::returned && !compiled.repetitions.empty();
   if (ending && !partly) {
     settle(verdict, ending->status, ending->reason);
+    const bool both = eager->outcome == Outcome::raised && compiled.outcome == Outcome::raised;
+    // What eager does not implement it leaves as it likes; a refusal is none of eager's errors.
+    if (both && eager->error->class_name != "NotImplementedError" &&
+        (ending->status == Status::conform || ending->status == Status::error_differs)) {
+      for (Difference& left : left_after_error(*eager, compiled, request))
+        verdict.differences.push_back(std::move(left));
+      if (verdict.status == Status::conform && !verdict.differences.empty()) {
+        sort_by_rank(verdict.differences);
+        verdict.status = verdict.differences.front().status;
+        verdict.reason = fmt::format("{}; {}", reason_of(verdict.differences), ending->reason);
+      }
+    }
     // To raise what eager's kernel raised is no work of the path's, either.
     const std::string fell_back = note_execution(request, verdict).fell_back;
     if (verdict.status == Status::conform && !fell_back.empty())

@@ -42,6 +42,10 @@ struct JudgeRequest {
   bool pointwise = false;
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
+  /// Whether the path draws random numbers of its own: the generators' states are not compared.
+  bool own_random = false;
+  /// Which repetition, from 0, had other seeds than those before it; 0: none.
+  std::size_t reseeded = 0;
   /// Whether the worker is one of Lockstep's: what another says of who executed is `stated`.
   bool worker_of_lockstep = true;
 };
@@ -55,11 +59,11 @@ inline StrideRule stride_rule(const JudgeRequest& request) {
 /// has no spelling for the program; nullptr if there is none.  `compiled` is not null.
 const Observation* reference_of(const JudgeRequest& request);
 
-/// Compares two observations in the order of the design: endings, metadata, masks, values, proof,
-/// noise.  Of a compiled program that disagrees with itself, where eager does not, every execution
-/// is compared and the worst counts.  Fills status, grade, reason, outputs, errors, proof, phases,
-/// eager_digest, unstable, vacuous, execution, share, through_aot, nearer and stage of the verdict;
-/// the identity of the instance is the caller's.
+/// Compares two observations in the order of the design: endings, metadata, masks, values, what
+/// calls left behind, proof, noise.  Of a compiled program that disagrees with itself, where eager
+/// does not, every execution is compared and the worst counts.  Fills status, grade, reason,
+/// outputs, errors, proof, phases, eager_digest, unstable, vacuous, execution, share, through_aot,
+/// nearer and stage of the verdict; the identity of the instance is the caller's.
 Verdict judge(const JudgeRequest& request);
 
 }  // namespace lockstep

@@ -42,11 +42,6 @@ std::string remark_key(Group group, std::string_view name) {
   return fmt::format("{}/{}", groups[static_cast<int>(group)], name);
 }
 
-/// "y, call 2" of several calls; `full_name` is what `title` makes.
-std::string with_call(std::string full_name, std::size_t call, std::size_t calls) {
-  return calls == 1 ? full_name : fmt::format("{}, call {}", full_name, call + 1);
-}
-
 const DataValue* find_value(const NamedValues& values, std::string_view name) {
   for (const auto& [key, value] : values) {
     if (key == name) return &value;
@@ -108,23 +103,17 @@ bool is_list(const DataValue& value) {
   return scalar != nullptr && std::holds_alternative<ListOf>(*scalar);
 }
 
-bool same_bits(const DataValue& a, const DataValue& b) {
-  AsTensors as_tensor;
-  const TensorView* x = as_tensor(&a);
-  const TensorView* y = as_tensor(&b);
-  if (x == nullptr || y == nullptr) return std::get<ScalarValue>(a) == std::get<ScalarValue>(b);
-  Subject subject;
-  subject.eager = x;
-  subject.compiled = y;
-  return Comparison(std::move(subject)).pair().differing == 0;
-}
-
 /// Everything about one call that comparing one of its values takes.
 class CallComparison {
  public:
   CallComparison(const CallResult& eager, const CallResult& compiled, const JudgeRequest& request,
-                 std::size_t call, ResultComparison& out)
-      : eager_(eager), compiled_(compiled), request_(request), call_(call), out_(out) {}
+                 std::size_t call, std::size_t repetition, ResultComparison& out)
+      : eager_(eager),
+        compiled_(compiled),
+        request_(request),
+        call_(call),
+        repetition_(repetition),
+        out_(out) {}
 
   void run() {
     for (const Group group : {Group::output, Group::input, Group::gradient}) {
@@ -288,9 +277,11 @@ class CallComparison {
 
   /// This call of a gold; nullptr where there is none.
   const CallResult* call_of(const Observation* gold) const {
-    const bool has = gold != nullptr && gold->outcome == Outcome::returned &&
-                     !gold->repetitions.empty() && call_ < gold->repetitions.front().size();
-    return has ? &gold->repetitions.front()[call_] : nullptr;
+    if (gold == nullptr || gold->outcome != Outcome::returned || gold->repetitions.empty())
+      return nullptr;
+    const bool reseeded = request_.reseeded > 0 && repetition_ == request_.reseeded;
+    const Repetition& calls = reseeded ? gold->repetitions.back() : gold->repetitions.front();
+    return call_ < calls.size() ? &calls[call_] : nullptr;
   }
 
   const DataValue* gold_value(const Observation* gold, Group group, const std::string& name) const {
@@ -342,19 +333,41 @@ class CallComparison {
   const CallResult& compiled_;
   const JudgeRequest& request_;
   std::size_t call_;
+  std::size_t repetition_;
   ResultComparison& out_;
   Rank nearer_rank_ = Rank::nothing;
 };
 
 }  // namespace
 
+std::string with_call(std::string full_name, std::size_t call, std::size_t calls) {
+  return calls == 1 ? full_name : fmt::format("{}, call {}", full_name, call + 1);
+}
+
+bool same_bits(const DataValue& a, const DataValue& b) {
+  if (a.index() != b.index()) return false;
+  AsTensors as_tensor;
+  const TensorView* x = as_tensor(&a);
+  const TensorView* y = as_tensor(&b);
+  if (x == nullptr || y == nullptr) return std::get<ScalarValue>(a) == std::get<ScalarValue>(b);
+  Subject subject;
+  subject.eager = x;
+  subject.compiled = y;
+  return Comparison(std::move(subject)).pair().differing == 0;
+}
+
+bool accepts_any_numbers(const JudgeRequest& request, const std::string& name,
+                         const DataValue& value) {
+  return !judges_positions(policy_for(request, name, value));
+}
+
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
-                                 const JudgeRequest& request) {
+                                 const JudgeRequest& request, std::size_t repetition) {
   ResultComparison out;
   for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
     const std::size_t first = out.outputs.size();
     const std::size_t found = out.differences.size();
-    CallComparison(eager[call], compiled[call], request, call, out).run();
+    CallComparison(eager[call], compiled[call], request, call, repetition, out).run();
     for (std::size_t i = first; i < out.outputs.size(); ++i) {
       out.outputs[i].name = with_call(out.outputs[i].name, call, eager.size());
     }
@@ -366,6 +379,52 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
       out.differences.begin(), out.differences.end(),
       [](const auto& a, const auto& b) { return info(a.status).rank < info(b.status).rank; });
   return out;
+}
+
+std::vector<Difference> compare_after_error(const AfterError& eager, const AfterError& compiled,
+                                            const JudgeRequest& request) {
+  ResultComparison out;
+  const CallResult eager_left{{}, eager.inputs, {}};
+  const CallResult compiled_left{{}, compiled.inputs, {}};
+  CallComparison(eager_left, compiled_left, request, eager.call, 0, out).run();
+  for (Difference& difference : out.differences) {
+    difference.reason = fmt::format("{} after the error: {}", difference.name, difference.reason);
+    difference.name.clear();
+  }
+  return std::move(out.differences);
+}
+
+std::vector<Difference> compare_seeds(const Repetition& eager_first, const Repetition& eager_other,
+                                      const Repetition& first, const Repetition& other,
+                                      const JudgeRequest& request) {
+  constexpr std::int64_t kFewest = 16;
+  std::vector<Difference> found;
+  const std::size_t calls =
+      std::min({eager_first.size(), eager_other.size(), first.size(), other.size()});
+  for (std::size_t call = 0; call < calls; ++call) {
+    for (const auto& [name, value] : eager_first[call].outputs) {
+      const DataValue* moved = find_value(eager_other[call].outputs, name);
+      const DataValue* mine = find_value(first[call].outputs, name);
+      const DataValue* again = find_value(other[call].outputs, name);
+      if (moved == nullptr || mine == nullptr || again == nullptr ||
+          !accepts_any_numbers(request, name, value) || !are_comparable(value, *moved) ||
+          !are_comparable(*mine, *again) || !same_bits(*mine, *again)) {
+        continue;
+      }
+      AsTensors as_tensor;
+      Subject subject;
+      subject.eager = as_tensor(&value);
+      subject.compiled = as_tensor(moved);
+      if (subject.eager == nullptr || subject.compiled == nullptr) continue;
+      const std::int64_t differing = Comparison(std::move(subject)).pair().differing;
+      if (differing < kFewest) continue;
+      found.push_back({Status::value_differs, with_call(name, call, calls),
+                       fmt::format("{} {} of eager's elements change, and none of compiled's",
+                                   kOtherSeed, differing),
+                       request.reseeded + 1});
+    }
+  }
+  return found;
 }
 
 const DataValue* find_output(const Repetition& calls, std::string_view name) {

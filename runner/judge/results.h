@@ -23,10 +23,35 @@ struct ResultComparison {
   std::string nearer, sentence;
   std::size_t nearer_of = 0;  ///< which of `outputs`
 };
+/// `repetition` is that of both, from 0: golds are made for the seeds of the first one, and of the
+/// one that has others (JudgeRequest::reseeded).
+///
 /// Calls that only one side has are left out.  Of a compiled program that raised, a call without
 /// gradients is one whose backward raised: those of eager say nothing of it.
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
-                                 const JudgeRequest& request);
+                                 const JudgeRequest& request, std::size_t repetition = 0);
+
+/// What is wrong with the inputs that a call left behind which raised on both sides; differences
+/// without a name, since no output is about them.
+std::vector<Difference> compare_after_error(const AfterError& eager, const AfterError& compiled,
+                                            const JudgeRequest& request);
+
+/// Outputs of which only dtype, shape or distribution count and that stay as they are, to the bit,
+/// where eager's change with the seed: `first` and `other` are executions of either side with two
+/// seeds.  What changes by chance alone is told from what does not at 16 elements or more.
+std::vector<Difference> compare_seeds(const Repetition& eager_first, const Repetition& eager_other,
+                                      const Repetition& first, const Repetition& other,
+                                      const JudgeRequest& request);
+
+/// Whether a case asks of an output only what any random numbers meet.
+bool accepts_any_numbers(const JudgeRequest& request, const std::string& name,
+                         const DataValue& value);
+
+/// Whether two values have the same bits; a NaN equals a NaN.
+bool same_bits(const DataValue& a, const DataValue& b);
+
+/// "y, call 2" of several calls.
+std::string with_call(std::string full_name, std::size_t call, std::size_t calls);
 
 /// The value that an OutputComparison of that name is about; nullptr if there is none.
 const DataValue* find_output(const Repetition& calls, std::string_view name);

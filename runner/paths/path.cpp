@@ -136,6 +136,9 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   const Json backend = file.root.value("backend", Json());
   path.torchs_own = path.command.empty() && (!path.compiles || !backend.is_string() ||
                                              is_torchs_own(backend.get<std::string>()));
+  const Json config = file.root.value("config", Json::object());
+  path.own_random =
+      config.is_object() && config.value("torch._inductor.config.fallback_random", Json()) == false;
   // What any backend of Dynamo gets is what the backend `eager` executes.
   path.above = path.compiles && !path.torchs_own ? "eager" : "";
   if (const auto above = reader.child(root, "above"))

@@ -31,6 +31,9 @@ struct Path {
   bool compiles = false;
   /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.
   bool torchs_own = true;
+  /// Whether its configuration leaves random numbers to Inductor's generator, which draws others
+  /// than eager.
+  bool own_random = false;
   /// The path of which it does all and more: the rung below it on the ladder.  Empty: none.
   std::string above;
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic

@@ -25,7 +25,7 @@ bool fit_together(const Instance& a, const Instance& b) {
   const Case& left = *a.declared;
   const Case& right = *b.declared;
   return left.share && right.share && a.device == b.device && left.seed == right.seed &&
-         can_splice(left.program, right.program);
+         left.threads == right.threads && can_splice(left.program, right.program);
 }
 
 }  // namespace

@@ -153,7 +153,11 @@ std::size_t substitute(Program& program, std::string_view name, const Value& val
 bool can_splice(const Program& whole, const Program& part) {
   if (whole.context != part.context || whole.backward.has_value() != part.backward.has_value())
     return false;
-  return !whole.backward || whole.backward->with.has_value() == part.backward->with.has_value();
+  if (!whole.backward) return true;
+  const Backward& a = *whole.backward;
+  const Backward& b = *part.backward;
+  return a.with.has_value() == b.with.has_value() && a.retain_graph == b.retain_graph &&
+         a.twice == b.twice;
 }
 
 Result<void> splice(Program& whole, Program part, std::size_t literals) {

@@ -268,6 +268,8 @@ struct StepReader {
 Backward read_backward(const At& at) {
   at.object("{\"of\": [...], \"with\": ...}");
   Backward backward{read_names(at.child("of")), std::nullopt};
+  if (at.has("retain_graph")) backward.retain_graph = at.child("retain_graph").boolean();
+  if (at.has("twice")) backward.twice = at.child("twice").boolean();
   if (!at.has("with")) return backward;
   const At with = at.child("with");
   if (with.json.is_string() && with.json == "ones") return backward;

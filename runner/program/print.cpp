@@ -144,7 +144,10 @@ std::string print(const Program& program, const LiteralText& literal) {
     std::string of;
     for (const std::string& each : program.backward->of)
       of += (of.empty() ? "" : ",") + quoted(each);
-    text += "  backward of [" + of + "]\n";
+    text += "  backward of [" + of + "]";
+    if (program.backward->twice) text += ", twice";
+    if (program.backward->retain_graph) text += ", the graph retained";
+    text += "\n";
   }
   return text;
 }

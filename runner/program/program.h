@@ -147,6 +147,8 @@ struct Step {
 struct Backward {
   std::vector<std::string> of;                   ///< outputs
   std::optional<std::vector<std::string>> with;  ///< inputs, one for each; ones where there is none
+  bool retain_graph = false;                     ///< the backward keeps what another one needs
+  bool twice = false;                            ///< and there is another one, which keeps nothing
 
   bool operator==(const Backward&) const = default;
 };

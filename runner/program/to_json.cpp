@@ -129,6 +129,8 @@ Json backward_to_json(const std::optional<Backward>& backward) {
   Json json = Json::object();
   json["of"] = backward->of;
   json["with"] = backward->with ? Json(*backward->with) : Json("ones");
+  if (backward->retain_graph) json["retain_graph"] = true;
+  if (backward->twice) json["twice"] = true;
   return json;
 }
 

@@ -36,7 +36,7 @@ TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
   add(record, Status::unsupported, 1, "path");
   EXPECT_EQ(judged(record).could, 4U);
   EXPECT_EQ(judged(record).percent(), 75);
-  EXPECT_EQ(judged({}).percent(), 100);
+  EXPECT_EQ(judged(RunRecord{}).percent(), 100);
   // What torch's front end refuses is nothing that another's backend could have been judged by.
   add(record, Status::refused, 1);
   record.verdicts.back().front_end = true;

@@ -25,7 +25,8 @@ Json configure(const Path& path) {
                         {"outputs", Json::array()},
                         {"context", Json::object()},
                         {"backward", nullptr}};
-  return to_json(RunRequest{"", path.declared, "cpu", kMode, 1, 0, nothing, Json::array()});
+  return to_json(
+      RunRequest{"", path.declared, "cpu", kMode, 1, 0, false, 0, nothing, Json::array()});
 }
 
 }  // namespace

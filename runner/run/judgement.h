@@ -31,8 +31,10 @@ struct Evidence {
   std::string strides;               ///< why its strides are not promised; empty: they are
   std::string bits;                  ///< why `promise` is no more than `values`; empty: the path's
   bool worker_of_lockstep = true;    ///< judge.h
+  bool own_random = false;           ///< path.h
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
+  int repeat = 2;                        ///< how often everything was executed with the same seeds
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
   std::shared_ptr<const Observation> eager, compiled;
   std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for

@@ -87,10 +87,11 @@ void Scheduler::begin_next() {
 
 Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat,
                       const Path* path) const {
+  const Case& declared = *task.instance->declared;
   Json message = to_json(
       RunRequest{task.instance->id, path == nullptr ? Json{{"name", "eager"}} : path->declared,
-                 task.instance->device, mode, repeat, task.instance->declared->seed,
-                 task.inputs.wire_program(), task.inputs.calls});
+                 task.instance->device, mode, repeat + (declared.random ? 1 : 0), declared.seed,
+                 declared.random, declared.threads, task.inputs.wire_program(), task.inputs.calls});
   return {std::move(id),
           {{path == nullptr ? options_.eager : options_.worker_of(*path), std::move(message)}},
           storage_files(task.inputs),
@@ -128,6 +129,9 @@ void Scheduler::begin(const TaskPtr& task) {
   Job job = job_of(*task, task->instance->id + " (prepare)", "plain", 1);
   job.parts[0].message["seed"] = declared.prepare->seed;
   job.parts[0].message["device"] = "cpu";  // the same bytes for every device
+  job.parts[0].message["repeat"] = 1;
+  job.parts[0].message.erase("reseed");
+  job.parts[0].message.erase("threads");
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome == Outcome::unsupported)
       return give_up(task, Status::unsupported, "`prepare`: " + observation.reason, "reference");
@@ -224,7 +228,9 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     item.declared.strides,
                     item.declared.bits,
                     path.command.empty(),
+                    path.own_random,
                     pending.shared > 0,
+                    options_.repeat,
                     task->before,
                     task->eager,
                     pending.observation,
@@ -319,6 +325,7 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   if (task->program.empty()) task->program = program_text(declared, verdict.instance);
   verdict.program = task->program;
   verdict.tags = declared.tags;
+  verdict.threads = declared.threads;
   verdict.dtypes = input_dtypes(declared);
   pending.emitted = true;
   pending.observation.reset();

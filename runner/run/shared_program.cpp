@@ -65,6 +65,8 @@ Observation part_of(const Observation& joined, std::size_t member, std::size_t c
       call.outputs = own_values(call.outputs, prefix);
       call.inputs = own_values(call.inputs, prefix);
       call.grads = own_values(call.grads, prefix);
+      call.outputs_again = own_values(call.outputs_again, prefix);
+      call.grads_again = own_values(call.grads_again, prefix);
     }
   }
   for (auto& [stage, seconds] : part.phases) seconds /= static_cast<double>(count);

@@ -29,6 +29,12 @@ FAULTS = {
     "return_input": ("aliasing_differs", ""),
     "mutate_input": ("mutation_differs", ""),
     "nudge_input": ("mutation_differs", "input x"),
+    "draw": ("state_differs", "generator cpu: not the state that eager leaves, after repetition 1"),
+    "lose_grad_mode": ("state_differs", "mode grad: true, compiled false, after repetition 1"),
+    "change_default_dtype": ("state_differs", "mode default_dtype: float32, compiled float64"),
+    "demand_determinism": ("state_differs", "mode deterministic_algorithms: off, compiled warn"),
+    "take_a_thread": ("state_differs", "mode threads: 1, compiled 2"),
+    "reuse_memory": ("conform", ""),  # every repetition has the same numbers; bugs/calls has others
     "raise_error": ("spurious_error", "the saboteur objects"),
     "ask_to_exit": ("spurious_error", "SystemExit"),
     "compile_error": ("internal_error", "the saboteur cannot compile"),
@@ -115,7 +121,8 @@ def verdicts(tmp_path_factory):
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
     files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, executes="aten",
                         **{"import": ["lockstep_saboteur"]})
-              for fault in ("accept", "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
+              for fault in ("accept", "mutate_and_raise", "leave_modes_and_raise", "fold_random", "fold_by_call", "keep_graph",
+                          "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
                             *("second_" + fault for fault in SECOND))]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
@@ -199,3 +206,26 @@ def test_a_lost_validation_is_found(verdicts):
     """Eager refuses an index out of range: a path that passes that on conforms, one that computes has lost a validation."""
     assert verdicts["bugs/raises", "nothing"]["status"] == "conform"
     assert verdicts["bugs/raises", "accept"]["status"] == "validation_lost"
+
+
+#: Case and path → the status that it must get, and words of its reason.
+LEFT_BEHIND = {
+    ("bugs/calls", "nothing"): ("conform", ""),
+    ("bugs/calls", "reuse-memory"): ("state_differs", "overwritten: y of call 1 changed while later calls ran"),
+    ("bugs/draws", "nothing"): ("conform", ""),
+    ("bugs/draws", "draw"): ("state_differs", "generator cpu: "),
+    ("bugs/draws", "fold-random"): ("value_differs", "repetition 3: y: with another seed 20 of 20"),
+    ("bugs/draws-any", "nothing"): ("conform", ""),
+    ("bugs/draws-any", "draw"): ("conform", ""),  # whose numbers are its own, its generator is, too
+    ("bugs/draws-any", "fold-random"): ("value_differs", "with another seed 20 of eager's elements change, and none of compiled's"),
+    ("bugs/draws-any", "fold-by-call"): ("value_differs", "with another seed 20 of eager's elements change"),
+    ("bugs/raises", "mutate-and-raise"): ("mutation_differs", "input x after the error: 3 of 3 elements differ"),
+    ("bugs/raises", "leave-modes-and-raise"): ("state_differs", "mode default_dtype: float32, compiled float64, after the error"),
+    ("bugs/twice", "nothing"): ("conform", "both raise"),
+    ("bugs/twice", "keep-graph"): ("validation_lost", "a second time"),
+}
+
+
+@pytest.mark.parametrize("case, path", LEFT_BEHIND)
+def test_what_a_call_leaves_behind_is_compared(verdicts, case, path):
+    check(verdicts[case, path], *LEFT_BEHIND[case, path])

@@ -149,6 +149,15 @@ std::string class_of_metadata(std::string_view reason) {
   return std::string(std::find(kWords.begin(), kWords.end(), word) == kWords.end() ? "type" : word);
 }
 
+/// The judge begins what it says of a state with the words for it (judge/left_behind.h): "generator
+/// cpu: …", "mode grad: …", "overwritten: …".
+std::string class_of_state(std::string_view reason) {
+  const std::string_view words = reason.substr(0, reason.find(':'));
+  const std::string_view what = words.substr(0, words.find(' '));
+  if (what != "mode") return std::string(what == "generator" ? what : "overwritten");
+  return fmt::format("mode-{}", words.substr(what.size() + 1));
+}
+
 /// The program and what became of it as a whole.
 std::string cause_of_ending(Status status, const Verdict& verdict, const std::string& operators) {
   const bool crashed = info(status).crashed();
@@ -165,6 +174,9 @@ std::string cause_of(const Difference& difference, const OutputComparison* outpu
                      const Verdict& verdict, const std::string& operators) {
   const std::string program =
       operators + std::string(difference.name.starts_with("grad ") ? kGradient : "");
+  if (difference.reason.starts_with(kOtherSeed)) return program + ":seed";
+  if (info(difference.status).rank == Rank::state)
+    return fmt::format("{}:{}", program, class_of_state(difference.reason));
   if (difference.repetition > 0) return program + ":unstable";
   switch (info(difference.status).rank) {
     case Rank::metadata:

@@ -79,6 +79,19 @@ TEST(Cause, OfMetadataIsWhatDiffersFirst) {
   EXPECT_THAT(between(strided, transposed), ElementsAre("f:strides", "f:value"));
 }
 
+TEST(Cause, OfAStateIsWhatIsInAnother) {
+  Verdict verdict;
+  verdict.instance = "bugs/1@cpu";
+  verdict.operators = {"aten::celu.default"};
+  verdict.status = Status::state_differs;
+  verdict.differences = {{Status::state_differs, "", "generator cpu: why", 2},
+                         {Status::state_differs, "", "mode default_dtype: float32", 0},
+                         {Status::state_differs, "", "overwritten: y of call 1", 0},
+                         {Status::value_differs, "y", "with another seed 3 of 4", 3}};
+  EXPECT_THAT(names_of(verdict), ElementsAre("celu:generator", "celu:mode-default_dtype",
+                                             "celu:overwritten", "celu:seed"));
+}
+
 TEST(Cause, OfSeveralDifferencesHasEachOnceAndTheWorstGrade) {
   Verdict verdict;
   verdict.operators = {"aten::celu.default"};

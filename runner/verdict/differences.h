@@ -96,6 +96,9 @@ struct ErrorCurve {
   bool operator==(const ErrorCurve&) const = default;
 };
 
+/// What the judge begins with where only the repetition with other seeds shows it.
+inline constexpr std::string_view kOtherSeed = "with another seed";
+
 /// One thing that a verdict found wrong.
 struct Difference {
   Status status = Status::conform;

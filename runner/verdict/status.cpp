@@ -30,6 +30,10 @@ constexpr std::array kStatuses = {
                Rank::aliasing, false, "other outputs and inputs share memory than in eager"},
     StatusInfo{mutation_differs, "mutation_differs", "mutation differs", true, true, kFailure,
                Rank::mutation, false, "an input is left behind in another state"},
+    StatusInfo{state_differs, "state_differs", "state differs", true, true, kFailure, Rank::state,
+               false,
+               "a call leaves random generators or modes in another state, or changes the results "
+               "of an earlier one"},
     StatusInfo{validation_lost, "validation_lost", "validation lost", true, true, kFailure,
                Rank::error, false, "eager raises, the compiled program accepts"},
     StatusInfo{spurious_error, "spurious_error", "spurious error", true, true, kFailure,

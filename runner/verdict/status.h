@@ -13,6 +13,7 @@ enum class Status {
   metadata_differs,
   aliasing_differs,
   mutation_differs,
+  state_differs,
   validation_lost,
   spurious_error,
   error_differs,
@@ -48,6 +49,7 @@ enum class Rank {
   nonfinite,
   value,
   mutation,
+  state,  ///< what calls leave behind beside their results: generators, modes, earlier results
   proof,  ///< of compilation, and of who executed
   noise,  ///< whether eager agrees with itself
   nothing,

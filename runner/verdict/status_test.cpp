@@ -44,7 +44,8 @@ TEST(Status, WhatIsWrongComesBeforeWhatConforms) {
   EXPECT_LT(rank(Status::aliasing_differs), rank(Status::nonfinite_differs));
   EXPECT_LT(rank(Status::nonfinite_differs), rank(Status::value_differs));
   EXPECT_LT(rank(Status::value_differs), rank(Status::mutation_differs));
-  EXPECT_LT(rank(Status::mutation_differs), rank(Status::not_compiled));
+  EXPECT_LT(rank(Status::mutation_differs), rank(Status::state_differs));
+  EXPECT_LT(rank(Status::state_differs), rank(Status::not_compiled));
   EXPECT_LT(rank(Status::mutation_differs), rank(Status::fell_back));
   EXPECT_LT(rank(Status::not_compiled), rank(Status::inconclusive));
   for (const StatusInfo& status : all_statuses()) {

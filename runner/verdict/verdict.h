@@ -61,6 +61,7 @@ struct Verdict {
   std::vector<Difference> differences;
   /// It was compiled in one graph with so many others, and conforms; 0: alone.
   std::size_t shared = 0;
+  int threads = 0;        ///< intra-op threads that the case asks for; 0: those of the run
   bool unstable = false;  ///< the compiled callable disagrees with itself
   /// How often each status was found, by name, where it was executed several times; empty: once.
   std::map<std::string, int> executions;

@@ -317,6 +317,7 @@ void members(Visitor& visit, T& verdict) {
   visit("outputs", verdict.outputs);
   visit("differences", verdict.differences);
   visit("shared", verdict.shared);
+  visit("threads", verdict.threads);
   visit("unstable", verdict.unstable);
   visit("executions", verdict.executions);
   visit("vacuous", verdict.vacuous);

@@ -59,6 +59,7 @@ Verdict full() {
   verdict.front_end = true;
   verdict.unsupported_by = "declaration";
   verdict.shared = 24;
+  verdict.threads = 2;
   verdict.unstable = verdict.vacuous = true;
   verdict.executions = {{"conform", 2}, {"crash", 1}};
   verdict.execution = "observed";
@@ -103,7 +104,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 39u);
+  EXPECT_EQ(json.size(), 40u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {

@@ -83,12 +83,18 @@ std::set<std::string> keys(const Json& object) {
 
 TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
   const RunRequest request{
-      "test@cpu", {{"name", "eager-python"}}, "cpu", "plain", 1, 0, Json::object(), Json::array()};
+      "test@cpu",   {{"name", "eager-python"}}, "cpu", "plain", 1, 0, false, 0, Json::object(),
+      Json::array()};
   const Json said = run_message(1, to_json(request), {{"in", 16}}, "out", "");
   EXPECT_EQ(said["run"], 1);
   EXPECT_EQ(said["out"], "out");
   const Example first = examples("requests.jsonl", "request").front();
   EXPECT_EQ(keys(said), keys(first.line["request"]));
+  RunRequest all = request;
+  all.reseed = true;
+  all.threads = 2;
+  const Example second = examples("requests.jsonl", "request").at(1);
+  EXPECT_EQ(keys(run_message(1, to_json(all), {}, "out", "")), keys(second.line["request"]));
   EXPECT_EQ(said["storages"], Json::parse(R"([{"file": "in", "bytes": 16}])"));
   EXPECT_EQ(run_message(1, to_json(request), {}, "out", "package")["before"], "package");
   // A request cannot say that it is another one.

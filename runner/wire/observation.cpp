@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/bounded_json.h"
@@ -29,6 +30,47 @@ void read_remarks(const JsonAt& remarks, Read read) {
   }
 }
 
+/// Names and what they are at, as a person reads it.
+std::map<std::string, std::string> read_facts(const JsonAt& facts, bool text_only) {
+  constexpr std::size_t kMost = 64;
+  std::map<std::string, std::string> read;
+  if (facts.object().json.size() > kMost) facts.wrong("at most 64 members");
+  for (const auto& [name, json] : facts.json.items()) {
+    const JsonAt fact{json, child_pointer(facts.where, name)};
+    if (json.is_string()) {
+      read[name] = fact.string();
+    } else if (!text_only && json.is_boolean()) {
+      read[name] = json.get<bool>() ? "true" : "false";
+    } else if (!text_only && json.is_number_integer()) {
+      read[name] = std::to_string(fact.integer());
+    } else {
+      fact.wrong(text_only ? "a string" : "a string, a boolean or an integer");
+    }
+  }
+  return read;
+}
+
+ProcessState read_state(const JsonAt& state) {
+  ProcessState read;
+  state.object();
+  if (state.has("generators")) read.generators = read_facts(state.at("generators"), true);
+  if (state.has("modes")) read.modes = read_facts(state.at("modes"), false);
+  return read;
+}
+
+/// Values that a call has read once more; `first` has all of them.
+NamedValues read_again(const JsonAt& again, const char* group, const NamedValues& first,
+                       Values& values) {
+  if (!again.object().has(group)) return {};
+  const JsonAt members = again.at(group).object();
+  for (const auto& [name, json] : members.json.items()) {
+    const bool known = std::any_of(first.begin(), first.end(),
+                                   [&](const auto& value) { return value.first == name; });
+    if (!known) JsonAt{json, child_pointer(members.where, name)}.wrong("a name that the call has");
+  }
+  return values.read(members);
+}
+
 std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
   std::vector<Repetition> repetitions;
   for (std::size_t r = 0; r < runs.array(); ++r) {
@@ -51,6 +93,12 @@ std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
           if (!(ulp >= 0)) origin.at("ulp").wrong("a number that is not negative");
           result.from[of] = {origin.at("by").string(), ulp};
         });
+      }
+      if (call.has("state")) result.state = read_state(call.at("state"));
+      if (call.has("again")) {
+        const JsonAt again = call.at("again");
+        result.outputs_again = read_again(again, "outputs", result.outputs, values);
+        result.grads_again = read_again(again, "grads", result.grads, values);
       }
     }
   }
@@ -77,7 +125,7 @@ RaisedError read_error(const JsonAt& node) {
   return error;
 }
 
-void read_outcome(const JsonAt& root, Observation& observation) {
+void read_outcome(const JsonAt& root, Values& values, Observation& observation) {
   const std::string outcome = root.at("outcome").string();
   if (outcome == "returned") {
     observation.outcome = Outcome::returned;
@@ -87,6 +135,13 @@ void read_outcome(const JsonAt& root, Observation& observation) {
   } else if (outcome == "raised") {
     observation.outcome = Outcome::raised;
     observation.error = read_error(root.at("error"));
+    if (root.has("after_error")) {
+      const JsonAt after = root.at("after_error").object();
+      AfterError& left = observation.after_error.emplace();
+      if (after.has("call")) left.call = static_cast<std::size_t>(after.at("call").count());
+      if (after.has("inputs")) left.inputs = values.read(after.at("inputs"));
+      if (after.has("state")) left.state = read_state(after.at("state"));
+    }
   } else if (outcome == "unsupported") {
     observation.outcome = Outcome::unsupported;
     observation.reason = root.at("reason").bounded_text();
@@ -124,7 +179,7 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
   root.object();
   if (root.has("runs")) observation.repetitions = read_runs(root.at("runs"), values);
   if (root.has("reason")) observation.reason = root.at("reason").bounded_text();
-  read_outcome(root, observation);
+  read_outcome(root, values, observation);
   if (root.has("stage")) observation.stage = root.at("stage").string();
   if (root.has("proof")) {
     observation.proof = root.at("proof").object().json;

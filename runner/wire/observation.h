@@ -50,6 +50,14 @@ struct ValueOrigin {
   double ulp = 0;  ///< greatest error, in units of the last place of float64
 };
 
+/// What a call left behind in its process beside its results; what is not in it was not observed.
+struct ProcessState {
+  /// Device → a digest of the state of its random generator.
+  std::map<std::string, std::string> generators;
+  /// "grad" → "true", "default_dtype" → "float32", "threads" → "1".
+  std::map<std::string, std::string> modes;
+};
+
 /// What one call of the program returned and left behind.
 struct CallResult {
   NamedValues outputs;
@@ -59,6 +67,17 @@ struct CallResult {
   /// it has one from, if that is known.
   std::map<std::string, std::string> lost = {};
   std::map<std::string, ValueOrigin> from = {};
+  ProcessState state = {};
+  /// Those of the outputs and gradients that read otherwise once all calls were done; None in the
+  /// place of a tensor: its memory is gone.
+  NamedValues outputs_again = {}, grads_again = {};
+};
+
+/// What a call left behind that raised.
+struct AfterError {
+  std::size_t call = 0;  ///< which of the program's, from 0
+  NamedValues inputs;
+  ProcessState state;
 };
 
 /// One execution of all calls, on fresh inputs.
@@ -69,6 +88,7 @@ struct Observation {
   Outcome outcome = Outcome::lost;
   std::vector<Repetition> repetitions;
   std::optional<RaisedError> error;
+  std::optional<AfterError> after_error;  ///< of what raised, where it was observed
   /// Why it is unsupported, crashed, lost: one line.
   std::string reason;
   /// The last stage that was reached.

@@ -17,9 +17,13 @@ Json to_json(const HelloRequest& request) {
 }
 
 Json to_json(const RunRequest& request) {
-  return {{"instance", request.instance}, {"path", request.path},     {"device", request.device},
-          {"mode", request.mode},         {"repeat", request.repeat}, {"seed", request.seed},
-          {"program", request.program},   {"calls", request.calls}};
+  Json run = {{"instance", request.instance}, {"path", request.path},
+              {"device", request.device},     {"mode", request.mode},
+              {"repeat", request.repeat},     {"seed", request.seed},
+              {"program", request.program},   {"calls", request.calls}};
+  if (request.reseed) run["reseed"] = true;
+  if (request.threads > 0) run["threads"] = request.threads;
+  return run;
 }
 
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,

@@ -37,6 +37,9 @@ struct RunRequest {
   std::string mode;  ///< "plain", or a gold: "fp64", "perturbed", "stepwise"
   int repeat = 1;
   std::uint64_t seed = 0;
+  /// Whether the last repetition, if there are several, has other seeds than the others.
+  bool reseed = false;
+  int threads = 0;  ///< intra-op threads; 0: those of the hello
   Json program;
   Json calls;
 };

@@ -14,6 +14,7 @@ from lockstep_worker.repro.part import counting_text
 from lockstep_worker.repro.write import MODULES, module_text
 from lockstep_worker.repro.write import render as written
 
+X = {"ref": "x"}
 ROUND_TRIP = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None, "steps": [
     {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]},
     {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]}]}
@@ -408,3 +409,60 @@ def test_what_the_program_closes_over_is_a_global_of_the_script(tmp_path, script
     assert "def program(x):" in text and "{'w': 'constant_w'}" in text
     done = execute(text, tmp_path, script_environment)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_script_judges_what_calls_leave_behind(tmp_path, script_environment):
+    """Each backend commits one fault; a copy of the program's own conforms."""
+    (tmp_path / "faults.py").write_text("""\
+import torch
+from torch._dynamo.backends.registry import register_backend
+
+def backend(name, fault):
+    def compiler(graph, examples):
+        buffer = []
+        def run(*inputs):
+            outputs = list(graph.forward(*inputs))
+            fault(outputs, buffer)
+            return outputs
+        return run
+    register_backend(compiler, name=name)
+
+def static(outputs, buffer):
+    if not buffer:
+        buffer.append(torch.empty_like(outputs[0]))
+    outputs[0] = buffer[0].copy_(outputs[0])
+
+def fold(outputs, buffer):
+    if not buffer:
+        buffer.append(outputs[0].clone())
+    outputs[0] = buffer[0].clone()
+
+backend("nothing", lambda outputs, buffer: None)
+backend("draws", lambda outputs, buffer: torch.rand(1))
+backend("grad", lambda outputs, buffer: torch._C._set_grad_enabled(False))
+backend("static", static)
+backend("fold", fold)
+""")
+    rand = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None,
+            "steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [X]}]}
+    environment = {**script_environment, "PYTHONPATH": str(tmp_path)}
+    said = {}
+    for fault in ("nothing", "draws", "grad", "static", "fold"):
+        message = request(tmp_path, rand, calls=[{"x": view(0, [20])}] * 2, reseed=True, repeat=3, threads=2,
+                          path_={**path("aot_eager"), "backend": fault, "import": ["faults"]})
+        done = execute(render(message), tmp_path, environment)
+        said[fault] = done.stdout
+        assert done.returncode == (0 if fault == "nothing" else 1), done.stdout + done.stderr
+    assert "generator cpu: not the state that eager leaves, after call 1 of repetition 1" in said["draws"]
+    assert "mode grad: True, compiled False" in said["grad"]
+    assert "overwritten: y of call 1 of repetition 1 changed while later calls ran" in said["static"]
+    assert "with another seed" in said["fold"] or "call 2" in said["fold"]
+
+
+def test_the_script_makes_a_second_backward(tmp_path, script_environment):
+    square = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": {"of": ["y"], "with": "ones", "twice": True},
+              "steps": [{"let": ["y"], "op": "aten::mul.Tensor", "args": [X, X]}]}
+    message = request(tmp_path, square, calls=[{"x": view(0, [20], requires_grad=True)}], path_=path("aot_eager"),
+                      raises={"class": "RuntimeError", "match": "a second time"})
+    done = execute(render(message), tmp_path, script_environment)
+    assert done.returncode == 0 and "both raise" in done.stdout, done.stdout + done.stderr

@@ -21,7 +21,8 @@ from test_upstream import Pairs  # noqa: E402
 
 from lockstep_worker.repro.script import endings  # noqa: E402
 from lockstep_worker.repro.script.begin import CannotTell  # noqa: E402
-from lockstep_worker.repro.script.judge import Execution, Rules, compare_call, judge  # noqa: E402
+from lockstep_worker.repro.script.judge import Execution, Rules, compare_call  # noqa: E402
+from lockstep_worker.repro.script.left import judge  # noqa: E402
 from lockstep_worker.repro.script.metadata import alias_difference, metadata_difference  # noqa: E402
 from lockstep_worker.repro.script.pair import Pair  # noqa: E402
 from lockstep_worker.repro.script.policy import check, default_policy, parse_policy  # noqa: E402

@@ -40,9 +40,10 @@ std::vector<at::Tensor> grad_step(const GradCall& grad, const Scope& scope) {
                                /*allow_unused=*/true);
 }
 
-void backward(const Backward& request, const Scope& scope) {
+void backward(const Backward& request, const Scope& scope, bool retain_graph) {
   const auto of = tensors(request.of, scope);
-  torch::autograd::backward(of, request.with ? tensors(*request.with, scope) : ones_like(of));
+  torch::autograd::backward(of, request.with ? tensors(*request.with, scope) : ones_like(of),
+                            retain_graph);
 }
 
 }  // namespace lockstep::eager

@@ -12,7 +12,8 @@ namespace lockstep::eager {
 /// A `grad` step: one result for each of `wrt`, undefined where `of` does not depend on it.
 std::vector<at::Tensor> grad_step(const GradCall& grad, const Scope& scope);
 
-/// `backward` of a program: accumulates into the inputs.
-void backward(const Backward& request, const Scope& scope);
+/// One `backward` of a program: accumulates into the inputs, and frees the graph unless it is to be
+/// retained.
+void backward(const Backward& request, const Scope& scope, bool retain_graph);
 
 }  // namespace lockstep::eager

@@ -113,11 +113,11 @@ void run_child(const Batch& batch, const Limits& limits, int protocol_fd, int pa
                Progress& progress) {
   const bool on_cpu = batch.front().value("device", nlohmann::json("cpu")) == "cpu";
   detach(limits, on_cpu, parent);
-  // Before anything else of torch: the parent has one thread, and torch 2.15 aborts in autograd
-  // where a forked child does not say how many it wants.
-  at::set_num_threads(limits.threads);
   for (std::size_t i = 0;; ++i) {
     const nlohmann::json& request = batch[i];
+    // Before anything else of torch: the parent has one thread, and torch 2.15 aborts in autograd
+    // where a forked child does not say how many it wants.
+    at::set_num_threads(request.value("threads", limits.threads));
     const nlohmann::json& run = request["run"];
     write_line(protocol_fd, {{"type", "started"}, {"run", run}, {"pid", getpid()}});
     redirect(request["out"].get<std::string>());

@@ -19,6 +19,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "workers/eager/fnv1a.h"
+
 namespace lockstep::eager {
 namespace {
 
@@ -51,11 +53,6 @@ std::string installed(const std::string& python_name, const std::string& archive
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::uint64_t fnv1a(std::uint64_t hash, const std::string& text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
-
 /// Runs in the probe child: initialises whatever it asks.
 std::string probe_devices() {
   std::string found = "cpu\n";
@@ -87,11 +84,10 @@ std::string fingerprint() {
     names.push_back(toString(name));
   }
   std::sort(names.begin(), names.end());
-  std::uint64_t hash = fnv1a(0xcbf29ce484222325U, torch_version());
-  for (const std::string& name : names) hash = fnv1a(hash, name + "\n");
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
+  Fnv1a digest;
+  digest.add(torch_version());
+  for (const std::string& name : names) digest.add(name).add("\n");
+  return digest.hex();
 }
 
 nlohmann::ordered_json environment() {

@@ -14,6 +14,7 @@
 #include "workers/eager/names.h"
 #include "workers/eager/observe.h"
 #include "workers/eager/program.h"
+#include "workers/eager/state.h"
 
 namespace lockstep::eager {
 namespace {
@@ -90,6 +91,25 @@ NamedValues gradients(const NamedValues& inputs) {
   return grads;
 }
 
+/// What a call has to show.
+struct Results {
+  NamedValues outputs, inputs, grads;
+  ordered_json lost = ordered_json::object();  ///< of a gold
+};
+
+Results results_of(const Interpreter& interpreter, const Program& program) {
+  Results results;
+  results.inputs = select(interpreter, program.inputs, "inputs", results.lost);
+  results.outputs = select(interpreter, program.outputs, "outputs", results.lost);
+  if (!program.backward) return results;
+  if (const std::string reason = lost_backward(interpreter, program.backward); !reason.empty()) {
+    for (const std::string& name : program.inputs) results.lost["grads"][name] = reason;
+  } else {
+    results.grads = gradients(results.inputs);
+  }
+  return results;
+}
+
 /// What of the program's context stays in force for the backward after the call.
 Context backward_context(const Context& context) {
   Context kept;
@@ -111,8 +131,10 @@ class Execution {
  private:
   void parse();
   void repeat();
+  void read_again();
   /// Executes a call and adds what is described of it to `calls`.
   void call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls);
+  void execute(Interpreter& interpreter, ordered_json& calls);
 
   const json& request_;
   Program program_;
@@ -120,48 +142,67 @@ class Execution {
   std::vector<StorageFile> files_;
   Observer observer_;
   const StageListener& on_stage_;
+  std::size_t call_ = 0;    ///< which one is under way, of the program's
+  std::uint64_t seed_ = 0;  ///< its seed
   ordered_json runs_ = ordered_json::array();
+  ordered_json after_error_;
   double run_seconds_ = 0;
   double write_seconds_ = 0;
 };
 
+/// The steps and what follows them; what is raised passes through.
+void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
+  interpreter.run(program_.steps, program_.context);
+  if (!program_.backward || !lost_backward(interpreter, program_.backward).empty()) return;
+  const Results before = results_of(interpreter, program_);
+  const ContextGuard guard(backward_context(program_.context));
+  try {
+    backward(*program_.backward, interpreter.scope(), program_.backward->retain_graph);
+    if (program_.backward->twice) backward(*program_.backward, interpreter.scope(), false);
+  } catch (const std::exception&) {
+    try {
+      calls.push_back(observer_.call(before.outputs, before.inputs, {}));
+    } catch (const Unsupported&) {  // the error of the backward is what counts
+    } catch (const c10::Error&) {
+    }
+    throw;
+  }
+}
+
 void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls) {
   on_stage_("run");
   const auto start = Clock::now();
-  seed_generators(request_.value("seed", std::uint64_t{0}), device);
+  seed_generators(seed_, device);
   Interpreter interpreter({files_, literals_, device}, mode, inputs);
-  interpreter.run(program_.steps, program_.context);
-  ordered_json lost = ordered_json::object();
-  const NamedValues observed = select(interpreter, program_.inputs, "inputs", lost);
-  const NamedValues outputs = select(interpreter, program_.outputs, "outputs", lost);
-  const std::string no_backward = lost_backward(interpreter, program_.backward);
-  const bool backward_too = program_.backward && no_backward.empty();
-  if (backward_too) {
-    const ContextGuard guard(backward_context(program_.context));
+  try {
+    execute(interpreter, calls);
+    synchronize(device);
+  } catch (const Malformed&) {
+    throw;
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const std::exception&) {
     try {
-      backward(*program_.backward, interpreter.scope());
-    } catch (const std::exception&) {
-      try {
-        calls.push_back(observer_.call(outputs, observed, {}));
-      } catch (const Unsupported&) {  // the error of the backward is what counts
-      } catch (const c10::Error&) {
-      }
-      throw;
+      const NamedValues left = results_of(interpreter, program_).inputs;
+      after_error_ = {{"call", call_},
+                      {"inputs", observer_.call({}, left, {})["inputs"]},
+                      {"state", observe_state(device)}};
+    } catch (const std::exception&) {  // the error of the program is what counts
     }
+    throw;
   }
-  synchronize(device);
+  const ordered_json state = observe_state(device);
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
   const auto write_start = Clock::now();
-  const NamedValues grads = backward_too ? gradients(observed) : NamedValues{};
-  if (!no_backward.empty()) {
-    for (const std::string& name : program_.inputs) lost["grads"][name] = no_backward;
-  }
-  calls.push_back(or_unsupported("the results cannot be read",
-                                 [&] { return observer_.call(outputs, observed, grads); }));
-  if (!lost.empty()) calls.back()["lost"] = std::move(lost);
-  if (ordered_json from = origins(interpreter, outputs); !from.empty()) {
+  Results results = results_of(interpreter, program_);
+  calls.push_back(or_unsupported("the results cannot be read", [&] {
+    return observer_.call(results.outputs, results.inputs, results.grads);
+  }));
+  calls.back()["state"] = state;
+  if (!results.lost.empty()) calls.back()["lost"] = std::move(results.lost);
+  if (ordered_json from = origins(interpreter, results.outputs); !from.empty()) {
     calls.back()["from"]["outputs"] = std::move(from);
   }
   write_seconds_ += seconds_since(write_start);
@@ -185,11 +226,24 @@ void Execution::repeat() {
   const Mode mode = parse_mode(request_.value("mode", "plain"));
   const int repetitions = request_.value("repeat", 1);
   if (repetitions < 1) throw Malformed("`repeat` must be at least 1");
+  const bool reseeds = request_.value("reseed", false);
+  const json& given = request_.at("calls");
+  if (repetitions * given.size() > 1) observer_.keep();
   for (int i = 0; i < repetitions; ++i) {
+    seed_ = request_.value("seed", std::uint64_t{0});
+    if (reseeds && i > 0 && i == repetitions - 1) seed_ += given.size();
     runs_.push_back({{"calls", ordered_json::array()}});
-    for (const json& entry : request_.at("calls")) {
-      call(entry.at("inputs"), device, mode, runs_.back()["calls"]);
+    for (call_ = 0; call_ < given.size(); ++call_, ++seed_) {
+      call(given[call_].at("inputs"), device, mode, runs_.back()["calls"]);
     }
+  }
+}
+
+/// Reads what calls returned once more, now that all are done; an error of that is nobody's.
+void Execution::read_again() {
+  try {
+    observer_.read_again(runs_);
+  } catch (const c10::Error&) {
   }
 }
 
@@ -211,6 +265,7 @@ ordered_json Execution::observe() {
     outcome = "raised";
     error = describe_error(raised);
   }
+  read_again();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   observation["outcome"] = outcome;
@@ -218,6 +273,8 @@ ordered_json Execution::observe() {
   observation["storages"] = observer_.storages();
   observation["reference"] = nullptr;
   observation["error"] = error;
+  if (outcome == "raised" && !after_error_.is_null())
+    observation["after_error"] = std::move(after_error_);
   observation["reason"] = reason;
   observation["stage"] = outcome == "returned" ? "write" : "run";
   observation["phases"] = {{"run", run_seconds_}, {"write", write_seconds_}};

@@ -3,7 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "workers/eager/errors.h"
@@ -14,6 +17,33 @@
 namespace lockstep::eager {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+at::Tensor bytes_on_cpu(const c10::Storage& storage) {
+  at::Tensor raw = at::empty({0}, at::device(storage.device()).dtype(at::kByte));
+  return raw.set_(storage, 0, {static_cast<std::int64_t>(storage.nbytes())}, {1}).cpu();
+}
+
+/// Has the views in a described value point into other storages; whether there were any such.
+bool point_elsewhere(ordered_json& value, const std::unordered_map<int, int>& storages) {
+  bool any = false;
+  if (value.is_array()) {
+    for (ordered_json& item : value) any |= point_elsewhere(item, storages);
+  } else if (value.is_object() && value.contains("storage")) {
+    const auto found = storages.find(value["storage"].get<int>());
+    if (found == storages.end()) return false;
+    any = true;
+    if (found->second < 0) {
+      value = nullptr;
+    } else {
+      value["storage"] = found->second;
+    }
+  }
+  return any;
+}
+
+}  // namespace
 
 ordered_json Observer::call(const NamedValues& outputs, const NamedValues& inputs,
                             const NamedValues& grads) {
@@ -32,9 +62,12 @@ ordered_json Observer::call(const NamedValues& outputs, const NamedValues& input
     }
     return described;
   };
-  return {{"outputs", describe_all(outputs, true)},
-          {"inputs", describe_all(inputs, false)},
-          {"grads", describe_all(grads, true)}};
+  ordered_json call = {{"outputs", describe_all(outputs, true)}};
+  const bool keeping = std::exchange(keeping_, false);  // inputs are nobody's results
+  call["inputs"] = describe_all(inputs, false);
+  keeping_ = keeping;
+  call["grads"] = describe_all(grads, true);
+  return call;
 }
 
 ordered_json Observer::describe(const std::string& name, const c10::IValue& value) {
@@ -84,19 +117,71 @@ int Observer::write(const at::Tensor& tensor) {
   if (tensor._is_zerotensor()) {  // it has a size and no bytes, and reads as zeros
     zeros.resize(static_cast<std::size_t>(bytes));
     data = zeros.data();
-  } else if (tensor.device() != c10::kCPU) {
-    raw = at::empty({0}, at::device(tensor.device()).dtype(at::kByte));
-    raw = raw.set_(storage, 0, {bytes}, {1}).cpu();
-    data = raw.const_data_ptr();
+  } else {
+    if (keeping_) kept_.push_back({storage, entry->second});
+    if (tensor.device() != c10::kCPU) {
+      raw = bytes_on_cpu(storage);
+      data = raw.const_data_ptr();
+    }
   }
   // Meta tensors have a size and no bytes.
   if (bytes > 0 && data == nullptr) throw Unsupported("a result without data");
-  const std::string name = std::to_string(entry->second);
+  return write_bytes(data, bytes);
+}
+
+int Observer::write_bytes(const void* data, std::int64_t bytes) {
+  const int index = static_cast<int>(storages_.size());
+  const std::string name = std::to_string(index);
   std::ofstream file(folder_ / name, std::ios::binary | std::ios::trunc);
   if (bytes > 0) file.write(static_cast<const char*>(data), bytes);
   if (!file.flush()) throw std::runtime_error("cannot write " + (folder_ / name).string());
   storages_.push_back({{"file", name}, {"bytes", bytes}});
-  return entry->second;
+  return index;
+}
+
+bool Observer::has_changed(int index, const void* data, std::int64_t bytes) const {
+  const ordered_json& written = storages_[static_cast<std::size_t>(index)];
+  if (written["bytes"] != bytes) return true;
+  std::ifstream file(folder_ / written["file"].get<std::string>(), std::ios::binary);
+  std::vector<char> chunk(1 << 16);
+  for (const auto* at = static_cast<const char*>(data); bytes > 0;) {
+    const std::int64_t count = std::min(bytes, static_cast<std::int64_t>(chunk.size()));
+    if (!file.read(chunk.data(), count)) throw std::runtime_error("cannot read what was written");
+    if (std::memcmp(chunk.data(), at, static_cast<std::size_t>(count)) != 0) return true;
+    at += count;
+    bytes -= count;
+  }
+  return false;
+}
+
+void Observer::read_again(ordered_json& runs) {
+  std::unordered_map<int, int> now;  // storages that have changed → as they are; -1: gone
+  for (const Kept& kept : kept_) {
+    const auto bytes = static_cast<std::int64_t>(kept.storage.nbytes());
+    at::Tensor raw;
+    const void* data = kept.storage.data();
+    if (kept.storage.device() != c10::kCPU) {
+      raw = bytes_on_cpu(kept.storage);
+      data = raw.const_data_ptr();
+    }
+    if (!has_changed(kept.index, data, bytes)) continue;
+    const bool smaller = bytes < storages_[static_cast<std::size_t>(kept.index)]["bytes"];
+    now[kept.index] = smaller ? -1 : write_bytes(data, bytes);
+  }
+  kept_.clear();
+  if (now.empty()) return;
+  for (ordered_json& run : runs) {
+    for (ordered_json& call : run["calls"]) {
+      ordered_json again = ordered_json::object();
+      for (const char* group : {"outputs", "grads"}) {
+        for (const auto& [name, value] : call[group].items()) {
+          if (ordered_json changed = value; point_elsewhere(changed, now))
+            again[group][name] = std::move(changed);
+        }
+      }
+      if (!again.empty()) call["again"] = std::move(again);
+    }
+  }
 }
 
 }  // namespace lockstep::eager

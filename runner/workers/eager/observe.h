@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/ivalue.h>
+#include <c10/core/Storage.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,13 @@ class Observer {
   nlohmann::ordered_json call(const NamedValues& outputs, const NamedValues& inputs,
                               const NamedValues& grads);
 
+  /// From now on `call` holds on to the storages of outputs and gradients for `read_again`.
+  void keep() { keeping_ = true; }
+
+  /// Adds to the calls of `runs` what reads otherwise by now of their outputs and gradients: their
+  /// `again`.
+  void read_again(nlohmann::ordered_json& runs);
+
   /// `storages` of the observation: what has been written so far.
   const nlohmann::ordered_json& storages() const { return storages_; }
 
@@ -32,9 +40,19 @@ class Observer {
   nlohmann::ordered_json describe(const std::string& name, const c10::IValue& value);
   nlohmann::ordered_json describe_tensor(const at::Tensor& tensor);
   int write(const at::Tensor& tensor);
+  int write_bytes(const void* data, std::int64_t bytes);
+  bool has_changed(int index, const void* data, std::int64_t bytes) const;
+
+  /// A storage that was written, under its index in `storages_`.
+  struct Kept {
+    c10::Storage storage;
+    int index;
+  };
 
   std::filesystem::path folder_;
   nlohmann::ordered_json storages_ = nlohmann::ordered_json::array();
+  bool keeping_ = false;
+  std::vector<Kept> kept_;
   std::unordered_map<const void*, int> written_;              ///< of this call, by StorageImpl
   std::unordered_map<const void*, std::string> input_names_;  ///< of this call, by TensorImpl
 };

@@ -52,6 +52,9 @@ std::string lacking(const json& request) {
   for (const char* key : {"run", "out", "program", "storages", "calls"}) {
     if (!request.contains(key)) return std::string("the request lacks `") + key + "`";
   }
+  const json threads = request.value("threads", json(1));
+  if (!threads.is_number_integer() || threads < 1 || threads > 4096)
+    return "`threads` is not a number of threads";
   return request["out"].is_string() ? "" : "`out` is not a string";
 }
 

@@ -196,6 +196,38 @@ def flip_last_bit(outputs, inputs):
     outputs[_tensor(outputs)].view(torch.int32).view(-1)[-1] ^= 1
 
 
+def draw(outputs, inputs):
+    """One random number that nobody asked for."""
+    torch.rand(1)
+
+
+def lose_grad_mode(outputs, inputs):
+    torch._C._set_grad_enabled(False)
+
+
+def change_default_dtype(outputs, inputs):
+    torch.set_default_dtype(torch.float64)
+
+
+def demand_determinism(outputs, inputs):
+    torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def take_a_thread(outputs, inputs):
+    torch.set_num_threads(torch.get_num_threads() + 1)
+
+
+_buffer = []
+
+
+def reuse_memory(outputs, inputs):
+    """A static output buffer: right when it is returned, and the next call's from then on."""
+    at = _tensor(outputs)
+    if not _buffer:
+        _buffer.append(torch.empty_like(outputs[at]))
+    outputs[at] = _buffer[0].copy_(outputs[at])
+
+
 def second(fault):
     """Right the first time, and the fault from then on."""
 
@@ -225,7 +257,8 @@ for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, 
                lose_grad, alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
                wrong_tie, repeated_tie, one_percent, raise_error, hang, segfault, abort, leave,
                leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
-               kill_the_worker, *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
+               kill_the_worker, draw, lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory,
+               *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
                                               change_shape, demand_grad, alias_outputs, alias_input, return_input, mutate_input))):
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
@@ -234,6 +267,71 @@ for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, 
 def accept(graph, examples):
     """Computes something without looking at the program: what eager refuses is accepted."""
     return lambda *inputs: (torch.zeros(3),)
+
+
+@register_backend(name="lockstep_saboteur_mutate_and_raise")
+def mutate_before_raising(graph, examples):
+    """Raises what eager raises, after a write that eager does not make."""
+
+    def run(*inputs):
+        next(value for value in inputs if isinstance(value, torch.Tensor) and value.is_floating_point()).add_(1)
+        return graph.forward(*inputs)
+
+    return run
+
+
+@register_backend(name="lockstep_saboteur_leave_modes_and_raise")
+def leave_modes_and_raise(graph, examples):
+    """Raises what eager raises, with the default dtype changed."""
+
+    def run(*inputs):
+        torch.set_default_dtype(torch.float64)
+        return graph.forward(*inputs)
+
+    return run
+
+
+@register_backend(name="lockstep_saboteur_fold_random")
+def fold_random(graph, examples):
+    """Draws its random numbers once, and has the same ones for every call; it leaves the generator as eager does."""
+    found = []
+
+    def run(*inputs):
+        outputs = graph.forward(*inputs)
+        if not found:
+            found.append([value.clone() for value in outputs])
+        return [value.clone() for value in found[0]]
+
+    return run
+
+
+@register_backend(name="lockstep_saboteur_fold_by_call")
+def fold_by_call(graph, examples):
+    """Another generator than torch's, which does begin anew with every call: its numbers hang on nothing."""
+
+    def run(*inputs):
+        outputs = graph.forward(*inputs)
+        return [torch.rand(value.shape, generator=torch.Generator().manual_seed(7)) for value in outputs]
+
+    return run
+
+
+class _Keeping(torch.autograd.Function):
+    """x * x that keeps its operand where no backward can free it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.detach()
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * ctx.x * gradient
+
+
+@register_backend(name="lockstep_saboteur_keep_graph")
+def keep_graph(graph, examples):
+    return lambda x: (_Keeping.apply(x),)
 
 
 @register_backend(name="lockstep_saboteur_in_double")

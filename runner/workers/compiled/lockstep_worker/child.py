@@ -84,7 +84,7 @@ def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> 
         import torch
 
         # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
-        torch.set_num_threads(threads)
+        torch.set_num_threads(int(request.get("threads") or threads))
         limit(limits, str(request.get("device", "cpu")))
         logging.disable(logging.WARNING)  # what a backend logs as its error may be all that it says
         status = _execute(request, directory, Stages(wire, request["run"]))

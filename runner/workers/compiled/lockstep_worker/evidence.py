@@ -91,7 +91,7 @@ def _outputs(executor: "Executor", of: str, function: Callable, scope: dict) -> 
     executor.witness.of, found = of, []
     for change in (_same, _halve):
         executor.witness.repetition += 1
-        outputs, _, _ = executor.call(function, scope, executor.program.calls[-1], change)
+        outputs, _, _ = executor.call(function, scope, executor.program.calls[-1], change=change)
         # Copies: some backends return the same memory from every call.
         found.append({name: value.detach().clone() for name, value in outputs if isinstance(value, torch.Tensor)})
     return found

@@ -18,6 +18,7 @@ from .evidence import evidence, remembered
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases, fallbacks
 from .source import Source, compile_text, generate
+from .state import observe_state
 from .tensors import Inputs, Outputs, is_view, literal_text
 from .warmup import warm_headers
 from .witness import EAGER, PATH, Witness
@@ -35,6 +36,8 @@ class Program:
         self.calls = need(request, "calls", "run")
         self.repeat = int(request.get("repeat", 1))
         self.seed = int(request.get("seed", 0))
+        self.reseed = bool(request.get("reseed", False))
+        self.device = str(request.get("device", "cpu"))
         self.context = program.get("context") or {}
         list(contexts.lines(self.context))
         if not isinstance(self.calls, list) or not self.calls:
@@ -58,6 +61,12 @@ class Program:
                                 or any(name not in self.names for name in seeds)):
             raise Malformed('backward.with: "ones" or one name of an input for each of `of` is expected')
 
+    def seed_of(self, repetition: int, call: int) -> int:
+        """What the generators are seeded with before a call: of each call another number, and with `reseed` of the last
+        repetition others."""
+        others = self.reseed and 0 < repetition == self.repeat - 1
+        return self.seed + call + (len(self.calls) if others else 0)
+
     def arguments(self, call: dict) -> tuple[list, dict]:
         """Fresh values of the inputs of one call, and of the captured literals. What shares a
         storage shares one copy of it."""
@@ -72,19 +81,24 @@ class Executor:
 
     def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
-        #: Outputs and inputs of a call whose backward is under way.
+        #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
+        self.given: list | None = None
         self.unfinished: tuple[list, list] | None = None
 
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
         `Unsupported`; whatever the program raises becomes the observation."""
-        runs: list[dict] = []
+        program, runs, at = self.program, [], 0
+        self.outputs.keep(program.repeat * len(program.calls) > 1)
         try:
-            for repetition in range(self.program.repeat):
+            for repetition in range(program.repeat):
                 self.witness.repetition = repetition
                 runs.append({"calls": []})
-                for call in self.program.calls:
-                    runs[-1]["calls"].append(self.outputs.call(*self.call(function, scope, call)))
+                for at, call in enumerate(program.calls):
+                    left = self.call(function, scope, call, program.seed_of(repetition, at))
+                    state = observe_state(program.device)
+                    runs[-1]["calls"].append({**self.outputs.call(*left), "state": state})
+                    del left
         except (Fault, Malformed, Unsupported):
             raise
         except BrokenPipeError:
@@ -95,20 +109,29 @@ class Executor:
             if self.unfinished is not None:
                 with contextlib.suppress(Unsupported):
                     runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
-            return {"outcome": "raised", "runs": runs, "error": described, "reason": None}
+            after = {}
+            if self.given is not None:
+                with contextlib.suppress(Unsupported):
+                    inputs = self.outputs.call([], self.given, [])["inputs"]
+                    after = {"after_error": {"call": at, "inputs": inputs, "state": observe_state(program.device)}}
+            self.outputs.read_again(runs)
+            return {"outcome": "raised", "runs": runs, "error": described, "reason": None, **after}
+        self.outputs.read_again(runs)
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
-    def call(self, function: Callable, scope: dict, call: dict,
+    def call(self, function: Callable, scope: dict, call: dict, seed: int | None = None,
              change: Callable[[list], None] = lambda _: None) -> tuple[list, list, list]:
-        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before."""
-        program, self.unfinished = self.program, None
+        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before; the
+        generators are seeded with `seed`, without one with that of the first call."""
+        program, self.given, self.unfinished = self.program, None, None
         values, captured = program.arguments(call)
         change(values)
         named = list(zip(program.names, values))
         constants = program.source.constants
         scope.update(captured, **{constants[name]: value for name, value in named if name in constants})
         arguments = [value for name, value in named if name not in constants]
-        torch.manual_seed(program.seed)
+        self.given = named
+        torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(program.context), self.witness.call():
             results = function(*arguments)
         by_name = dict(zip(program.source.outputs, results))
@@ -116,19 +139,22 @@ class Executor:
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
             with contexts.enter(program.context, only=contexts.BACKWARD):
-                self._backward(by_name, dict(named))
+                self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
+                if program.backward.get("twice"):
+                    self._backward(by_name, dict(named), False)
             self.unfinished = None
             grads = [(name, value.grad) for name, value in named
                      if isinstance(value, torch.Tensor) and value.requires_grad]
+        self.given = None
         return list(by_name.items()), named, grads
 
-    def _backward(self, results: dict, inputs: dict) -> None:
+    def _backward(self, results: dict, inputs: dict, retain_graph: bool) -> None:
         backward = self.program.backward
         of = [results[name] for name in backward["of"]]
         seeds = backward.get("with", "ones")
         with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [inputs[name] for name in seeds]
         with self.witness.backward():
-            torch.autograd.backward(of, with_)
+            torch.autograd.backward(of, with_, retain_graph=retain_graph)
 
 
 def import_modules(modules: list | None) -> None:
@@ -245,6 +271,9 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
     if "torch.autograd.grad(" in program.source.text:
         dynamo.trace_gradients()
     apply_config(config)
+    if request.get("threads") and not any(name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config):
+        with contextlib.suppress(Unsupported):  # a torch without this setting compiles for those that there are
+            apply_config({inductor.THREADS: int(request["threads"])})
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
     options = path.get("options") if path["backend"] == "inductor" else None
     if settings := inductor.settings_of(config, options):

@@ -4,11 +4,12 @@ No tensor operator computes here: what is read back is what lies in memory, with
 overlap, aliasing and the lazy conj and neg bits.
 """
 
+import contextlib
 import ctypes
 import math
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
@@ -18,6 +19,8 @@ from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
 _SHORT = 64
+#: Bytes of a storage that are compared at a time.
+_CHUNK = 1 << 20
 
 
 def _whole(value: object, where: str) -> int:
@@ -195,6 +198,32 @@ class Outputs:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.storages: list[dict] = []
+        self._kept: list[tuple[torch.UntypedStorage, int]] | None = None
+
+    def keep(self, calls: bool) -> None:
+        """Whether from now on the storages of what `call` describes are held on to, for `read_again`."""
+        self._kept = [] if calls else None
+
+    def read_again(self, runs: list[dict]) -> None:
+        """Adds to calls what reads otherwise by now of their outputs and gradients: their `again`; and lets go of it. What
+        cannot be read any more, and says so when somebody tries, is left out: nobody takes that for a result."""
+        kept, self._kept = self._kept or [], None
+        now: dict[int, int | None] = {}
+        for storage, index in kept:
+            with contextlib.suppress(RuntimeError):
+                before = self.storages[index]
+                storage = _on_cpu(storage)
+                with open(os.path.join(self.directory, before["file"]), "rb") as file:
+                    if storage.nbytes() != before["bytes"] or not _same_bytes(storage, file):
+                        # A view on what has become smaller has no memory.
+                        now[index] = self._write_bytes("", storage) if storage.nbytes() >= before["bytes"] else None
+        if not now:
+            return
+        for call in (call for run in runs for call in run["calls"]):
+            again = {group: {name: _elsewhere(value, now) for name, value in call[group].items() if _points_to(value, now)}
+                     for group in ("outputs", "grads")}
+            if any(again.values()):
+                call["again"] = {group: values for group, values in again.items() if values}
 
     def call(self, results: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]],
              grads: Iterable[tuple[str, Any]]) -> dict:
@@ -211,11 +240,12 @@ class Outputs:
             return {**view, "is": of[id(value)]} if id(value) in of else view
 
         # The values stay referenced until all are written, so no address is used twice.
-        return {"outputs": {name: describe(name, value) for name, value in results},
-                "inputs": {name: {k: v for k, v in described.items() if k != "is"}
-                           if isinstance(described, dict) else described
-                           for name, described in ((n, describe(n, v)) for n, v in inputs)},
-                "grads": {name: describe(name, value) for name, value in grads}}
+        outputs = {name: describe(name, value) for name, value in results}
+        kept, self._kept = self._kept, None  # inputs are nobody's results
+        after = {name: {k: v for k, v in described.items() if k != "is"} if isinstance(described, dict) else described
+                 for name, described in ((n, describe(n, v)) for n, v in inputs)}
+        self._kept = kept
+        return {"outputs": outputs, "inputs": after, "grads": {name: describe(name, value) for name, value in grads}}
 
     def _scalar(self, name: str, value: Any, describe: Any) -> Any:
         if isinstance(value, torch.dtype):
@@ -257,9 +287,14 @@ class Outputs:
             storage = torch.UntypedStorage(size).fill_(0)
         elif tensor.device.type == "meta":
             raise Unsupported(f"{name} is on the device meta and has no bytes")
-        elif tensor.device.type != "cpu":
-            flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
-            storage = flat.cpu().untyped_storage()
+        else:
+            if self._kept is not None:
+                self._kept.append((storage, len(self.storages)))
+            storage = _on_cpu(storage)
+        return self._write_bytes(name, storage)
+
+    def _write_bytes(self, name: str, storage: torch.UntypedStorage) -> int:
+        size = storage.nbytes()
         try:
             address = storage.data_ptr()
         except RuntimeError:  # a fake tensor's has a size alone
@@ -277,6 +312,35 @@ class Outputs:
             raise Fault(f"{name} cannot be written: {error.strerror}") from None
         self.storages.append({"file": str(index), "bytes": size})
         return index
+
+
+def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    if storage.device.type == "cpu":
+        return storage
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).cpu().untyped_storage()
+
+
+def _same_bytes(storage: torch.UntypedStorage, file: BinaryIO) -> bool:
+    """Whether a storage on the CPU has the bytes of a file of its size."""
+    size = storage.nbytes()
+    memory = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B") if size else b""
+    return all(file.read(_CHUNK) == memory[at:at + _CHUNK] for at in range(0, size, _CHUNK))
+
+
+def _points_to(value: Any, storages: dict) -> bool:
+    if isinstance(value, list):
+        return any(_points_to(item, storages) for item in value)
+    return isinstance(value, dict) and value.get("storage") in storages
+
+
+def _elsewhere(value: Any, storages: dict[int, int | None]) -> Any:
+    """A described value with its views on other storages, None where they have none any more."""
+    if isinstance(value, list):
+        return [_elsewhere(item, storages) for item in value]
+    if not _points_to(value, storages):
+        return value
+    index = storages[value["storage"]]
+    return None if index is None else {**value, "storage": index}
 
 
 def _hex(value: float) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 #: The setting that has Inductor draw eager's random numbers.
 EAGER_RANDOM = "torch._inductor.config.fallback_random"
+#: How many threads generated C++ uses.
+THREADS = "torch._inductor.config.cpp.threads"
 #: What the first compilation would import.
 _MODULES = (
     "torch._dynamo", "torch._dynamo.backends.common", "torch._dynamo.utils", "torch._functorch.aot_autograd",

@@ -28,10 +28,13 @@ def render(request: dict) -> str:
         raise Unsupported("a brief script makes one call, without long literals, constants and contexts that torch lacks")
     if _draws(need(part.program, "steps", "program")):
         raise Unsupported("a brief script draws no random numbers")
+    if (part.program.get("backward") or {}).get("twice") or (part.program.get("backward") or {}).get("retain_graph"):
+        raise Unsupported("a brief script makes one backward, which retains nothing")
     path = need(request, "path", "request")
     given = {name: _input_text(part, part.calls[0][name], name) for name in part.names}
     function = part.source.text.rstrip("\n").split("import torch\n", 1)[1].strip("\n")
-    lines = [*_settings(path), "", "", function, "", "", f"for run in (program, {_compiled(path)}):"]
+    threads = int(request.get("threads") or 1)
+    lines = [*_settings(path), *([f"torch.set_num_threads({threads})"] if threads > 1 else []), "", "", function, "", "", f"for run in (program, {_compiled(path)}):"]
     body = [f"{name} = {text}" for name, text in given.items()]
     outputs = part.source.outputs
     backward = part.program.get("backward")

@@ -1,7 +1,7 @@
 """Writes an instance as a Python script that needs torch and nothing of Lockstep.
 
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
-`path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare: `policies` (output, as
+`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare: `policies` (output, as
 the judge names it → the policy that the case asks for), `strides` and `raises`; and `prepare`: null, or an
 object of `program`, `storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches
 the script as checked names, as literals or as escaped comments.
@@ -20,9 +20,10 @@ from .part import Part
 from .script.policy import parse_policy
 
 #: What a script consists of, in this order; the first needs no torch.
-MODULES = ("repro/script/begin.py", "compat/errors.py", "errors.py", "repro/script/storage.py", "repro/script/view.py", "repro/script/pair.py",
-           "repro/script/indices.py", "repro/script/samples.py", "repro/script/policy.py", "repro/script/metadata.py",
-           "repro/script/endings.py", "repro/script/judge.py", "repro/script/execute.py", "repro/script/run.py")
+MODULES = ("repro/script/begin.py", "compat/errors.py", "errors.py", "state.py", "repro/script/storage.py", "repro/script/view.py",
+           "repro/script/pair.py", "repro/script/indices.py", "repro/script/samples.py", "repro/script/policy.py",
+           "repro/script/metadata.py", "repro/script/endings.py", "repro/script/judge.py", "repro/script/left.py",
+           "repro/script/execute.py", "repro/script/run.py")
 PROMISES = ("bits", "casts", "values")
 STRIDES = ("significant", "exact", "ignore")
 
@@ -88,6 +89,7 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         "CONFIG": dict(path.get("config") or {}), "ENVIRONMENT": dict(path.get("environment") or {}),
         "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "NEEDS": needs,
         "GRADIENTS": "torch.autograd.grad(" in part.source.text, "SEED": int(request.get("seed", 0)),
+        "RESEED": bool(request.get("reseed")), "DEVICE": str(request.get("device", "cpu")),
         "THREADS": int(request.get("threads") or 1), "REPEAT": int(request.get("repeat") or 2), "CALLS": len(part.calls),
         "INPUTS": list(part.program["inputs"]), "CONSTANTS": part.source.constants, "OUTPUTS": part.source.outputs, "BACKWARD": part.program.get("backward"),
         # How to compare: what the case asks for, else the promise of the path decides by the dtype.

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from ...errors import describe
+from ...state import observe_state
 from .begin import CannotTell
-from .judge import Call, Execution, Rules
+from .judge import AfterError, Call, Execution, Rules, same_bits
 from .view import Snapshot
 
 
@@ -33,7 +34,8 @@ class Case:
     @property
     def rules(self) -> Rules:
         settings = self.settings
-        return Rules(settings["POLICIES"], settings["PROMISE"], settings["STRIDES"], settings["RAISES"])
+        own_random = settings["CONFIG"].get("torch._inductor.config.fallback_random") is False
+        return Rules(settings["POLICIES"], settings["PROMISE"], settings["STRIDES"], settings["RAISES"], settings["RESEED"], own_random)
 
 
 def given_to(case: Case, call: int) -> dict[str, Any]:
@@ -71,20 +73,31 @@ def before_calls(case: Case) -> list[Call]:
 def execute(case: Case, function: Callable, reference: dict | None = None) -> Execution:
     """All repetitions and calls of a function. Whatever the program raises becomes the error, by
     whose words compiled is told from eager: `reference`, the error of eager."""
-    execution = Execution()
-    for _ in range(case.settings["REPEAT"]):
+    execution, settings, results = Execution(), case.settings, []
+    for repetition in range(settings["REPEAT"]):
         execution.runs.append([])
-        for call in range(case.settings["CALLS"]):
+        execution.states.append([])
+        other = settings["RESEED"] and 0 < repetition == settings["REPEAT"] - 1
+        for call in range(settings["CALLS"]):
             given = given_to(case, call)
-            torch.manual_seed(case.settings["SEED"])
+            torch.manual_seed(settings["SEED"] + call + (settings["CALLS"] if other else 0))
             try:
                 outputs = one_call(case, function, given)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # SystemExit, too: no program may end the process
                 execution.error = describe(error, "run", reference)
+                snapshot = Snapshot()
+                inputs = {f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()}
+                execution.after_error = AfterError(call, inputs, observe_state(settings["DEVICE"])["modes"])
                 return execution
-            execution.runs[-1].append(left_behind(case, given, outputs))
+            execution.states[-1].append(observe_state(settings["DEVICE"]))
+            execution.runs[-1].append(taken_down(case, given, outputs))
+            place = f"call {call + 1} of repetition {repetition + 1}"
+            results += [(name, place, value, execution.runs[-1][-1][name]) for name, value in outputs.items()]
+    for name, place, value, before in results:
+        if isinstance(value, torch.Tensor) and not same_bits(before, Snapshot().value(name, value)):
+            execution.overwritten.append(f"{name} of {place} changed while later calls ran")
     return execution
 
 
@@ -103,11 +116,13 @@ def one_call(case: Case, function: Callable, given: dict[str, Any]) -> dict[str,
             for manager in case.contexts_of_backward():
                 stack.enter_context(manager)
             of, seeds = [outputs[name] for name in backward["of"]], backward.get("with", "ones")
-            torch.autograd.backward(of, [torch.ones_like(t) for t in of] if seeds == "ones" else [given[n] for n in seeds])
+            for retain in [bool(backward.get("retain_graph")), *([False] if backward.get("twice") else [])]:
+                with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [given[n] for n in seeds]
+                torch.autograd.backward(of, with_, retain_graph=retain)
     return outputs
 
 
-def left_behind(case: Case, given: dict[str, Any], outputs: dict[str, Any]) -> Call:
+def taken_down(case: Case, given: dict[str, Any], outputs: dict[str, Any]) -> Call:
     """What the judge compares of a call, as it is at this moment. Raises `CannotTell`."""
     snapshot = Snapshot()
     call = {f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()}

@@ -1,9 +1,9 @@
-"""The verdict on two executions, as Lockstep's judge gives it, as far as it can be known without a gold."""
+"""What is wrong with the results of two executions, as Lockstep's judge says it, as far as it can be known without a gold."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from .endings import Verdict, judge_endings
+from .endings import Verdict
 from .metadata import alias_difference, described, metadata_difference
 from .pair import Pair
 from .policy import Answer, Policy, check, default_policy, parse_policy
@@ -12,8 +12,17 @@ from .view import View, as_view
 #: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
 Call = dict[str, Any]
 #: Which statuses decide first.
-RANK = ("metadata_differs", "aliasing_differs", "nonfinite_differs", "value_differs", "mutation_differs", "unknown")
+RANK = ("metadata_differs", "aliasing_differs", "nonfinite_differs", "value_differs", "mutation_differs", "state_differs", "unknown")
 METADATA = RANK[:2]
+
+
+@dataclass
+class AfterError:
+    """What a call left behind that raised: which one it was, its inputs and the modes."""
+
+    call: int
+    inputs: Call
+    modes: dict
 
 
 @dataclass
@@ -21,7 +30,12 @@ class Execution:
     """What a function did: the calls of each repetition, or the error that ended it."""
 
     runs: list[list[Call]] = field(default_factory=list)
+    #: What each of these calls left behind beside its results: `observe_state`.
+    states: list[list[dict]] = field(default_factory=list)
+    #: Results that read otherwise once all calls were done, a text for each.
+    overwritten: list[str] = field(default_factory=list)
     error: dict | None = None
+    after_error: "AfterError | None" = None
 
 
 @dataclass
@@ -32,6 +46,9 @@ class Rules:
     promise: str
     strides: str = "significant"
     raises: dict | None = None
+    #: Whether the last repetition had other seeds, and whether the path draws numbers of its own.
+    reseed: bool = False
+    own_random: bool = False
 
     def policy_of(self, name: str, eager: Any) -> Policy:
         if name in self.policies:
@@ -142,7 +159,7 @@ def compare_run(eager: list[Call], compiled: list[Call], before: list[Call], rul
 
 def self_disagreement(execution: Execution, rules: Rules) -> str:
     """Names the first value that is not the same in all repetitions; empty if all are."""
-    for later in execution.runs[1:]:
+    for later in execution.runs[1:-1] if rules.reseed else execution.runs[1:]:
         for first, again in zip(execution.runs[0], later, strict=True):
             if text := alias_difference(first, again):
                 return text
@@ -152,26 +169,3 @@ def self_disagreement(execution: Execution, rules: Rules) -> str:
                 if judges_positions(rules.policy_of(name, value)) and not same_bits(value, again[name]):
                     return name
     return ""
-
-
-def judge(eager: Execution, compiled: Execution, before: list[Call], rules: Rules, was_compiled: bool) -> Verdict:
-    """The verdict: endings, metadata, masks, values, proof of compilation, noise, in this order.
-    `before`: the inputs of each call as they were before it."""
-    ending = judge_endings(eager.error, compiled.error, rules.raises)
-    if ending is not None:
-        return ending
-    verdict = compare_run(eager.runs[0], compiled.runs[0], before, rules)
-    noise = self_disagreement(eager, rules)
-    if verdict.status not in METADATA and not noise and self_disagreement(compiled, rules):
-        # What goes wrong from a later execution on is wrong: the worst one counts.
-        for at, later in enumerate(compiled.runs[1:], start=2):
-            other = compare_run(eager.runs[0], later, before, rules)
-            if other.status != "conform" and (
-                    verdict.status == "conform" or RANK.index(other.status) < RANK.index(verdict.status)):
-                verdict = Verdict(other.status, [f"repetition {at}: {line}" for line in other.lines])
-    if verdict.status in ("conform", "unknown") and not was_compiled:
-        return Verdict("not_compiled", ["there is no proof that the compiler saw the program"])
-    # Metadata do not depend on the noise of values.
-    if noise and verdict.status not in METADATA:
-        return Verdict("inconclusive", [f"eager disagrees with itself: {noise}", *verdict.lines])
-    return verdict

@@ -10,11 +10,11 @@ import torch
 from .begin import CannotTell, cannot_run
 from .endings import Verdict
 from .execute import Case, before_calls, execute
-from .judge import judge
+from .left import judge
 
 #: Statuses of Lockstep that accuse the compiler: exit status 1. Whatever is none of them and not
 #: `conform` says nothing of it: 125.
-FAILS = ("value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs",
+FAILS = ("value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs", "state_differs",
          "validation_lost", "spurious_error", "error_differs", "internal_error", "not_compiled")
 
 

@@ -1,0 +1,158 @@
+#include "judge/left_behind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "judge/results.h"
+
+namespace lockstep {
+namespace {
+
+using Facts = std::map<std::string, std::string>;
+
+/// Names what both sides say, and not the same.
+std::vector<std::string> other_facts(const Facts& eager, const Facts& compiled) {
+  std::vector<std::string> names;
+  for (const auto& [name, fact] : eager) {
+    const auto found = compiled.find(name);
+    if (found != compiled.end() && found->second != fact) names.push_back(name);
+  }
+  return names;
+}
+
+/// "call 2", "call 2 of repetition 3", or "repetition 3" of a program with one call.
+std::string place(std::size_t repetition, std::size_t call, std::size_t calls) {
+  if (calls == 1) return fmt::format("repetition {}", repetition + 1);
+  const std::string text = fmt::format("call {}", call + 1);
+  return repetition == 0 ? text : fmt::format("{} of repetition {}", text, repetition + 1);
+}
+
+bool draws_own_numbers(const Observation& eager, const JudgeRequest& request) {
+  if (request.own_random) return true;
+  const auto any = [&](const CallResult& call) {
+    return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
+      return accepts_any_numbers(request, output.first, output.second);
+    });
+  };
+  return std::any_of(eager.repetitions.front().begin(), eager.repetitions.front().end(), any);
+}
+
+/// What calls left behind, in the order of the calls.
+class LeftBehind {
+ public:
+  LeftBehind(const Observation& eager, const Observation& compiled, const JudgeRequest& request)
+      : eager_(eager),
+        compiled_(compiled),
+        compares_generators_(!draws_own_numbers(eager, request)) {}
+
+  std::vector<Difference> differences() && {
+    const std::size_t repetitions =
+        std::min(eager_.repetitions.size(), compiled_.repetitions.size());
+    for (std::size_t r = 0; r < repetitions; ++r) {
+      const std::size_t calls =
+          std::min(eager_.repetitions[r].size(), compiled_.repetitions[r].size());
+      for (std::size_t c = 0; c < calls; ++c) compare(r, c);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void compare(std::size_t r, std::size_t c) {
+    const CallResult& eager = eager_.repetitions[r][c];
+    const CallResult& compiled = compiled_.repetitions[r][c];
+    const std::string after = "after " + place(r, c, eager_.repetitions.front().size());
+    for (const std::string& name : other_facts(eager.state.modes, compiled.state.modes)) {
+      note(r, fmt::format("mode {}", name),
+           fmt::format("{}, compiled {}, {}", eager.state.modes.at(name),
+                       compiled.state.modes.at(name), after));
+    }
+    if (compares_generators_) {
+      for (const std::string& name : other_facts(eager.state.generators, compiled.state.generators))
+        note(r, fmt::format("generator {}", name), "not the state that eager leaves, " + after);
+    }
+    read_again(r, c, "", compiled.outputs, eager.outputs_again, compiled.outputs_again);
+    read_again(r, c, "grad ", compiled.grads, eager.grads_again, compiled.grads_again);
+  }
+
+  void read_again(std::size_t r, std::size_t c, const char* prefix, const NamedValues& values,
+                  const NamedValues& eager_again, const NamedValues& again) {
+    const auto find = [](const NamedValues& all, const std::string& name) {
+      return std::find_if(all.begin(), all.end(),
+                          [&](const auto& value) { return value.first == name; });
+    };
+    for (const auto& [name, value] : again) {
+      // What eager changes, too, the program may change.
+      const auto before = find(values, name);
+      if (find(eager_again, name) != eager_again.end() || before == values.end() ||
+          same_bits(before->second, value)) {
+        continue;
+      }
+      note(r, "overwritten",
+           fmt::format("{}{} of {} changed while {} ran", prefix, name,
+                       place(r, c, eager_.repetitions.front().size()), later(r, c)));
+    }
+  }
+
+  /// What ran after a call.
+  std::string later(std::size_t r, std::size_t c) const {
+    const std::size_t calls = compiled_.repetitions[r].size();
+    const bool last_call = c + 1 == calls;
+    const std::size_t next = last_call ? r + 1 : r;
+    const std::size_t at = last_call ? 0 : c + 1;
+    if (next >= compiled_.repetitions.size()) return "what comes after it";
+    const bool one =
+        next + 1 == compiled_.repetitions.size() && at + 1 == compiled_.repetitions[next].size();
+    return one ? place(next, at, eager_.repetitions.front().size()) : "later calls";
+  }
+
+  /// Each fact once, where it is found first.
+  void note(std::size_t repetition, const std::string& what, const std::string& text) {
+    if (std::find(told_.begin(), told_.end(), what) != told_.end()) return;
+    told_.push_back(what);
+    found_.push_back({Status::state_differs, "", fmt::format("{}: {}", what, text),
+                      repetition == 0 ? 0 : repetition + 1});
+  }
+
+  const Observation& eager_;
+  const Observation& compiled_;
+  const bool compares_generators_;
+  std::vector<std::string> told_;
+  std::vector<Difference> found_;
+};
+
+}  // namespace
+
+std::vector<Difference> left_behind(const Observation& eager, const Observation& compiled,
+                                    const JudgeRequest& request) {
+  if (eager.repetitions.empty() || compiled.repetitions.empty()) return {};
+  return LeftBehind(eager, compiled, request).differences();
+}
+
+std::vector<Difference> left_after_error(const Observation& eager, const Observation& compiled,
+                                         const JudgeRequest& request) {
+  if (!compiled.after_error) return {};
+  const AfterError& left = *compiled.after_error;
+  std::vector<Difference> found;
+  const ProcessState* state = nullptr;
+  if (eager.after_error) {
+    if (eager.after_error->call != left.call) {
+      return {{Status::error_differs, "",
+               fmt::format("eager raises in call {}, compiled in call {}",
+                           eager.after_error->call + 1, left.call + 1)}};
+    }
+    found = compare_after_error(*eager.after_error, left, request);
+    state = &eager.after_error->state;
+  } else if (!eager.repetitions.empty() && left.call < eager.repetitions.front().size()) {
+    state = &eager.repetitions.front()[left.call].state;
+  }
+  if (state == nullptr) return found;
+  for (const std::string& name : other_facts(state->modes, left.state.modes)) {
+    found.push_back({Status::state_differs, "",
+                     fmt::format("mode {}: {}, compiled {}, after the error", name,
+                                 state->modes.at(name), left.state.modes.at(name))});
+  }
+  return found;
+}
+
+}  // namespace lockstep

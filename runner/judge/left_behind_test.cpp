@@ -1,0 +1,223 @@
+#include "judge/left_behind.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/fixtures.h"
+#include "verdict/cause.h"
+
+// What calls leave behind beside their results: every fact is shown to pass, and to fail when a
+// saboteur changes it.
+
+namespace lockstep {
+namespace {
+
+using namespace fixtures;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+const ProcessState kState{{{"cpu", "1111"}}, {{"grad", "true"}, {"threads", "1"}}};
+
+Observation left(const ProcessState& state) {
+  Observation observation = returned(tensor("float32", {1, 2, 3}));
+  for (Repetition& repetition : observation.repetitions) repetition.front().state = state;
+  return observation;
+}
+
+std::string cause_of(Verdict verdict) {
+  verdict.operators = {"aten::relu.default"};
+  return causes_of(verdict).front().name;
+}
+
+TEST(LeftBehind, WhatIsTheSameOrWasNotObservedConforms) {
+  EXPECT_EQ(judge_under(left(kState), left(kState), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(left(kState), left({}), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(left({}), left(kState), "bits").status, Status::conform);
+  ProcessState more = kState;
+  more.modes["vendor_mode"] = "on";
+  EXPECT_EQ(judge_under(left(kState), left(more), "bits").status, Status::conform);
+}
+
+TEST(LeftBehind, AModeThatIsLeftChangedIsFound) {
+  ProcessState other = kState;
+  other.modes["grad"] = "false";
+  const Verdict verdict = judge_under(left(kState), left(other), "bits");
+  EXPECT_EQ(verdict.status, Status::state_differs);
+  EXPECT_EQ(verdict.reason, "mode grad: true, compiled false, after repetition 1");
+  EXPECT_EQ(verdict.grade, Grade::bits);
+  EXPECT_EQ(cause_of(verdict), "relu:mode-grad");
+  // Each fact once, though every repetition has it.
+  EXPECT_EQ(verdict.differences.size(), 1u);
+}
+
+TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
+  ProcessState other = kState;
+  other.generators["cpu"] = "2222";
+  Observation compiled = left(kState);
+  compiled.repetitions[1].front().state = other;
+  const Observation eager = left(kState);
+  const Verdict verdict = judge_under(eager, compiled, "bits");
+  EXPECT_EQ(verdict.status, Status::state_differs);
+  EXPECT_EQ(verdict.reason,
+            "repetition 2: generator cpu: not the state that eager leaves, after repetition 2");
+  EXPECT_EQ(cause_of(verdict), "relu:generator");
+  // Whose numbers may be any has a generator of its own.
+  EXPECT_EQ(judge_under(eager, compiled, "metadata").status, Status::conform);
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  EXPECT_EQ(judge(request).status, Status::state_differs);
+  request.own_random = true;
+  EXPECT_EQ(judge(request).status, Status::conform);
+}
+
+TEST(LeftBehind, AnEagerThatDiffersInPythonIsTheHarness) {
+  ProcessState other = kState;
+  other.modes["grad"] = "false";
+  Observation compiled = left(kState);
+  compiled.reference = std::make_shared<const Observation>(left(other));
+  const Verdict verdict = judge_under(left(kState), compiled, "bits");
+  EXPECT_EQ(verdict.status, Status::harness);
+  EXPECT_THAT(verdict.reason, HasSubstr("mode grad: true, compiled false"));
+}
+
+TEST(LeftBehind, AResultThatALaterCallOverwritesIsFound) {
+  const Tensor y = tensor("float32", {1, 2, 3}), z = tensor("float32", {4, 5, 6});
+  const auto calls = [&] {
+    return returned({CallResult{{{"y", y}}, {}, {}}, CallResult{{{"y", z}}, {}, {}}}, 1);
+  };
+  Observation compiled = calls();
+  EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::conform);
+  compiled.repetitions[0][0].outputs_again = {{"y", z}};
+  const Verdict verdict = judge_under(calls(), compiled, "bits");
+  EXPECT_EQ(verdict.status, Status::state_differs);
+  EXPECT_EQ(verdict.reason, "overwritten: y of call 1 changed while call 2 ran");
+  EXPECT_EQ(cause_of(verdict), "relu:overwritten");
+  compiled.repetitions[0][0].outputs_again = {{"y", ScalarValue{}}};  // its memory is gone
+  EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::state_differs);
+  compiled.repetitions[0][0].outputs_again = {{"y", y}};  // other bytes than the view has
+  EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::conform);
+  // What eager does as well is the program's.
+  compiled.repetitions[0][0].outputs_again = {{"y", z}};
+  Observation eager = calls();
+  eager.repetitions[0][0].outputs_again = {{"y", z}};
+  EXPECT_EQ(judge_under(eager, compiled, "bits").status, Status::conform);
+}
+
+// Errors ---------------------------------------------------------------------------------------
+
+Observation failed(const Tensor& x, ProcessState state = kState, std::size_t call = 0) {
+  Observation observation = raised("IndexError", "index out of range");
+  observation.after_error = AfterError{call, {{"x", x}}, std::move(state)};
+  return observation;
+}
+
+TEST(LeftBehind, InputsAfterAnErrorAreCompared) {
+  const Tensor x = tensor("float32", {1, 2, 3});
+  EXPECT_EQ(judge_under(failed(x), failed(x), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(failed(x), raised("IndexError", "out"), "bits").status, Status::conform);
+  const Verdict verdict = judge_under(failed(x), failed(tensor("float32", {1, 2, 4})), "bits");
+  EXPECT_EQ(verdict.status, Status::mutation_differs);
+  EXPECT_THAT(verdict.reason, StartsWith("input x after the error: 1 of 3 elements differ"));
+  EXPECT_EQ(cause_of(verdict), "relu:mutation");
+  // What eager left alone must have its bits, whatever the policy.
+  const Tensor nudged = tensor("float32", {1, 2, 3.0000002});
+  EXPECT_EQ(judge_under(failed(x), failed(nudged), "close").status, Status::conform);
+  const Observation eager = failed(x), compiled = failed(nudged);
+  const std::vector<NamedValues> before{{{"x", x}}};
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.inputs = &before;
+  EXPECT_EQ(judge(request).status, Status::mutation_differs);
+}
+
+TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
+  const Tensor x = tensor("float32", {1, 2, 3});
+  ProcessState other = kState;
+  other.modes["threads"] = "2";
+  other.generators["cpu"] = "2222";  // the compiler found it before anything was drawn
+  const Verdict verdict = judge_under(failed(x), failed(x, other), "bits");
+  EXPECT_EQ(verdict.status, Status::state_differs);
+  EXPECT_THAT(verdict.reason, StartsWith("mode threads: 1, compiled 2, after the error"));
+  EXPECT_EQ(verdict.differences.size(), 1u);
+  // Of an error that eager does not raise as well.
+  Observation spurious = failed(x, other);
+  spurious.repetitions = {{}};
+  const Verdict both = judge_under(left(kState), spurious, "bits");
+  EXPECT_EQ(both.status, Status::spurious_error);
+  ASSERT_EQ(both.differences.size(), 2u);
+  EXPECT_EQ(both.differences[1].status, Status::state_differs);
+}
+
+TEST(LeftBehind, AnErrorInAnotherCallIsAnotherError) {
+  const Tensor x = tensor("float32", {1, 2, 3});
+  const Verdict verdict = judge_under(failed(x, kState, 1), failed(x, kState, 0), "bits");
+  EXPECT_EQ(verdict.status, Status::error_differs);
+  EXPECT_THAT(verdict.reason, StartsWith("eager raises in call 2, compiled in call 1"));
+}
+
+// Seeds ----------------------------------------------------------------------------------------
+
+std::vector<double> counting(double from) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 20; ++i) numbers.push_back(from + i);
+  return numbers;
+}
+
+/// Three repetitions, the last one with other seeds.
+Observation seeded(double first, double other) {
+  Observation observation = returned(tensor("float32", counting(first)));
+  observation.repetitions.push_back(
+      {CallResult{{{"y", tensor("float32", counting(other))}}, {}, {}}});
+  return observation;
+}
+
+Verdict judge_seeds(const Observation& eager, const Observation& compiled,
+                    std::string_view policy) {
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.reseeded = 2;
+  request.policy_of = [&](std::string_view) { return *parse_policy(policy); };
+  return judged(request);
+}
+
+TEST(LeftBehind, NumbersThatAreDrawnOnceAreFound) {
+  const Verdict same = judge_seeds(seeded(1, 100), seeded(1, 100), "bits");
+  EXPECT_EQ(same.status, Status::conform);
+  EXPECT_FALSE(same.unstable);  // other numbers for other seeds are no disagreement
+  const Verdict folded = judge_seeds(seeded(1, 100), seeded(1, 1), "bits");
+  EXPECT_EQ(folded.status, Status::value_differs);
+  EXPECT_THAT(folded.reason,
+              StartsWith("repetition 3: y: with another seed 20 of 20 elements differ"));
+  EXPECT_FALSE(folded.unstable);
+  EXPECT_EQ(cause_of(folded), "relu:seed");
+  // What is wrong with the first seed is named by that.
+  EXPECT_THAT(judge_seeds(seeded(1, 100), seeded(2, 2), "bits").reason, StartsWith("y: 20 of 20"));
+}
+
+TEST(LeftBehind, NumbersOfItsOwnHaveToChangeAsWell) {
+  EXPECT_EQ(judge_seeds(seeded(1, 100), seeded(7, 70), "metadata").status, Status::conform);
+  const Verdict folded = judge_seeds(seeded(1, 100), seeded(7, 7), "metadata");
+  EXPECT_EQ(folded.status, Status::value_differs);
+  EXPECT_THAT(folded.reason, HasSubstr("with another seed 20 of eager's elements change, and none "
+                                       "of compiled's"));
+  EXPECT_EQ(cause_of(folded), "relu:seed");
+  // Too few to tell, or nothing that hangs on the seed.
+  EXPECT_EQ(judge_seeds(seeded(1, 1), seeded(7, 7), "metadata").status, Status::conform);
+}
+
+TEST(LeftBehind, ANoiseWithOneSeedIsStillFound) {
+  Observation noisy = seeded(1, 100);
+  noisy.repetitions[1] = {CallResult{{{"y", tensor("float32", counting(2))}}, {}, {}}};
+  EXPECT_EQ(judge_seeds(noisy, seeded(1, 100), "bits").status, Status::inconclusive);
+  const Verdict unstable = judge_seeds(seeded(1, 100), noisy, "bits");
+  EXPECT_EQ(unstable.status, Status::value_differs);
+  EXPECT_TRUE(unstable.unstable);
+}
+
+}  // namespace
+}  // namespace lockstep

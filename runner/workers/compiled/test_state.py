@@ -1,0 +1,117 @@
+"""What a call leaves behind beside its results, as the worker says it."""
+
+import torch
+
+from conversation import pack, path, view
+from lockstep_worker.state import fnv1a, observe_state
+from lockstep_worker.tensors import Outputs
+
+X = {"ref": "x"}
+RELU = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::relu.default", "args": [X]}]}
+RAND = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [X]}]}
+CALL, DATA = {"x": view(0, [4])}, pack([1, -2, 3, -4], "f")
+
+
+def calls_of(seen, reference=False):
+    runs = (seen["reference"] if reference else seen.data)["runs"]
+    return [list(run["calls"]) for run in runs]
+
+
+def test_digests_are_those_of_the_eager_worker():
+    """The same two are in eager/state_test.cpp: the bytes of a state are the same in C++ and in Python."""
+    assert fnv1a(b"") == "cbf29ce484222325" and fnv1a(b"foobar") == "85944171f73967e8"
+    before = torch.get_rng_state()
+    try:
+        torch.manual_seed(5)
+        assert observe_state("cpu")["generators"] == {"cpu": "1b35da5b1d8e2398"}
+        torch.rand(3)
+        assert observe_state("cpu")["generators"] == {"cpu": "483819f76d5a7581"}
+    finally:
+        torch.set_rng_state(before)
+
+
+def test_modes_are_those_in_force():
+    modes = observe_state("cpu")["modes"]
+    assert modes == {"grad": True, "inference": False, "default_dtype": "float32", "deterministic_algorithms": "off",
+                     "autocast_cpu": "off", "threads": torch.get_num_threads()}
+    with torch.inference_mode(), torch.autocast("cpu", torch.float16):
+        modes = observe_state("cpu")["modes"]
+    assert (modes["grad"], modes["inference"], modes["autocast_cpu"]) == (False, True, "float16")
+
+
+def test_every_call_of_either_side_says_its_state(worker):
+    seen = worker.run(RELU, [CALL, CALL], [DATA], path_=path("inductor"), repeat=2)
+    ours, eager = calls_of(seen), calls_of(seen, reference=True)
+    assert [[call["state"] for call in run] for run in ours] == [[call["state"] for call in run] for run in eager]
+    assert ours[0][0]["state"]["generators"] != ours[0][1]["state"]["generators"]  # each has a seed of its own
+    assert ours[0][0]["state"] == ours[1][0]["state"]
+    assert not any("again" in call for run in ours for call in run)
+
+
+def test_the_last_repetition_has_other_seeds_where_it_is_asked_for(worker):
+    def values(**rest):
+        seen = worker.run(RAND, [CALL, CALL], [DATA], path_=path("eager-python"), **rest)
+        return [[seen.raw(call["outputs"]["y"]) for call in run] for run in calls_of(seen)]
+
+    first, second, other = values(repeat=3, seed=5, reseed=True)
+    assert first == second and not set(first) & set(other)
+    assert values(repeat=1, seed=7, reseed=True) == [other]
+    assert values(repeat=3, seed=5) == [first] * 3
+
+
+def test_threads_are_the_executions_own(worker):
+    for threads in (2, None, 3):
+        seen = worker.run(RELU, [CALL], [DATA], path_=path("inductor"), **({"threads": threads} if threads else {}))
+        assert calls_of(seen)[0][0]["state"]["modes"]["threads"] == (threads or 1)
+
+
+def test_inductor_compiles_for_the_threads_that_there_are(worker):
+    many = {"x": view(0, [1 << 18])}
+    codes = {worker.run(RELU, [many], [bytes(4 << 18)], path_=path("inductor"), **rest)["proof"]["code"]
+             for rest in ({}, {"threads": 1}, {"threads": 2})}
+    assert len(codes) == 2
+
+
+def test_an_error_leaves_its_inputs_and_its_state(worker):
+    program = {**RELU, "outputs": ["z"], "steps": [
+        {"let": [], "op": "aten::add_.Scalar", "args": [X, 1]}, {"let": ["z"], "op": "aten::mm.default", "args": [X, X]}]}
+    seen = worker.run(program, [CALL], [DATA], path_=path("eager-python"))
+    after = seen["after_error"]
+    assert seen["outcome"] == "raised" and after["call"] == 0 and after["state"]["modes"]["grad"] is True
+    assert seen.values(after["inputs"]["x"]) == [2, -1, 4, -3]
+
+
+SQUARE = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::mul.Tensor", "args": [X, X]}]}
+
+
+def test_a_second_backward_raises_unless_the_graph_is_retained(worker):
+    calls = [{"x": view(0, [4], requires_grad=True)}]
+    for name in ("eager-python", "aot_eager"):
+        freed = worker.run({**SQUARE, "backward": {"of": ["y"], "with": "ones", "twice": True}}, calls, [DATA], path_=path(name))
+        assert freed["outcome"] == "raised" and "a second time" in freed["error"]["message"]
+        assert freed.values(calls_of(freed)[0][0]["outputs"]["y"]) == [1, 4, 9, 16] and calls_of(freed)[0][0]["grads"] == {}
+        kept = worker.run({**SQUARE, "backward": {"of": ["y"], "with": "ones", "twice": True, "retain_graph": True}}, calls, [DATA],
+                          path_=path(name))
+        assert kept.values(calls_of(kept)[0][0]["grads"]["x"]) == [4, -8, 12, -16]
+
+
+def test_what_reads_otherwise_later_is_said(tmp_path):
+    outputs = Outputs(str(tmp_path))
+    outputs.keep(True)
+    y, kept, x = torch.ones(3), torch.ones(3), torch.ones(3)
+    runs = [{"calls": [outputs.call([("y", [y, kept]), ("z", kept)], [("x", x)], [("x", y.view(3))])]}]
+    y.fill_(7)
+    x.fill_(7)  # nobody's result
+    outputs.read_again(runs)
+    again = runs[0]["calls"][0]["again"]
+    assert set(again["outputs"]) == {"y"} and set(again["grads"]) == {"x"}
+    before, after = runs[0]["calls"][0]["outputs"]["y"], again["outputs"]["y"]
+    assert after[0]["storage"] != before[0]["storage"] and after[1] == before[1]
+    assert (tmp_path / outputs.storages[after[0]["storage"]]["file"]).read_bytes() == pack([7] * 3, "f")
+    assert len(outputs.storages) == 4
+    # What has no memory any more.
+    outputs.keep(True)
+    runs = [{"calls": [outputs.call([("y", y)], [], [])]}]
+    y.untyped_storage().resize_(0)
+    outputs.read_again(runs)
+    assert runs[0]["calls"][0]["again"] == {"outputs": {"y": None}}

@@ -1,0 +1,65 @@
+#include "workers/eager/state.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <mutex>
+#include <string>
+
+#include "workers/eager/fnv1a.h"
+#include "workers/eager/names.h"
+
+namespace lockstep::eager {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string generator_digest(c10::Device device) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  at::Tensor state;
+  {
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    state = generator.get_state();
+  }
+  return Fnv1a()
+      .add({static_cast<const char*>(state.const_data_ptr()),
+            static_cast<std::size_t>(state.numel())})
+      .hex();
+}
+
+/// "bfloat16" where autocast is enabled, "off" where it is not.
+std::string autocast_of(c10::DeviceType device) {
+  if (!at::autocast::is_autocast_enabled(device)) return "off";
+  return dtype_name(at::autocast::get_autocast_dtype(device));
+}
+
+}  // namespace
+
+ordered_json observe_state(c10::Device device) {
+  ordered_json generators = {{"cpu", generator_digest(c10::kCPU)}};
+  if (device != c10::kCPU) generators[device.str()] = generator_digest(device);
+
+  at::Context& context = at::globalContext();
+  const char* deterministic = !context.deterministicAlgorithms()          ? "off"
+                              : context.deterministicAlgorithmsWarnOnly() ? "warn"
+                                                                          : "on";
+  ordered_json modes = {{"grad", c10::GradMode::is_enabled()},
+                        {"inference", c10::InferenceMode::is_enabled()},
+                        {"default_dtype", dtype_name(c10::get_default_dtype_as_scalartype())},
+                        {"deterministic_algorithms", deterministic},
+                        {"autocast_cpu", autocast_of(c10::kCPU)},
+                        {"threads", at::get_num_threads()}};
+  if (device.type() != c10::kCPU && at::autocast::is_autocast_available(device.type())) {
+    modes["autocast_" + c10::DeviceTypeName(device.type(), /*lower_case=*/true)] =
+        autocast_of(device.type());
+  }
+  return {{"generators", std::move(generators)}, {"modes", std::move(modes)}};
+}
+
+}  // namespace lockstep::eager

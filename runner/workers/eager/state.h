@@ -1,0 +1,14 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <nlohmann/json.hpp>
+
+// What a call leaves behind in the process, beside its results.
+namespace lockstep::eager {
+
+/// `state` of an observation (workers/PROTOCOL.md): the random generators of the CPU and of
+/// `device`, and the modes, as they are now.
+nlohmann::ordered_json observe_state(c10::Device device);
+
+}  // namespace lockstep::eager
