@@ -19,18 +19,18 @@ from lockstep_mutants.registry import CLASSES, MUTANTS, PROBED, Mutant
 SCORE, UNOBSERVABLE = HERE / "score.json", HERE / "unobservable.json"
 #: What is demanded of each level, as a share of what can be observed.
 TARGETS = {"smoke": 0.80, "core": 0.97, "all": 1.0}
-#: Instances of the level `all` on which a mutant is tried whose differences no probe knows, and on which any is tried.
-_BLIND, _MOST = 60, 120
+#: Instances of a level on which a mutant is tried: where no probe knows whether it differs, and where one does.
+_BLIND, _MOST = 40, 120
 
 
-def candidates(mutant: Mutant, probed: dict[str, Probed], blind: int | None) -> list[str]:
-    """The instances to try, best first. `blind`: how many, spread evenly, where the probe cannot tell."""
+def candidates(mutant: Mutant, probed: dict[str, Probed]) -> list[str]:
+    """The instances to try, best first; where the probe cannot tell, some that are spread evenly."""
     conform = {instance: each for instance, each in probed.items() if each.status == "conform"}
     if mutant.kind in PROBED:
         differ = [(instance, each.mutants.get(mutant.name, 0.0)) for instance, each in conform.items()]
         return [instance for instance, differs in sorted(differ, key=lambda pair: -pair[1]) if differs > 0][:_MOST]
     found = [instance for instance, each in conform.items() if {*mutant.needs} <= {*each.facts}]
-    return found if blind is None or len(found) <= blind else [found[i * len(found) // blind] for i in range(blind)]
+    return found if len(found) <= _BLIND else [found[i * len(found) // _BLIND] for i in range(_BLIND)]
 
 
 def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str, str]]:
@@ -70,9 +70,10 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
             result["mutants"][name]["breaks"] += [each.breaks[name] for each in probed.values() if name in each.breaks][:1]
             if mutants[name].kind in PROBED:
                 result["mutants"][name]["reached"][level], result["mutants"][name]["differed"][level] = len(seen), sum(differs > 0 for differs in seen)
-        tries = {name: candidates(mutant, probed, _BLIND if level == "all" else None) for name, mutant in alive.items()}
+        tries = {name: candidates(mutant, probed) for name, mutant in alive.items()}
         for name, order in tries.items():
-            order.sort(key=lambda instance, by=recorded.get(name, {}).get("by"): instance != by)
+            if (by := recorded.get(name, {}).get("by")) in order:
+                order.insert(0, order.pop(order.index(by)))
         killed = hunt(campaign, tries)
         for name in tries:
             if mutants[name].kind not in PROBED:

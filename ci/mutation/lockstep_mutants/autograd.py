@@ -2,7 +2,7 @@
 
 import torch
 
-from .registry import gradients, op, result
+from .registry import call, gradients, op
 
 T = torch.Tensor
 
@@ -104,19 +104,31 @@ def unused_inputs_have_gradients(found):
         [torch.zeros_like(found[_first(found)]) if each is None else each for each in found]
 
 
-@result("autograd")
-def graph_is_cut(outputs, inputs):
+@call("autograd", needs=("backward",))
+def graph_is_cut(run, inputs):
     """Results require gradients, but come from nowhere."""
-    new = [each.detach().requires_grad_() if isinstance(each, T) and each.requires_grad else each for each in outputs]
-    return None if all(a is b for a, b in zip(new, outputs)) else new
+    return [each.detach().requires_grad_() if isinstance(each, T) and each.requires_grad else each for each in run(*inputs)]
 
 
-@result("autograd")
-def second_output_has_no_gradient(outputs, inputs):
+@call("autograd", needs=("backward", "several"))
+def second_output_has_no_gradient(run, inputs):
     """Of two differentiable outputs only the first one's gradient flows."""
+    outputs = run(*inputs)
     places = [at for at, each in enumerate(outputs) if isinstance(each, T) and each.requires_grad]
-    return None if len(places) < 2 else [
-        each + 0 * outputs[places[0]].sum() if False else each.detach() + 0 * each if at in places[1:] else each for at, each in enumerate(outputs)]
+    for at in places[1:]:
+        outputs[at] = outputs[at].clone()
+        outputs[at].register_hook(torch.zeros_like)
+    return outputs
+
+
+@call("autograd", needs=("backward", "several"))
+def gradient_of_the_last_output_is_doubled(run, inputs):
+    """What comes back to the last output is added twice."""
+    outputs = run(*inputs)
+    for at in [at for at, each in enumerate(outputs) if isinstance(each, T) and each.requires_grad][-1:]:
+        outputs[at] = outputs[at].clone()
+        outputs[at].register_hook(lambda grad: 2 * grad)
+    return outputs
 
 
 @op("autograd", "add.Tensor", graph="backward")

@@ -461,8 +461,7 @@ def padding_is_always_zero(op, x, pad, value=0):
 @op("indexing", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def reflection_repeats_the_border(op, x, pad):
     """The border belongs to its reflection."""
-    kind = {1: "replicate", 2: "replicate", 3: "replicate"}[len(pad) // 2]
-    return F.pad(x, pad, kind)
+    return F.pad(x, pad, "replicate")
 
 
 @op("indexing", "pixel_shuffle", "pixel_unshuffle")
@@ -480,10 +479,10 @@ def windows_without_step(op, x, *args):
     return op(x, args[0], args[1], 1).narrow(args[0], 0, right.shape[args[0]])
 
 
-@op("indexing", "_to_copy", "clone", "view", "_unsafe_view", "_reshape_copy")
+@op("indexing", "clone")
 def reshape_of_the_storage(op, x, *rest, **more):
     """A copy of a transposed tensor has its elements in the order of the storage."""
-    if x.dim() < 2 or x.is_contiguous() or not op._schema.name.endswith("clone") or x.t is None:
+    if x.dim() < 2 or x.is_contiguous():
         return None
     flat = x.as_strided((min(x.numel(), x.untyped_storage().nbytes() // x.itemsize - x.storage_offset()),), (1,))
     return flat.clone().reshape(x.shape) if flat.numel() == x.numel() else None
@@ -512,12 +511,9 @@ def inner_tail_is_dropped(op, *args, **more):
     return op(*args[:-2], a[..., :k], b[..., :k, :], **more) if 4 < a.shape[-1] != k else None
 
 
-def _convolution(op, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, **changed):
-    right = op(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    given = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding, **changed}
-    wrong = op(x, changed.get("weight", weight), changed.get("bias", bias), given["stride"], given["padding"], given["dilation"], transposed,
-               given["output_padding"], groups)
-    return _fitted(wrong, right.shape)
+def _convolution(op, args, place, value):
+    """A convolution with one of its arguments replaced, in the shape that the right one has."""
+    return _fitted(op(*args[:place], value, *args[place + 1:]), op(*args).shape)
 
 
 @op("indexing", "convolution")
@@ -532,31 +528,31 @@ def groups_in_reverse(op, x, weight, bias, stride, padding, dilation, transposed
 @op("indexing", "convolution")
 def strides_change_places(op, *args):
     """Height and width have each other's stride."""
-    return _convolution(op, *args, stride=args[3][::-1])
+    return _convolution(op, args, 3, args[3][::-1])
 
 
 @op("indexing", "convolution")
 def paddings_change_places(op, *args):
     """Height and width have each other's padding."""
-    return _convolution(op, *args, padding=args[4][::-1])
+    return _convolution(op, args, 4, args[4][::-1])
 
 
 @op("indexing", "convolution")
 def dilation_is_ignored(op, *args):
     """Dilation is taken for 1."""
-    return _convolution(op, *args, dilation=[1] * len(args[5]))
+    return _convolution(op, args, 5, [1] * len(args[5]))
 
 
 @op("indexing", "convolution")
 def output_padding_is_zero(op, *args):
     """What output_padding adds is left at zero."""
-    return _convolution(op, *args, output_padding=[0] * len(args[7])) if args[6] and any(args[7]) else None
+    return _convolution(op, args, 7, [0] * len(args[7])) if args[6] and any(args[7]) else None
 
 
 @op("indexing", "convolution")
 def kernel_is_flipped(op, *args):
     """A convolution as mathematics has it."""
-    return _convolution(op, *args, weight=args[1].flip(*range(2, args[1].dim())))
+    return _convolution(op, args, 1, args[1].flip(*range(2, args[1].dim())))
 
 
 @op("indexing", "convolution")

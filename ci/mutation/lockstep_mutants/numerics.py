@@ -249,7 +249,7 @@ def complex_division_by_squares(op, x, y=None):
 
 @op("numerics", "mul.Tensor")
 def complex_product_without_infinities(op, x, y):
-    """(ac - bd) + (ad + bc)i by another dtype's kernel: conjugates the second factor's sign of zero and loses infinities."""
+    """Parts that are NaN or infinite become numbers."""
     if not (isinstance(x, T) and isinstance(y, T) and x.is_complex() and y.is_complex()):
         return None
     return torch.complex((x.real * y.real - x.imag * y.imag).nan_to_num(), (x.real * y.imag + x.imag * y.real).nan_to_num())
@@ -606,8 +606,7 @@ def nan_to_num_leaves_infinities(op, x, *rest):
 @op("numerics", "eq.Tensor", "ne.Tensor", "eq.Scalar", "ne.Scalar")
 def nan_equals_itself(op, x, y):
     """Comparison by bits."""
-    y = y if isinstance(y, T) else torch.tensor(y)
-    both = x.isnan() & y.isnan()
+    both = x.isnan() & (y if isinstance(y, T) else torch.tensor(y)).isnan()
     return op(x, y) | both if op._schema.name.endswith("eq") else op(x, y) & ~both
 
 
