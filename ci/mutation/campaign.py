@@ -74,10 +74,10 @@ class Campaign:
         """One line for whoever waits."""
         self._say(text)  # type: ignore[operator]
 
-    def instances(self, level: str) -> dict[str, str]:
-        """Instance → case file, in the order of the suite."""
+    def instances(self, level: str) -> dict[str, tuple[str, list[str]]]:
+        """Instance → case file and operators (`aten::add.Tensor`), in the order of the suite."""
         listed = json.loads(self._lockstep("list", "--level", level, "--path", "eager", "--device", "cpu", "--json"))
-        return {each["id"].removesuffix("/eager"): each["file"] for each in listed}
+        return {each["id"].removesuffix("/eager"): (each["file"], each["operators"]) for each in listed}
 
     # Runs -------------------------------------------------------------------------------------------------------
 
@@ -119,19 +119,19 @@ class Campaign:
 
     # The probe --------------------------------------------------------------------------------------------------
 
-    def probe(self, instances: dict[str, str]) -> dict[str, Probed]:
+    def probe(self, instances: dict[str, tuple[str, list[str]]]) -> dict[str, Probed]:
         """What the faultless twin sees on each instance; kept as long as the mutants, the case file and torch stay as they are."""
         file = self._cache / f"probe-{self._digest()}.json"
         kept = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        cases = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()[:16] for name in set(instances.values())}
-        new = [instance for instance, case in instances.items() if kept.get(instance, {}).get("case") != cases[case]]
+        cases = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()[:16] for name, _ in instances.values()}
+        new = [instance for instance, (case, _) in instances.items() if kept.get(instance, {}).get("case") != cases[case]]
         for at in range(0, len(new), _PAIRS):
             part = new[at:at + _PAIRS]
             self.say(f"probing {at + len(part)} of {len(new)} instances")
             statuses = self.run([(instance, FAULTLESS) for instance in part])
             for instance in part:
                 seen = self.seen.get(instance, Probed(""))
-                kept[instance] = {"case": cases[instances[instance]], "status": statuses[instance, FAULTLESS], "mutants": seen.mutants, "facts": seen.facts,
+                kept[instance] = {"case": cases[instances[instance][0]], "status": statuses[instance, FAULTLESS], "mutants": seen.mutants, "facts": seen.facts,
                                   "breaks": seen.breaks}
             file.write_text(json.dumps(kept), encoding="utf-8")
         return {instance: Probed(kept[instance]["status"], kept[instance]["mutants"], kept[instance]["facts"], kept[instance]["breaks"]) for instance in instances}

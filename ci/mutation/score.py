@@ -20,7 +20,7 @@ SCORE, UNOBSERVABLE = HERE / "score.json", HERE / "unobservable.json"
 #: What is demanded of each level, as a share of what can be observed.
 TARGETS = {"smoke": 0.80, "core": 0.97, "all": 1.0}
 #: Instances of a level on which a mutant is tried: where no probe knows whether it differs, and where one does.
-_BLIND, _MOST = 40, 120
+_BLIND, _MOST = 16, 60
 
 
 def candidates(mutant: Mutant, probed: dict[str, Probed]) -> list[str]:
@@ -30,7 +30,22 @@ def candidates(mutant: Mutant, probed: dict[str, Probed]) -> list[str]:
         differ = [(instance, each.mutants.get(mutant.name, 0.0)) for instance, each in conform.items()]
         return [instance for instance, differs in sorted(differ, key=lambda pair: -pair[1]) if differs > 0][:_MOST]
     found = [instance for instance, each in conform.items() if {*mutant.needs} <= {*each.facts}]
-    return found if len(found) <= _BLIND else [found[i * len(found) // _BLIND] for i in range(_BLIND)]
+    return spread(found, _BLIND)
+
+
+def spread(found: list[str], n: int) -> list[str]:
+    """`n` of them, evenly."""
+    return found if len(found) <= n else [found[i * len(found) // n] for i in range(n)]
+
+
+def worth_probing(instances: dict[str, tuple[str, list[str]]], alive: dict[str, Mutant]) -> dict[str, tuple[str, list[str]]]:
+    """Without those instances of sweeps that call no operator which a mutant that is still alive replaces; some of them are left for the others."""
+    names = {name.partition(".")[0].removesuffix("_backward") for mutant in alive.values() for name in mutant.ops}
+    sweeps = [instance for instance in instances if instance.startswith("sweeps/")]
+    some = set(spread(sweeps, 4 * _BLIND))
+    return {instance: (file, operators) for instance, (file, operators) in instances.items()
+            if not instance.startswith("sweeps/") or instance in some
+            or names & {each.partition("::")[2].partition(".")[0].removesuffix("_backward") for each in operators}}
 
 
 def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str, str]]:
@@ -38,7 +53,7 @@ def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str
     killed: dict[str, tuple[str, str]] = {}
     tries, size = {name: list(instances) for name, instances in tries.items() if instances}, 1
     while tries:
-        campaign.say(f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} executions")
+        campaign.say(f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} executions" + (f": {' '.join(tries)}" if len(tries) < 20 else ""))
         for hangs in (False, True):
             pairs = [(instance, name) for name, instances in tries.items() if MUTANTS[name].hangs == hangs for instance in instances[:size]]
             if not pairs:
@@ -56,15 +71,16 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
     """The result of a run: `mutants` (name → class, level, by, status, reached, differed), `defects` of the twin."""
     result: dict = {"mutants": {name: {"class": mutant.cls, "level": None, "by": None, "status": None, "reached": {}, "differed": {}, "breaks": []}
                                 for name, mutant in mutants.items()}, "defects": []}
-    before: dict[str, str] = {}
+    before: set[str] = set()
     for level in levels:
-        instances = {instance: file for instance, file in campaign.instances(level).items() if instance not in before}
         alive = {name: mutants[name] for name, each in result["mutants"].items() if each["level"] is None}
         if not alive:
             break
+        instances = {instance: of for instance, of in campaign.instances(level).items() if instance not in before}
+        instances = worth_probing(instances, alive)
         probed = campaign.probe(instances)
         result["defects"] += campaign.defects(probed)
-        before |= instances
+        before |= {*instances}
         for name in mutants:
             seen = [each.mutants[name] for each in probed.values() if name in each.mutants]
             result["mutants"][name]["breaks"] += [each.breaks[name] for each in probed.values() if name in each.breaks][:1]

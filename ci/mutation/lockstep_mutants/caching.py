@@ -89,7 +89,7 @@ def last_input_is_a_constant(run, inputs):
     return run(*inputs[:at], kept.clone().requires_grad_(inputs[at].requires_grad), *inputs[at + 1:])
 
 
-@call("caching", needs=("inputs",))
+@call("caching", needs=("strided", "often"))
 def strides_of_the_first_call(run, inputs):
     """Later calls read inputs with the strides of the first one."""
     new = []

@@ -154,7 +154,7 @@ def every_second_call_fails(run, inputs):
 _CALLS = 0
 
 
-@call("errors", needs=("inputs",))
+@call("errors", needs=("strided",))
 def strided_inputs_are_refused(run, inputs):
     """Inputs must be contiguous."""
     if any(isinstance(each, T) and not each.is_contiguous() for each in inputs):
@@ -162,7 +162,7 @@ def strided_inputs_are_refused(run, inputs):
     return run(*inputs)
 
 
-@call("errors")
+@call("errors", needs=("empty",))
 def empty_inputs_are_refused(run, inputs):
     """A grid of no blocks cannot be launched."""
     if any(isinstance(each, T) and each.numel() == 0 for each in inputs):
@@ -170,7 +170,7 @@ def empty_inputs_are_refused(run, inputs):
     return run(*inputs)
 
 
-@call("errors")
+@call("errors", needs=("scalars",))
 def scalars_are_refused(run, inputs):
     """A tensor without dimensions cannot be an input."""
     if any(isinstance(each, T) and each.dim() == 0 for each in inputs):
@@ -178,7 +178,7 @@ def scalars_are_refused(run, inputs):
     return run(*inputs)
 
 
-@call("errors", needs=("inputs",))
+@call("errors", needs=("nan",))
 def nan_is_refused(run, inputs):
     """Inputs must be finite."""
     if any(isinstance(each, T) and each.is_floating_point() and not each.isfinite().all() for each in inputs):

@@ -621,13 +621,6 @@ def corners_are_aligned_otherwise(op, *args, **more):
     return op(*args[:at], not args[at], *args[at + 1:], **more)
 
 
-@op("indexing", "upsample_nearest2d.vec", "upsample_nearest1d.vec", "upsample_nearest2d", "upsample_nearest1d", "upsample_nearest3d.vec", "upsample_nearest3d")
-def nearest_is_rounded(op, x, *rest, **more):
-    """The nearest pixel by its middle, not by its corner."""
-    exact = getattr(torch.ops.aten, "_" + op._schema.name.partition("::")[2].replace("nearest", "nearest_exact"))
-    return getattr(exact, op._overloadname)(x, *rest, **more)
-
-
 @op("indexing", "grid_sampler_2d", "grid_sampler_3d")
 def outside_is_the_border(op, x, grid, mode, padding, align):
     """padding_mode is always `border`."""

@@ -260,7 +260,7 @@ def _faultless(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
 
 # The probe ---------------------------------------------------------------------------------------------------
 
-_COMPILATIONS = 0
+_COMPILATIONS = _CALLS = 0
 
 
 def _probed(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
@@ -285,6 +285,10 @@ def _probed(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
     run = compiled(module, examples, _probe, after, gradients)
 
     def watched(*inputs: Any) -> Any:
+        global _CALLS
+        _CALLS += 1
+        if _CALLS > 2:
+            RECORDED.facts.add("often")
         tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
         versions = [each._version if not each.is_inference() else 0 for each in tensors]
         try:
@@ -301,7 +305,7 @@ def _probed(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
 
 
 def _facts(outputs: list, inputs: list) -> None:
-    tensors = [each for each in outputs if isinstance(each, torch.Tensor)]
+    tensors, given = ([each for each in values if isinstance(each, torch.Tensor)] for values in (outputs, inputs))
     facts = {
         "tensors": bool(tensors),
         "several": len(tensors) > 1,
@@ -310,6 +314,10 @@ def _facts(outputs: list, inputs: list) -> None:
         "floating": any(each.is_floating_point() for each in tensors),
         "inputs": any(isinstance(each, torch.Tensor) and each.is_floating_point() for each in inputs),
         "aliases": bool(sharing([*tensors, *inputs])),
+        "empty": any(each.numel() == 0 for each in given),
+        "scalars": any(each.dim() == 0 for each in given),
+        "strided": any(not each.is_contiguous() for each in given if each.layout == torch.strided),
+        "nan": any(not each.isfinite().all() for each in given if each.is_floating_point() and each.itemsize > 1),
     }
     RECORDED.facts.update(name for name, holds in facts.items() if holds)
 

@@ -26,7 +26,7 @@ def every_second_call_is_off(run, inputs):
     return _noisy(run(*inputs)) if _call() % 2 == 0 else run(*inputs)
 
 
-@call("nondeterminism", needs=("floating",))
+@call("nondeterminism", needs=("floating", "often"))
 def every_third_call_is_off(run, inputs):
     """One of three buffers is read before it was written."""
     return _noisy(run(*inputs)) if _call() % 3 == 0 else run(*inputs)

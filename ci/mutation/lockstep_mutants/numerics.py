@@ -142,12 +142,6 @@ def hardswish_of_another_library(op, x):
     return x * (0.2 * x + 0.5).clamp(0, 1)
 
 
-@op("numerics", "softshrink", "hardshrink")
-def shrink_without_lambda(op, x, lambd=0.5):
-    """The threshold is always 0.5."""
-    return op(x, 0.5)
-
-
 @op("numerics", "smooth_l1_loss", "huber_loss")
 def loss_without_beta(op, x, target, reduction=1, beta=1.0):
     """beta (delta) is taken for 1."""
@@ -348,15 +342,6 @@ def layer_norm_with_the_unbiased_variance(op, x, shape, weight, bias, eps):
     """Divides by n - 1."""
     n = math.prod(shape)
     return _layer_norm(x, shape, weight, bias, lambda variance: torch.rsqrt(variance * n / max(n - 1, 1) + eps))
-
-
-@op("numerics", "_fused_rms_norm", "rms_norm")
-def rms_norm_with_epsilon_outside(op, x, shape, weight, eps=None):
-    """eps is added to the root of the mean square."""
-    dims, eps = list(range(x.dim() - len(shape), x.dim())), torch.finfo(x.dtype).eps if eps is None else eps
-    factor = 1 / ((x * x).mean(dims, keepdim=True).sqrt() + eps ** 0.5)
-    y = x * factor if weight is None else x * factor * weight
-    return (y, factor) if "fused" in op._schema.name else y
 
 
 @op("numerics", "native_batch_norm", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit",
