@@ -9,7 +9,7 @@ import pathlib
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from campaign import FAILING, HERE, LEVELS, LIMITS, Campaign, Failed, Probed
 from lockstep_mutants.interpret import FAULTLESS
@@ -67,8 +67,9 @@ def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str
     return killed
 
 
-def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str], recorded: dict) -> dict:
-    """The result of a run: `mutants` (name → class, level, by, status, reached, differed), `defects` of the twin."""
+def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str], recorded: dict, save: Callable[[dict], None]) -> dict:
+    """The result of a run: `mutants` (name → class, level, by, status, reached, differed, breaks), `defects` of the twin. What is known after a level is
+    handed to `save`."""
     result: dict = {"mutants": {name: {"class": mutant.cls, "level": None, "by": None, "status": None, "reached": {}, "differed": {}, "breaks": []}
                                 for name, mutant in mutants.items()}, "defects": []}
     before: set[str] = set()
@@ -97,6 +98,7 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
                 result["mutants"][name]["reached"][level], result["mutants"][name]["differed"][level] = len(seen), sum(differs > 0 for differs in seen)
         for name, (instance, status) in killed.items():
             result["mutants"][name].update(level=level, by=instance, status=status)
+        save(result)
     return result
 
 
@@ -209,13 +211,17 @@ def main(words: Sequence[str]) -> int:
         return 0
     campaign = Campaign(arguments.jobs, lambda text: print(f"[{time.monotonic() - start:6.0f} s] {text}", file=sys.stderr, flush=True))
     levels = LEVELS[:LEVELS.index(arguments.level) + 1]
+
+    def save(result: dict) -> None:
+        if arguments.json:
+            arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
     try:
-        result = again(campaign, mutants, recorded) if arguments.recorded else whole(campaign, mutants, levels, recorded)
+        result = again(campaign, mutants, recorded) if arguments.recorded else whole(campaign, mutants, levels, recorded, save)
     except Failed as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 3
-    if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    save(result)
     everything = len(mutants) == len(MUTANTS) and not arguments.recorded
     if arguments.record and everything:
         kept = {name: {key: each[key] for key in ("class", "level", "by")} for name, each in result["mutants"].items() if each["level"]}
