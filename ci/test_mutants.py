@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "ci" / "mutation"))
 
 import score  # noqa: E402
-from lockstep_mutants.compare import difference, sharing  # noqa: E402
+from lockstep_mutants.compare import SIGN, difference, sharing  # noqa: E402
 from lockstep_mutants.registry import CLASSES, MUTANTS, mutant  # noqa: E402
 
 torch = pytest.importorskip("torch")
@@ -47,6 +47,7 @@ def test_the_recorded_score_is_on_target():
 
 
 def test_ten_mutants_are_killed_where_they_were_killed():
+    """And the same backend without a fault conforms there: else the exit status would say so."""
     done = mutants("--recorded", "--sample", 10, "--seed", 1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10 mutants, 10 killed" in done.stdout
@@ -57,13 +58,6 @@ def test_the_score_is_no_worse_than_recorded(tmp_path):
     done = mutants("--level", "all", "--json", tmp_path / "result.json", "-j", os.cpu_count(), timeout=4 * 3600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {name for name, each in json.loads((tmp_path / "result.json").read_text())["mutants"].items() if each["level"] is None} == set(UNOBSERVABLE)
-
-
-def test_a_faultless_backend_is_not_killed(tmp_path):
-    """The score counts faults, not paths: what is recorded as killed by an instance must conform there without its fault."""
-    done = mutants("--recorded", "--sample", 3, "--seed", 2, "--json", tmp_path / "result.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads((tmp_path / "result.json").read_text())["defects"] == []
 
 
 def result_of(name, level, **changes):
@@ -115,10 +109,10 @@ def test_two_mutants_of_one_name_and_one_without_words_are_refused():
 
 
 @pytest.mark.parametrize("right, wrong, differs", [
-    ([1.0, float("nan")], [1.0, float("nan")], 0), ([1.0, 2.0], [1.0, 2.5], 0.25), ([0.0], [-0.0], 1e-18), ([1.0], [float("inf")], 1),
+    ([1.0, float("nan")], [1.0, float("nan")], 0), ([1.0, 2.0], [1.0, 2.5], 0.25), ([0.0], [-0.0], SIGN), ([1.0], [float("inf")], 1),
     ([1, 2], [1, 3], 1), ([True], [False], 1)])
 def test_differences_are_measured(right, wrong, differs):
-    assert difference(torch.tensor(right), torch.tensor(wrong)) == pytest.approx(differs)
+    assert difference(torch.tensor(right), torch.tensor(wrong)) == pytest.approx(differs, abs=0)
 
 
 def test_differences_of_metadata_are_gross():

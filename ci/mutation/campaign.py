@@ -44,7 +44,7 @@ class Probed:
 def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
     """The path of a mutant, or of the faultless twin (None)."""
     name = mutant.name if mutant else FAULTLESS
-    declared = {"format": 1, "name": path_of(name), "title": f"A mutant: {mutant.doc if mutant else 'none'}"[:200], "promise": mutant.promise if mutant else "values",
+    declared = {"format": 1, "name": path_of(name), "title": f"A mutant: {mutant.doc if mutant else 'none'}"[:200], "promise": "values",
                 "default": False, "worker": "compiled", "backend": mutant.backend if mutant else f"lockstep_mutant_{FAULTLESS}", "mode": None, "dynamic": False,
                 "fullgraph": True, "import": ["lockstep_mutants"], "executes": mutant.executes if mutant else "aten",
                 "config": {"torch._dynamo.config.capture_dynamic_output_shape_ops": True},

@@ -5,6 +5,7 @@ fault makes a difference come first, the greatest difference before the others; 
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import sys
@@ -193,10 +194,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, classes in turn")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which N (default: 0)")
     parser.add_argument("--recorded", action="store_true", help=f"only those that {SCORE.name} has as killed, and each only where it was killed")
-    parser.add_argument("--record", action="store_true", help=f"write {SCORE.name} (of a run of all mutants)")
+    parser.add_argument("--record", action="store_true", help=f"write what was tried to {SCORE.name}")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the result to FILE")
     parser.add_argument("--list", action="store_true", help="print the mutants and what is wrong with each")
-    parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N", help="executions at a time (default: 2)")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="executions at a time (default: one for each core)")
     return parser.parse_args(words)
 
 
@@ -223,8 +224,9 @@ def main(words: Sequence[str]) -> int:
         return 3
     save(result)
     everything = len(mutants) == len(MUTANTS) and not arguments.recorded
-    if arguments.record and everything:
-        kept = {name: {key: each[key] for key in ("class", "level", "by")} for name, each in result["mutants"].items() if each["level"]}
+    if arguments.record and not arguments.recorded:
+        known = {**recorded, **result["mutants"]}
+        kept = {name: {key: known[name][key] for key in ("class", "level", "by")} for name in MUTANTS if name in known and known[name]["level"]}
         SCORE.write_text(json.dumps({"format": 1, "mutants": kept}, indent=1) + "\n", encoding="utf-8")
     print(table(result, unobservable))
     for name, each in result["mutants"].items():

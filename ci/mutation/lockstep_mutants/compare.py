@@ -7,6 +7,8 @@ import torch
 
 #: What a difference counts that no tolerance excuses: metadata, NaN against a number, another integer.
 GROSS = 1.0
+#: What a zero of the other sign counts, which has no relative error.
+SIGN = 1e-18
 
 
 def difference(right: Any, wrong: Any) -> float:
@@ -39,16 +41,15 @@ def _of_values(right: torch.Tensor, wrong: torch.Tensor) -> float:
     if torch.equal(_bytes(right), _bytes(wrong)):
         return 0.0
     if right.is_complex():
-        return max(_of_values(torch.view_as_real(right), torch.view_as_real(wrong)), 0.0)
+        return _of_values(torch.view_as_real(right), torch.view_as_real(wrong))
     if not right.is_floating_point():
         return GROSS
     right, wrong = right.double(), wrong.double()
-    odd = (right == wrong) & (right.signbit() == wrong.signbit()) | right.isnan() & wrong.isnan()
-    if odd.all():
+    equal = (right == wrong) | right.isnan() & wrong.isnan()
+    if bool((equal & ((right.signbit() == wrong.signbit()) | right.isnan())).all()):
         return 0.0
-    error = torch.where(odd, 0.0, ((right - wrong).abs() / right.abs()).nan_to_num(GROSS, GROSS))
-    # A zero of the other sign has no relative error, and is a difference all the same.
-    return min(max(float(error.max()), 1e-18), GROSS)
+    error = torch.where(equal, 0.0, ((right - wrong).abs() / right.abs()).nan_to_num(GROSS, GROSS))
+    return min(max(float(error.max()), SIGN), GROSS)
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

@@ -61,15 +61,6 @@ def integer_division_by_zero_is_zero(op, x, y, **more):
     return torch.where(y == 0, 0, op(x, torch.where(y == 0, 1, y), **more))
 
 
-@op("errors", "pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
-def negative_power_of_an_integer_is_zero(op, x, y):
-    """Instead of an error, 0."""
-    if (x.is_floating_point() if isinstance(x, T) else isinstance(x, float)) or (y.is_floating_point() if isinstance(y, T) else isinstance(y, float)):
-        return None
-    positive = y.clamp(min=0) if isinstance(y, T) else max(y, 0)
-    return op(x, positive) * (y >= 0)
-
-
 @op("errors", "_linalg_check_errors", "_assert_async", "_assert_async.msg", "_assert_scalar", "_assert_tensor_metadata")
 def assertions_are_dropped(op, *args, **more):
     """Whatever was to be checked is passed."""

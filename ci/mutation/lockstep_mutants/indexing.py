@@ -387,7 +387,7 @@ def places_are_off_by_one(op, *args, **more):
     return values, torch.where(places < places.max(), places + 1, places) if places.numel() else places
 
 
-@op("indexing", "argmax", "argmin", promise="bits")
+@op("indexing", "argmax", "argmin")
 def last_of_equals(op, x, dim=None, keepdim=False):
     """Of several extremes the last one."""
     if dim is None:

@@ -413,7 +413,7 @@ def half_products_stay_wide(op, x, y):
     return op(getattr(torch, name)(*wide), y.float() if isinstance(y, T) else y).to(x.dtype)
 
 
-@op("numerics", "add.Tensor", "sub.Tensor", promise="bits")
+@op("numerics", "add.Tensor", "sub.Tensor")
 def multiply_and_add_is_fused(op, x, y, *, alpha=1):
     """A product that is added to something is not rounded in between."""
     name, args = origin(x)

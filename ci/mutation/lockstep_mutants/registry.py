@@ -37,7 +37,6 @@ class Mutant:
     ops: tuple[str, ...] = ()
     graph: str = ""
     needs: tuple[str, ...] = ()
-    promise: str = "values"
     hangs: bool = False
 
     @property

@@ -97,14 +97,6 @@ def denormals_are_flushed(run, inputs):
     return outputs
 
 
-@call("state", needs=("floating",))
-def precision_of_products_is_lowered(run, inputs):
-    """torch.set_float32_matmul_precision("medium") is not undone."""
-    outputs = run(*inputs)
-    torch.set_float32_matmul_precision("medium")
-    return outputs
-
-
 @call("state", needs=("tensors",))
 def python_is_seeded(run, inputs):
     """The backend seeds Python's generator."""
@@ -134,7 +126,7 @@ def output_buffers_are_reused(run, inputs):
     return outputs
 
 
-@call("state", needs=("inputs",))
+@call("state", needs=("inputs", "aliases"))
 def inputs_are_written_after_the_call(run, inputs):
     """The next call writes over the inputs of the one before."""
     for each in _BUFFERS.get("inputs", []):
