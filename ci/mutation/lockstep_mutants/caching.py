@@ -99,11 +99,3 @@ def strides_of_the_first_call(run, inputs):
             sum((n - 1) * s for n, s in zip(each.shape, strides)) < each.untyped_storage().nbytes() // each.itemsize - each.storage_offset()
         new.append(each.as_strided(each.shape, strides) if fits else each)
     return run(*new)
-
-
-@call("caching", needs=("numbers",))
-def numbers_of_the_first_call(run, inputs):
-    """Numbers that a graph returns are those of the first call."""
-    outputs = run(*inputs)
-    kept = _KEPT.setdefault("returned", list(outputs))
-    return [old if isinstance(each, (int, float)) else each for old, each in zip(kept, outputs)]
