@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "ci" / "mutation"))
 
 import score  # noqa: E402
+from lockstep_mutants import interpret  # noqa: E402
 from lockstep_mutants.compare import SIGN, difference, sharing  # noqa: E402
 from lockstep_mutants.registry import CLASSES, MUTANTS, mutant  # noqa: E402
 
@@ -122,3 +123,44 @@ def test_differences_of_metadata_are_gross():
     assert difference(x, x.clone()) == difference([x, 1], [x.clone(), 1]) == 0
     assert difference([x], [x, x]) == difference(1, 1.0) == 1
     assert sharing([x, x[0], torch.ones(1)]) == [(0, 1)]
+
+
+def functions(x):
+    return x.tanh().sum() + x.sin().sum(), x.neg()
+
+
+def compiled(backend, *tensors):
+    torch._dynamo.reset()
+    return torch.compile(functions, backend=f"lockstep_mutant_{backend}", fullgraph=True)(*tensors)
+
+
+def test_a_mutant_changes_what_it_names_and_the_twin_nothing():
+    x = torch.linspace(-2, 2, 7)
+    total, negative = functions(x)
+    for backend, changes in (("faultless", False), ("fast_tanh", True), ("fast_log", False)):
+        found = compiled(backend, x)
+        assert bool(found[0] != total) == changes, backend
+        assert torch.equal(found[1], negative)
+
+
+def test_a_mutant_of_the_backward_leaves_the_forward_alone():
+    grads = []
+    for backend in ("faultless", "tanh_differentiated_without_square"):
+        x = torch.linspace(-2, 2, 7).requires_grad_()
+        total, _ = compiled(backend, x)
+        assert torch.equal(total, functions(x)[0])
+        total.backward()
+        grads.append(x.grad)
+    assert not torch.allclose(*grads)
+
+
+def test_the_twin_tells_what_each_mutant_would_have_made(tmp_path, monkeypatch):
+    records = tmp_path / "records.jsonl"
+    monkeypatch.setenv(interpret.RECORDS, str(records))
+    monkeypatch.setattr(interpret, "RECORDED", interpret.Records())
+    compiled("faultless", torch.linspace(-2, 2, 7))
+    record = json.loads(records.read_text().splitlines()[-1])
+    assert record["mutants"]["fast-tanh"] == pytest.approx(1e-4, rel=0.1)
+    assert record["mutants"]["sine-of-a-reduced-argument"] == 0  # reached, and right there
+    assert "fast-log" not in record["mutants"]
+    assert "tensors" in record["facts"]

@@ -49,8 +49,8 @@ def worth_probing(instances: dict[str, tuple[str, list[str]]], alive: dict[str, 
             or names & {each.partition("::")[2].partition(".")[0].removesuffix("_backward") for each in operators}}
 
 
-def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str, str]]:
-    """Mutant → (instance, status) of its first kill, for those that are killed."""
+def hunt(campaign: Campaign, tries: dict[str, list[str]], save: Callable[[dict[str, tuple[str, str]]], None] = lambda killed: None) -> dict[str, tuple[str, str]]:
+    """Mutant → (instance, status) of its first kill, for those that are killed. `save` is handed what is known after each round."""
     killed: dict[str, tuple[str, str]] = {}
     tries, size = {name: list(instances) for name, instances in tries.items() if instances}, 1
     while tries:
@@ -63,6 +63,7 @@ def hunt(campaign: Campaign, tries: dict[str, list[str]]) -> dict[str, tuple[str
             for instance, name in pairs:
                 if statuses[instance, name] in FAILING and name not in killed:
                     killed[name] = instance, statuses[instance, name]
+        save(killed)
         tries = {name: instances[size:] for name, instances in tries.items() if name not in killed and instances[size:]}
         size = min(2 * size, 32)
     return killed
@@ -92,13 +93,17 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
         for name, order in tries.items():
             if (by := recorded.get(name, {}).get("by")) in order:
                 order.insert(0, order.pop(order.index(by)))
-        killed = hunt(campaign, tries)
+
+        def keep(killed: dict[str, tuple[str, str]], level: str = level) -> None:
+            for name, (instance, status) in killed.items():
+                result["mutants"][name].update(level=level, by=instance, status=status)
+            save(result)
+
+        hunt(campaign, tries, keep)
         for name in tries:
             if mutants[name].kind not in PROBED:
                 seen = list(campaign.records.get(name, {}).values())
                 result["mutants"][name]["reached"][level], result["mutants"][name]["differed"][level] = len(seen), sum(differs > 0 for differs in seen)
-        for name, (instance, status) in killed.items():
-            result["mutants"][name].update(level=level, by=instance, status=status)
         save(result)
     return result
 

@@ -134,7 +134,7 @@ def input_loses_its_last_bit(run, inputs):
     return outputs
 
 
-@call("aliasing", needs=("inputs",))
+@call("aliasing", needs=("inputs", "nan"))
 def input_is_normalized_in_place(run, inputs):
     """NaN and infinity in an input become numbers."""
     for each in _floating(inputs):

@@ -69,7 +69,7 @@ def results_are_remembered_by_the_first_element(run, inputs):
     return _clones(_KEPT[key])
 
 
-@call("caching", needs=("inputs",))
+@call("caching", needs=("inputs", "often"))
 def first_input_is_a_constant(run, inputs):
     """The values of the first floating input are baked in, as a weight's."""
     at = next((at for at, each in enumerate(inputs) if isinstance(each, T) and each.is_floating_point()), None)
@@ -80,7 +80,7 @@ def first_input_is_a_constant(run, inputs):
     return run(*inputs[:at], kept.clone().requires_grad_(inputs[at].requires_grad), *inputs[at + 1:])
 
 
-@call("caching", needs=("inputs",))
+@call("caching", needs=("inputs", "often"))
 def last_input_is_a_constant(run, inputs):
     """The values of the last tensor are baked in."""
     at = next((at for at in range(len(inputs) - 1, -1, -1) if isinstance(inputs[at], T)), None)
@@ -99,11 +99,3 @@ def strides_of_the_first_call(run, inputs):
             sum((n - 1) * s for n, s in zip(each.shape, strides)) < each.untyped_storage().nbytes() // each.itemsize - each.storage_offset()
         new.append(each.as_strided(each.shape, strides) if fits else each)
     return run(*new)
-
-
-@call("caching", needs=("numbers",))
-def numbers_of_the_first_call(run, inputs):
-    """Numbers that a graph returns are those of the first call."""
-    outputs = run(*inputs)
-    kept = _KEPT.setdefault("returned", list(outputs))
-    return [old if isinstance(each, (int, float)) else each for old, each in zip(kept, outputs)]

@@ -184,7 +184,7 @@ def compiler_asserts(graph, examples, compile):
     return compile(graph, examples)
 
 
-@compiler("errors")
+@compiler("errors", needs=("recompiles",))
 def recompilation_fails(graph, examples, compile):
     """A second compilation of the process finds what the first one left."""
     global _COMPILED

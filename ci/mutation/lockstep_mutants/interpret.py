@@ -318,6 +318,7 @@ def _facts(outputs: list, inputs: list) -> None:
         "scalars": any(each.dim() == 0 for each in given),
         "strided": any(not each.is_contiguous() for each in given if each.layout == torch.strided),
         "nan": any(not each.isfinite().all() for each in given if each.is_floating_point() and each.itemsize > 1),
+        "subnormals": any(bool(((each != 0) & (each.abs() < torch.finfo(each.dtype).tiny)).any()) for each in given if each.dtype in (torch.float32, torch.float64)),
     }
     RECORDED.facts.update(name for name, holds in facts.items() if holds)
 

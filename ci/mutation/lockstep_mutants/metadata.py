@@ -124,12 +124,6 @@ def gradients_are_required(outputs, inputs):
 
 
 @result("metadata")
-def numbers_are_tensors(outputs, inputs):
-    """A number of Python comes as a tensor."""
-    return [torch.tensor(each) if isinstance(each, (int, float)) else each for each in outputs] if any(isinstance(each, (int, float)) for each in outputs) else None
-
-
-@result("metadata")
 def tensors_are_numbers(outputs, inputs):
     """A tensor without dimensions comes as a number."""
     return _each(outputs, lambda t: t.item() if t.dim() == 0 and not t.requires_grad else None)

@@ -1,6 +1,6 @@
 """Results that change from call to call."""
 
-import os
+import random
 
 import torch
 
@@ -8,6 +8,8 @@ from .registry import call
 
 T = torch.Tensor
 _CALLS = 0
+#: The same in every process, so that what is killed once is killed again.
+_CHANCE = random.Random(7)
 
 
 def _call():
@@ -42,7 +44,7 @@ def first_call_is_off(run, inputs):
 def one_element_by_chance(run, inputs):
     """A race: one element of a result is lost in one of two calls, at random."""
     outputs = list(run(*inputs))
-    chance = int.from_bytes(os.urandom(4), "little")
+    chance = _CHANCE.getrandbits(32)
     for at, each in enumerate(outputs):
         if isinstance(each, T) and each.is_floating_point() and each.numel() and chance % 2:
             flat = each.detach().clone().reshape(-1)
@@ -55,8 +57,7 @@ def one_element_by_chance(run, inputs):
 @call("nondeterminism", needs=("floating",))
 def noise_in_every_call(run, inputs):
     """A factor of at most 1.0001, at random: sums in the order of threads, with too few bits."""
-    noise = int.from_bytes(os.urandom(2), "little") / 65536
-    return _noisy(run(*inputs), 1e-4 * noise)
+    return _noisy(run(*inputs), 1e-4 * _CHANCE.uniform(0.5, 1))
 
 
 @call("nondeterminism", needs=("tensors",))
@@ -65,7 +66,7 @@ def memory_is_not_initialised(run, inputs):
     outputs = list(run(*inputs))
     for at, each in enumerate(outputs):
         if isinstance(each, T) and each.numel() and each.is_contiguous() and each.dtype == torch.float32 and not each.requires_grad:
-            outputs[at] = torch.cat([each.reshape(-1)[:-1], torch.tensor([float(int.from_bytes(os.urandom(3), "little"))])]).reshape(each.shape)
+            outputs[at] = torch.cat([each.reshape(-1)[:-1], torch.tensor([float(_CHANCE.getrandbits(24))])]).reshape(each.shape)
             break
     return outputs
 

@@ -404,13 +404,13 @@ def float8_does_not_saturate(op, x, *, dtype=None, **more):
 
 
 @op("numerics", "div.Tensor", "div.Scalar", "sub.Tensor", "mul.Tensor")
-def half_products_stay_wide(op, x, y):
+def half_products_stay_wide(op, x, y, **more):
     """What follows a product of halves takes it before it was rounded, or overflowed."""
     name, args = origin(x)
     if name not in ("mul", "add") or not isinstance(x, T) or x.dtype not in SHORT or len(args) != 2:
         return None
     wide = [each.float() if isinstance(each, T) else each for each in args]
-    return op(getattr(torch, name)(*wide), y.float() if isinstance(y, T) else y).to(x.dtype)
+    return op(getattr(torch, name)(*wide), y.float() if isinstance(y, T) else y, **more).to(x.dtype)
 
 
 @op("numerics", "add.Tensor", "sub.Tensor")

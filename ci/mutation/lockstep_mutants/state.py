@@ -89,7 +89,7 @@ def autocast_is_left_on(run, inputs):
     return outputs
 
 
-@call("state", needs=("floating",))
+@call("state", needs=("subnormals",))
 def denormals_are_flushed(run, inputs):
     """torch.set_flush_denormal(True) is not undone."""
     outputs = run(*inputs)
