@@ -1,0 +1,166 @@
+"""The mutation score does not fall: faulty backends that the suite killed when the score was recorded are killed still. LOCKSTEP_LONG=1
+tries every mutant on every level."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "ci" / "mutation"))
+
+import score  # noqa: E402
+from lockstep_mutants import interpret  # noqa: E402
+from lockstep_mutants.compare import SIGN, difference, sharing  # noqa: E402
+from lockstep_mutants.registry import CLASSES, MUTANTS, mutant  # noqa: E402
+
+torch = pytest.importorskip("torch")
+RECORDED, UNOBSERVABLE = score.read(score.SCORE), score.read(score.UNOBSERVABLE)
+
+
+def mutants(*arguments, timeout=900):
+    """The result and the output of `ci/mutants`."""
+    return subprocess.run([ROOT / "ci" / "mutants", *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
+
+
+def test_there_are_many_of_each_class():
+    assert len(MUTANTS) >= 150
+    assert {each.cls for each in MUTANTS.values()} == set(CLASSES)
+
+
+def test_only_those_that_fall_back_say_that_they_compute_themselves():
+    assert {each.cls for each in MUTANTS.values() if each.executes == "own"} == {"fallback"}
+
+
+def test_every_mutant_has_a_score_or_a_reason():
+    assert set(RECORDED) | set(UNOBSERVABLE) == set(MUTANTS)
+    assert set(RECORDED) & set(UNOBSERVABLE) == set()
+    assert all(len(reason) > 20 for reason in UNOBSERVABLE.values())
+
+
+def test_the_recorded_score_is_on_target():
+    seen = [each for name in MUTANTS if name not in UNOBSERVABLE for each in [RECORDED.get(name, {"level": None})]]
+    for level, target in score.TARGETS.items():
+        assert sum(score.killed_by(each, level) for each in seen) >= target * len(seen), level
+
+
+def test_ten_mutants_are_killed_where_they_were_killed():
+    """And the same backend without a fault conforms there: else the exit status would say so."""
+    done = mutants("--recorded", "--sample", 10, "--seed", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10 mutants, 10 killed" in done.stdout
+
+
+@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="takes half an hour and more; LOCKSTEP_LONG=1 does it")
+def test_the_score_is_no_worse_than_recorded(tmp_path):
+    done = mutants("--level", "all", "--json", tmp_path / "result.json", "-j", os.cpu_count(), timeout=4 * 3600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {name for name, each in json.loads((tmp_path / "result.json").read_text())["mutants"].items() if each["level"] is None} == set(UNOBSERVABLE)
+
+
+def result_of(name, level, **changes):
+    each = {"class": MUTANTS[name].cls, "level": level, "by": "bugs/x@cpu", "status": "value_differs", "reached": {}, "differed": {}, "breaks": []}
+    return {"defects": [], "mutants": {name: {**each, **changes}}}
+
+
+@pytest.mark.parametrize("level, words", [("smoke", ""), ("core", "was killed by the level smoke"), (None, "and survives")])
+def test_a_mutant_that_lives_longer_than_it_did_is_a_problem(level, words):
+    recorded = {"fast-tanh": {"class": "numerics", "level": "smoke", "by": "bugs/x@cpu"}}
+    assert words in "\n".join(score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False))
+    assert bool(words) == bool(score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False))
+
+
+def test_a_survivor_needs_a_reason_and_what_is_killed_has_none():
+    assert score.problems(result_of("fast-tanh", None), {}, {}, score.LEVELS, False)
+    assert not score.problems(result_of("fast-tanh", None), {}, {"fast-tanh": "because"}, score.LEVELS, False)
+    assert score.problems(result_of("fast-tanh", "core"), {}, {"fast-tanh": "because"}, score.LEVELS, False)
+
+
+def test_a_level_below_its_target_is_a_problem():
+    assert "smoke kills 0.0 %" in "\n".join(score.problems(result_of("fast-tanh", "core"), {}, {}, score.LEVELS, True))
+
+
+def test_a_failing_twin_is_a_problem():
+    found = {**result_of("fast-tanh", "smoke"), "defects": ["bugs/y@cpu"]}
+    assert "faultless twin fails on bugs/y@cpu" in "\n".join(score.problems(found, {}, {}, score.LEVELS, False))
+
+
+def test_names_classes_and_samples_choose():
+    def names(*words):
+        return list(score.chosen(score.parse(words), RECORDED))
+
+    assert names("fast-tanh") == ["fast-tanh"]
+    assert {MUTANTS[name].cls for name in names("--class", "state", "--class", "crash")} == {"state", "crash"}
+    assert names("--sample", "10", "--seed", "3") == names("--sample", "10", "--seed", "3") != names("--sample", "10", "--seed", "4")
+    assert len({MUTANTS[name].cls for name in names("--sample", "12")}) == 12
+    with pytest.raises(SystemExit, match="no mutant fast-tan;"):
+        names("fast-tan")
+
+
+def test_two_mutants_of_one_name_and_one_without_words_are_refused():
+    with pytest.raises(ValueError, match="two mutants fast-tanh"):
+        mutant("fast-tanh", "numerics", "op", print, "twice")
+    with pytest.raises(ValueError, match="say what goes wrong"):
+        mutant("nobody-knows", "numerics", "op", print, "")
+    with pytest.raises(ValueError, match="is none of"):
+        mutant("no-such-class", "cosmetics", "op", print, "of no class")
+
+
+@pytest.mark.parametrize("right, wrong, differs", [
+    ([1.0, float("nan")], [1.0, float("nan")], 0), ([1.0, 2.0], [1.0, 2.5], 0.25), ([0.0], [-0.0], SIGN), ([1.0], [float("inf")], 1),
+    ([1, 2], [1, 3], 1), ([True], [False], 1)])
+def test_differences_are_measured(right, wrong, differs):
+    assert difference(torch.tensor(right), torch.tensor(wrong)) == pytest.approx(differs, abs=0)
+
+
+def test_differences_of_metadata_are_gross():
+    x = torch.ones(2, 3)
+    for other in (x.double(), x.t().contiguous().t(), x[None], x.clone().requires_grad_(), torch.ones(7)[1:].view(2, 3)):
+        assert difference(x, other) == 1
+    assert difference(x, x.clone()) == difference([x, 1], [x.clone(), 1]) == 0
+    assert difference([x], [x, x]) == difference(1, 1.0) == 1
+    assert sharing([x, x[0], torch.ones(1)]) == [(0, 1)]
+
+
+def functions(x):
+    return x.tanh().sum() + x.sin().sum(), x.neg()
+
+
+def compiled(backend, *tensors):
+    torch._dynamo.reset()
+    return torch.compile(functions, backend=f"lockstep_mutant_{backend}", fullgraph=True)(*tensors)
+
+
+def test_a_mutant_changes_what_it_names_and_the_twin_nothing():
+    x = torch.linspace(-2, 2, 7)
+    total, negative = functions(x)
+    for backend, changes in (("faultless", False), ("fast_tanh", True), ("fast_log", False)):
+        found = compiled(backend, x)
+        assert bool(found[0] != total) == changes, backend
+        assert torch.equal(found[1], negative)
+
+
+def test_a_mutant_of_the_backward_leaves_the_forward_alone():
+    grads = []
+    for backend in ("faultless", "tanh_differentiated_without_square"):
+        x = torch.linspace(-2, 2, 7).requires_grad_()
+        total, _ = compiled(backend, x)
+        assert torch.equal(total, functions(x)[0])
+        total.backward()
+        grads.append(x.grad)
+    assert not torch.allclose(*grads)
+
+
+def test_the_twin_tells_what_each_mutant_would_have_made(tmp_path, monkeypatch):
+    records = tmp_path / "records.jsonl"
+    monkeypatch.setenv(interpret.RECORDS, str(records))
+    monkeypatch.setattr(interpret, "RECORDED", interpret.Records())
+    compiled("faultless", torch.linspace(-2, 2, 7))
+    record = json.loads(records.read_text().splitlines()[-1])
+    assert record["mutants"]["fast-tanh"] == pytest.approx(1e-4, rel=0.1)
+    assert record["mutants"]["sine-of-a-reduced-argument"] == 0  # reached, and right there
+    assert "fast-log" not in record["mutants"]
+    assert "tensors" in record["facts"]
