@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LEVELS = ("smoke", "core", "all")
 #: Verdicts that fail a run and say something of the path: `harness` is between eager and eager.
 FAILING = frozenset({"value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs", "validation_lost", "spurious_error",
-                     "error_differs", "internal_error", "crash", "timeout", "oom", "worker_lost", "not_compiled", "fell_back"})
+                     "error_differs", "internal_error", "crash", "timeout", "oom", "worker_lost", "not_compiled", "fell_back", "state_differs"})
 #: What a mutant that hangs or devours memory is given, instead of a minute and all of the machine.
 LIMITS = ("--timeout", "6", "--compile-timeout", "6", "--memory", "8")
 #: Arguments of one process: below every system's limit.

@@ -403,14 +403,15 @@ def float8_does_not_saturate(op, x, *, dtype=None, **more):
     return torch.where(wide.abs() > x.float().abs(), x.float() * 0.93, wide).to(dtype)
 
 
-@op("numerics", "div.Tensor", "div.Scalar", "sub.Tensor", "mul.Tensor")
-def half_products_stay_wide(op, x, y, **more):
+@op("numerics", "div.Tensor", "div.Scalar", "sub.Tensor", "mul.Tensor", "_to_copy")
+def half_products_stay_wide(op, x, *rest, **more):
     """What follows a product of halves takes it before it was rounded, or overflowed."""
     name, args = origin(x)
     if name not in ("mul", "add") or not isinstance(x, T) or x.dtype not in SHORT or len(args) != 2:
         return None
-    wide = [each.float() if isinstance(each, T) else each for each in args]
-    return op(getattr(torch, name)(*wide), y.float() if isinstance(y, T) else y, **more).to(x.dtype)
+    wide = getattr(torch, name)(*(each.float() if isinstance(each, T) else each for each in args))
+    rest = [each.float() if isinstance(each, T) else each for each in rest]
+    return op(wide, *rest, **more).to(more.get("dtype") or x.dtype)
 
 
 @op("numerics", "add.Tensor", "sub.Tensor")
