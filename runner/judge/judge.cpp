@@ -274,11 +274,14 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
         verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
                                      one_line(request.unpromised_strides));
     }
-    const auto differs = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
-                                      [](const auto& output) { return output.differing > 0; });
-    if (!request.unpromised_bits.empty() && differs != verdict.outputs.end()) {
+    for (const OutputComparison& output : verdict.outputs) {
+      const bool of_gradient = request.unpromised_bits.empty() && output.name.starts_with("grad ");
+      const std::string& why =
+          of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
+      if (output.differing == 0 || why.empty()) continue;
       verdict.reason = fmt::format("{}: bits differ, which the path does not promise: {}",
-                                   differs->name, one_line(request.unpromised_bits));
+                                   output.name, one_line(why));
+      break;
     }
     if (verdict.unstable) {
       verdict.reason =

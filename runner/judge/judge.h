@@ -36,6 +36,8 @@ struct JudgeRequest {
   std::string unpromised_strides;
   /// Why `promise` is weaker than the path's, or empty: then bits that differ are said to be so.
   std::string unpromised_bits;
+  /// Why of gradients no more than `values` is promised, or empty.
+  std::string unpromised_gradient_bits;
   std::optional<RaisesRule> raises;
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).

@@ -531,5 +531,52 @@ TEST(Judge, StridesThatAreNotPromisedAreNotHeldAgainstThePath) {
   EXPECT_EQ(judged(rows, "rows are padded").reason, "");
 }
 
+TEST(Judge, BitsThatAreNotPromisedAreJudgedAsValues) {
+  const auto judged = [](double compiled_value, const std::string& unpromised) {
+    const Observation eager = returned(tensor("float32", {1, 2}));
+    const Observation compiled = returned(tensor("float32", {1, compiled_value}));
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.promise = unpromised.empty() ? Promise::bits : Promise::values;
+    request.unpromised_bits = unpromised;
+    return judge(request);
+  };
+  EXPECT_EQ(judged(2.0000002, "").status, Status::value_differs);
+  const Verdict excused = judged(2.0000002, "sums have another order");
+  EXPECT_EQ(excused.status, Status::conform);
+  EXPECT_EQ(excused.reason,
+            "y: bits differ, which the path does not promise: sums have another order");
+  EXPECT_EQ(judged(2.1, "sums have another order").status, Status::value_differs);
+  EXPECT_EQ(judged(2, "sums have another order").reason, "");
+}
+
+TEST(Judge, IntegersThatTurnOnTheLastBitAreWeak) {
+  const auto judged = [](std::vector<double> e, std::vector<double> c, std::vector<double> fp64,
+                         std::vector<double> perturbed, Promise promise = Promise::values) {
+    const Observation eager = returned(tensor("int64", e));
+    const Observation compiled = returned(tensor("int64", c));
+    const Observation gold = returned(tensor("int64", fp64));
+    const Observation moved = returned(tensor("int64", perturbed));
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.fp64 = &gold;
+    request.perturbed = &moved;
+    request.promise = promise;
+    return judge(request);
+  };
+  const Verdict turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
+  EXPECT_EQ(turned.status, Status::conform);
+  EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on the last bit of the inputs"));
+  EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}).status, Status::conform);
+  // Where the golds say what eager says, it must be the same; and nothing may be anything.
+  EXPECT_EQ(judged({1, 5, 7}, {2, 6, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_differs);
+  EXPECT_EQ(judged({1, 5, 7}, {1, 10, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_differs);
+  // Where bits are promised, it is no question.
+  EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7}, Promise::bits).status,
+            Status::value_differs);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -95,7 +95,8 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
 
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
   if (auto policy = named_policy(request, name)) return *policy;
-  return default_policy(request.promise, dtype_of(value));
+  const bool weaker = name.starts_with("grad ") && !request.unpromised_gradient_bits.empty();
+  return default_policy(weaker ? Promise::values : request.promise, dtype_of(value));
 }
 
 bool is_list(const DataValue& value) {

@@ -33,7 +33,7 @@ constexpr std::array kFeatures = {
                 "are not held against the path"},
     FeatureInfo{bits, "bits",
                 "every instance: it is judged all the same, but where the case says nothing, by "
-                "what the promise `values` means"},
+                "what the promise `values` means; `[\"gradients\", \"bits\"]`: its gradients are"},
 };
 static_assert(has_every_row(kFeatures, &FeatureInfo::feature));
 
@@ -92,6 +92,7 @@ Unsupported decode_unsupported(Reader& reader, const Node& entry) {
     for (const Feature weaker : {strides, bits}) {
       const auto found = std::find(result.features.begin(), result.features.end(), weaker);
       if (found == result.features.end() || result.features.size() == 1) continue;
+      if (result.features == std::vector{gradients, bits}) continue;  // the bits of gradients
       reader.error(
           list->pointer,
           fmt::format("found `{}` beside other features, expected it alone", name_of(weaker)),

@@ -67,7 +67,7 @@ TEST(Declarations, AreWhatAPathFileSays) {
 TEST(Declarations, WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_EQ(unsupported(R"("features": ["gradient"], "reason": "r")"),
             "mine.json:2:31: /unsupported/0/features/0: found the string \"gradient\", expected a "
-            "feature: dynamic_shapes, gradients, mutation, complex or strides\n"
+            "feature: dynamic_shapes, gradients, mutation, complex, strides or bits\n"
             "    did you mean `gradients`?\n");
   EXPECT_EQ(unsupported(R"("dtypes": ["float32", "flaot16"], "reason": "r")"),
             "mine.json:2:40: /unsupported/0/dtypes/1: found the string \"flaot16\", expected a "

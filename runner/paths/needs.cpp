@@ -160,9 +160,11 @@ Declared declared_of(const Path& path, const Needs& needs, const std::string& to
     if (!is_about(entry, needs, torch)) continue;
     const bool of_strides = entry.features == std::vector{Feature::strides};
     const bool of_bits = entry.features == std::vector{Feature::bits};
-    std::string& why = of_strides ? declared.strides
-                       : of_bits  ? declared.bits
-                                  : declared.unsupported;
+    const bool of_gradients = entry.features == std::vector{Feature::gradients, Feature::bits};
+    std::string& why = of_strides     ? declared.strides
+                       : of_bits      ? declared.bits
+                       : of_gradients ? declared.gradient_bits
+                                      : declared.unsupported;
     const bool has = of_strides || of_bits || entry.features.empty() ||
                      std::any_of(entry.features.begin(), entry.features.end(),
                                  [&](Feature each) { return has_feature(path, needs, each); });

@@ -27,9 +27,11 @@ Needs needs_of(const Case& declared, const std::string& device, const Registry* 
 struct Declared {
   std::string unsupported;  ///< why it is not supported; empty: it is
   std::string strides;      ///< why its strides are not promised; empty: they are
-  std::string bits;  ///< why no more than `values` is promised; empty: what the path promises
+  /// Why no more than `values` is promised, of all results and of gradients; empty: what the path
+  /// promises.
+  std::string bits, gradient_bits;
 
-  /// What the path promises of the instance.
+  /// What the path promises of the instance's results, gradients apart.
   Promise promise(const Path& path) const { return bits.empty() ? path.promise : Promise::values; }
 };
 

@@ -205,5 +205,22 @@ TEST(Declared, StridesThatAreNotPromisedLeaveTheRestToBeJudged) {
             "");
 }
 
+TEST(Declared, BitsThatAreNotPromisedAreJudgedAsValues) {
+  Path bits = path({.operators = {"sort"}, .features = {Feature::bits}});
+  bits.promise = Promise::bits;
+  const Declared declared = declared_of(bits, sorted_halves(), "2.13.0");
+  EXPECT_EQ(declared.bits, "because");
+  EXPECT_EQ(declared.unsupported, "");
+  EXPECT_EQ(declared.promise(bits), Promise::values);
+  EXPECT_EQ(Declared().promise(bits), Promise::bits);
+  const Path gradients = path({.features = {Feature::gradients, Feature::bits}});
+  Needs needs = sorted_halves();
+  needs.features = {Feature::gradients};
+  EXPECT_EQ(declared_of(gradients, needs, "2.13.0").gradient_bits, "because");
+  EXPECT_EQ(declared_of(gradients, needs, "2.13.0").bits, "");
+  needs.features = {};
+  EXPECT_EQ(declared_of(gradients, needs, "2.13.0").gradient_bits, "");
+}
+
 }  // namespace
 }  // namespace lockstep

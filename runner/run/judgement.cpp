@@ -53,6 +53,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.strides = declared.strides;
   request.unpromised_strides = evidence.strides;
   request.unpromised_bits = evidence.bits;
+  request.unpromised_gradient_bits = evidence.gradient_bits;
   request.raises = declared.raises;
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;

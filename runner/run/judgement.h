@@ -29,7 +29,7 @@ struct Evidence {
   bool compiles = true;
   std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
   std::string strides;               ///< why its strides are not promised; empty: they are
-  std::string bits;                  ///< why `promise` is no more than `values`; empty: the path's
+  std::string bits, gradient_bits;   ///< why no more than `values` is promised (paths/needs.h)
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.

@@ -227,6 +227,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     path.declarations.refuses,
                     item.declared.strides,
                     item.declared.bits,
+                    item.declared.gradient_bits,
                     path.command.empty(),
                     path.own_random,
                     pending.shared > 0,
