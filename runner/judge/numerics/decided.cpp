@@ -6,7 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <vector>
+
+#include "judge/numerics/numbers.h"
 
 namespace lockstep {
 namespace {
@@ -20,33 +21,27 @@ constexpr double kWidths = 4;
 std::optional<Decisions> decisions(const Comparison& comparison) {
   const Subject& subject = comparison.subject();
   const Dtype& dtype = *subject.eager->dtype;
-  if (subject.fp64 == nullptr || subject.perturbed == nullptr) return std::nullopt;
-  std::vector<const TensorView*> views = {subject.eager, subject.compiled, subject.fp64,
-                                          subject.perturbed};
-  if (subject.stepwise != nullptr) views.push_back(subject.stepwise);
-  if (std::any_of(views.begin(), views.end(),
-                  [&](const TensorView* v) { return v->dtype != &dtype; }))
-    return std::nullopt;
+  const std::array views = {subject.eager, subject.compiled, subject.fp64, subject.perturbed};
+  const bool comparable = std::all_of(views.begin(), views.end(), [&](const TensorView* view) {
+    return view != nullptr && view->dtype == &dtype;
+  });
+  if (!comparable || number_dtype(dtype).is_floating()) return std::nullopt;
   const auto bytes = static_cast<std::size_t>(dtype.bytes);
   Decisions out;
   const TensorWalk walk(views);
   walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      const auto at = [&](std::size_t view) { return of[view] + i * bytes; };
-      if (std::memcmp(at(0), at(1), bytes) == 0) continue;
-      double least = HUGE_VAL, greatest = -HUGE_VAL;
-      bool agree = true;
-      std::array<double, 2> sides{};
-      for (std::size_t view = 0; view < views.size(); ++view) {
-        double value = 0;
-        decode_block(dtype, at(view), 1, &value);
-        if (view < 2) sides[view] = value;
-        if (view == 1) continue;
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
-        agree = agree && std::memcmp(at(0), at(view), bytes) == 0;
-      }
-      if (!agree && std::fabs(sides[1] - sides[0]) <= kWidths * (greatest - least)) {
+      const auto same = [&](std::size_t view) {
+        return std::memcmp(of[0] + i * bytes, of[view] + i * bytes, bytes) == 0;
+      };
+      if (same(1)) continue;
+      std::array<double, 4> value{};
+      for (std::size_t view = 0; view < value.size(); ++view)
+        decode_block(dtype, of[view] + i * bytes, 1, &value[view]);
+      const auto [e, c, g, p] = value;
+      const double width = std::max({e, g, p}) - std::min({e, g, p});
+      const bool decided = same(2) && same(3);
+      if (!decided && std::fabs(c - e) <= kWidths * width) {
         ++out.turning;
         continue;
       }

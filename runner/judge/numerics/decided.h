@@ -5,9 +5,9 @@
 namespace lockstep {
 
 /// Integers, bools and bits of floats that come of floating numbers: what an ulp upstream turns is
-/// nobody's mistake.  With e eager, c compiled and the golds g (fp64, perturbed, stepwise where it
-/// is there), an element is decided where all golds say what eager says; it must be the same then.
-/// Elsewhere it turns on the last bits of the inputs, and
+/// nobody's mistake.  With e eager, c compiled and the golds fp64 and perturbed, an element is
+/// decided where both golds say what eager says; it must be the same then. Elsewhere it turns on
+/// the last bits of the inputs, and
 ///
 ///   |c - e| <= 4 (max - min of e and the golds)
 ///
@@ -20,7 +20,7 @@ struct Decisions {
   std::int64_t beyond_at = -1;  ///< position of the first of these
 };
 
-/// Nothing without the fp64 gold and the perturbed one, or where their dtypes are not eager's.
+/// Nothing of floating numbers, without the two golds, or where their dtypes are not eager's.
 std::optional<Decisions> decisions(const Comparison& comparison);
 
 /// `decided`: nothing is beyond; without golds, nothing differs.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
 
 #include "judge/numerics/numbers.h"
 
@@ -64,6 +65,7 @@ void resolve_block(const TensorView& view, std::byte* block, std::int64_t count)
 }  // namespace
 
 TensorWalk::TensorWalk(std::span<const TensorView* const> views, Order order) {
+  if (views.size() > kMost) throw std::logic_error("a walk over more views than it has room for");
   const std::vector<std::int64_t>& shape = views.front()->shape;
   rank_ = shape.size();
   for (const TensorView* view : views) {

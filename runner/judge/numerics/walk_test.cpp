@@ -123,5 +123,11 @@ TEST(Walk, HasNoLimitAt32Bits) {
   ::close(fd);
 }
 
+TEST(TensorWalk, RefusesMoreViewsThanItHasRoomFor) {
+  const Tensor one = tensor("int64", {1});
+  const std::vector<const TensorView*> views(TensorWalk::kMost + 1, &one.view);
+  EXPECT_THROW(TensorWalk{views}, std::logic_error);
+}
+
 }  // namespace
 }  // namespace lockstep
