@@ -300,3 +300,20 @@ build() {
   }
   mv "$BUILD/.building" "$BUILD/.built"
 }
+
+# provide_binary: a build that is up to date; sets LOCKSTEP_PYTHON and LOCKSTEP_BINARY_DIR, its folder, unless the caller has one.
+provide_binary() {
+  local preset=${LOCKSTEP_PRESET:-release}
+  [[ -z ${LOCKSTEP_BINARY_DIR:-} || -z ${LOCKSTEP_PYTHON:-} ]] || return 0
+  set_up_binary() {
+    provide_packages packages.txt
+    provide_torch
+    build "$preset" || exit 3
+  }
+  resolve
+  plan_build "$preset"
+  if [[ $READY == no ]] || ! built; then
+    locked set_up_binary
+  fi
+  export LOCKSTEP_BINARY_DIR=$BUILD
+}
