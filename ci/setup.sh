@@ -301,19 +301,21 @@ build() {
   mv "$BUILD/.building" "$BUILD/.built"
 }
 
+# set_up PRESET: all that a build takes.
+set_up() {
+  provide_packages packages.txt
+  provide_torch
+  build "$1" || exit 3
+}
+
 # provide_binary: a build that is up to date; sets LOCKSTEP_PYTHON and LOCKSTEP_BINARY_DIR, its folder, unless the caller has one.
 provide_binary() {
-  local preset=${LOCKSTEP_PRESET:-release}
   [[ -z ${LOCKSTEP_BINARY_DIR:-} || -z ${LOCKSTEP_PYTHON:-} ]] || return 0
-  set_up_binary() {
-    provide_packages packages.txt
-    provide_torch
-    build "$preset" || exit 3
-  }
+  local preset=${LOCKSTEP_PRESET:-release}
   resolve
   plan_build "$preset"
   if [[ $READY == no ]] || ! built; then
-    locked set_up_binary
+    locked set_up "$preset"
   fi
   export LOCKSTEP_BINARY_DIR=$BUILD
 }
