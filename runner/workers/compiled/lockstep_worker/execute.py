@@ -88,7 +88,8 @@ class Executor:
     def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
         """The observation of `function`, without its process-wide parts. Raises `Malformed` and
         `Unsupported`; whatever the program raises becomes the observation."""
-        program, runs, at = self.program, [], 0
+        program, at = self.program, 0
+        runs: list[dict] = []
         self.outputs.keep(program.repeat * len(program.calls) > 1)
         try:
             for repetition in range(program.repeat):

@@ -315,7 +315,7 @@ class Outputs:
 
 
 def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    if storage.device.type == "cpu":
+    if storage.device.type in ("cpu", "meta"):  # a fake tensor's is there, and has no bytes to bring
         return storage
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).cpu().untyped_storage()
 
