@@ -301,21 +301,26 @@ build() {
   mv "$BUILD/.building" "$BUILD/.built"
 }
 
-# set_up PRESET: all that a build takes.
-set_up() {
+# set_up_build PRESET: all that a build takes.
+set_up_build() {
   provide_packages packages.txt
   provide_torch
   build "$1" || exit 3
 }
 
-# provide_binary: a build that is up to date; sets LOCKSTEP_PYTHON and LOCKSTEP_BINARY_DIR, its folder, unless the caller has one.
-provide_binary() {
-  [[ -z ${LOCKSTEP_BINARY_DIR:-} || -z ${LOCKSTEP_PYTHON:-} ]] || return 0
+# provide_build: a build that is up to date; sets what `resolve` and `plan_build` do.
+provide_build() {
   local preset=${LOCKSTEP_PRESET:-release}
   resolve
   plan_build "$preset"
   if [[ $READY == no ]] || ! built; then
-    locked set_up "$preset"
+    locked set_up_build "$preset"
   fi
+}
+
+# provide_binary: sets LOCKSTEP_PYTHON and LOCKSTEP_BINARY_DIR, the folder of such a build, unless the caller has one.
+provide_binary() {
+  [[ -z ${LOCKSTEP_BINARY_DIR:-} || -z ${LOCKSTEP_PYTHON:-} ]] || return 0
+  provide_build
   export LOCKSTEP_BINARY_DIR=$BUILD
 }

@@ -43,10 +43,10 @@ def test_few_programs_conform_where_the_graph_is_executed_by_torch(tmp_path):
 
 
 def test_what_fails_is_named_with_its_reason(tmp_path, capsys):
-    verdict = {"path": "p", "instance": "a@cpu", "id": "a@cpu/p", "status": "value_differs", "standing": "new",
+    verdict = {"type": "verdict", "path": "p", "instance": "a@cpu", "id": "a@cpu/p", "status": "value_differs", "standing": "new",
                "differences": [{"status": "value_differs", "reason": "y: 1 of 2 differ"}]}
-    weak = {"path": "p", "instance": "b@cpu", "id": "b@cpu/p", "status": "conform", "weak": "of the sign of zero"}
-    lacking = {"path": "p", "instance": "c@cpu", "id": "c@cpu/p", "status": "unsupported"}
+    weak = {"type": "verdict", "path": "p", "instance": "b@cpu", "id": "b@cpu/p", "status": "conform", "weak": "of the sign of zero"}
+    lacking = {"type": "verdict", "path": "p", "instance": "c@cpu", "id": "c@cpu/p", "status": "unsupported"}
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, lacking)))
     random_programs.rates(tmp_path / "run.jsonl")
     assert capsys.readouterr().out == ("p: 1 of 2 fail, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"

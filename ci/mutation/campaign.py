@@ -59,6 +59,12 @@ def path_of(name: str) -> str:
     return f"mutant-{name}"
 
 
+def verdicts_of(run: pathlib.Path) -> list[dict]:
+    """The verdicts in the log of a run."""
+    records = map(json.loads, (run / "run.jsonl").read_text("utf-8").splitlines())
+    return [record for record in records if record["type"] == "verdict"]
+
+
 class Campaign:
     """Runs of the suite at hand with mutants for paths. `jobs`: executions at a time; `say` is told what is going on."""
 
@@ -98,9 +104,8 @@ class Campaign:
                            *(f"{instance}/{path_of(mutant)}" for instance, mutant in pairs),
                            "--path", *(path_of(mutant) for mutant in mutants), statuses=(0, 1))
             self._read(folder / "records.jsonl", mutants)
-            verdicts = (json.loads(line) for line in (folder / "run" / "run.jsonl").read_text("utf-8").splitlines())
             found = {(each["instance"], each["path"].removeprefix("mutant-")): "waived" if each["standing"] == "waived" else each["status"]
-                     for each in verdicts if each["type"] == "verdict"}
+                     for each in verdicts_of(folder / "run")}
         # A case may name the paths that it is for.
         return {pair: found.get(pair, "absent") for pair in pairs}
 
@@ -144,8 +149,8 @@ class Campaign:
         with tempfile.TemporaryDirectory(prefix="lockstep-mutants-") as name:
             self._lockstep("run", "--alone", "--no-expectations", "--quiet", "-j", str(self.jobs), "--out", f"{name}/run", *failing, "--path", "aot_eager",
                            statuses=(0, 1))
-            verdicts = [json.loads(line) for line in pathlib.Path(name, "run", "run.jsonl").read_text("utf-8").splitlines()]
-        return sorted(each["instance"] for each in verdicts if each["type"] == "verdict" and each["status"] not in FAILING)
+            verdicts = verdicts_of(pathlib.Path(name, "run"))
+        return sorted(each["instance"] for each in verdicts if each["status"] not in FAILING)
 
     def _digest(self) -> str:
         """Of what a probe hangs on but for the case: the mutants, torch, the workers and the judge."""

@@ -113,12 +113,6 @@ struct JudgedExecution {
   ResultComparison results;
 };
 
-void sort_by_rank(std::vector<Difference>& differences) {
-  std::stable_sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) {
-    return info(a.status).rank < info(b.status).rank;
-  });
-}
-
 /// All that is wrong with the executions of a program, of which `at` counts.
 std::vector<Difference> differences_of(std::vector<JudgedExecution>& executions, std::size_t at) {
   std::vector<Difference> all = std::move(executions[at].results.differences);

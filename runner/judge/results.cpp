@@ -341,6 +341,12 @@ class CallComparison {
 
 }  // namespace
 
+void sort_by_rank(std::vector<Difference>& differences) {
+  std::stable_sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) {
+    return info(a.status).rank < info(b.status).rank;
+  });
+}
+
 std::string with_call(std::string full_name, std::size_t call, std::size_t calls) {
   return calls == 1 ? full_name : fmt::format("{}, call {}", full_name, call + 1);
 }
@@ -376,9 +382,7 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
       out.differences[i].name = with_call(out.differences[i].name, call, eager.size());
     }
   }
-  std::stable_sort(
-      out.differences.begin(), out.differences.end(),
-      [](const auto& a, const auto& b) { return info(a.status).rank < info(b.status).rank; });
+  sort_by_rank(out.differences);
   return out;
 }
 

@@ -50,6 +50,9 @@ bool accepts_any_numbers(const JudgeRequest& request, const std::string& name,
 /// Whether two values have the same bits; a NaN equals a NaN.
 bool same_bits(const DataValue& a, const DataValue& b);
 
+/// Puts what is wrong in the order of the statuses' ranks; within a rank, as it was.
+void sort_by_rank(std::vector<Difference>& differences);
+
 /// "y, call 2" of several calls.
 std::string with_call(std::string full_name, std::size_t call, std::size_t calls);
 

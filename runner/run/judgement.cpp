@@ -51,9 +51,9 @@ JudgeRequest request_of(const Evidence& evidence) {
   };
   request.promise = evidence.promise;
   request.strides = declared.strides;
-  request.unpromised_strides = evidence.strides;
-  request.unpromised_bits = evidence.bits;
-  request.unpromised_gradient_bits = evidence.gradient_bits;
+  request.unpromised_strides = evidence.of_path.strides;
+  request.unpromised_bits = evidence.of_path.bits;
+  request.unpromised_gradient_bits = evidence.of_path.gradient_bits;
   request.raises = declared.raises;
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;

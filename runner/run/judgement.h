@@ -10,6 +10,7 @@
 
 #include "cases/case.h"
 #include "judge/judge.h"
+#include "paths/needs.h"
 #include "wire/observation.h"
 
 namespace lockstep {
@@ -25,11 +26,10 @@ struct Evidence {
   std::string id;  ///< of the item
   std::shared_ptr<const Case> declared;
   std::string path;
-  Promise promise = Promise::values;
+  Promise promise = Promise::values;  ///< of the instance's results
   bool compiles = true;
   std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
-  std::string strides;               ///< why its strides are not promised; empty: they are
-  std::string bits, gradient_bits;   ///< why no more than `values` is promised (paths/needs.h)
+  Declared of_path;                  ///< what the path does not promise of the instance
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.

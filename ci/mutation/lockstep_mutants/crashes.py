@@ -14,6 +14,12 @@ from .registry import call, compiler
 _CALLS = 0
 
 
+def _die_of(number):
+    """A signal to oneself, which may take a moment."""
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+
+
 @call("crash")
 def segfault(run, inputs):
     """A kernel reads address 8."""
@@ -53,22 +59,19 @@ def keyboard_interrupt(run, inputs):
 @call("crash")
 def illegal_instruction(run, inputs):
     """Code for another CPU."""
-    os.kill(os.getpid(), signal.SIGILL)
-    time.sleep(60)
+    _die_of(signal.SIGILL)
 
 
 @call("crash")
 def killed(run, inputs):
     """By whoever guards the memory."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(60)
+    _die_of(signal.SIGKILL)
 
 
 @call("crash")
 def division_by_zero_traps(run, inputs):
     """SIGFPE, where eager raises or computes."""
-    os.kill(os.getpid(), signal.SIGFPE)
-    time.sleep(60)
+    _die_of(signal.SIGFPE)
 
 
 @call("crash")

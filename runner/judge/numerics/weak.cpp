@@ -81,6 +81,11 @@ std::string below_atol(const Comparison& comparison, double rtol) {
 std::string weakness_of(Comparison& comparison, const Measurement& leaf) {
   const auto rule = parse_policy(leaf.policy);
   if (!rule) return "";
+  if (rule->kind == Kind::decided) {
+    return fmt::format("{} turn on the last bit of the inputs, or on a cast that is not defined",
+                       comparison.share(comparison.pair().differing));
+  }
+  if (!number_dtype(*comparison.subject().eager->dtype).is_floating()) return "";
   switch (leaf.of) {
     case Quantity::error:
     case Quantity::beyond:
@@ -101,11 +106,6 @@ std::string weakness_of(Comparison& comparison, const Measurement& leaf) {
 std::string weakness(Comparison& comparison, const CheckResult& result) {
   const PairNumbers& numbers = comparison.pair();
   if (!result.holds() || numbers.differing == 0) return "";
-  if (result.leaves.front().policy == "decided") {
-    return fmt::format("{} turn on the last bit of the inputs, or on a cast that is not defined",
-                       comparison.share(numbers.differing));
-  }
-  if (!number_dtype(*comparison.subject().eager->dtype).is_floating()) return "";
   if (numbers.unequal == 0) {
     return fmt::format("only the sign of zero differs, in {}", comparison.share(numbers.differing));
   }

@@ -11,6 +11,8 @@
 #include <set>
 #include <string_view>
 
+#include "workers/eager/operators.h"
+
 namespace lockstep::eager {
 namespace {
 
@@ -23,7 +25,6 @@ constexpr mpfr_prec_t kBits = 128;
 class Real {
  public:
   Real() { mpfr_init2(it_, kBits); }
-  explicit Real(double value) : Real() { mpfr_set_d(it_, value, MPFR_RNDN); }
   ~Real() { mpfr_clear(it_); }
   Real(const Real&) = delete;
   Real& operator=(const Real&) = delete;
@@ -225,11 +226,6 @@ constexpr std::array kCorrect = std::to_array<Correct>({
 #undef LOCKSTEP_UNARY
 #undef LOCKSTEP_BINARY
 
-std::string_view plain_name(const c10::OperatorHandle& op) {
-  std::string_view name = op.schema().name();
-  return name.starts_with("aten::") ? name.substr(6) : std::string_view();
-}
-
 bool is_functional(const c10::FunctionSchema& schema) {
   for (const c10::Argument& argument : schema.arguments()) {
     if (argument.alias_info()) return false;
@@ -240,7 +236,7 @@ bool is_functional(const c10::FunctionSchema& schema) {
 const Correct* correct_of(const c10::OperatorHandle& op) {
   if (!is_functional(op.schema())) return nullptr;
   for (const Correct& correct : kCorrect) {
-    if (correct.name == plain_name(op)) return &correct;
+    if (correct.name == base_name(op)) return &correct;
   }
   return nullptr;
 }
@@ -288,7 +284,7 @@ bool is_correct_by_ieee(const c10::OperatorHandle& op, const Stack& stack) {
     const auto& usual = arguments[i].default_value();
     if (arguments[i].kwarg_only() && usual && *usual != stack[i]) return false;
   }
-  return is_functional(op.schema()) && names.contains(plain_name(op));
+  return is_functional(op.schema()) && names.contains(base_name(op));
 }
 
 bool moves_values(const c10::OperatorHandle& op) {
@@ -296,7 +292,7 @@ bool moves_values(const c10::OperatorHandle& op) {
       "_to_copy", "alias",   "cat",    "clone",     "contiguous", "detach", "expand", "flatten",
       "flip",     "permute", "repeat", "reshape",   "roll",       "select", "slice",  "squeeze",
       "stack",    "t",       "to",     "transpose", "unsqueeze",  "view"};
-  return names.contains(plain_name(op));
+  return names.contains(base_name(op));
 }
 
 bool make_correct(const c10::OperatorHandle& op, const Stack& stack, std::vector<IValue>& results) {

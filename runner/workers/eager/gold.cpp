@@ -1,6 +1,5 @@
 #include "workers/eager/gold.h"
 
-#include <ATen/Context.h>
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 
@@ -14,6 +13,7 @@
 #include "workers/eager/names.h"
 #include "workers/eager/operators.h"
 #include "workers/eager/rounding.h"
+#include "workers/eager/state.h"
 #include "workers/eager/tensors.h"
 
 namespace lockstep::eager {
@@ -32,9 +32,7 @@ bool is_float(const at::Tensor& tensor) {
 }
 
 bool takes_dtype(const c10::Argument& argument) {
-  c10::TypePtr type = argument.real_type();
-  if (auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
-  return type->kind() == c10::TypeKind::ScalarTypeType;
+  return bare_type(argument)->kind() == c10::TypeKind::ScalarTypeType;
 }
 
 /// The value with `change` applied to its tensors, also inside lists.
@@ -143,14 +141,8 @@ IValue round_like(const IValue& wide, const IValue& plain) {
 
 /// The state of every generator that an operator on the device may draw from.
 std::vector<at::Tensor> generator_states(c10::Device device) {
-  std::vector<at::Tensor> states;
-  const auto add = [&](c10::Device where) {
-    at::Generator generator = at::globalContext().defaultGenerator(where);
-    const std::lock_guard<std::mutex> lock(generator.mutex());
-    states.push_back(generator.get_state());
-  };
-  add(c10::kCPU);
-  if (device != c10::kCPU) add(device);
+  std::vector<at::Tensor> states = {generator_state(c10::kCPU)};
+  if (device != c10::kCPU) states.push_back(generator_state(device));
   return states;
 }
 

@@ -111,12 +111,6 @@ at::Tensor patterns(ScalarType type, int k) {
   return order.to(at::kInt).to(at::kShort).view(type);
 }
 
-c10::TypePtr bare_type(const c10::Argument& argument) {
-  const c10::TypePtr type = argument.real_type();
-  const auto optional = type->cast<c10::OptionalType>();
-  return optional ? optional->getElementType() : type;
-}
-
 /// Arguments for a call; nothing where a rule does not find them.  `numbers` are taken in turn for
 /// what is a number, where they are empty every default stays.
 std::optional<Stack> arguments(const c10::FunctionSchema& schema, ScalarType type,
@@ -210,10 +204,6 @@ class GoldSweep : public ::testing::Test {
     return all;
   }
 
-  static std::string base(const c10::OperatorHandle& op) {
-    return op.schema().name().substr(std::string_view("aten::").size());
-  }
-
   /// How many calls were compared.
   static int sweep(const std::vector<IValue>& numbers) {
     int compared = 0;
@@ -223,7 +213,7 @@ class GoldSweep : public ::testing::Test {
         const auto count = stack ? departing(op, *stack) : std::nullopt;
         if (!count) continue;
         ++compared;
-        const Departure* departure = departure_of(base(op));
+        const Departure* departure = departure_of(base_name(op));
         const std::int64_t most = departure == nullptr ? 0 : departure->most;
         EXPECT_LE(*count, most) << (departure == nullptr ? "" : departure->why) << ": "
                                 << toString(op.operator_name()) << " of " << c10::toString(type);

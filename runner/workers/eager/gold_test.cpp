@@ -367,6 +367,22 @@ TEST(Gold, autocast_loses_the_block_stepwise) {
   EXPECT_TRUE(request.call()["outputs"].contains("a"));
 }
 
+TEST(Gold, what_is_drawn_behind_autocast_is_what_plain_eager_draws) {
+  std::vector<Floats> drawn;
+  for (const char* mode : {"plain", "stepwise"}) {
+    Request request;
+    request["mode"] = mode;
+    request
+        .step(
+            R"({"with": {"autocast": {"device": "cpu", "dtype": "bfloat16"}}, "steps": [{"let": ["a"], "op": "aten::rand.default", "args": [[3]]}]})")
+        .step(R"({"let": ["b"], "op": "aten::rand.default", "args": [[3]]})")
+        .outputs({"b"});
+    request.run();
+    drawn.push_back(request.values<float>(request.call()["outputs"]["b"]));
+  }
+  EXPECT_EQ(drawn[0], drawn[1]);
+}
+
 TEST(Gold, an_error_of_the_program_itself_is_still_raised_stepwise) {
   Request request;
   with_x(request, {1, 2}, "stepwise");

@@ -14,12 +14,14 @@ namespace {
 
 using c10::IValue;
 
+struct UsedNames : Visitor {
+  std::vector<std::string> names;
+  void uses(const std::string& name) { names.push_back(name); }
+};
+
 /// The names that a value uses, those in its lists too.
 std::vector<std::string> names_in(const Value& value) {
-  struct Uses : Visitor {
-    std::vector<std::string> names;
-    void uses(const std::string& name) { names.push_back(name); }
-  } used;
+  UsedNames used;
   walking::value(value, used);
   return used.names;
 }
@@ -38,10 +40,7 @@ void each_storage(const IValue& value, const std::function<void(const c10::Stora
 }  // namespace
 
 std::vector<std::string> names_used(const Step& step) {
-  struct Uses : Visitor {
-    std::vector<std::string> names;
-    void uses(const std::string& name) { names.push_back(name); }
-  } used;
+  UsedNames used;
   walk(step, used);
   return used.names;
 }

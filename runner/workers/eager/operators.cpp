@@ -54,6 +54,21 @@ c10::OperatorHandle find_operator(const std::string& spelling) {
   return *found;
 }
 
+std::string_view base_name(const c10::OperatorHandle& op) {
+  constexpr std::string_view kAten = "aten::";
+  std::string_view name = op.schema().name();
+  if (!name.starts_with(kAten)) return {};
+  name.remove_prefix(kAten.size());
+  if (name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_') name.remove_suffix(1);
+  return name;
+}
+
+c10::TypePtr bare_type(const c10::Argument& argument) {
+  const c10::TypePtr type = argument.real_type();
+  const auto optional = type->cast<c10::OptionalType>();
+  return optional ? optional->getElementType() : type;
+}
+
 torch::jit::Stack bind_arguments(const c10::FunctionSchema& schema, const Arguments& given,
                                  const Scope& scope) {
   const auto& arguments = schema.arguments();

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "program/program.h"
@@ -20,6 +21,13 @@ std::optional<std::string> refusal(const c10::FunctionSchema& schema);
 /// The overload spelled "aten::add.Tensor" ("aten::relu.default" for the unnamed one).  Unsupported
 /// if this torch lacks it or `refusal` has a reason.
 c10::OperatorHandle find_operator(const std::string& spelling);
+
+/// "add" of `aten::add_.Scalar`, whose in-place variant has the same kernel; empty for an operator
+/// that is not aten's.
+std::string_view base_name(const c10::OperatorHandle& op);
+
+/// The type of an argument, whether it may be None or not.
+c10::TypePtr bare_type(const c10::Argument& argument);
 
 /// The dispatcher's stack for a call: values by position and by keyword, defaults for the rest.
 /// Throws c10::TypeError where Python's argument parser would.

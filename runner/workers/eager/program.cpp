@@ -34,7 +34,7 @@ Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
 }
 
 void Interpreter::build_inputs() {
-  std::vector<std::string> lost;
+  std::map<std::string, std::string> lost;  // and why
   for (const auto& [name, value] : inputs_.items()) {
     const bool is_view = value.is_object() && value.contains("storage");
     if (!is_view) {
@@ -46,18 +46,17 @@ void Interpreter::build_inputs() {
       scope_[name] = build(tensors_, value);
     } catch (const Unsupported& lacking) {
       if (mode_ == Mode::plain) throw;
-      losses_.lose_input(name, lacking.what(), {});
-      lost.push_back(name);
+      lost[name] = lacking.what();
     }
   }
-  for (const std::string& name : lost) {
+  for (const auto& [name, reason] : lost) {
     std::vector<IValue> sharing;
     for (const auto& [other, value] : inputs_.items()) {
       if (!scope_.contains(other) || !scope_.at(other).isTensor()) continue;
       if (value.at("storage") == inputs_.at(name).at("storage"))
         sharing.push_back(scope_.at(other));
     }
-    losses_.lose_input(name, losses_.reason_for(name, scope_), sharing);
+    losses_.lose_input(name, reason, sharing);
   }
 }
 
@@ -74,6 +73,7 @@ void Interpreter::block(const std::vector<Step>& steps, const Context& context) 
   if (mode_ == Mode::stepwise && context.autocast) {
     // Which operands it casts, only the operators know.
     plain_->block(steps, context);
+    next_note_ = plain_->notes_.size();
     for (const Step& entry : steps) losses_.lose(entry, "stepwise under autocast", scope_);
     return;
   }

@@ -11,6 +11,8 @@
 #include <array>
 #include <string_view>
 
+#include "workers/eager/operators.h"
+
 namespace lockstep::eager {
 namespace {
 
@@ -36,7 +38,7 @@ constexpr auto kGiven = NumberPrecision::given;
 constexpr auto kOpmath = NumberPrecision::opmath;
 constexpr auto kDtype = NumberPrecision::dtype;
 // 2.15 converts the threshold to the dtype, 2.13 did not.
-constexpr auto kShrinks = TORCH_VERSION_MINOR >= 15 ? kDtype : kOpmath;
+constexpr auto kShrinks = TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 15 ? kDtype : kOpmath;
 constexpr std::array kKept = std::to_array<KeptNumber>({
     {"add", kAny, kDtype, kOpmath},
     {"sub", kAny, kDtype, kOpmath},
@@ -67,22 +69,13 @@ constexpr std::array kKept = std::to_array<KeptNumber>({
     {"threshold_backward", kAny, kOpmath, kOpmath},
 });
 
-/// "add" of `aten::add_.Scalar`: in-place and out variants share the kernel.
-std::string_view base_name(const c10::OperatorHandle& op) {
-  std::string_view name = op.schema().name();
-  name.remove_prefix(std::min(name.size(), name.find("::") + 2));
-  if (name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_') name.remove_suffix(1);
-  return name;
-}
-
 bool is_one_of(const c10::OperatorHandle& op, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), base_name(op)) != names.end();
 }
 
 bool takes_number(const c10::Argument& argument) {
-  c10::TypePtr type = argument.real_type();
-  if (auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
-  return type->kind() == c10::TypeKind::NumberType || type->kind() == c10::TypeKind::FloatType;
+  const c10::TypeKind kind = bare_type(argument)->kind();
+  return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::FloatType;
 }
 
 /// The dtype to which TensorIterator brings the operands.

@@ -21,12 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string generator_digest(c10::Device device) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  at::Tensor state;
-  {
-    const std::lock_guard<std::mutex> lock(generator.mutex());
-    state = generator.get_state();
-  }
+  const at::Tensor state = generator_state(device);
   return Fnv1a()
       .add({static_cast<const char*>(state.const_data_ptr()),
             static_cast<std::size_t>(state.numel())})
@@ -40,6 +35,12 @@ std::string autocast_of(c10::DeviceType device) {
 }
 
 }  // namespace
+
+at::Tensor generator_state(c10::Device device) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
 
 ordered_json observe_state(c10::Device device) {
   ordered_json generators = {{"cpu", generator_digest(c10::kCPU)}};
