@@ -26,6 +26,9 @@ INTEGERS = ("int64", "int32", "uint8", "int16")
 NUMBERS = (0.1, 0.3, 0.7, 1.7, 2.5, -1.3, 2.0, 0.5, 3.0)
 SHAPES = ((8,), (17,), (33,), (4, 6), (5, 5), (3, 16), (2, 3, 8), (1, 7), (2, 3, 6, 6))
 
+#: Operators whose last result is indices.
+INDEXING = ("argmax", "argmin", "sort", "topk")
+
 #: Statuses that fail nothing.
 QUIET = ("unsupported", "refused", "inconclusive")
 
@@ -42,6 +45,8 @@ class Program:
         self.inputs: dict[str, Any] = {}
         self.steps: list[dict[str, Any]] = []
         self.used: set[str] = set()
+        #: Integers that are indices whatever the floats are, and what they are less than.
+        self.indices: dict[str, int] = {}
 
     # What a template may draw from.  Nothing where there is no such value: another template is drawn then.
 
@@ -61,6 +66,10 @@ class Program:
 
     def dim(self, name: str) -> int:
         return self.random.randrange(max(1, self.values[name].dim()))
+
+    def number(self, name: str) -> float:
+        """A number that the tensor's dtype holds: Inductor on the CPU rounds no other to 16 bits, as eager does (pytorch #185517, mended after 2.13)."""
+        return float(torch.tensor(self.random.choice(NUMBERS), dtype=self.values[name].dtype))
 
     def grow(self, templates: list[Callable[[Program], Step | None]]) -> None:
         for _ in range(60):
@@ -97,6 +106,9 @@ class Program:
             step["kwargs"] = kwargs
         self.steps.append(step)
         self.used.update(references([args, kwargs]))
+        if packet in INDEXING:
+            sizes = self.values[args[0][1:]].shape or (1,)
+            self.indices[names[-1]] = sizes[args[1] if packet.startswith("arg") else -1]
         return True
 
 
@@ -133,7 +145,7 @@ def of_float(*ops: str) -> Callable[[Program], Step | None]:
 def with_number(*ops: str) -> Callable[[Program], Step | None]:
     def draw(program: Program) -> Step | None:
         x = program.float()
-        return x and (program.random.choice(ops), [ref(x), program.random.choice(NUMBERS)], {})
+        return x and (program.random.choice(ops), [ref(x), program.number(x)], {})
 
     return draw
 
@@ -160,7 +172,7 @@ def comparison(program: Program) -> Step | None:
     if not x or not y:
         return None
     if program.random.random() < 0.5:
-        return f"{op}.Scalar", [ref(x), program.random.choice(NUMBERS)], {}
+        return f"{op}.Scalar", [ref(x), program.number(x)], {}
     return f"{op}.Tensor", [ref(x), ref(y)], {}
 
 
@@ -282,13 +294,16 @@ def drawn(program: Program) -> Step | None:
 
 def gathered(program: Program) -> Step | None:
     x = program.float()
-    index = program.any(lambda v: v.dtype == torch.int64 and v.dim() > 0)
-    if not x or not index:
+    if not x or not program.values[x].dim():
         return None
+    dim = program.dim(x)
+    # No other integers: which of them are out of range may turn on the last bit of a float.
+    names = [name for name, bound in program.indices.items() if bound <= program.values[x].shape[dim]]
+    if not names:
+        return None
+    index = program.random.choice(names)
     op = program.random.choice(("gather", "index_select", "scatter_add"))
-    if op == "scatter_add":
-        return op, [ref(x), program.dim(x), ref(index), ref(x)], {}
-    return op, [ref(x), program.dim(x), ref(index)], {}
+    return op, [ref(x), dim, ref(index)] + ([ref(x)] if op == "scatter_add" else []), {}
 
 
 def ordered(program: Program) -> Step | None:
@@ -327,6 +342,8 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
         value = torch.randn(shape).to(kind) if kind.is_floating_point else torch.randint(0, 2, shape).to(kind)
         program.values[f"x{i}"] = value.requires_grad_(backward and kind.is_floating_point)
         program.inputs[f"x{i}"] = {"dtype": dtype, "shape": list(shape), "fill": fill}
+        if dtype == "int64":
+            program.indices[f"x{i}"] = fill["integers"]["high"]
     for _ in range(draw.randrange(4, 31)):
         program.grow(TEMPLATES)
     program.inputs = {name: spec for name, spec in program.inputs.items() if name in program.used}

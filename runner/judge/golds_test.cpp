@@ -121,24 +121,32 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
   EXPECT_EQ(judged("complex64", {1, NAN}, {1, 2}, {1, 2}).nearer, "compiled");
 }
 
-TEST(Judge, IntegersThatTurnOnTheLastBitAreWeak) {
+/// An execution in several samples, each with its values of `y`.
+Observation samples(std::string_view dtype, const std::vector<std::vector<double>>& values) {
+  Observation all = returned(tensor(dtype, values.front()));
+  for (std::size_t i = 1; i < values.size(); ++i)
+    all.repetitions.push_back(returned(tensor(dtype, values[i])).repetitions.front());
+  return all;
+}
+
+TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
   const auto judged = [](std::vector<double> e, std::vector<double> c, std::vector<double> fp64,
-                         std::vector<double> perturbed, Promise promise = Promise::values) {
+                         std::vector<double> sample, Promise promise = Promise::values) {
     const Observation eager = returned(tensor("int64", e));
     const Observation compiled = returned(tensor("int64", c));
     const Observation gold = returned(tensor("int64", fp64));
-    const Observation moved = returned(tensor("int64", perturbed));
+    const Observation noise = samples("int64", {e, sample});
     JudgeRequest request;
     request.eager = &eager;
     request.compiled = &compiled;
     request.fp64 = &gold;
-    request.perturbed = &moved;
+    request.fp64_noise = &noise;
     request.promise = promise;
     return judge(request);
   };
   const Verdict turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
   EXPECT_EQ(turned.status, Status::conform);
-  EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on the last bit of the inputs"));
+  EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on how steps are rounded"));
   EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}).status, Status::conform);
   // Where the golds say what eager says, it must be the same; and nothing may be anything.
   EXPECT_EQ(judged({1, 5, 7}, {2, 6, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_differs);
@@ -146,6 +154,89 @@ TEST(Judge, IntegersThatTurnOnTheLastBitAreWeak) {
   // Where bits are promised, it is no question.
   EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7}, Promise::bits).status,
             Status::value_differs);
+}
+
+TEST(Judge, BitsOfFloatsAreJudgedAsTheFloatsThatTheyAre) {
+  const auto judged = [](std::vector<double> e, std::vector<double> c, Promise promise,
+                         bool of_floats = true) {
+    Observation eager = returned(tensor("int16", e));
+    const Observation compiled = returned(tensor("int16", c));
+    if (of_floats) eager.repetitions.front().front().bits_of["outputs/y"] = find_dtype("bfloat16");
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.promise = promise;
+    return judge(request);
+  };
+  // -0 and +0; 1 and the number after it.
+  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Promise::values).status, Status::conform);
+  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Promise::bits).status, Status::value_differs);
+  EXPECT_EQ(judged({-32768}, {0}, Promise::values, false).status, Status::value_differs);
+  EXPECT_EQ(judged({0x3f80}, {0x3fc0}, Promise::values).status, Status::value_differs);
+  EXPECT_EQ(judged({0x7fc0}, {0x3fc0}, Promise::values).status, Status::nonfinite_differs);
+}
+
+TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
+  const auto judged = [](double compiled, const std::vector<std::vector<double>>& noise,
+                         std::string_view dtype = "float32") {
+    // A sum that cancels: eager happens to hit the truth.
+    const Observation eager = returned(tensor(dtype, {1000, 0.25}));
+    const Observation other = returned(tensor(dtype, {1000, compiled}));
+    const Observation gold = returned(tensor("float64", {1000, 0.25}));
+    const Observation sampled = samples(dtype, noise);
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &other;
+    request.fp64 = &gold;
+    request.fp64_noise = &sampled;
+    return judge(request);
+  };
+  const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
+  EXPECT_EQ(judged(0.2515, noise).status, Status::conform);
+  EXPECT_EQ(judged(0.2515, {{1000, 0.25}}).status, Status::value_differs);
+  const Verdict beyond = judged(0.2525, noise);
+  EXPECT_EQ(beyond.status, Status::value_differs) << "more than twice the greatest sample's";
+  EXPECT_THAT(beyond.reason, HasSubstr("eager's 0, that of rounding 0.001"));
+}
+
+TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
+  const std::vector<double> ones(64, 1.0);
+  const auto judged = [&](std::size_t moved, double to, std::size_t samples_moved) {
+    std::vector<double> c = ones, s = ones;
+    for (std::size_t i = 0; i < moved; ++i) c[i] = to;
+    for (std::size_t i = 0; i < samples_moved; ++i) s[63 - i] = 1.25;
+    const Observation eager = returned(tensor("float16", ones));
+    const Observation compiled = returned(tensor("float16", c));
+    const Observation gold = returned(tensor("float16", ones));
+    const Observation noise = samples("float16", {ones, s});
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &compiled;
+    request.stepwise = &gold;
+    request.stepwise_noise = &noise;
+    request.promise = Promise::casts;
+    return judge(request);
+  };
+  EXPECT_EQ(judged(2, 1.25, 1).status, Status::conform);
+  EXPECT_EQ(judged(2, 1.25, 0).status, Status::value_differs);
+  EXPECT_EQ(judged(5, 1.25, 1).status, Status::value_differs) << "in too many elements";
+  EXPECT_EQ(judged(1, 1.75, 1).status, Status::value_differs) << "too far";
+}
+
+TEST(Judge, TheCastsOfABackwardAreNobodysPromise) {
+  const auto with_gradient = [](double of) {
+    const DataValue y = tensor("float32", {1}), gradient = tensor("float32", {of});
+    return returned({CallResult{{{"y", y}}, {}, {{"x", gradient}}}});
+  };
+  const Observation eager = with_gradient(0.5), compiled = with_gradient(0.4995);
+  const Observation gold = with_gradient(0.4995);
+  JudgeRequest request;
+  request.eager = &eager;
+  request.compiled = &compiled;
+  request.fp64 = &gold;
+  request.stepwise = &eager;
+  request.promise = Promise::casts;
+  EXPECT_EQ(judge(request).status, Status::conform) << judge(request).reason;
 }
 
 }  // namespace

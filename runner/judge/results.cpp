@@ -64,6 +64,15 @@ class AsTensors {
     return nullptr;
   }
 
+  /// The same bytes as elements of another dtype of the same size; nullptr stays nullptr.
+  const TensorView* operator()(const DataValue* value, const Dtype& dtype) {
+    const TensorView* view = (*this)(value);
+    if (view == nullptr || view->dtype->bytes != dtype.bytes) return view;
+    views_.push_back(*view);
+    views_.back().dtype = &dtype;
+    return &views_.back();
+  }
+
  private:
   struct Number {
     alignas(16) std::array<std::byte, 16> bytes{};
@@ -79,6 +88,7 @@ class AsTensors {
   }
 
   std::deque<Number> numbers_;  // never moves them
+  std::deque<TensorView> views_;
 };
 
 const Dtype& dtype_of(const DataValue& value) {
@@ -95,7 +105,9 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
 
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
   if (auto policy = named_policy(request, name)) return *policy;
-  const bool weaker = name.starts_with("grad ") && !request.unpromised_gradient_bits.empty();
+  // Which casts a backward has, the program does not say, and no gold rounds its steps.
+  const bool weaker = name.starts_with("grad ") && (request.promise == Promise::casts ||
+                                                    !request.unpromised_gradient_bits.empty());
   return default_policy(weaker ? Promise::values : request.promise, dtype_of(value));
 }
 
@@ -140,6 +152,12 @@ class CallComparison {
     output.type = lockstep::describe(eager);
     const bool asked = named_policy(request_, output.name).has_value();
     Policy policy = policy_for(request_, output.name, eager);
+    const Dtype* dtype = &dtype_of(eager);
+    if (const Dtype* floats = bits_of(group, name);
+        policy.kind == Policy::Kind::decided && !asked && floats != nullptr) {
+      policy = default_policy(request_.promise, *floats);
+      dtype = floats;
+    }
     if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
     // Where an input is left in another state is all that there is to say of it.
     const auto of_group = [&](Status status) {
@@ -159,7 +177,8 @@ class CallComparison {
       // What is no number is the same or not.
       if (AsTensors()(&eager) == nullptr) policy = *parse_policy("exact");
       output.policy = to_string(policy);
-      const CheckResult values = compare_values(group, name, eager, *compiled, policy, output);
+      const CheckResult values =
+          compare_values(group, name, eager, *compiled, *dtype, policy, output);
       if (!values.holds()) {
         std::string reason = fmt::format("{} (policy {})", values.reason, output.policy);
         if (request_.pointwise && output.differing > 0) {
@@ -184,12 +203,12 @@ class CallComparison {
   }
 
   CheckResult compare_values(Group group, const std::string& name, const DataValue& eager,
-                             const DataValue& compiled, const Policy& policy,
+                             const DataValue& compiled, const Dtype& dtype, const Policy& policy,
                              OutputComparison& output) {
     AsTensors as_tensor;
     Subject subject;
-    subject.eager = as_tensor(&eager);
-    subject.compiled = as_tensor(&compiled);
+    subject.eager = as_tensor(&eager, dtype);
+    subject.compiled = as_tensor(&compiled, dtype);
     if (subject.eager == nullptr) {  // None or a string; of the same kind
       output.elements = 1;
       output.grade = Grade::bits;
@@ -206,7 +225,9 @@ class CallComparison {
       return result;
     }
     const auto gold = [&](const Observation* observation) {
-      const TensorView* view = as_tensor(gold_value(observation, group, name));
+      const DataValue* value = gold_value(observation, group, name);
+      const bool bits = subject.eager->dtype != &dtype_of(eager);
+      const TensorView* view = bits ? as_tensor(value, dtype) : as_tensor(value);
       return view != nullptr && view->shape == subject.eager->shape &&
                      view->dtype->is_complex() == subject.eager->dtype->is_complex()
                  ? view
@@ -218,6 +239,18 @@ class CallComparison {
     subject.lost_stepwise = loss_of(request_.stepwise, group, name);
     subject.stepwise = gold(request_.stepwise);
     subject.perturbed = gold(request_.perturbed);
+    const auto noise = [&](const Observation* observation) {
+      std::vector<const TensorView*> samples;
+      for (const CallResult* call : samples_of(observation)) {
+        const TensorView* view = as_tensor(find_value(group_of(*call, group), name), dtype);
+        if (view != nullptr && view->shape == subject.eager->shape &&
+            view->dtype == subject.eager->dtype)
+          samples.push_back(view);
+      }
+      return samples;
+    };
+    subject.fp64_noise = noise(request_.fp64_noise);
+    subject.stepwise_noise = noise(request_.stepwise_noise);
     subject.eager_tensor = tensors_of(eager_);
     subject.compiled_tensor = tensors_of(compiled_);
     Comparison comparison(std::move(subject));
@@ -276,6 +309,15 @@ class CallComparison {
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }
 
+  /// Of which floats an output of integers is the bits, of the same size; nullptr: of none.
+  const Dtype* bits_of(Group group, const std::string& name) const {
+    const auto found = eager_.bits_of.find(remark_key(group, name));
+    const bool known = found != eager_.bits_of.end();
+    const DataValue* value = known ? find_value(group_of(eager_, group), name) : nullptr;
+    return value != nullptr && dtype_of(*value).bytes == found->second->bytes ? found->second
+                                                                              : nullptr;
+  }
+
   /// This call of a gold; nullptr where there is none.
   const CallResult* call_of(const Observation* gold) const {
     if (gold == nullptr || gold->outcome != Outcome::returned || gold->repetitions.empty())
@@ -283,6 +325,19 @@ class CallComparison {
     const bool reseeded = request_.reseeded > 0 && repetition_ == request_.reseeded;
     const Repetition& calls = reseeded ? gold->repetitions.back() : gold->repetitions.front();
     return call_ < calls.size() ? &calls[call_] : nullptr;
+  }
+
+  /// This call in each sample of noise; of executions with other seeds, those of the second half.
+  std::vector<const CallResult*> samples_of(const Observation* noise) const {
+    std::vector<const CallResult*> samples;
+    if (noise == nullptr || noise->outcome != Outcome::returned) return samples;
+    const std::size_t half = noise->repetitions.size() / (request_.reseeded > 0 ? 2 : 1);
+    const bool reseeded = request_.reseeded > 0 && repetition_ == request_.reseeded;
+    for (std::size_t i = reseeded ? half : 0; i < (reseeded ? 2 * half : half); ++i) {
+      const Repetition& calls = noise->repetitions[i];
+      if (call_ < calls.size()) samples.push_back(&calls[call_]);
+    }
+    return samples;
   }
 
   const DataValue* gold_value(const Observation* gold, Group group, const std::string& name) const {

@@ -95,9 +95,11 @@ constexpr std::array kPolicies = {
                kReadsFp64,
                {"no_worse", "no_worse(2)"},
                "`no_worse(k)`",
-               "max\\|c − g\\| ≤ k·max\\|e − g\\| + 2u·max\\|g\\|, g an fp64 gold; and of the "
+               "max\\|c − g\\| ≤ k·max(\\|e − g\\|, 2·\\|s − g\\|) + 2u·max\\|g\\|, g an fp64 "
+               "gold and s eight executions that round every step up or down by chance; and of the "
                "numbers that are grossly wrong, \\|c − g\\| > max(\\|g\\|/8, atol, ulp(g)), there "
-               "are at most 2·max(k, 1) times eager's + min(2 + n/8, 8) + n/1000 of n"},
+               "are at most 2·max(k, 1) times those of eager, or of the worst s, + "
+               "min(2 + n/8, 8) + n/1000 of n"},
     PolicyInfo{Kind::stepwise,
                "stepwise",
                Brackets::number,
@@ -107,7 +109,9 @@ constexpr std::array kPolicies = {
                {"stepwise", "stepwise(2)"},
                "`stepwise(n)`",
                "the error against a gold that rounds every step as eager does is at most n ulp "
-               "more than eager's"},
+               "more than eager's, but for as many elements, and as far, as kernels that round "
+               "to the other side of a tie put there in eight executions (at most twice the worst "
+               "of them)"},
     PolicyInfo{Kind::exact,
                "exact",
                Brackets::none,
@@ -125,9 +129,9 @@ constexpr std::array kPolicies = {
                kReadsFp64,
                {"decided"},
                "`decided`",
-               "integers and bools are the same where the golds on the inputs, and on inputs moved "
-               "by one unit in the last place, agree with eager; elsewhere, \\|c − e\\| is at most "
-               "4 times what eager and the golds span, and the verdict is weak"},
+               "integers and bools are the same where an fp64 gold, and eight executions that "
+               "round every step up or down by chance, agree with eager; elsewhere, c is beyond "
+               "all of them by at most twice what they span, and the verdict is weak"},
     PolicyInfo{Kind::index_equivalent,
                "index_equivalent",
                Brackets::tensor,

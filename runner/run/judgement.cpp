@@ -9,10 +9,14 @@ namespace lockstep {
 namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
-/// policy reads one.  The perturbed one only tells why something differs, so it waits until the
-/// fp64 gold has not made it conform; of a pointwise case, each input is meant to the last bit, and
-/// the fp64 gold is to be rounded correctly.
-GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwise) {
+/// policy reads one.  The perturbed one, which tells why something differs, and the samples of
+/// noise wait until the gold alone has not made it conform; of a pointwise case, each input and
+/// each result is meant to the last bit, and the fp64 gold is to be rounded correctly.
+GoldSet golds_for(const Verdict& verdict, const JudgeRequest& request) {
+  const auto is_there = [](const Observation* gold) {
+    return gold != nullptr && gold->outcome == Outcome::returned;
+  };
+  const bool pointwise = request.pointwise;
   GoldSet needs{};
   for (const OutputComparison& output : verdict.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
@@ -26,10 +30,13 @@ GoldSet golds_for(const Verdict& verdict, const Observation* fp64, bool pointwis
     needs[kFp64] = true;
     // It costs microseconds an element: only where it decides.
     needs[kMpfr] = pointwise;
-    if (fails && !pointwise && fp64 != nullptr && fp64->outcome == Outcome::returned)
-      needs[kPerturbed] = true;
-    if (const auto policy = parse_policy(output.policy); policy && gold_needs(*policy).stepwise)
-      needs[kStepwise] = true;
+    const auto policy = parse_policy(output.policy);
+    const GoldNeeds of_policy = policy ? gold_needs(*policy) : GoldNeeds();
+    needs[kStepwise] = needs[kStepwise] || of_policy.stepwise;
+    if (!fails || pointwise) continue;
+    if (is_there(request.fp64)) needs[kPerturbed] = true;
+    if (is_there(request.fp64) && of_policy.fp64) needs[kFp64Noise] = true;
+    if (is_there(request.stepwise) && of_policy.stepwise) needs[kStepwiseNoise] = true;
   }
   return needs;
 }
@@ -45,6 +52,8 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.fp64 = usable ? correct : evidence.golds[kFp64].get();
   request.perturbed = evidence.golds[kPerturbed].get();
   request.stepwise = evidence.golds[kStepwise].get();
+  request.fp64_noise = evidence.golds[kFp64Noise].get();
+  request.stepwise_noise = evidence.golds[kStepwiseNoise].get();
   request.inputs = &evidence.inputs->calls;
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
@@ -79,7 +88,7 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
     judgement.counts = false;
     return judgement;
   }
-  const GoldSet needs = golds_for(verdict, request.fp64, request.pointwise);
+  const GoldSet needs = golds_for(verdict, request);
   bool is_final = true;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     judgement.needs[index] = needs[index] && !evidence.golds[index];

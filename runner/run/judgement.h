@@ -16,8 +16,9 @@
 namespace lockstep {
 
 /// The modes of golds; their indices in a GoldSet.
-enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise, kMpfr };
-constexpr std::array<std::string_view, 4> kGolds = {"fp64", "perturbed", "stepwise", "mpfr"};
+enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise, kMpfr, kFp64Noise, kStepwiseNoise };
+constexpr std::array<std::string_view, 6> kGolds = {"fp64", "perturbed",  "stepwise",
+                                                    "mpfr", "fp64_noise", "stepwise_noise"};
 using GoldSet = std::array<bool, kGolds.size()>;
 
 /// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread

@@ -94,6 +94,13 @@ std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
           result.from[of] = {origin.at("by").string(), ulp};
         });
       }
+      if (call.has("bits_of")) {
+        read_remarks(call.at("bits_of"), [&](const std::string& of, const JsonAt& name) {
+          result.bits_of[of] = find_dtype(name.string());
+          if (result.bits_of[of] == nullptr || !result.bits_of[of]->is_floating())
+            name.wrong("a floating dtype");
+        });
+      }
       if (call.has("state")) result.state = read_state(call.at("state"));
       if (call.has("again")) {
         const JsonAt again = call.at("again");

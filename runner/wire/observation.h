@@ -67,6 +67,8 @@ struct CallResult {
   /// it has one from, if that is known.
   std::map<std::string, std::string> lost = {};
   std::map<std::string, ValueOrigin> from = {};
+  /// Of plain eager: which values, integers, are the bits of floats, and of which.
+  std::map<std::string, const Dtype*> bits_of = {};
   ProcessState state = {};
   /// Those of the outputs and gradients that read otherwise once all calls were done; None in the
   /// place of a tensor: its memory is gone.

@@ -34,7 +34,7 @@ struct RunRequest {
   std::string instance;  ///< for people
   Json path;             ///< the path file, whole
   std::string device;
-  std::string mode;  ///< "plain", or a gold: "fp64", "perturbed", "stepwise"
+  std::string mode;  ///< "plain", or a gold (workers/PROTOCOL.md): "fp64", "stepwise_noise", …
   int repeat = 1;
   std::uint64_t seed = 0;
   /// Whether the last repetition, if there are several, has other seeds than the others.

@@ -58,6 +58,23 @@ const GoldNumbers* Comparison::gold_stepwise(double steps) {
   return &stepwise_.back().second;
 }
 
+const NoiseNumbers& Comparison::noise_fp64() {
+  if (!fp64_noise_) {
+    fp64_noise_.emplace();
+    if (subject_.fp64 != nullptr) {
+      fp64_noise_ =
+          measure_noise(subject_.fp64_noise, *subject_.eager, *subject_.fp64, 0, options_);
+    }
+  }
+  return *fp64_noise_;
+}
+
+NoiseNumbers Comparison::noise_stepwise(double steps) const {
+  if (subject_.stepwise == nullptr) return {};
+  return measure_noise(subject_.stepwise_noise, *subject_.stepwise, *subject_.stepwise, steps,
+                       options_);
+}
+
 std::optional<Conditioning> Comparison::conditions() const {
   if (subject_.fp64 == nullptr || subject_.perturbed == nullptr) return std::nullopt;
   const std::array views = {subject_.eager, subject_.compiled, subject_.fp64, subject_.perturbed};

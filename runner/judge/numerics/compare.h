@@ -24,6 +24,8 @@ struct Subject {
   const TensorView* fp64 = nullptr;
   const TensorView* stepwise = nullptr;
   const TensorView* perturbed = nullptr;
+  /// Samples of the noise of the fp64 and of the stepwise gold, of eager's dtype.
+  std::vector<const TensorView*> fp64_noise, stepwise_noise;
   /// Where the fp64 gold comes from, if it says so; null: torch's float64 kernels, in any number of
   /// steps.
   const ValueOrigin* origin = nullptr;
@@ -75,6 +77,9 @@ class Comparison {
   /// nullptr without the gold.
   const GoldNumbers* gold_fp64();
   const GoldNumbers* gold_stepwise(double steps);
+  /// All zero without the gold or its samples.
+  const NoiseNumbers& noise_fp64();
+  NoiseNumbers noise_stepwise(double steps) const;
   /// Nothing without the gold and the perturbed one.
   std::optional<Conditioning> conditions() const;
   const TensorWalk& walk() const { return walk_; }
@@ -101,6 +106,7 @@ class Comparison {
   Tolerance table_;
   std::vector<std::pair<Tolerance, PairNumbers>> passes_;
   std::optional<GoldNumbers> fp64_;
+  std::optional<NoiseNumbers> fp64_noise_;
   std::vector<std::pair<double, GoldNumbers>> stepwise_;
 };
 

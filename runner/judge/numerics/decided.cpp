@@ -6,51 +6,75 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {
 namespace {
 
-/// How far an element that turns may be away, in widths of what eager and the golds span: one
-/// sample each of the noise on both sides says little about its tails.
-constexpr double kWidths = 4;
+/// An element that differs, and what eager, the gold and its samples say of it.
+struct Turning {
+  std::int64_t position;
+  double compiled;
+  double least, most;
+  bool decided = true;  ///< so far all say the same
+};
+
+/// Calls `visit(position, value, same)` for every element of a view: its number, and whether it has
+/// eager's bytes.
+template <class Visit>
+void beside_eager(const TensorView& eager, const TensorView& view, Visit&& visit) {
+  const Dtype& dtype = *eager.dtype;
+  const auto bytes = static_cast<std::size_t>(dtype.bytes);
+  const std::array views = {&eager, &view};
+  const TensorWalk walk(views, TensorWalk::Order::index);
+  walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      std::array<double, 2> value{};
+      for (std::size_t side = 0; side < 2; ++side)
+        decode_block(dtype, of[side] + i * bytes, 1, &value[side]);
+      const bool same = std::memcmp(of[0] + i * bytes, of[1] + i * bytes, bytes) == 0;
+      visit(position + static_cast<std::int64_t>(i), value[0], value[1], same);
+    }
+  });
+}
 
 }  // namespace
 
 std::optional<Decisions> decisions(const Comparison& comparison) {
   const Subject& subject = comparison.subject();
   const Dtype& dtype = *subject.eager->dtype;
-  const std::array views = {subject.eager, subject.compiled, subject.fp64, subject.perturbed};
-  const bool comparable = std::all_of(views.begin(), views.end(), [&](const TensorView* view) {
-    return view != nullptr && view->dtype == &dtype;
-  });
-  if (!comparable || number_dtype(dtype).is_floating()) return std::nullopt;
-  const auto bytes = static_cast<std::size_t>(dtype.bytes);
+  if (number_dtype(dtype).is_floating() || subject.fp64 == nullptr ||
+      subject.fp64->dtype != &dtype || subject.fp64_noise.empty())
+    return std::nullopt;
+  std::vector<Turning> turning;
+  beside_eager(*subject.eager, *subject.compiled,
+               [&](std::int64_t position, double e, double c, bool same) {
+                 if (!same) turning.push_back({position, c, e, e});
+               });
+  std::vector<const TensorView*> golds = subject.fp64_noise;
+  golds.push_back(subject.fp64);
+  for (const TensorView* gold : golds) {
+    auto next = turning.begin();
+    beside_eager(*subject.eager, *gold, [&](std::int64_t position, double, double g, bool same) {
+      if (next == turning.end() || next->position != position) return;
+      next->decided = next->decided && same;
+      next->least = std::min(next->least, g);
+      next->most = std::max(next->most, g);
+      ++next;
+    });
+  }
   Decisions out;
-  const TensorWalk walk(views);
-  walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      const auto same = [&](std::size_t view) {
-        return std::memcmp(of[0] + i * bytes, of[view] + i * bytes, bytes) == 0;
-      };
-      if (same(1)) continue;
-      std::array<double, 4> value{};
-      for (std::size_t view = 0; view < value.size(); ++view)
-        decode_block(dtype, of[view] + i * bytes, 1, &value[view]);
-      const auto [e, c, g, p] = value;
-      const double width = std::max({e, g, p}) - std::min({e, g, p});
-      const bool decided = same(2) && same(3);
-      if (!decided && std::fabs(c - e) <= kWidths * width) {
-        ++out.turning;
-        continue;
-      }
-      ++out.beyond;
-      if (out.beyond_at < 0) out.beyond_at = position + static_cast<std::int64_t>(i);
+  for (const Turning& each : turning) {
+    const double width = kNoiseFactor * (each.most - each.least);
+    const double away = std::max({0.0, each.least - each.compiled, each.compiled - each.most});
+    if (!each.decided && away <= width) {
+      ++out.turning;
+      continue;
     }
-  });
-  out.turning *= walk.multiplicity();
-  out.beyond *= walk.multiplicity();
+    ++out.beyond;
+  }
   return out;
 }
 

@@ -81,10 +81,10 @@ double root_mean(double squares, std::int64_t count) {
 double GoldNumbers::eager_rmse() const { return root_mean(eager_square, numbers); }
 double GoldNumbers::compiled_rmse() const { return root_mean(compiled_square, numbers); }
 
-std::int64_t GoldNumbers::gross_allowed(double factor) const {
-  const double noise = 2 * std::max(factor, 1.0) * static_cast<double>(eager_gross);
+std::int64_t GoldNumbers::gross_allowed(double factor, std::int64_t noise) const {
+  const auto gross = static_cast<double>(std::max(eager_gross, noise));
   // A factor may be as large as a double, and no count is greater than this one.
-  const double most = std::min(noise, static_cast<double>(looked_at));
+  const double most = std::min(2 * std::max(factor, 1.0) * gross, static_cast<double>(looked_at));
   return static_cast<std::int64_t>(most) + std::min<std::int64_t>(2 + looked_at / 8, 8) +
          looked_at / 1000;
 }
@@ -168,6 +168,20 @@ GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const 
   total.eager_square *= static_cast<double>(walk.multiplicity());
   total.compiled_square *= static_cast<double>(walk.multiplicity());
   return total;
+}
+
+NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
+                           const TensorView& gold, double steps, const PassOptions& options) {
+  NoiseNumbers most;
+  for (const TensorView* sample : samples) {
+    const std::array views = {&beside, sample, &gold};
+    const GoldNumbers numbers =
+        compare_with_gold(TensorWalk(views), *beside.dtype, *gold.dtype, steps, options);
+    most.max = std::max(most.max, numbers.compiled_max);
+    most.gross = std::max(most.gross, numbers.compiled_gross);
+    most.beyond = std::max(most.beyond, numbers.beyond_steps);
+  }
+  return most;
 }
 
 double greatest_magnitude(const TensorWalk& walk, const Dtype& dtype, const PassOptions& options) {

@@ -47,13 +47,34 @@ struct GoldNumbers {
   /// P(C > 2 E + min(2 + n / 8, 8)) stays below 2e-3 with these.  The last term leaves another
   /// algorithm a thousandth of the numbers, near its zeros.  Where nothing cancels both counts are
   /// 0, and what a large number elsewhere buys in absolute error is no excuse.
-  std::int64_t gross_allowed(double factor) const;
+  /// Errors as small as any implementation's have `noise` such numbers: where that is more than
+  /// eager has, it takes eager's place.
+  std::int64_t gross_allowed(double factor, std::int64_t noise = 0) const;
 };
 
 /// One pass over the walk's three views: eager, compiled, gold.  `steps` is the n of
 /// `beyond_steps`.
 GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
                               double steps, const PassOptions& options = {});
+
+/// How far errors as small as any implementation's take a result from a gold: of several samples,
+/// the most of each.
+///
+/// The rounding of one step errs by 1/4 of a unit in the mean, a sample's by 1/2, and an
+/// execution's error is about twice one sample's in less than a hundredth of cases; that it is more
+/// than twice the greatest of eight, in a thousandth.
+struct NoiseNumbers {
+  double max = 0;           ///< greatest |sample - gold|
+  std::int64_t gross = 0;   ///< numbers that are grossly wrong, as in GoldNumbers
+  std::int64_t beyond = 0;  ///< |sample - gold| > n * ulp(gold)
+};
+
+constexpr double kNoiseFactor = 2;
+
+/// Of samples of that dtype, in passes over each, a gold, and `beside` which the walk takes for
+/// eager.  The gold's dtype is its own.
+NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
+                           const TensorView& gold, double steps, const PassOptions& options = {});
 
 /// Writes an element's numbers (one, or the two parts of a complex one) as doubles; integers beyond
 /// 2^53 round.

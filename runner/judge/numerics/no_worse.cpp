@@ -23,12 +23,15 @@ CheckResult check_no_worse(Comparison& comparison, double factor) {
   }
   const Dtype& number = number_dtype(*comparison.subject().eager->dtype);
   const double floor = number.is_floating() ? 2 * unit_roundoff(number) * gold->gold_max : 0;
-  CheckResult result =
-      leaf(Quantity::error, gold->compiled_max, factor * gold->eager_max + floor, [&] {
-        return fmt::format("error against fp64 {:.3g}, eager's {:.3g}{}", gold->compiled_max,
-                           gold->eager_max, comparison.worst_place());
-      });
-  const std::int64_t allowed = gold->gross_allowed(factor);
+  const NoiseNumbers& noise = comparison.noise_fp64();
+  const double error = std::max(gold->eager_max, kNoiseFactor * noise.max);
+  CheckResult result = leaf(Quantity::error, gold->compiled_max, factor * error + floor, [&] {
+    const std::string of_noise =
+        noise.max > 0 ? fmt::format(", that of rounding {:.3g}", noise.max) : "";
+    return fmt::format("error against fp64 {:.3g}, eager's {:.3g}{}{}", gold->compiled_max,
+                       gold->eager_max, of_noise, comparison.worst_place());
+  });
+  const std::int64_t allowed = gold->gross_allowed(factor, noise.gross);
   if (!result.holds() || gold->compiled_gross <= allowed) return result;
   return leaf(Quantity::gross, gold->compiled_gross, allowed, [&] {
     return fmt::format("{} of {} numbers grossly wrong against fp64, {} in eager{}",

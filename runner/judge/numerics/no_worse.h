@@ -5,7 +5,8 @@
 namespace lockstep {
 
 /// `no_worse(k)`, g the fp64 gold:
-///   max|c - g| <= k max|e - g| + eps max|g|,  eps = 2u of the dtype, 0 for integers;
+///   max|c - g| <= k max(max|e - g|, 2 max|s - g|) + eps max|g|,  eps = 2u of the dtype, 0 for
+/// integers, s the samples of fp64_noise (gold.h), where there are some;
 /// where g is not finite, c == e; and of the numbers with |c - g| > max(|g| / 8, atol, ulp(g)) no
 /// more than gold.h allows: without that, one large element buys every small one its absolute
 /// error.

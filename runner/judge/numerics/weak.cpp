@@ -82,7 +82,7 @@ std::string weakness_of(Comparison& comparison, const Measurement& leaf) {
   const auto rule = parse_policy(leaf.policy);
   if (!rule) return "";
   if (rule->kind == Kind::decided) {
-    return fmt::format("{} turn on the last bit of the inputs, or on a cast that is not defined",
+    return fmt::format("{} turn on how steps are rounded, or on a cast that is not defined",
                        comparison.share(comparison.pair().differing));
   }
   if (!number_dtype(*comparison.subject().eager->dtype).is_floating()) return "";

@@ -69,6 +69,15 @@ ordered_json origins(const Interpreter& interpreter, const NamedValues& outputs)
   return from;
 }
 
+/// Which of plain eager's outputs are the bits of floats, and of which.
+ordered_json bits(const Interpreter& interpreter, const NamedValues& outputs) {
+  ordered_json of = ordered_json::object();
+  for (const auto& [name, value] : outputs) {
+    if (const auto dtype = interpreter.bits_of(name)) of[name] = dtype_name(*dtype);
+  }
+  return of;
+}
+
 /// Why a gold has no backward: what it begins with is lost; empty: it has.
 std::string lost_backward(const Interpreter& interpreter, const std::optional<Backward>& backward) {
   if (!backward) return "";
@@ -133,7 +142,7 @@ class Execution {
   void repeat();
   void read_again();
   /// Executes a call and adds what is described of it to `calls`.
-  void call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls);
+  void call(const json& inputs, c10::Device device, Mode mode, int sample, ordered_json& calls);
   void execute(Interpreter& interpreter, ordered_json& calls);
 
   const json& request_;
@@ -169,11 +178,12 @@ void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
   }
 }
 
-void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_json& calls) {
+void Execution::call(const json& inputs, c10::Device device, Mode mode, int sample,
+                     ordered_json& calls) {
   on_stage_("run");
   const auto start = Clock::now();
   seed_generators(seed_, device);
-  Interpreter interpreter({files_, literals_, device}, mode, inputs);
+  Interpreter interpreter({files_, literals_, device}, mode, inputs, sample);
   try {
     execute(interpreter, calls);
     synchronize(device);
@@ -206,6 +216,8 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, ordered_
   if (ordered_json from = origins(interpreter, results.outputs); !from.empty()) {
     calls.back()["from"]["outputs"] = std::move(from);
   }
+  if (ordered_json of = bits(interpreter, results.outputs); !of.empty())
+    calls.back()["bits_of"]["outputs"] = std::move(of);
   write_seconds_ += seconds_since(write_start);
 }
 
@@ -229,13 +241,14 @@ void Execution::repeat() {
   if (repetitions < 1) throw Malformed("`repeat` must be at least 1");
   const bool reseeds = request_.value("reseed", false);
   const json& given = request_.at("calls");
-  if (repetitions * given.size() > 1) observer_.keep();
-  for (int i = 0; i < repetitions; ++i) {
+  const int samples = is_noise(mode) ? kNoiseSamples : 1;  // of each repetition
+  if (repetitions * samples * given.size() > 1) observer_.keep();
+  for (int i = 0; i < repetitions * samples; ++i) {
     seed_ = request_.value("seed", std::uint64_t{0});
-    if (reseeds && i > 0 && i == repetitions - 1) seed_ += given.size();
+    if (reseeds && repetitions > 1 && i / samples == repetitions - 1) seed_ += given.size();
     runs_.push_back({{"calls", ordered_json::array()}});
     for (call_ = 0; call_ < given.size(); ++call_, ++seed_) {
-      call(given[call_].at("inputs"), device, mode, runs_.back()["calls"]);
+      call(given[call_].at("inputs"), device, mode, i % samples, runs_.back()["calls"]);
     }
   }
 }

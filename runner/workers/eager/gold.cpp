@@ -2,6 +2,7 @@
 
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,11 +58,11 @@ at::Tensor widen(const at::Tensor& tensor) {
   return is_narrow(tensor) ? tensor.to(widest(tensor.scalar_type())) : tensor;
 }
 
-/// 16-bit floats as the float32 in which their kernels compute.
-at::Tensor widen_to_opmath(const at::Tensor& tensor) {
+/// The dtype of a gold's operands: float64, or the float32 in which kernels of 16 bits compute.
+c10::ScalarType wide_dtype(const at::Tensor& tensor, bool in_opmath) {
   const c10::ScalarType own = tensor.scalar_type();
-  return is_float(tensor) && at::toOpMathType(own) != own ? tensor.to(at::toOpMathType(own))
-                                                          : widen(tensor);
+  return in_opmath && is_float(tensor) && at::toOpMathType(own) != own ? at::toOpMathType(own)
+                                                                       : widest(own);
 }
 
 /// The stack for a wide execution: tensors changed by `change`, dtype arguments widened.
@@ -105,8 +106,10 @@ bool computes_nothing(const c10::OperatorHandle& op) {
   return false;
 }
 
+using Rounding = std::function<at::Tensor(const at::Tensor& wide, c10::ScalarType to)>;
+
 /// What a wide execution wrote into an argument, rounded into the argument itself.
-void write_back(const IValue& narrow, const IValue& wide) {
+void write_back(const IValue& narrow, const IValue& wide, const Rounding& round) {
   std::vector<at::Tensor> targets;
   each_tensor(narrow, [&](const at::Tensor& tensor) { targets.push_back(tensor); });
   std::size_t next = 0;
@@ -114,7 +117,7 @@ void write_back(const IValue& narrow, const IValue& wide) {
     const at::Tensor& target = targets[next++];
     if (target.is_same(tensor)) return;
     if (target.sizes() != tensor.sizes()) target.resize_(tensor.sizes());
-    target.copy_(tensor);
+    target.copy_(round(tensor, target.scalar_type()));
   });
 }
 
@@ -129,14 +132,26 @@ std::optional<std::size_t> aliased_argument(const c10::FunctionSchema& schema, s
   return std::nullopt;
 }
 
-IValue round_like(const IValue& wide, const IValue& plain) {
+IValue round_like(const IValue& wide, const IValue& plain, const Rounding& round) {
   if (!plain.isTensor() && !plain.isList()) return wide;
   std::vector<c10::ScalarType> dtypes;
   each_tensor(plain, [&](const at::Tensor& tensor) { dtypes.push_back(tensor.scalar_type()); });
   std::size_t next = 0;
   return map_tensors(wide, [&](const at::Tensor& tensor) {
-    return next < dtypes.size() ? tensor.to(dtypes[next++]) : tensor;
+    return next < dtypes.size() ? round(tensor, dtypes[next++]) : tensor;
   });
+}
+
+/// Whether eager's dtypes hold the results, so that no implementation has anything to round.
+bool are_exact(const std::vector<IValue>& results, const std::vector<IValue>& plain) {
+  bool exact = true;
+  for (std::size_t i = 0; i < std::min(results.size(), plain.size()); ++i) {
+    round_like(results[i], plain[i], [&](const at::Tensor& wide, c10::ScalarType to) {
+      exact = exact && holds_exactly(to, wide);
+      return wide;
+    });
+  }
+  return exact;
 }
 
 /// The state of every generator that an operator on the device may draw from.
@@ -144,6 +159,11 @@ std::vector<at::Tensor> generator_states(c10::Device device) {
   std::vector<at::Tensor> states = {generator_state(c10::kCPU)};
   if (device != c10::kCPU) states.push_back(generator_state(device));
   return states;
+}
+
+void set_generator_states(c10::Device device, const std::vector<at::Tensor>& states) {
+  set_generator_state(c10::kCPU, states[0]);
+  if (device != c10::kCPU) set_generator_state(device, states[1]);
 }
 
 bool is_bit_view(const c10::OperatorHandle& op) {
@@ -171,10 +191,46 @@ at::Tensor mark_undefined(const at::Tensor& floats, const at::Tensor& integers, 
   return integers.masked_fill(defined.logical_not(), number);
 }
 
+/// A cast in a sample: what C++ does not define is another number than in the fp64 gold.
+std::vector<IValue> cast_with_noise(const c10::OperatorHandle& op, Stack stack, Noise& noise) {
+  const at::Tensor operand = stack[0].toTensor();
+  std::vector<IValue> results = call_operator(op, std::move(stack));
+  const at::Tensor result = results[0].toTensor();
+  if (result.scalar_type() == operand.scalar_type()) return results;
+  if (is_float(operand) && is_float(result)) return {noise.cast(operand, result.scalar_type())};
+  return {mark_undefined(operand, result, 1)};
+}
+
+bool is_dropout(const c10::OperatorHandle& op) {
+  const std::string& name = op.schema().name();
+  return name == "aten::dropout" || name == "aten::dropout_" || name == "aten::native_dropout";
+}
+
+/// What a dropout that drew multiplied its operand by: its result for ones, drawn once more.
+at::Tensor factor_of_dropout(const c10::OperatorHandle& op, Stack stack, c10::Device device,
+                             const std::vector<at::Tensor>& before,
+                             const std::vector<at::Tensor>& after) {
+  const c10::AutoGradMode without_gradients(false);
+  stack[0] = at::ones_like(stack[0].toTensor().detach());
+  set_generator_states(device, before);
+  at::Tensor factor = call_operator(op, std::move(stack))[0].toTensor();
+  set_generator_states(device, after);
+  return factor;
+}
+
+using Product = std::function<at::Tensor(const at::Tensor& operand, const at::Tensor& factor)>;
+
 /// The results of a random operator that drew, in the gold: those of plain eager, changed by
-/// `change`, where they do not hang on the values of tensors.
+/// `change`, where they do not hang on the values of tensors; of dropout the product of its operand
+/// and what plain eager multiplied that by.
 std::vector<IValue> drawn(const char* gold, const c10::OperatorHandle& op, const Stack& stack,
-                          const PlainStep& draw, const TensorMap& change) {
+                          const PlainStep& draw, const TensorMap& change, const Product& product) {
+  if (draw.factor.defined()) {
+    const at::Tensor result = product(stack[0].toTensor(), draw.factor);
+    if (op.schema().name() == "aten::dropout_") return {stack[0].toTensor().copy_(result)};
+    if (op.schema().name() == "aten::dropout") return {result};
+    return {result, draw.factor.ne(0)};
+  }
   static const std::set<std::string> of_shapes = {"aten::rand_like", "aten::randn_like",
                                                   "aten::randint_like"};
   static const std::set<std::string> fills = {
@@ -219,10 +275,13 @@ std::vector<IValue> call_plain(const c10::OperatorHandle& op, Stack stack, c10::
     return call_operator(op, std::move(stack));
   }
   const std::vector<at::Tensor> before = generator_states(device);
+  const Stack operands = is_dropout(op) ? stack : Stack();
   std::vector<IValue> results = call_operator(op, std::move(stack));
   const std::vector<at::Tensor> after = generator_states(device);
   for (std::size_t i = 0; i < before.size(); ++i) plain.drew |= !before[i].equal(after[i]);
-  if (plain.drew) {
+  if (plain.drew && is_dropout(op)) {
+    plain.factor = factor_of_dropout(op, operands, device, before, after);
+  } else if (plain.drew) {
     const auto copy = [](const at::Tensor& tensor) { return tensor.detach().clone(); };
     for (const IValue& result : results) plain.results.push_back(map_tensors(result, copy));
   }
@@ -240,13 +299,21 @@ Mode parse_mode(const std::string& name) {
   if (name == "mpfr") return Mode::mpfr;
   if (name == "perturbed") return Mode::perturbed;
   if (name == "stepwise") return Mode::stepwise;
+  if (name == "fp64_noise") return Mode::fp64_noise;
+  if (name == "stepwise_noise") return Mode::stepwise_noise;
   throw Unsupported("mode " + name);
 }
 
 std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const PlainStep* plain,
                               Mode mode) {
   return call_gold("fp64", op, [&]() -> std::vector<IValue> {
-    if (plain != nullptr && plain->drew) return drawn("fp64", op, stack, *plain, widen);
+    if (plain != nullptr && plain->drew) {
+      return drawn("fp64", op, stack, *plain, widen,
+                   [&](const at::Tensor& x, const at::Tensor& by) {
+                     const double kept = 1 - stack[1].toDouble();
+                     return x * by.ne(0).to(x.scalar_type()) / kept;
+                   });
+    }
     if (is_bit_view(op)) {
       const at::Tensor narrow = stack[0].toTensor().to(plain->viewed);
       return {widen(call_operator(op, {narrow, stack[1]})[0].toTensor())};
@@ -263,29 +330,53 @@ std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const 
 }
 
 std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
-                                  const std::vector<IValue>& plain, const PlainStep* step) {
+                                  const std::vector<IValue>& plain, const PlainStep* step,
+                                  Noise* noise) {
   const c10::FunctionSchema& schema = op.schema();
+  if (noise != nullptr && is_cast(op)) return cast_with_noise(op, std::move(stack), *noise);
   if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
+  const Rounding round = [&](const at::Tensor& wide, c10::ScalarType to) {
+    return noise == nullptr ? wide.to(to) : noise->round(wide, to);
+  };
+  const auto widen_operand = [&](const at::Tensor& tensor) {
+    if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
+    const c10::ScalarType to = wide_dtype(tensor, computes_in_opmath(op));
+    return noise == nullptr ? tensor.to(to) : noise->widen(tensor, to);
+  };
   if (step != nullptr && step->drew) {
-    return drawn("stepwise", op, stack, *step, [](const at::Tensor& t) { return t.clone(); });
+    const auto product = [&](const at::Tensor& x, const at::Tensor& factor) {
+      return round(widen_operand(x) * widen(factor), x.scalar_type());
+    };
+    return drawn(
+        "stepwise", op, stack, *step, [](const at::Tensor& t) { return t.clone(); }, product);
   }
+  const auto call_wide = [&](const Stack& wide) {
+    Context wide_factories;
+    wide_factories.default_dtype = "float64";
+    const ContextGuard guard(wide_factories);
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    return call_operator(op, wide);
+  };
   return call_gold("stepwise", op, [&] {
-    const Stack wide = wide_stack(schema, operands_of_kernel(op, stack),
-                                  computes_in_opmath(op) ? widen_to_opmath : widen);
-    std::vector<IValue> results;
-    {
-      Context wide_factories;
-      wide_factories.default_dtype = "float64";
-      const ContextGuard guard(wide_factories);
-      results = call_operator(op, wide);
+    const Stack operands = operands_of_kernel(op, stack);
+    Stack wide = wide_stack(schema, operands, widen_operand);
+    std::vector<IValue> results = call_wide(wide);
+    bool writes = false;
+    for (const c10::Argument& argument : schema.arguments()) writes |= is_written(argument);
+    if (noise != nullptr && !writes && !op.hasTag(at::Tag::pointwise) &&
+        !are_exact(results, plain)) {
+      wide = wide_stack(schema, operands, [&](const at::Tensor& tensor) {
+        return noise->move(widen_operand(tensor), tensor.scalar_type());
+      });
+      results = call_wide(wide);
     }
     for (std::size_t i = 0; i < stack.size(); ++i) {
-      if (is_written(schema.arguments()[i])) write_back(stack[i], wide[i]);
+      if (is_written(schema.arguments()[i])) write_back(stack[i], wide[i], round);
     }
     std::vector<IValue> rounded;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto argument = aliased_argument(schema, i);
-      rounded.push_back(argument ? stack[*argument] : round_like(results[i], plain.at(i)));
+      rounded.push_back(argument ? stack[*argument] : round_like(results[i], plain.at(i), round));
     }
     return rounded;
   });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "program/program.h"
+#include "workers/eager/noise.h"
 
 // Golds: the same program in higher precision, to say which side of a difference is wrong.
 //
@@ -18,14 +19,27 @@
 // stepwise  each operator is computed in float64 from the operands that its kernel computes with
 //           (rounding.h), and its results are rounded to the dtype that plain eager gave them: the
 //           ideal execution of the program as written, casts included.
+//
+// And what errors as small as any implementation's make of these two (noise.h), in several samples:
+//
+// fp64_noise      stepwise, each result rounded up or down by chance.
+// stepwise_noise  stepwise, each result moved by the error of a kernel before it is rounded.
 namespace lockstep::eager {
 
-enum class Mode { plain, fp64, mpfr, perturbed, stepwise };
+enum class Mode { plain, fp64, mpfr, perturbed, stepwise, fp64_noise, stepwise_noise };
 
 /// Whether every tensor is float64 from the start.
-inline bool is_wide(Mode mode) { return mode != Mode::plain && mode != Mode::stepwise; }
+inline bool is_wide(Mode mode) {
+  return mode == Mode::fp64 || mode == Mode::mpfr || mode == Mode::perturbed;
+}
 
-/// Unsupported for a name that is none of "plain", "fp64", "mpfr", "perturbed", "stepwise".
+inline bool is_noise(Mode mode) { return mode == Mode::fp64_noise || mode == Mode::stepwise_noise; }
+
+/// How many samples there are of each execution.  With one more, the chance that the next is the
+/// furthest falls from 1/8 to 1/9; what a judge allows beside is said at its checks.
+constexpr int kNoiseSamples = 8;
+
+/// Unsupported for a name that none of them has.
 Mode parse_mode(const std::string& name);
 
 /// What plain eager did at a step that a gold cannot redo alone: a random operator, or
@@ -33,7 +47,9 @@ Mode parse_mode(const std::string& name);
 struct PlainStep {
   /// Whether it took numbers from a generator: dropout without training takes none.
   bool drew = false;
-  std::vector<c10::IValue> results;  ///< of a draw, out of reach of later writes
+  /// Of a draw, out of reach of later writes; of dropout, what it multiplied its operand by.
+  std::vector<c10::IValue> results;
+  at::Tensor factor;
   /// The dtype whose bits were seen as another's.
   c10::ScalarType viewed = c10::ScalarType::Undefined;
 };
@@ -65,10 +81,10 @@ std::vector<c10::IValue> call_fp64(const c10::OperatorHandle& op, torch::jit::St
 
 /// Calls an operator on narrow tensors by way of float64; `plain` is what plain eager returned for
 /// the same step.  Mutated arguments are rounded back in place; views are taken as they are, so
-/// that what is written through them later is seen.
+/// that what is written through them later is seen.  `noise` is that of a sample, or null.
 std::vector<c10::IValue> call_stepwise(const c10::OperatorHandle& op, torch::jit::Stack stack,
-                                       const std::vector<c10::IValue>& plain,
-                                       const PlainStep* step);
+                                       const std::vector<c10::IValue>& plain, const PlainStep* step,
+                                       Noise* noise = nullptr);
 
 /// The context that a block of a gold executes under: fp64 drops `autocast`, and its default dtype
 /// is float64.

@@ -217,14 +217,51 @@ TEST(Gold, random_factories_draw_the_numbers_of_the_plain_execution) {
   EXPECT_EQ(drawn[0], drawn[2]);
 }
 
-constexpr const char* dropout =
-    R"({"let": ["d"], "op": "aten::dropout.default", "args": [{"ref": "x"}, {"float": "0x1p-1"}, true]})";
+constexpr const char* bernoulli =
+    R"({"let": ["d"], "op": "aten::bernoulli.default", "args": [{"ref": "x"}]})";
+
+TEST(Gold, dropout_multiplies_the_gold_by_what_plain_eager_keeps) {
+  const Floats x = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const char* op :
+       {"aten::dropout.default", "aten::dropout_.default", "aten::native_dropout.default"}) {
+    const auto observed = [&](const char* mode) {
+      Request request;
+      with_x(request, x, mode);
+      const bool two = std::string_view(op) == "aten::native_dropout.default";
+      const nlohmann::json step = {
+          {"let", two ? nlohmann::json{"d", "m"} : nlohmann::json{"d"}},
+          {"op", op},
+          {"args", {{{"ref", "x"}}, {{"float", "0x1.3333333333333p-2"}}, true}}};  // 0.3
+      request.step(step.dump().c_str())
+          .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")
+          .outputs({"d", "r"});
+      request.run();
+      const auto& d = request.call()["outputs"]["d"];
+      Doubles numbers;
+      if (d["dtype"] == "float64") {
+        numbers = request.values<double>(d);
+      } else {
+        for (const float each : request.values<float>(d)) numbers.push_back(each);
+      }
+      return numbers;
+    };
+    const Doubles plain = observed("plain"), wide = observed("fp64");
+    ASSERT_EQ(wide.size(), x.size()) << op;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(wide[i] != 0, plain[i] != 0) << op;
+      EXPECT_DOUBLE_EQ(wide[i], plain[i] == 0 ? 0 : x[i] / 0.7) << op;
+    }
+    EXPECT_EQ(observed("stepwise"), plain) << op;
+    const Doubles noise = observed("fp64_noise");
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(noise[i], plain[i], 3e-6) << op;
+  }
+}
 
 TEST(Gold, what_cannot_be_widened_is_lost_and_all_that_hangs_on_it) {
   for (const char* mode : {"fp64", "stepwise"}) {
     Request request;
-    with_x(request, {1, 2}, mode, /*requires_grad=*/true);
-    request.step(dropout)
+    with_x(request, {0.5, 1}, mode, /*requires_grad=*/true);
+    request.step(bernoulli)
         .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "d"}]})")
         .step(R"({"let": ["z"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")
@@ -235,7 +272,7 @@ TEST(Gold, what_cannot_be_widened_is_lost_and_all_that_hangs_on_it) {
     EXPECT_FALSE(call["outputs"].contains("y"));
     EXPECT_TRUE(call["outputs"].contains("z"));
     EXPECT_EQ(call["lost"]["outputs"]["y"],
-              std::string(mode) + " of aten::dropout: it would draw other numbers");
+              std::string(mode) + " of aten::bernoulli: it would draw other numbers");
     EXPECT_EQ(call["lost"]["grads"]["x"], call["lost"]["outputs"]["y"]);
     EXPECT_TRUE(call["grads"].empty());
   }
@@ -248,8 +285,8 @@ TEST(Gold, what_is_drawn_behind_a_lost_step_is_what_plain_eager_draws) {
   std::vector<Doubles> drawn;
   for (const char* mode : {"plain", "fp64", "stepwise"}) {
     Request request;
-    with_x(request, {1, 2}, mode);
-    request.step(dropout)
+    with_x(request, {0.5, 1}, mode);
+    request.step(bernoulli)
         .step(R"({"let": ["l"], "op": "aten::rand_like.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["n"], "op": "aten::normal_.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")

@@ -156,7 +156,8 @@ void Parent::hello(const json& request) {
     answer["batch"] = offered_batches(found);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
-    answer["modes"] = {"plain", "fp64", "mpfr", "perturbed", "stepwise"};
+    answer["modes"] = {"plain",    "fp64",       "mpfr",          "perturbed",
+                       "stepwise", "fp64_noise", "stepwise_noise"};
     answer["seconds"] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     greeted_ = true;

@@ -24,13 +24,18 @@ IValue build(TensorSource& source, const json& view) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs)
+Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs, int sample)
     : sources_(sources),
       mode_(mode),
       inputs_(inputs),
       tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given) {
   build_inputs();
-  if (mode == Mode::stepwise) plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
+  if (mode == Mode::stepwise || is_noise(mode))
+    plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
+  if (is_noise(mode)) {
+    noise_.emplace(mode == Mode::fp64_noise ? Noise::Of::rounding : Noise::Of::kernels,
+                   static_cast<std::uint64_t>(sample));
+  }
 }
 
 void Interpreter::build_inputs() {
@@ -85,7 +90,7 @@ void Interpreter::step(const Step& step) {
   if (const auto* with = std::get_if<WithBlock>(&step.does)) {
     return block(with->steps, with->context);
   }
-  if (mode_ == Mode::stepwise) plain_->step(step);
+  if (mode_ == Mode::stepwise || noise_) plain_->step(step);
   std::string reason;
   try {
     const PlainStep* plain = nullptr;
@@ -99,6 +104,7 @@ void Interpreter::step(const Step& step) {
     if (reason.empty()) {
       last_ = results_of(step, plain);
       bind(step.let, last_);
+      if (mode_ == Mode::plain) note_bits(step);
       if (mode_ != Mode::plain) losses_.found(step);
       if (mode_ == Mode::mpfr) note_origin(step);
       return;
@@ -113,6 +119,24 @@ void Interpreter::step(const Step& step) {
     reason = error.what_without_backtrace();
   }
   losses_.lose(step, reason, scope_);
+}
+
+void Interpreter::note_bits(const Step& step) {
+  const auto* call = std::get_if<OpCall>(&step.does);
+  const bool asked = call != nullptr && asks_plain(find_operator(call->op));
+  const c10::ScalarType viewed = asked ? notes_.back().viewed : c10::ScalarType::Undefined;
+  for (const auto& name : step.let) {
+    if (!name) continue;
+    bits_of_.erase(*name);
+    if (viewed == c10::ScalarType::Undefined || !c10::isFloatingType(viewed)) continue;
+    if (c10::isIntegralType(scope_.at(*name).toTensor().scalar_type(), /*includeBool=*/false))
+      bits_of_[*name] = viewed;
+  }
+}
+
+std::optional<c10::ScalarType> Interpreter::bits_of(const std::string& name) const {
+  const auto found = bits_of_.find(name);
+  return found == bits_of_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<Origin> Interpreter::origin(const std::string& name) const {
@@ -192,7 +216,9 @@ std::vector<IValue> Interpreter::call(const OpCall& call, const PlainStep* plain
       return results;
     }
     case Mode::stepwise:
-      return call_stepwise(op, std::move(stack), plain_->last_, plain);
+    case Mode::fp64_noise:
+    case Mode::stepwise_noise:
+      return call_stepwise(op, std::move(stack), plain_->last_, plain, noise_ ? &*noise_ : nullptr);
   }
   throw Malformed("no such mode");
 }

@@ -33,7 +33,8 @@ struct Origin {
 class Interpreter {
  public:
   /// `inputs` maps names to views or scalar values; it outlives the interpreter.
-  Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs);
+  /// `sample` is the number of one of noise.
+  Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs, int sample = 0);
 
   /// Executes the program's steps under its context.  What torch raises passes through.
   void run(const std::vector<Step>& steps, const Context& context);
@@ -42,6 +43,9 @@ class Interpreter {
 
   /// Of a gold: why it does not have the value of that name; empty: it has.
   std::string lost(const std::string& name) const { return losses_.reason_for(name, scope_); }
+
+  /// Of plain eager: of which floating dtype the value of that name, integers, is the bits.
+  std::optional<c10::ScalarType> bits_of(const std::string& name) const;
 
   /// Of the gold `mpfr`: where the value of that name comes from.  Nothing of other modes.
   std::optional<Origin> origin(const std::string& name) const;
@@ -54,6 +58,7 @@ class Interpreter {
   std::vector<c10::IValue> call(const OpCall& call, const PlainStep* plain);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
   void note_origin(const Step& step);
+  void note_bits(const Step& step);
 
   Sources sources_;
   Mode mode_;
@@ -64,11 +69,13 @@ class Interpreter {
   std::vector<c10::IValue> last_;  ///< results of the last step
   std::vector<PlainStep> notes_;   ///< plain: of every step that a gold asks for, in order
   /// Of a gold: plain eager, which says what random steps draw and whose bits are seen as others'.
-  /// Stepwise it is one step ahead and says the dtypes of results; otherwise it has run before, if
-  /// the program has such steps.
+  /// Stepwise, with noise or without, it is one step ahead and says the dtypes of results;
+  /// otherwise it has run before, if the program has such steps.
   std::unique_ptr<Interpreter> plain_;
   std::size_t next_note_ = 0;
-  bool writes_ = false;  ///< of a wide gold that asks plain eager: whether the program does
+  std::optional<Noise> noise_;  ///< of a sample
+  bool writes_ = false;         ///< of a wide gold that asks plain eager: whether the program does
+  std::map<std::string, c10::ScalarType> bits_of_;
   std::map<std::string, Origin> origins_;  ///< of results; inputs and literals are as given
   /// Of the operator that was called last: what rounded it, if its operands were as given.
   std::string rounded_by_;

@@ -42,6 +42,12 @@ at::Tensor generator_state(c10::Device device) {
   return generator.get_state();
 }
 
+void set_generator_state(c10::Device device, const at::Tensor& state) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(state);
+}
+
 ordered_json observe_state(c10::Device device) {
   ordered_json generators = {{"cpu", generator_digest(c10::kCPU)}};
   if (device != c10::kCPU) generators[device.str()] = generator_digest(device);

@@ -10,6 +10,7 @@ namespace lockstep::eager {
 
 /// The state of the default random generator of a device: a tensor of bytes.
 at::Tensor generator_state(c10::Device device);
+void set_generator_state(c10::Device device, const at::Tensor& state);
 
 /// `state` of an observation (workers/PROTOCOL.md): the random generators of the CPU and of
 /// `device`, and the modes, as they are now.
