@@ -32,6 +32,9 @@ INDEXING = ("argmax", "argmin", "sort", "topk")
 #: Statuses that fail nothing.
 QUIET = ("unsupported", "refused", "inconclusive")
 
+#: Statuses that rounding alone might bring about; no other is a matter of noise.
+OF_VALUES = ("value_differs", "nonfinite_differs")
+
 Step = tuple[str, list[Any], dict[str, Any]]
 
 
@@ -40,6 +43,7 @@ class Program:
 
     def __init__(self, seed: int, number: int) -> None:
         self.random = random.Random(f"{seed}/{number}")
+        self.backward = self.random.random() < 0.2
         torch.manual_seed(number)
         self.values: dict[str, torch.Tensor] = {}
         self.inputs: dict[str, Any] = {}
@@ -208,6 +212,8 @@ def reduction(program: Program) -> Step | None:
     op = program.random.choice(("sum.dim_IntList", "mean.dim", "amax", "amin", "var.correction", "std.correction", "logsumexp",
                                 "any.dim", "argmax", "argmin", "cumsum", "softmax.int", "log_softmax.int", "prod.dim_int",
                                 "linalg_vector_norm"))
+    if op in ("amax", "amin") and program.backward:
+        return None  # Inductor finds no greatest element where it leaves out a cast (pytorch #195214)
     dim = program.dim(x)
     if op in ("argmax", "argmin", "any.dim", "prod.dim_int", "cumsum", "softmax.int", "log_softmax.int"):
         return op, [ref(x), dim], {}
@@ -318,7 +324,7 @@ TEMPLATES: list[Callable[[Program], Step | None]] = [
     of_float("sqrt", "rsqrt", "log", "log1p", "reciprocal", "round", "softplus", "elu", "mish", "atan", "square", "leaky_relu"),
     of_float("sum", "mean"),
     with_number("add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "pow.Tensor_Scalar", "remainder.Scalar", "rsub.Scalar"),
-    with_number("clamp", "add.Tensor", "mul.Tensor", "floor_divide.Scalar", "fmod.Scalar"),
+    with_number("clamp", "add.Tensor", "mul.Tensor", "fmod.Scalar"),
     of_two("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum", "minimum", "atan2", "hypot", "copysign.Tensor"),
     of_two("add.Tensor", "mul.Tensor", "fmod.Tensor", "logaddexp"),
     of_integers, comparison, where, of_bools, cast, cast, bits, reduction, reduction, moved, moved, product, normalised,
@@ -329,7 +335,6 @@ TEMPLATES: list[Callable[[Program], Step | None]] = [
 def make_program(seed: int, number: int) -> dict[str, Any]:
     program = Program(seed, number)
     draw = program.random
-    backward = draw.random() < 0.2
     for i in range(draw.randrange(1, 4)):
         dtype = draw.choice(FLOATS[:3] * 3 + FLOATS[3:] + ("int64", "int32", "bool"))
         fill: dict[str, Any] = {"normal": {}, "seed": number}
@@ -340,7 +345,7 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
         shape = draw.choice(SHAPES)
         kind = getattr(torch, dtype)
         value = torch.randn(shape).to(kind) if kind.is_floating_point else torch.randint(0, 2, shape).to(kind)
-        program.values[f"x{i}"] = value.requires_grad_(backward and kind.is_floating_point)
+        program.values[f"x{i}"] = value.requires_grad_(program.backward and kind.is_floating_point)
         program.inputs[f"x{i}"] = {"dtype": dtype, "shape": list(shape), "fill": fill}
         if dtype == "int64":
             program.indices[f"x{i}"] = fill["integers"]["high"]
@@ -357,7 +362,7 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
         "steps": program.steps,
         "outputs": outputs,
     }
-    if backward:
+    if program.backward:
         add_backward(program, case)
     elif program.inputs and draw.random() < 0.15:
         name = draw.choice(list(program.inputs))
@@ -411,7 +416,8 @@ def rates(log: Path) -> None:
         judged = sum(n for status, n in counts.items() if status not in QUIET)
         fails = sum(1 for each in failing if each[0] == path)
         share = 100 * fails / judged if judged else 0.0
-        print(f"{path}: {fails} of {judged} fail, {share:.2f} %  ({', '.join(f'{n} {s}' for s, n in counts.most_common())})")
+        values = sum(1 for each in failing if each[0] == path and each[2] in OF_VALUES)
+        print(f"{path}: {fails} of {judged} fail, {share:.2f} %, {values} by values, {100 * values / max(judged, 1):.2f} %  ({', '.join(f'{n} {s}' for s, n in counts.most_common())})")
     for _, identity, status, reason in sorted(failing):
         print(f"{identity}  {status}: {reason[:230]}")
 

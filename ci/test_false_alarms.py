@@ -49,5 +49,5 @@ def test_what_fails_is_named_with_its_reason(tmp_path, capsys):
     lacking = {"type": "verdict", "path": "p", "instance": "c@cpu", "id": "c@cpu/p", "status": "unsupported"}
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, lacking)))
     random_programs.rates(tmp_path / "run.jsonl")
-    assert capsys.readouterr().out == ("p: 1 of 2 fail, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"
+    assert capsys.readouterr().out == ("p: 1 of 2 fail, 50.00 %, 1 by values, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"
                                        "a@cpu/p  value_differs: y: 1 of 2 differ\n")

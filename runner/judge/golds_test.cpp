@@ -199,6 +199,27 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
   EXPECT_THAT(beyond.reason, HasSubstr("eager's 0, that of rounding 0.001"));
 }
 
+TEST(Judge, ANanThatRoundingMakesIsWeak) {
+  const auto judged = [](double compiled, const std::vector<std::vector<double>>& noise) {
+    // The root of a sum that is 0 in truth.
+    const Observation eager = returned(tensor("float16", {NAN, 1}));
+    const Observation other = returned(tensor("float16", {compiled, 1}));
+    const Observation gold = returned(tensor("float64", {1e-9, 1}));
+    const Observation sampled = samples("float16", noise);
+    JudgeRequest request;
+    request.eager = &eager;
+    request.compiled = &other;
+    request.fp64 = &gold;
+    request.fp64_noise = &sampled;
+    return judge(request);
+  };
+  const Verdict turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
+  EXPECT_EQ(turned.status, Status::conform) << turned.reason;
+  EXPECT_THAT(turned.weak, HasSubstr("NaN or infinity turns on how steps are rounded, in 1 of 2"));
+  EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_differs);
+  EXPECT_EQ(judged(INFINITY, {{NAN, 1}, {2e-4, 1}}).status, Status::nonfinite_differs);
+}
+
 TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
   const std::vector<double> ones(64, 1.0);
   const auto judged = [&](std::size_t moved, double to, std::size_t samples_moved) {

@@ -21,6 +21,7 @@ bool counts_faults(Quantity of, Policy::Kind kind) {
   switch (of) {
     case Quantity::ulp:
     case Quantity::error:
+    case Quantity::beyond:
     case Quantity::gross:
     case Quantity::rmse:
     case Quantity::mean:
@@ -33,12 +34,15 @@ bool counts_faults(Quantity of, Policy::Kind kind) {
   }
 }
 
+/// Whether samples of a gold's noise may explain NaN and infinities to the policy.
+bool reads_gold(Policy::Kind kind) { return info(kind).golds.fp64 || info(kind).golds.stepwise; }
+
 /// The number of the output that a leaf repeats; negative where there is none.
 double repeated_number(const OutputComparison& output, Quantity of, Policy::Kind kind) {
   if (of == Quantity::differing && kind != Policy::Kind::bits_strict) {
     return static_cast<double>(output.differing);
   }
-  if (of == Quantity::nonfinite && kind != Policy::Kind::statistical) {
+  if (of == Quantity::nonfinite && kind != Policy::Kind::statistical && !reads_gold(kind)) {
     return static_cast<double>(output.classes.nan + output.classes.infinity);
   }
   return -1;
@@ -65,8 +69,13 @@ std::string fault_of(const OutputComparison& output, const Policy& policy,
   if (leaf.of == Quantity::unequal && leaf.measured > differing) {
     return say(fmt::format("counts more than differ, {}", output.differing));
   }
-  const bool special = output.classes.nan + output.classes.infinity > 0;
-  if (special && info(policy.kind).judges == Judges::elements && leaf.of != Quantity::nonfinite) {
+  const std::int64_t special = output.classes.nan + output.classes.infinity;
+  if (leaf.of == Quantity::nonfinite && policy.kind != Policy::Kind::statistical &&
+      leaf.measured > static_cast<double>(special)) {
+    return say(fmt::format("counts more than differ so, {}", special));
+  }
+  if (special > 0 && info(policy.kind).judges == Judges::elements &&
+      leaf.of != Quantity::nonfinite && !reads_gold(policy.kind)) {
     return say("passes over NaN and infinity");
   }
   return "";

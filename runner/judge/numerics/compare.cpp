@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -81,6 +82,18 @@ std::optional<Conditioning> Comparison::conditions() const {
   return conditioning(TensorWalk(views), dtype_, *subject_.fp64->dtype, table_.atol);
 }
 
+std::int64_t Comparison::unexplained(const Policy& rule) {
+  const GoldNeeds needs = gold_needs(rule);
+  std::vector<const TensorView*> samples;
+  if (needs.fp64) samples = subject_.fp64_noise;
+  if (needs.stepwise)
+    samples.insert(samples.end(), subject_.stepwise_noise.begin(), subject_.stepwise_noise.end());
+  const std::int64_t all = pair().nonfinite;
+  return all == 0 || samples.empty()
+             ? all
+             : std::min(all, unexplained_specials(*subject_.eager, *subject_.compiled, samples));
+}
+
 std::string Comparison::share(std::int64_t some) const {
   return fmt::format("{} of {} elements", some, subject_.eager->elements());
 }
@@ -89,9 +102,10 @@ CheckResult Comparison::check(const Policy& policy) {
   const Judges judges = info(policy.kind).judges;
   if (judges == Judges::children) return check_of(policy.kind)(*this, policy);
   CheckResult result;
-  if (judges == Judges::elements && pair().nonfinite > 0) {
-    result = leaf(Quantity::nonfinite, pair().nonfinite, 0, [&] {
-      return fmt::format("NaN or infinity differs in {}{}", share(pair().nonfinite), worst_place());
+  const std::int64_t special = judges == Judges::elements ? unexplained(policy) : 0;
+  if (special > 0) {
+    result = leaf(Quantity::nonfinite, special, 0, [&] {
+      return fmt::format("NaN or infinity differs in {}{}", share(special), worst_place());
     });
   } else {
     result = check_of(policy.kind)(*this, policy);

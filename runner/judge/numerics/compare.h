@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/numerics/gold.h"
+#include "judge/numerics/noise.h"
 #include "judge/numerics/statistics.h"
 #include "policies/policy.h"
 #include "verdict/verdict.h"
@@ -85,6 +85,10 @@ class Comparison {
   const TensorWalk& walk() const { return walk_; }
   const Subject& subject() const { return subject_; }
   const PassOptions& options() const { return options_; }
+
+  /// NaN and infinities that one side has and the other has not, and that no sample of the noise of
+  /// a gold that the rule reads explains: what rounds to the other side of a pole.
+  std::int64_t unexplained(const Policy& rule);
 
   /// "17 of 20 elements".
   std::string share(std::int64_t some) const;

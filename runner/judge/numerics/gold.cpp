@@ -170,20 +170,6 @@ GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const 
   return total;
 }
 
-NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
-                           const TensorView& gold, double steps, const PassOptions& options) {
-  NoiseNumbers most;
-  for (const TensorView* sample : samples) {
-    const std::array views = {&beside, sample, &gold};
-    const GoldNumbers numbers =
-        compare_with_gold(TensorWalk(views), *beside.dtype, *gold.dtype, steps, options);
-    most.max = std::max(most.max, numbers.compiled_max);
-    most.gross = std::max(most.gross, numbers.compiled_gross);
-    most.beyond = std::max(most.beyond, numbers.beyond_steps);
-  }
-  return most;
-}
-
 double greatest_magnitude(const TensorWalk& walk, const Dtype& dtype, const PassOptions& options) {
   std::vector<double> greatest(chunk_count(walk.elements()), 0.0);
   const auto parts = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);

@@ -57,25 +57,6 @@ struct GoldNumbers {
 GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
                               double steps, const PassOptions& options = {});
 
-/// How far errors as small as any implementation's take a result from a gold: of several samples,
-/// the most of each.
-///
-/// The rounding of one step errs by 1/4 of a unit in the mean, a sample's by 1/2, and an
-/// execution's error is about twice one sample's in less than a hundredth of cases; that it is more
-/// than twice the greatest of eight, in a thousandth.
-struct NoiseNumbers {
-  double max = 0;           ///< greatest |sample - gold|
-  std::int64_t gross = 0;   ///< numbers that are grossly wrong, as in GoldNumbers
-  std::int64_t beyond = 0;  ///< |sample - gold| > n * ulp(gold)
-};
-
-constexpr double kNoiseFactor = 2;
-
-/// Of samples of that dtype, in passes over each, a gold, and `beside` which the walk takes for
-/// eager.  The gold's dtype is its own.
-NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
-                           const TensorView& gold, double steps, const PassOptions& options = {});
-
 /// Writes an element's numbers (one, or the two parts of a complex one) as doubles; integers beyond
 /// 2^53 round.
 void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count, double* numbers);

@@ -106,6 +106,10 @@ std::string weakness_of(Comparison& comparison, const Measurement& leaf) {
 std::string weakness(Comparison& comparison, const CheckResult& result) {
   const PairNumbers& numbers = comparison.pair();
   if (!result.holds() || numbers.differing == 0) return "";
+  if (numbers.nonfinite > 0) {
+    return fmt::format("NaN or infinity turns on how steps are rounded, in {}",
+                       comparison.share(numbers.nonfinite));
+  }
   if (numbers.unequal == 0) {
     return fmt::format("only the sign of zero differs, in {}", comparison.share(numbers.differing));
   }

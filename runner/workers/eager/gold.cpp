@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <unordered_set>
 
 #include "workers/eager/context.h"
 #include "workers/eager/errors.h"
@@ -142,12 +143,36 @@ IValue round_like(const IValue& wide, const IValue& plain, const Rounding& round
   });
 }
 
+void each_double(const at::Tensor& tensor, const std::function<void(double)>& visit) {
+  const at::Tensor real = tensor.is_complex() ? at::view_as_real(tensor.resolve_conj()) : tensor;
+  const at::Tensor numbers = real.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* at = numbers.const_data_ptr<double>();
+  std::for_each(at, at + numbers.numel(), visit);
+}
+
+/// Whether every number of a result is, but for its sign, one of the operands': whatever selects,
+/// moves and compares rounds nothing.
+bool selects(const at::Tensor& result, const Stack& operands) {
+  std::unordered_set<double> known;
+  for (const IValue& value : operands) {
+    each_tensor(value, [&](const at::Tensor& tensor) {
+      if (is_float(tensor)) each_double(tensor, [&](double x) { known.insert(std::fabs(x)); });
+    });
+  }
+  bool all = true;
+  each_double(result,
+              [&](double x) { all = all && (std::isnan(x) || known.contains(std::fabs(x))); });
+  return all;
+}
+
 /// Whether eager's dtypes hold the results, so that no implementation has anything to round.
-bool are_exact(const std::vector<IValue>& results, const std::vector<IValue>& plain) {
+bool are_exact(const std::vector<IValue>& results, const std::vector<IValue>& plain,
+               const Stack& operands) {
   bool exact = true;
   for (std::size_t i = 0; i < std::min(results.size(), plain.size()); ++i) {
     round_like(results[i], plain[i], [&](const at::Tensor& wide, c10::ScalarType to) {
-      exact = exact && holds_exactly(to, wide);
+      exact = exact && (holds_exactly(to, wide) ||
+                        (c10::toRealValueType(to) == at::kDouble && selects(wide, operands)));
       return wide;
     });
   }
@@ -335,8 +360,9 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
   const c10::FunctionSchema& schema = op.schema();
   if (noise != nullptr && is_cast(op)) return cast_with_noise(op, std::move(stack), *noise);
   if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
+  bool exact = noise == nullptr;
   const Rounding round = [&](const at::Tensor& wide, c10::ScalarType to) {
-    return noise == nullptr ? wide.to(to) : noise->round(wide, to);
+    return exact ? wide.to(to) : noise->round(wide, to);
   };
   const auto widen_operand = [&](const at::Tensor& tensor) {
     if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
@@ -363,8 +389,8 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     std::vector<IValue> results = call_wide(wide);
     bool writes = false;
     for (const c10::Argument& argument : schema.arguments()) writes |= is_written(argument);
-    if (noise != nullptr && !writes && !op.hasTag(at::Tag::pointwise) &&
-        !are_exact(results, plain)) {
+    exact = exact || are_exact(results, plain, wide);
+    if (!exact && !writes && !op.hasTag(at::Tag::pointwise)) {
       wide = wide_stack(schema, operands, [&](const at::Tensor& tensor) {
         return noise->move(widen_operand(tensor), tensor.scalar_type());
       });

@@ -37,6 +37,12 @@ class Grid {
     const double units = x / unit_at(x);  // exact: a power of two
     return !std::isfinite(x) || units == std::trunc(units);
   }
+  /// Whether a step with that result in float64 rounded nothing.  What float64 rounds, nothing
+  /// wider tells: a number that float32 holds is taken for an exact one.
+  bool is_exact(double x) const {
+    static const Grid single(at::kFloat);
+    return dtype_.bytes == 8 ? single.holds(x) : holds(x);
+  }
 
  private:
   int least() const { return 1 - dtype_.bias; }
@@ -49,8 +55,7 @@ bool is_number(ScalarType type) { return c10::isFloatingType(type) || c10::isCom
 /// Whether a result of that dtype is rounded after a computation in float64.
 bool is_rounded(const at::Tensor& wide, ScalarType to) {
   if (!is_number(wide.scalar_type()) || !is_number(to)) return false;
-  const ScalarType part = c10::toRealValueType(to);
-  return part != at::kDouble && find_dtype(dtype_name(part))->mantissa_bits > 0;
+  return find_dtype(dtype_name(c10::toRealValueType(to)))->mantissa_bits > 0;
 }
 
 /// A copy in double on the CPU, each number x with the random bits h being change(x, h).
@@ -76,10 +81,11 @@ at::Tensor rounded(const at::Tensor& wide, ScalarType to, Noise::Of of, std::uin
   const Grid grid(to);
   const bool by_kernels = of == Noise::Of::kernels && at::toOpMathType(to) != to;
   const at::Tensor moved = changed(wide, seed, [&](double x, std::uint64_t random) {
-    if (grid.holds(x)) return x;
+    if (grid.is_exact(x)) return x;
     const double sign = (random & 1) != 0 ? 1 : -1;
     if (by_kernels) return x * (1 + sign * kKernelError);
     const double unit = grid.unit_at(x);
+    if (grid.holds(x)) return x + sign * unit;
     return sign > 0 ? std::ceil(x / unit) * unit : std::floor(x / unit) * unit;
   });
   return moved.to(wide.device()).to(to);
@@ -154,12 +160,12 @@ at::Tensor Noise::move(const at::Tensor& wide, ScalarType narrow) {
   return wide + by.to(wide.options().requires_grad(false));
 }
 
-bool holds_exactly(ScalarType narrow, const at::Tensor& wide) {
-  if (!is_rounded(wide, narrow)) return true;
-  const Grid grid(narrow);
+bool holds_exactly(ScalarType to, const at::Tensor& wide) {
+  if (!is_rounded(wide, to)) return true;
+  const Grid grid(to);
   bool holds = true;
   changed(wide, 0, [&](double x, std::uint64_t) {
-    holds = holds && grid.holds(x);
+    holds = holds && grid.is_exact(x);
     return x;
   });
   return holds;

@@ -25,9 +25,9 @@ class Noise {
 
   Noise(Of of, std::uint64_t sample) : of_(of), sample_(sample) {}
 
-  /// `wide` in a narrow dtype.  What that dtype holds exactly stays: the result of a selection, a
-  /// move, an exact sum.  Nothing else is done to float64, integers and bools.  The gradient is
-  /// widened.
+  /// `wide` in a dtype.  What that dtype holds exactly stays: the result of a selection, a move, an
+  /// exact sum.  Of float64, which has nothing wider, what float32 holds stays, and anything else
+  /// moves by a unit.  Integers and bools are cast.  The gradient is widened.
   at::Tensor round(const at::Tensor& wide, c10::ScalarType to);
 
   /// `tensor` in another floating dtype.  No kernel errs in a cast, but a compiler may leave it
@@ -49,7 +49,8 @@ class Noise {
   std::uint64_t calls_ = 0;
 };
 
-/// Whether the dtype holds every number of `wide`, so that a step whose result it is was exact.
-bool holds_exactly(c10::ScalarType narrow, const at::Tensor& wide);
+/// Whether the dtype (of float64: float32) holds every number of `wide`, so that a step whose
+/// result it is was exact.
+bool holds_exactly(c10::ScalarType to, const at::Tensor& wide);
 
 }  // namespace lockstep::eager

@@ -10,6 +10,7 @@ namespace lockstep::eager {
 namespace {
 
 using Of = Noise::Of;
+using Doubles = std::vector<double>;
 
 TEST(Noise, rounding_takes_one_of_the_two_neighbours) {
   for (const auto type : {at::kHalf, at::kBFloat16, at::kFloat}) {
@@ -37,7 +38,8 @@ TEST(Noise, what_the_dtype_holds_stays) {
       EXPECT_TRUE(at::equal(result.to(at::kDouble).nan_to_num(7), held.nan_to_num(7)));
     }
     const at::Tensor third = at::full({8}, 1.0 / 3, at::kDouble);
-    EXPECT_TRUE(at::equal(Noise(of, 3).round(third, at::kDouble), third));
+    const at::Tensor moved = (Noise(of, 3).round(third, at::kDouble) - third).abs();
+    EXPECT_TRUE(moved.eq(0x1p-54).all().item<bool>()) << "a unit of float64";
     EXPECT_TRUE(at::equal(Noise(of, 3).round(third, at::kLong), at::zeros({8}, at::kLong)));
   }
   EXPECT_TRUE(holds_exactly(at::kHalf, held));
@@ -85,7 +87,8 @@ TEST(Noise, operands_move_by_a_unit_of_the_dtype_of_the_sum) {
   const at::Tensor wide = at::full({64}, 1.0, at::kDouble);
   const at::Tensor by = (Noise(Of::rounding, 0).move(wide, at::kHalf) - wide).abs();
   EXPECT_TRUE(by.eq(0x1p-23).all().item<bool>()) << "float32's";
-  EXPECT_TRUE(at::equal(Noise(Of::rounding, 0).move(wide, at::kDouble), wide));
+  const at::Tensor of_double = (Noise(Of::rounding, 0).move(wide, at::kDouble) - wide).abs();
+  EXPECT_TRUE(of_double.eq(0x1p-52).all().item<bool>());
 }
 
 TEST(Noise, complex_numbers_are_rounded_by_parts) {
@@ -120,6 +123,24 @@ TEST(Noise, every_sample_is_a_run) {
     }
     EXPECT_GT(quotients.size(), std::string_view(mode) == "fp64_noise" ? 2u : 0u);
   }
+}
+
+TEST(Noise, what_selects_numbers_of_float64_rounds_nothing) {
+  Request request;
+  request.input("x", view(request.storage<double>({0.1, -0.3, 0.2}), "float64", {3}, {1}));
+  request["mode"] = "fp64_noise";
+  request.step(R"({"let": ["a"], "op": "aten::amax.default", "args": [{"ref": "x"}]})")
+      .step(R"({"let": ["b"], "op": "aten::abs.default", "args": [{"ref": "x"}]})")
+      .step(R"({"let": ["c"], "op": "aten::div.Scalar", "args": [{"ref": "x"}, 7]})")
+      .outputs({"a", "b", "c"});
+  std::set<Doubles> quotients;
+  for (const auto& run : request.run()["runs"]) {
+    const auto& outputs = run["calls"][0]["outputs"];
+    EXPECT_EQ(request.values<double>(outputs["a"]), Doubles{0.2});
+    EXPECT_EQ(request.values<double>(outputs["b"]), (Doubles{0.1, 0.3, 0.2}));
+    quotients.insert(request.values<double>(outputs["c"]));
+  }
+  EXPECT_GT(quotients.size(), 2u);
 }
 
 TEST(Noise, is_there_under_autocast) {

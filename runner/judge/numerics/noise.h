@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "judge/numerics/gold.h"
+#include "judge/numerics/numbers.h"
+
+// Samples of noise: the same program executed with errors as small as any implementation's
+// (workers/PROTOCOL.md, fp64_noise and stepwise_noise).  They have eager's dtype and shape.
+namespace lockstep {
+
+/// How far errors as small as any implementation's take a result from a gold: of several samples,
+/// the most of each.
+///
+/// The rounding of one step errs by 1/4 of a unit in the mean, a sample's by 1/2, and an
+/// execution's error is about twice one sample's in less than a hundredth of cases; that it is more
+/// than twice the greatest of eight, in a thousandth.
+struct NoiseNumbers {
+  double max = 0;           ///< greatest |sample - gold|
+  std::int64_t gross = 0;   ///< numbers that are grossly wrong, as in GoldNumbers
+  std::int64_t beyond = 0;  ///< |sample - gold| > n * ulp(gold)
+};
+
+constexpr double kNoiseFactor = 2;
+
+/// Of samples of that dtype, in passes over each, a gold, and `beside` which the walk takes for
+/// eager.  The gold's dtype is its own.
+NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
+                           const TensorView& gold, double steps, const PassOptions& options = {});
+
+/// How many numbers are NaN, +Inf, -Inf or finite where eager has something else, and where no
+/// sample has what compiled has.
+std::int64_t unexplained_specials(const TensorView& eager, const TensorView& compiled,
+                                  std::span<const TensorView* const> samples);
+
+/// Calls `visit(i, x, y, same)` for the numbers of two views of one shape and dtype, i being the
+/// flat index (of complex elements, twice that, and the parts one by one), `same` whether the
+/// elements have the same bytes.
+template <class Visit>
+void side_by_side(const TensorView& a, const TensorView& b, Visit&& visit) {
+  const Dtype& dtype = *a.dtype;
+  const auto bytes = static_cast<std::size_t>(dtype.bytes);
+  const std::size_t parts = dtype.is_complex() ? 2 : 1;
+  const std::array views = {&a, &b};
+  const TensorWalk walk(views, TensorWalk::Order::index);
+  walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      std::array<double, 2> x{}, y{};
+      decode_block(dtype, of[0] + i * bytes, 1, x.data());
+      decode_block(dtype, of[1] + i * bytes, 1, y.data());
+      const bool same = std::memcmp(of[0] + i * bytes, of[1] + i * bytes, bytes) == 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto index = (static_cast<std::size_t>(position) + i) * parts + part;
+        visit(static_cast<std::int64_t>(index), x[part], y[part], same);
+      }
+    }
+  });
+}
+
+}  // namespace lockstep
