@@ -200,11 +200,12 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
 }
 
 TEST(Judge, ANanThatRoundingMakesIsWeak) {
-  const auto judged = [](double compiled, const std::vector<std::vector<double>>& noise) {
+  const auto judged = [](double compiled, const std::vector<std::vector<double>>& noise,
+                         double truth = NAN) {
     // The root of a sum that is 0 in truth.
     const Observation eager = returned(tensor("float16", {NAN, 1}));
     const Observation other = returned(tensor("float16", {compiled, 1}));
-    const Observation gold = returned(tensor("float64", {1e-9, 1}));
+    const Observation gold = returned(tensor("float64", {truth, 1}));
     const Observation sampled = samples("float16", noise);
     JudgeRequest request;
     request.eager = &eager;
@@ -217,6 +218,8 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
   EXPECT_EQ(turned.status, Status::conform) << turned.reason;
   EXPECT_THAT(turned.weak, HasSubstr("NaN or infinity turns on how steps are rounded, in 1 of 2"));
   EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_differs);
+  EXPECT_EQ(judged(1e-4, {{NAN, 1}}, 1e-9).status, Status::conform) << "the gold has it";
+  EXPECT_EQ(judged(INFINITY, {{NAN, 1}}, 1e9).status, Status::conform) << "infinite in float16";
   EXPECT_EQ(judged(INFINITY, {{NAN, 1}, {2e-4, 1}}).status, Status::nonfinite_differs);
 }
 

@@ -71,9 +71,10 @@ const NoiseNumbers& Comparison::noise_fp64() {
 }
 
 NoiseNumbers Comparison::noise_stepwise(double steps) const {
-  if (subject_.stepwise == nullptr) return {};
-  return measure_noise(subject_.stepwise_noise, *subject_.stepwise, *subject_.stepwise, steps,
-                       options_);
+  if (subject_.stepwise == nullptr || subject_.stepwise_noise.empty()) return {};
+  std::vector<const TensorView*> samples = subject_.stepwise_noise;
+  samples.push_back(subject_.eager);
+  return measure_noise(samples, *subject_.stepwise, *subject_.stepwise, steps, options_);
 }
 
 std::optional<Conditioning> Comparison::conditions() const {
@@ -84,14 +85,17 @@ std::optional<Conditioning> Comparison::conditions() const {
 
 std::int64_t Comparison::unexplained(const Policy& rule) {
   const GoldNeeds needs = gold_needs(rule);
-  std::vector<const TensorView*> samples;
-  if (needs.fp64) samples = subject_.fp64_noise;
+  std::vector<const TensorView*> others;
+  if (needs.fp64 && subject_.fp64 != nullptr && !subject_.fp64_noise.empty()) {
+    others = subject_.fp64_noise;
+    others.push_back(subject_.fp64);
+  }
   if (needs.stepwise)
-    samples.insert(samples.end(), subject_.stepwise_noise.begin(), subject_.stepwise_noise.end());
+    others.insert(others.end(), subject_.stepwise_noise.begin(), subject_.stepwise_noise.end());
   const std::int64_t all = pair().nonfinite;
-  return all == 0 || samples.empty()
+  return all == 0 || others.empty()
              ? all
-             : std::min(all, unexplained_specials(*subject_.eager, *subject_.compiled, samples));
+             : std::min(all, unexplained_specials(*subject_.eager, *subject_.compiled, others));
 }
 
 std::string Comparison::share(std::int64_t some) const {

@@ -77,7 +77,7 @@ class Comparison {
   /// nullptr without the gold.
   const GoldNumbers* gold_fp64();
   const GoldNumbers* gold_stepwise(double steps);
-  /// All zero without the gold or its samples.
+  /// All zero without the gold or its samples.  Of the stepwise gold eager is one of these.
   const NoiseNumbers& noise_fp64();
   NoiseNumbers noise_stepwise(double steps) const;
   /// Nothing without the gold and the perturbed one.
@@ -86,8 +86,8 @@ class Comparison {
   const Subject& subject() const { return subject_; }
   const PassOptions& options() const { return options_; }
 
-  /// NaN and infinities that one side has and the other has not, and that no sample of the noise of
-  /// a gold that the rule reads explains: what rounds to the other side of a pole.
+  /// NaN and infinities that one side has and the other has not, and that neither the gold that
+  /// the rule reads nor a sample of its noise explains: what rounds to the other side of a pole.
   std::int64_t unexplained(const Policy& rule);
 
   /// "17 of 20 elements".

@@ -30,7 +30,7 @@ NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const Ten
 }
 
 std::int64_t unexplained_specials(const TensorView& eager, const TensorView& compiled,
-                                  std::span<const TensorView* const> samples) {
+                                  std::span<const TensorView* const> others) {
   struct Special {
     std::int64_t index;
     double compiled;
@@ -40,11 +40,13 @@ std::int64_t unexplained_specials(const TensorView& eager, const TensorView& com
   side_by_side(eager, compiled, [&](std::int64_t index, double e, double c, bool) {
     if (!same_class(e, c)) specials.push_back({index, c});
   });
-  for (const TensorView* sample : samples) {
+  const Dtype& number = number_dtype(*eager.dtype);
+  for (const TensorView* other : others) {
     auto next = specials.begin();
-    side_by_side(eager, *sample, [&](std::int64_t index, double, double s, bool) {
+    side_by_side(eager, *other, [&](std::int64_t index, double, double x, bool) {
       if (next == specials.end() || next->index != index) return;
-      next->shown = next->shown || same_class(next->compiled, s);
+      if (number.is_floating()) x = decode_float(number, encode_float(number, x));
+      next->shown = next->shown || same_class(next->compiled, x);
       ++next;
     });
   }

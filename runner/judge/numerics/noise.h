@@ -31,27 +31,28 @@ constexpr double kNoiseFactor = 2;
 NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
                            const TensorView& gold, double steps, const PassOptions& options = {});
 
-/// How many numbers are NaN, +Inf, -Inf or finite where eager has something else, and where no
-/// sample has what compiled has.
+/// How many numbers are NaN, +Inf, -Inf or finite where eager has something else, and where none of
+/// the others (golds, and samples of their noise), rounded to the dtype, has what compiled has.
 std::int64_t unexplained_specials(const TensorView& eager, const TensorView& compiled,
-                                  std::span<const TensorView* const> samples);
+                                  std::span<const TensorView* const> others);
 
-/// Calls `visit(i, x, y, same)` for the numbers of two views of one shape and dtype, i being the
-/// flat index (of complex elements, twice that, and the parts one by one), `same` whether the
-/// elements have the same bytes.
+/// Calls `visit(i, x, y, same)` for the numbers of two views of one shape, both complex or neither:
+/// i is the flat index (of complex elements, twice that, and the parts one by one), `same` whether
+/// dtypes and bytes are the same.
 template <class Visit>
 void side_by_side(const TensorView& a, const TensorView& b, Visit&& visit) {
-  const Dtype& dtype = *a.dtype;
-  const auto bytes = static_cast<std::size_t>(dtype.bytes);
-  const std::size_t parts = dtype.is_complex() ? 2 : 1;
+  const std::array bytes = {static_cast<std::size_t>(a.dtype->bytes),
+                            static_cast<std::size_t>(b.dtype->bytes)};
+  const std::size_t parts = a.dtype->is_complex() ? 2 : 1;
   const std::array views = {&a, &b};
   const TensorWalk walk(views, TensorWalk::Order::index);
   walk.visit(0, walk.elements(), [&](std::int64_t position, std::int64_t count, const auto& of) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
       std::array<double, 2> x{}, y{};
-      decode_block(dtype, of[0] + i * bytes, 1, x.data());
-      decode_block(dtype, of[1] + i * bytes, 1, y.data());
-      const bool same = std::memcmp(of[0] + i * bytes, of[1] + i * bytes, bytes) == 0;
+      decode_block(*a.dtype, of[0] + i * bytes[0], 1, x.data());
+      decode_block(*b.dtype, of[1] + i * bytes[1], 1, y.data());
+      const bool same = a.dtype == b.dtype &&
+                        std::memcmp(of[0] + i * bytes[0], of[1] + i * bytes[1], bytes[0]) == 0;
       for (std::size_t part = 0; part < parts; ++part) {
         const auto index = (static_cast<std::size_t>(position) + i) * parts + part;
         visit(static_cast<std::int64_t>(index), x[part], y[part], same);

@@ -109,6 +109,13 @@ bool computes_nothing(const c10::OperatorHandle& op) {
 
 using Rounding = std::function<at::Tensor(const at::Tensor& wide, c10::ScalarType to)>;
 
+/// Whether the operator's kernels write each partial sum to the result, and so round it.
+bool writes_partial_sums(const c10::OperatorHandle& op) {
+  static const std::set<std::string_view> names = {"index_add", "index_put",   "index_reduce",
+                                                   "put",       "scatter_add", "scatter_reduce"};
+  return names.contains(base_name(op));
+}
+
 /// What a wide execution wrote into an argument, rounded into the argument itself.
 void write_back(const IValue& narrow, const IValue& wide, const Rounding& round) {
   std::vector<at::Tensor> targets;
@@ -362,7 +369,11 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
   if (computes_nothing(op) || is_of_its_dtype(op)) return call_operator(op, std::move(stack));
   bool exact = noise == nullptr;
   const Rounding round = [&](const at::Tensor& wide, c10::ScalarType to) {
-    return exact ? wide.to(to) : noise->round(wide, to);
+    const at::Tensor narrow = exact ? wide.to(to) : noise->round(wide, to);
+    // A backward of exp or softmax computes with the result that eager has rounded.
+    if (wide.requires_grad() && narrow.scalar_type() != wide.scalar_type())
+      wide.variable_data().copy_(narrow.detach());
+    return narrow;
   };
   const auto widen_operand = [&](const at::Tensor& tensor) {
     if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
@@ -389,10 +400,13 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     std::vector<IValue> results = call_wide(wide);
     bool writes = false;
     for (const c10::Argument& argument : schema.arguments()) writes |= is_written(argument);
-    exact = exact || are_exact(results, plain, wide);
+    const bool rounds_sums = writes_partial_sums(op);
+    exact = exact || (!rounds_sums && are_exact(results, plain, wide));
     if (!exact && !writes && !op.hasTag(at::Tag::pointwise)) {
       wide = wide_stack(schema, operands, [&](const at::Tensor& tensor) {
-        return noise->move(widen_operand(tensor), tensor.scalar_type());
+        const c10::ScalarType own = tensor.scalar_type();
+        if (!is_float(tensor)) return widen_operand(tensor);
+        return noise->move(widen_operand(tensor), rounds_sums ? own : at::toOpMathType(own));
       });
       results = call_wide(wide);
     }

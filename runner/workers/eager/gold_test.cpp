@@ -420,6 +420,25 @@ TEST(Gold, what_is_drawn_behind_autocast_is_what_plain_eager_draws) {
   EXPECT_EQ(drawn[0], drawn[1]);
 }
 
+TEST(Gold, stepwise_gradients_are_those_of_rounded_results) {
+  // The backward of exp multiplies by its result: e^0.1 in bfloat16 is 1.1015625.
+  std::vector<std::vector<std::uint16_t>> gradients;
+  for (const char* mode : {"plain", "stepwise"}) {
+    Request request;
+    nlohmann::json x = view(request.storage<std::uint16_t>({0x3dcd}), "bfloat16", {1}, {1});
+    x["requires_grad"] = true;
+    request.input("x", x);
+    request["mode"] = mode;
+    request.step(R"({"let": ["e"], "op": "aten::exp.default", "args": [{"ref": "x"}]})")
+        .step(R"({"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "e"}, 257]})")
+        .outputs({"y"});
+    request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+    request.run();
+    gradients.push_back(request.values<std::uint16_t>(request.call()["grads"]["x"]));
+  }
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
 TEST(Gold, an_error_of_the_program_itself_is_still_raised_stepwise) {
   Request request;
   with_x(request, {1, 2}, "stepwise");

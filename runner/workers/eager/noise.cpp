@@ -148,10 +148,10 @@ at::Tensor Noise::widen(const at::Tensor& narrow, ScalarType to) {
                              static_cast<std::int64_t>(seed));
 }
 
-at::Tensor Noise::move(const at::Tensor& wide, ScalarType narrow) {
+at::Tensor Noise::move(const at::Tensor& wide, ScalarType of_sums) {
   const std::uint64_t seed = next();
-  if (!is_rounded(wide, narrow)) return wide;
-  const Grid grid(at::toOpMathType(narrow));
+  if (!is_rounded(wide, of_sums)) return wide;
+  const Grid grid(of_sums);
   const at::Tensor by = changed(wide, seed, [&](double x, std::uint64_t random) {
     if (!std::isfinite(x)) return 0.0;
     const double unit = x == 0 ? 0 : grid.unit_at(x);

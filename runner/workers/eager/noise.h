@@ -39,7 +39,7 @@ class Noise {
 
   /// An operand of a step that adds up many elements, each moved by one unit of the dtype in which
   /// the kernel adds, for partial sums are rounded there.
-  at::Tensor move(const at::Tensor& wide, c10::ScalarType narrow);
+  at::Tensor move(const at::Tensor& wide, c10::ScalarType of_sums);
 
  private:
   std::uint64_t next() { return (sample_ << 32) + ++calls_; }

@@ -85,8 +85,8 @@ TEST(Noise, gradients_are_rounded_like_results) {
 
 TEST(Noise, operands_move_by_a_unit_of_the_dtype_of_the_sum) {
   const at::Tensor wide = at::full({64}, 1.0, at::kDouble);
-  const at::Tensor by = (Noise(Of::rounding, 0).move(wide, at::kHalf) - wide).abs();
-  EXPECT_TRUE(by.eq(0x1p-23).all().item<bool>()) << "float32's";
+  const at::Tensor by = (Noise(Of::rounding, 0).move(wide, at::kFloat) - wide).abs();
+  EXPECT_TRUE(by.eq(0x1p-23).all().item<bool>()) << "a unit of float32";
   const at::Tensor of_double = (Noise(Of::rounding, 0).move(wide, at::kDouble) - wide).abs();
   EXPECT_TRUE(of_double.eq(0x1p-52).all().item<bool>());
 }
@@ -141,6 +141,28 @@ TEST(Noise, what_selects_numbers_of_float64_rounds_nothing) {
     quotients.insert(request.values<double>(outputs["c"]));
   }
   EXPECT_GT(quotients.size(), 2u);
+}
+
+TEST(Noise, reaches_gradients_that_are_zero_but_for_rounding) {
+  // The backward of softmax subtracts sum(y) = 1 from 1, but y is rounded to bfloat16.
+  Request request;
+  nlohmann::json x =
+      view(request.storage<std::uint16_t>({0x3dcd, 0x3e4d, 0x3e9a}), "bfloat16", {3}, {1});
+  x["requires_grad"] = true;
+  request.input("x", x);
+  request["mode"] = "fp64_noise";
+  request.step(R"({"let": ["y"], "op": "aten::softmax.int", "args": [{"ref": "x"}, 0]})")
+      .outputs({"y"});
+  request["program"]["backward"] = {{"of", {"y"}}, {"with", "ones"}};
+  float greatest = 0;
+  for (const auto& run : request.run()["runs"]) {
+    for (const std::uint16_t bits : request.values<std::uint16_t>(run["calls"][0]["grads"]["x"])) {
+      greatest = std::max(
+          greatest, std::abs(static_cast<float>(c10::BFloat16(bits, c10::BFloat16::from_bits()))));
+    }
+  }
+  EXPECT_GT(greatest, 1e-4F);
+  EXPECT_LT(greatest, 1e-2F);
 }
 
 TEST(Noise, is_there_under_autocast) {
