@@ -324,6 +324,7 @@ TEMPLATES: list[Callable[[Program], Step | None]] = [
     of_float("sqrt", "rsqrt", "log", "log1p", "reciprocal", "round", "softplus", "elu", "mish", "atan", "square", "leaky_relu"),
     of_float("sum", "mean"),
     with_number("add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "pow.Tensor_Scalar", "remainder.Scalar", "rsub.Scalar"),
+    # No floor_divide, which Inductor takes for the floor of a quotient that it has rounded (pytorch #197895).
     with_number("clamp", "add.Tensor", "mul.Tensor", "fmod.Scalar"),
     of_two("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum", "minimum", "atan2", "hypot", "copysign.Tensor"),
     of_two("add.Tensor", "mul.Tensor", "fmod.Tensor", "logaddexp"),
