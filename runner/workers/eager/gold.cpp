@@ -239,14 +239,14 @@ bool is_dropout(const c10::OperatorHandle& op) {
 }
 
 /// What a dropout that drew multiplied its operand by: its result for ones, drawn once more.
-at::Tensor factor_of_dropout(const c10::OperatorHandle& op, Stack stack, c10::Device device,
-                             const std::vector<at::Tensor>& before,
-                             const std::vector<at::Tensor>& after) {
+at::Tensor factor_of_dropout(const c10::OperatorHandle& op, Stack stack, const PlainStep& draw) {
   const c10::AutoGradMode without_gradients(false);
-  stack[0] = at::ones_like(stack[0].toTensor().detach());
-  set_generator_states(device, before);
+  const c10::Device device = draw.ones.device();
+  const std::vector<at::Tensor> now = generator_states(device);
+  stack[0] = draw.ones.clone();
+  set_generator_states(device, draw.generators);
   at::Tensor factor = call_operator(op, std::move(stack))[0].toTensor();
-  set_generator_states(device, after);
+  set_generator_states(device, now);
   return factor;
 }
 
@@ -257,11 +257,12 @@ using Product = std::function<at::Tensor(const at::Tensor& operand, const at::Te
 /// and what plain eager multiplied that by.
 std::vector<IValue> drawn(const char* gold, const c10::OperatorHandle& op, const Stack& stack,
                           const PlainStep& draw, const TensorMap& change, const Product& product) {
-  if (draw.factor.defined()) {
-    const at::Tensor result = product(stack[0].toTensor(), draw.factor);
+  if (draw.ones.defined()) {
+    const at::Tensor factor = factor_of_dropout(op, stack, draw);
+    const at::Tensor result = product(stack[0].toTensor(), factor);
     if (op.schema().name() == "aten::dropout_") return {stack[0].toTensor().copy_(result)};
     if (op.schema().name() == "aten::dropout") return {result};
-    return {result, draw.factor.ne(0)};
+    return {result, factor.ne(0)};
   }
   static const std::set<std::string> of_shapes = {"aten::rand_like", "aten::randn_like",
                                                   "aten::randint_like"};
@@ -307,12 +308,13 @@ std::vector<IValue> call_plain(const c10::OperatorHandle& op, Stack stack, c10::
     return call_operator(op, std::move(stack));
   }
   const std::vector<at::Tensor> before = generator_states(device);
-  const Stack operands = is_dropout(op) ? stack : Stack();
+  const at::Tensor operand = is_dropout(op) ? stack[0].toTensor() : at::Tensor();
   std::vector<IValue> results = call_operator(op, std::move(stack));
   const std::vector<at::Tensor> after = generator_states(device);
   for (std::size_t i = 0; i < before.size(); ++i) plain.drew |= !before[i].equal(after[i]);
-  if (plain.drew && is_dropout(op)) {
-    plain.factor = factor_of_dropout(op, operands, device, before, after);
+  if (plain.drew && operand.defined()) {
+    plain.ones = at::ones_like(operand.detach());
+    plain.generators = before;
   } else if (plain.drew) {
     const auto copy = [](const at::Tensor& tensor) { return tensor.detach().clone(); };
     for (const IValue& result : results) plain.results.push_back(map_tensors(result, copy));
@@ -343,7 +345,7 @@ std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const 
       return drawn("fp64", op, stack, *plain, widen,
                    [&](const at::Tensor& x, const at::Tensor& by) {
                      const double kept = 1 - stack[1].toDouble();
-                     return x * by.ne(0).to(x.scalar_type()) / kept;
+                     return by.ne(0).to(x.scalar_type()) * x / (kept > 0 ? kept : 1);
                    });
     }
     if (is_bit_view(op)) {

@@ -47,9 +47,10 @@ Mode parse_mode(const std::string& name);
 struct PlainStep {
   /// Whether it took numbers from a generator: dropout without training takes none.
   bool drew = false;
-  /// Of a draw, out of reach of later writes; of dropout, what it multiplied its operand by.
-  std::vector<c10::IValue> results;
-  at::Tensor factor;
+  std::vector<c10::IValue> results;  ///< of a draw, out of reach of later writes
+  /// Of a dropout that drew, instead: ones like its operand, and the generators as it found them.
+  at::Tensor ones;
+  std::vector<at::Tensor> generators;
   /// The dtype whose bits were seen as another's.
   c10::ScalarType viewed = c10::ScalarType::Undefined;
 };

@@ -23,7 +23,7 @@ using torch::autograd::variable_list;
 /// How far Noise::Of::kernels moves a result of 16 bits, in parts of itself.
 constexpr double kKernelError = 64 * 0x1p-24;
 
-/// The numbers of a floating dtype: multiples of `unit_at(x)` around x, up to `greatest`.
+/// The numbers of a floating dtype: multiples of `unit_at(x)` around x.
 class Grid {
  public:
   explicit Grid(ScalarType type) : dtype_(*find_dtype(dtype_name(c10::toRealValueType(type)))) {}
