@@ -1,5 +1,6 @@
 #include "base/dtype.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -144,6 +145,25 @@ std::uint64_t encode_float(const Dtype& dtype, double value) {
                                  : dtype.has_negative_zero ? sign_bit(dtype) - 2
                                                            : sign_bit(dtype) - 1;
   return bits > greatest ? infinity : sign | bits;
+}
+
+int smallest_exponent(const Dtype& dtype) {
+  // The least code of the exponent is for subnormals, which an exponent-only format has not.
+  return (dtype.mantissa_bits == 0 ? 0 : 1) - dtype.bias;
+}
+
+int greatest_exponent(const Dtype& dtype) {
+  // The greatest code is for infinity, or for the NaN of an exponent-only format.
+  const bool taken = dtype.has_infinity || dtype.mantissa_bits == 0;
+  return (1 << dtype.exponent_bits) - (taken ? 2 : 1) - dtype.bias;
+}
+
+double ulp_at(const Dtype& dtype, double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int smallest = smallest_exponent(dtype);
+  if (!(std::fabs(value) > 0) || !std::isfinite(value)) exponent = smallest + 1;
+  return std::ldexp(1.0, std::max(exponent - 1, smallest) - dtype.mantissa_bits);
 }
 
 }  // namespace lockstep

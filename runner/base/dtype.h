@@ -60,4 +60,12 @@ double decode_float(const Dtype& dtype, std::uint64_t bits);
 /// NaN gives the dtype's default quiet NaN with the sign kept where it has one.
 std::uint64_t encode_float(const Dtype& dtype, double value);
 
+/// Exponents of the smallest normal and of the greatest finite number of a floating dtype.
+int smallest_exponent(const Dtype& dtype);
+int greatest_exponent(const Dtype& dtype);
+
+/// Distance from |value| to the next greater number of the dtype (in a subnormal or 0: the smallest
+/// subnormal).
+double ulp_at(const Dtype& dtype, double value);
+
 }  // namespace lockstep

@@ -57,12 +57,18 @@ inline Verdict judged(const JudgeRequest& request) {
   return verdict;
 }
 
-/// Judges two observations under one policy for everything.
-inline Verdict judge_under(const Observation& eager, const Observation& compiled,
-                           std::string_view policy) {
+/// A request about two observations, which outlive it.
+inline JudgeRequest between(const Observation& eager, const Observation& compiled) {
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;
+  return request;
+}
+
+/// Judges two observations under one policy for everything.
+inline Verdict judge_under(const Observation& eager, const Observation& compiled,
+                           std::string_view policy) {
+  JudgeRequest request = between(eager, compiled);
   request.policy_of = [&](std::string_view) { return *parse_policy(policy); };
   return judged(request);
 }

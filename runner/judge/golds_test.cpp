@@ -9,6 +9,7 @@
 namespace lockstep {
 namespace {
 
+using fixtures::between;
 using testing::HasSubstr;
 
 TEST(Judge, SaysWhoIsNearerToTheTruth) {
@@ -16,13 +17,11 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
   const Observation compiled = returned(tensor("float32", {1.0, 2.0001}));
   const auto nearer = [&](double truth, const Observation* perturbed = nullptr) {
     const Observation gold = returned(tensor("float64", {1.0, truth}));
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.fp64 = &gold;
     request.perturbed = perturbed;
     request.promise = Promise::bits;
-    return judge(request);
+    return fixtures::judged(request);
   };
   EXPECT_EQ(nearer(2.0000001).nearer, "eager");
   EXPECT_THAT(nearer(2.0000001).reason,
@@ -43,13 +42,11 @@ TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
     const Observation compiled = returned(tensor("float64", c));
     Observation gold = returned(tensor("float64", truth));
     if (origin) gold.repetitions.front().front().from["outputs/y"] = *origin;
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.fp64 = &gold;
     request.promise = Promise::bits;
     request.pointwise = pointwise;
-    return judge(request);
+    return fixtures::judged(request);
   };
   const ValueOrigin correct = {"MPFR 4.2.0", 0.5};
   const double ulp = 0x1p-52;
@@ -75,9 +72,7 @@ TEST(Judge, SaysWhyAGoldIsLost) {
   Observation gold = returned(tensor("float64", {1.0, 2.0}));
   gold.repetitions.front().front().outputs.clear();
   gold.repetitions.front().front().lost["outputs/y"] = "it would draw other numbers";
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   request.fp64 = &gold;
   EXPECT_THAT(judge(request).reason, HasSubstr("no fp64 gold: it would draw other numbers"));
   request.stepwise = &gold;
@@ -94,11 +89,9 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
     const Observation compiled = returned(tensor(dtype, c));
     const Observation gold =
         returned(tensor(dtype.starts_with("complex") ? "complex128" : "float64", truth));
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.fp64 = &gold;
-    return judge(request);
+    return fixtures::judged(request);
   };
   const Verdict infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
   EXPECT_EQ(infinite.nearer, "eager");
@@ -136,13 +129,11 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
     const Observation compiled = returned(tensor("int64", c));
     const Observation gold = returned(tensor("int64", fp64));
     const Observation noise = samples("int64", {e, sample});
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.fp64 = &gold;
     request.fp64_noise = &noise;
     request.promise = promise;
-    return judge(request);
+    return fixtures::judged(request);
   };
   const Verdict turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
   EXPECT_EQ(turned.status, Status::conform);
@@ -162,11 +153,9 @@ TEST(Judge, BitsOfFloatsAreJudgedAsTheFloatsThatTheyAre) {
     Observation eager = returned(tensor("int16", e));
     const Observation compiled = returned(tensor("int16", c));
     if (of_floats) eager.repetitions.front().front().bits_of["outputs/y"] = find_dtype("bfloat16");
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.promise = promise;
-    return judge(request);
+    return fixtures::judged(request);
   };
   // -0 and +0; 1 and the number after it.
   EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Promise::values).status, Status::conform);
@@ -184,12 +173,10 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
     const Observation other = returned(tensor(dtype, {1000, compiled}));
     const Observation gold = returned(tensor("float64", {1000, 0.25}));
     const Observation sampled = samples(dtype, noise);
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &other;
+    JudgeRequest request = between(eager, other);
     request.fp64 = &gold;
     request.fp64_noise = &sampled;
-    return judge(request);
+    return fixtures::judged(request);
   };
   const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
   EXPECT_EQ(judged(0.2515, noise).status, Status::conform);
@@ -207,12 +194,10 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
     const Observation other = returned(tensor("float16", {compiled, 1}));
     const Observation gold = returned(tensor("float64", {truth, 1}));
     const Observation sampled = samples("float16", noise);
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &other;
+    JudgeRequest request = between(eager, other);
     request.fp64 = &gold;
     request.fp64_noise = &sampled;
-    return judge(request);
+    return fixtures::judged(request);
   };
   const Verdict turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
   EXPECT_EQ(turned.status, Status::conform) << turned.reason;
@@ -233,13 +218,11 @@ TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
     const Observation compiled = returned(tensor("float16", c));
     const Observation gold = returned(tensor("float16", ones));
     const Observation noise = samples("float16", {ones, s});
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.stepwise = &gold;
     request.stepwise_noise = &noise;
     request.promise = Promise::casts;
-    return judge(request);
+    return fixtures::judged(request);
   };
   EXPECT_EQ(judged(2, 1.25, 1).status, Status::conform);
   EXPECT_EQ(judged(2, 1.25, 0).status, Status::value_differs);
@@ -254,9 +237,7 @@ TEST(Judge, TheCastsOfABackwardAreNobodysPromise) {
   };
   const Observation eager = with_gradient(0.5), compiled = with_gradient(0.4995);
   const Observation gold = with_gradient(0.4995);
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   request.fp64 = &gold;
   request.stepwise = &eager;
   request.promise = Promise::casts;

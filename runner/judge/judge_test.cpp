@@ -52,9 +52,7 @@ TEST(Judge, PromiseDecidesWhereTheCaseSaysNothing) {
   const Tensor e = tensor("float32", {1.0, 1.0});
   const Tensor c = tensor("float32", {1.0 + 0x1p-23, 1.0});
   const Observation eager = returned(e), compiled = returned(c);
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   request.promise = Promise::values;
   EXPECT_EQ(judge(request).status, Status::conform);
   EXPECT_EQ(judge(request).outputs[0].policy, "any_of(close, no_worse(1))");
@@ -135,9 +133,7 @@ TEST(Judge, MutatedInputs) {
   EXPECT_THAT(verdict.reason, StartsWith("input x: 1 of 2 elements differ"));
 
   // What eager did not touch must not be touched, not even within a tolerance.
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   EXPECT_EQ(judge(request).status, Status::conform);
   const std::vector<NamedValues> before = {{{"x", x}}};
   request.inputs = &before;
@@ -299,9 +295,7 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
     const Observation compiled = returned(tensor("float32", c));
     const Observation gold = returned(tensor("float64", truth));
     const Observation perturbed = returned(tensor("float64", moved));
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.fp64 = &gold;
     request.perturbed = &perturbed;
     request.promise = Promise::bits;
@@ -322,9 +316,7 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
   };
   const Observation eager = two({0.5}, {5}, "float32"), compiled = two({0.25}, {6}, "float32");
   const Observation gold = two({0.4}, {5}, "float64"), moved = two({0.9}, {5}, "float64");
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   request.fp64 = &gold;
   request.perturbed = &moved;
   EXPECT_EQ(judge(request).nearer, "eager");
@@ -368,9 +360,7 @@ TEST(Judge, ComparesListsElementByElement) {
 TEST(Judge, ThePolicyOfAListIsThatOfItsElements) {
   const Observation eager = listed({tensor("float32", {1, 2})});
   const Observation compiled = listed({tensor("float32", {1, 2.0000002})});
-  JudgeRequest request;
-  request.eager = &eager;
-  request.compiled = &compiled;
+  JudgeRequest request = between(eager, compiled);
   request.promise = Promise::bits;
   EXPECT_EQ(judge(request).status, Status::value_differs);
   request.policy_of = [](std::string_view name) {
@@ -403,9 +393,7 @@ TEST(Judge, StridesThatAreNotPromisedAreNotHeldAgainstThePath) {
   const Observation eager = returned(rows);
   const auto judged = [&](const DataValue& value, const std::string& unpromised) {
     const Observation compiled = returned(value);
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.promise = Promise::bits;
     request.unpromised_strides = unpromised;
     return judge(request);
@@ -425,9 +413,7 @@ TEST(Judge, BitsThatAreNotPromisedAreJudgedAsValues) {
   const auto judged = [](double compiled_value, const std::string& unpromised) {
     const Observation eager = returned(tensor("float32", {1, 2}));
     const Observation compiled = returned(tensor("float32", {1, compiled_value}));
-    JudgeRequest request;
-    request.eager = &eager;
-    request.compiled = &compiled;
+    JudgeRequest request = between(eager, compiled);
     request.promise = unpromised.empty() ? Promise::bits : Promise::values;
     request.unpromised_bits = unpromised;
     return judge(request);

@@ -153,7 +153,7 @@ class CallComparison {
     const bool asked = named_policy(request_, output.name).has_value();
     Policy policy = policy_for(request_, output.name, eager);
     const Dtype* dtype = &dtype_of(eager);
-    if (const Dtype* floats = bits_of(group, name);
+    if (const Dtype* floats = bits_of(group, name, *dtype);
         policy.kind == Policy::Kind::decided && !asked && floats != nullptr) {
       policy = default_policy(request_.promise, *floats);
       dtype = floats;
@@ -309,13 +309,11 @@ class CallComparison {
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }
 
-  /// Of which floats an output of integers is the bits, of the same size; nullptr: of none.
-  const Dtype* bits_of(Group group, const std::string& name) const {
+  /// Of which floats a value of integers is the bits, of the same size; nullptr: of none.
+  const Dtype* bits_of(Group group, const std::string& name, const Dtype& integers) const {
     const auto found = eager_.bits_of.find(remark_key(group, name));
     const bool known = found != eager_.bits_of.end();
-    const DataValue* value = known ? find_value(group_of(eager_, group), name) : nullptr;
-    return value != nullptr && dtype_of(*value).bytes == found->second->bytes ? found->second
-                                                                              : nullptr;
+    return known && found->second->bytes == integers.bytes ? found->second : nullptr;
   }
 
   /// This call of a gold; nullptr where there is none.

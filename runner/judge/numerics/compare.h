@@ -86,10 +86,6 @@ class Comparison {
   const Subject& subject() const { return subject_; }
   const PassOptions& options() const { return options_; }
 
-  /// NaN and infinities that one side has and the other has not, and that neither the gold that
-  /// the rule reads nor a sample of its noise explains: what rounds to the other side of a pole.
-  std::int64_t unexplained(const Policy& rule);
-
   /// "17 of 20 elements".
   std::string share(std::int64_t some) const;
   /// ", greatest |Δ| 7.45e-4 at [1, 3]: eager 0.14282227, compiled 0.14285715".
@@ -100,6 +96,9 @@ class Comparison {
   void add_numbers(OutputComparison& output);
 
  private:
+  /// NaN and infinities that one side has and the other has not, and that neither the gold that
+  /// the rule reads nor a sample of its noise explains: what rounds to the other side of a pole.
+  std::int64_t unexplained(const Policy& rule);
   std::int64_t worst_position();
   std::string element(const TensorView& view, std::int64_t position, bool bits) const;
 

@@ -34,13 +34,10 @@ std::optional<Decisions> decisions(const Comparison& comparison) {
   std::vector<const TensorView*> golds = subject.fp64_noise;
   golds.push_back(subject.fp64);
   for (const TensorView* gold : golds) {
-    auto next = turning.begin();
-    side_by_side(*subject.eager, *gold, [&](std::int64_t index, double, double g, bool same) {
-      if (next == turning.end() || next->index != index) return;
-      next->decided = next->decided && same;
-      next->least = std::min(next->least, g);
-      next->most = std::max(next->most, g);
-      ++next;
+    look_up(turning, *subject.eager, *gold, [](Turning& each, double g, bool same) {
+      each.decided = each.decided && same;
+      each.least = std::min(each.least, g);
+      each.most = std::max(each.most, g);
     });
   }
   Decisions out;

@@ -42,12 +42,9 @@ std::int64_t unexplained_specials(const TensorView& eager, const TensorView& com
   });
   const Dtype& number = number_dtype(*eager.dtype);
   for (const TensorView* other : others) {
-    auto next = specials.begin();
-    side_by_side(eager, *other, [&](std::int64_t index, double, double x, bool) {
-      if (next == specials.end() || next->index != index) return;
+    look_up(specials, eager, *other, [&](Special& special, double x, bool) {
       if (number.is_floating()) x = decode_float(number, encode_float(number, x));
-      next->shown = next->shown || same_class(next->compiled, x);
-      ++next;
+      special.shown = special.shown || same_class(special.compiled, x);
     });
   }
   return std::count_if(specials.begin(), specials.end(),

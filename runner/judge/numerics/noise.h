@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "judge/numerics/gold.h"
 #include "judge/numerics/numbers.h"
@@ -14,16 +15,15 @@ namespace lockstep {
 
 /// How far errors as small as any implementation's take a result from a gold: of several samples,
 /// the most of each.
-///
-/// The rounding of one step errs by 1/4 of a unit in the mean, a sample's by 1/2, and an
-/// execution's error is about twice one sample's in less than a hundredth of cases; that it is more
-/// than twice the greatest of eight, in a thousandth.
 struct NoiseNumbers {
   double max = 0;           ///< greatest |sample - gold|
   std::int64_t gross = 0;   ///< numbers that are grossly wrong, as in GoldNumbers
   std::int64_t beyond = 0;  ///< |sample - gold| > n * ulp(gold)
 };
 
+/// How many times a sample's an error may be.  Rounding to the nearest errs half as far as rounding
+/// by chance (in the root of the mean square): for normal errors x of deviation 1 and eight samples
+/// y of deviation 2, P(|x| > 2 max|y|) < E[(|x| / 5)^8] = 105 / 5^8 = 3e-4.
 constexpr double kNoiseFactor = 2;
 
 /// Of samples of that dtype, in passes over each, a gold, and `beside` which the walk takes for
@@ -58,6 +58,17 @@ void side_by_side(const TensorView& a, const TensorView& b, Visit&& visit) {
         visit(static_cast<std::int64_t>(index), x[part], y[part], same);
       }
     }
+  });
+}
+
+/// Calls `visit(item, y, same)` for every item of a list in the order of its `index`, y being the
+/// number that `view` has there; the rest as side_by_side.
+template <class Item, class Visit>
+void look_up(std::vector<Item>& items, const TensorView& eager, const TensorView& view,
+             Visit&& visit) {
+  auto next = items.begin();
+  side_by_side(eager, view, [&](std::int64_t index, double, double y, bool same) {
+    if (next != items.end() && next->index == index) visit(*next++, y, same);
   });
 }
 

@@ -27,14 +27,6 @@ std::uint64_t ulp_distance(const Dtype& dtype, std::uint64_t a, std::uint64_t b)
 /// Whether two elements have the same bits, apart from the payloads of NaNs.
 bool same_element(const Dtype& dtype, const std::byte* a, const std::byte* b);
 
-/// Exponents of the smallest normal and of the greatest finite number of a floating dtype.
-int smallest_exponent(const Dtype& dtype);
-int greatest_exponent(const Dtype& dtype);
-
-/// Distance from |value| to the next greater number of the dtype (in a subnormal or 0: the smallest
-/// subnormal).
-double ulp_at(const Dtype& dtype, double value);
-
 /// A number rounded to three decimal digits, for what people look at in a log that is long.
 double three_digits(double value);
 

@@ -25,10 +25,6 @@ using c10::IValue;
 using Stack = torch::jit::Stack;
 using TensorMap = std::function<at::Tensor(const at::Tensor&)>;
 
-bool is_narrow(const at::Tensor& tensor) {
-  return tensor.defined() && widest(tensor.scalar_type()) != tensor.scalar_type();
-}
-
 bool is_float(const at::Tensor& tensor) {
   return c10::isFloatingType(tensor.scalar_type()) || c10::isComplexType(tensor.scalar_type());
 }
@@ -54,16 +50,16 @@ void each_tensor(const IValue& value, const std::function<void(const at::Tensor&
   });
 }
 
-at::Tensor widen(const at::Tensor& tensor) {
-  if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
-  return is_narrow(tensor) ? tensor.to(widest(tensor.scalar_type())) : tensor;
-}
-
 /// The dtype of a gold's operands: float64, or the float32 in which kernels of 16 bits compute.
 c10::ScalarType wide_dtype(const at::Tensor& tensor, bool in_opmath) {
+  if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
   const c10::ScalarType own = tensor.scalar_type();
   return in_opmath && is_float(tensor) && at::toOpMathType(own) != own ? at::toOpMathType(own)
                                                                        : widest(own);
+}
+
+at::Tensor widen(const at::Tensor& tensor) {
+  return tensor.to(wide_dtype(tensor, /*in_opmath=*/false));
 }
 
 /// The stack for a wide execution: tensors changed by `change`, dtype arguments widened.
@@ -150,24 +146,17 @@ IValue round_like(const IValue& wide, const IValue& plain, const Rounding& round
   });
 }
 
-void each_double(const at::Tensor& tensor, const std::function<void(double)>& visit) {
-  const at::Tensor real = tensor.is_complex() ? at::view_as_real(tensor.resolve_conj()) : tensor;
-  const at::Tensor numbers = real.detach().to(at::kCPU, at::kDouble).contiguous();
-  const double* at = numbers.const_data_ptr<double>();
-  std::for_each(at, at + numbers.numel(), visit);
-}
-
 /// Whether every number of a result is, but for its sign, one of the operands': whatever selects,
 /// moves and compares rounds nothing.
 bool selects(const at::Tensor& result, const Stack& operands) {
   std::unordered_set<double> known;
   for (const IValue& value : operands) {
     each_tensor(value, [&](const at::Tensor& tensor) {
-      if (is_float(tensor)) each_double(tensor, [&](double x) { known.insert(std::fabs(x)); });
+      if (is_float(tensor)) each_number(tensor, [&](double x) { known.insert(std::fabs(x)); });
     });
   }
   bool all = true;
-  each_double(result,
+  each_number(result,
               [&](double x) { all = all && (std::isnan(x) || known.contains(std::fabs(x))); });
   return all;
 }
@@ -378,7 +367,6 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     return narrow;
   };
   const auto widen_operand = [&](const at::Tensor& tensor) {
-    if (tensor.is_quantized()) throw Unsupported("a quantized tensor cannot be widened");
     const c10::ScalarType to = wide_dtype(tensor, computes_in_opmath(op));
     return noise == nullptr ? tensor.to(to) : noise->widen(tensor, to);
   };
@@ -400,8 +388,8 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     const Stack operands = operands_of_kernel(op, stack);
     Stack wide = wide_stack(schema, operands, widen_operand);
     std::vector<IValue> results = call_wide(wide);
-    bool writes = false;
-    for (const c10::Argument& argument : schema.arguments()) writes |= is_written(argument);
+    const auto& arguments = schema.arguments();
+    const bool writes = std::any_of(arguments.begin(), arguments.end(), is_written);
     const bool rounds_sums = writes_partial_sums(op);
     exact = exact || (!rounds_sums && are_exact(results, plain, wide));
     if (!exact && !writes && !op.hasTag(at::Tag::pointwise)) {

@@ -23,16 +23,12 @@ using torch::autograd::variable_list;
 /// How far Noise::Of::kernels moves a result of 16 bits, in parts of itself.
 constexpr double kKernelError = 64 * 0x1p-24;
 
-/// The numbers of a floating dtype: multiples of `unit_at(x)` around x.
+/// The numbers of a floating dtype: multiples of the unit around each.
 class Grid {
  public:
   explicit Grid(ScalarType type) : dtype_(*find_dtype(dtype_name(c10::toRealValueType(type)))) {}
 
-  /// The distance to the next number away from 0, less where x is a power of two.
-  double unit_at(double x) const {
-    const int exponent = x == 0 ? least() : std::max(std::ilogb(x), least());
-    return std::ldexp(1.0, exponent - dtype_.mantissa_bits);
-  }
+  double unit_at(double x) const { return ulp_at(dtype_, x); }
   bool holds(double x) const {
     const double units = x / unit_at(x);  // exact: a power of two
     return !std::isfinite(x) || units == std::trunc(units);
@@ -45,8 +41,6 @@ class Grid {
   }
 
  private:
-  int least() const { return 1 - dtype_.bias; }
-
   const Dtype& dtype_;
 };
 
@@ -164,11 +158,15 @@ bool holds_exactly(ScalarType to, const at::Tensor& wide) {
   if (!is_rounded(wide, to)) return true;
   const Grid grid(to);
   bool holds = true;
-  changed(wide, 0, [&](double x, std::uint64_t) {
-    holds = holds && grid.is_exact(x);
-    return x;
-  });
+  each_number(wide, [&](double x) { holds = holds && grid.is_exact(x); });
   return holds;
+}
+
+void each_number(const at::Tensor& tensor, const std::function<void(double)>& visit) {
+  const at::Tensor real = tensor.is_complex() ? at::view_as_real(tensor.resolve_conj()) : tensor;
+  const at::Tensor numbers = real.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* first = numbers.const_data_ptr<double>();
+  std::for_each(first, first + numbers.numel(), visit);
 }
 
 }  // namespace lockstep::eager

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 
 // Noise of an execution: what errors as small as any implementation's make of a program's results.
 // Eager's own error is one sample of it, which may happen to be 0; several more say what anybody
@@ -52,5 +53,8 @@ class Noise {
 /// Whether the dtype (of float64: float32) holds every number of `wide`, so that a step whose
 /// result it is was exact.
 bool holds_exactly(c10::ScalarType to, const at::Tensor& wide);
+
+/// Calls `visit` for every number of a floating or complex tensor, the parts one by one.
+void each_number(const at::Tensor& tensor, const std::function<void(double)>& visit);
 
 }  // namespace lockstep::eager

@@ -102,9 +102,10 @@ void Interpreter::step(const Step& step) {
       reason = losses_.reason_for(step, scope_);
     }
     if (reason.empty()) {
+      const std::size_t noted = notes_.size();
       last_ = results_of(step, plain);
       bind(step.let, last_);
-      if (mode_ == Mode::plain) note_bits(step);
+      if (mode_ == Mode::plain) note_bits(step, noted);
       if (mode_ != Mode::plain) losses_.found(step);
       if (mode_ == Mode::mpfr) note_origin(step);
       return;
@@ -121,9 +122,8 @@ void Interpreter::step(const Step& step) {
   losses_.lose(step, reason, scope_);
 }
 
-void Interpreter::note_bits(const Step& step) {
-  const auto* call = std::get_if<OpCall>(&step.does);
-  const bool asked = call != nullptr && asks_plain(find_operator(call->op));
+void Interpreter::note_bits(const Step& step, std::size_t noted) {
+  const bool asked = notes_.size() > noted;
   const c10::ScalarType viewed = asked ? notes_.back().viewed : c10::ScalarType::Undefined;
   for (const auto& name : step.let) {
     if (!name) continue;

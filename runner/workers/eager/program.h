@@ -58,7 +58,8 @@ class Interpreter {
   std::vector<c10::IValue> call(const OpCall& call, const PlainStep* plain);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
   void note_origin(const Step& step);
-  void note_bits(const Step& step);
+  /// `noted`: how many notes there were before the step.
+  void note_bits(const Step& step, std::size_t noted);
 
   Sources sources_;
   Mode mode_;
