@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -37,6 +38,7 @@ class CaseDecoder {
     }
     reader_.format(root_);
     decode_header(reader_, root_, result_);
+    choose_swept();
     prepare();
     inputs();
     program();
@@ -179,35 +181,83 @@ class CaseDecoder {
     return names ? output_names(*names, scope_) : std::vector<std::string>();
   }
 
-  /// The one call that a sweep makes of the operator that was chosen; gives its outputs.  Before an
-  /// operator is chosen, something stands in for it, so that the rest of the file can be checked.
-  std::vector<std::string> sweep(ProgramParts& parts) {
-    for (const std::string_view key : {"steps", "outputs", "prepare"}) {
-      if (const auto beside = reader_.child(root_, key)) {
-        reader_.error(beside->pointer,
-                      fmt::format("found `{}` beside `sweep`, which makes the program itself", key),
-                      "remove one of them", true);
-      }
+  /// Chooses what a sweep calls, which makes the rest of the file an ordinary case: `swept_` is its
+  /// program, and inputs that this call has no use for are no inputs.  Before an operator is
+  /// chosen, something stands in for it, so that the rest of the file can be checked.
+  void choose_swept() {
+    if (!root_->contains("sweep")) return;
+    if (const auto beside = reader_.child(root_, "prepare")) {
+      reader_.error(beside->pointer, "found `prepare` beside `sweep`, whose inputs the file has",
+                    "remove one of them", true);
     }
-    const auto declared = decode_sweep(reader_, root_);
-    if (!declared) {
+    Json around;
+    if (root_->contains("steps") || root_->contains("outputs")) around = steps_around();
+    sweep_ = decode_sweep(reader_, root_);
+    if (!sweep_) return;
+    const bool listed = sweep_->calls.is_array();
+    const std::string called = listed ? sweep_->calls[0][0].get<std::string>() : sweep_->op;
+    const Overload* overload = context_.registry == nullptr || called.empty()
+                                   ? nullptr
+                                   : context_.registry->find_overload(called);
+    if (overload == nullptr && !listed) {
+      if (context_.registry != nullptr && !context_.missing_is_unsupported)
+        check_sweep(reader_, *sweep_, *context_.registry);
+      stands_in_ = true;
+    }
+    swept_ = swept_program(*sweep_, overload, around);
+    if (stands_in_ || !(listed || sweep_->gives_tensors())) return;
+    const std::set<std::string> used = referred_names(swept_);
+    pruned_ = *root_;
+    for (const std::string& name : sweep_->inputs) {
+      if (used.contains(name)) continue;
+      pruned_["inputs"].erase(name);
+      left_out_.insert(name);
+    }
+    root_ = {&pruned_, ""};
+  }
+
+  /// The steps and outputs beside a sweep, one of which calls what the sweep chooses.
+  Json steps_around() {
+    const auto steps =
+        reader_.required(root_, "steps", "with a step {\"let\": \"y\", \"op\": \"$op\"}");
+    const auto outputs = reader_.required(root_, "outputs", "the names that the program returns");
+    if (!steps || !outputs || !(*steps)->is_array()) return nullptr;
+    const auto calls = std::count_if((*steps)->begin(), (*steps)->end(), [](const Json& step) {
+      return step.is_object() && step.value("op", Json()) == "$op";
+    });
+    if (calls != 1) {
+      reader_.error(
+          "/steps",
+          fmt::format("found {} steps that call `$op`, expected one beside `sweep`", calls),
+          "write {\"let\": \"y\", \"op\": \"$op\"}: the sweep gives it its arguments", true);
+    }
+    return {{"steps", **steps}, {"outputs", **outputs}};
+  }
+
+  /// The program of a sweep; gives its outputs.
+  std::vector<std::string> sweep(ProgramParts& parts) {
+    if (!sweep_) {
       for (auto& [name, known] : scope_.names) known.used = true;  // only its own faults are told
       return {"y"};
     }
     DecodeContext context = context_;
-    const Overload* overload = nullptr;
-    if (context_.registry != nullptr && !declared->op.empty())
-      overload = context_.registry->find_overload(declared->op);
-    if (overload == nullptr) {
-      if (context_.registry != nullptr && !context_.missing_is_unsupported)
-        check_sweep(reader_, *declared, *context_.registry);
+    if (stands_in_) {
       context.registry = nullptr;
-      parts.lacking = fmt::format("operators that a sweep of the tag {} takes", declared->tag);
+      parts.lacking = sweep_->tag.empty()
+                          ? "operators that a sweep takes"
+                          : fmt::format("operators that a sweep of the tag {} takes", sweep_->tag);
+      for (auto& [name, known] : scope_.names) known.used = true;
     }
-    swept_ = swept_program(*declared, overload);
-    // Errors point to the rule, for the steps are nowhere in the file.
-    decode_steps(reader_, {&swept_["steps"], "/sweep/operators"}, context, scope_, parts);
-    return output_names({&swept_["outputs"], "/sweep/operators"}, scope_);
+    // Errors point to the rule or the list, for this step is nowhere in the file.
+    const bool around = root_->contains("steps");
+    const std::string pointer = sweep_->calls.is_array() ? "/sweep/calls" : "/sweep/operators";
+    decode_steps(reader_, {&swept_["steps"], around ? "/steps" : pointer}, context, scope_, parts);
+    for (auto& [name, known] : scope_.names) {
+      // A list of tensors is returned as it is: how many there are, its call decides.
+      if (is_swept_result(name) && known.kind == ValueKind::tensor_list)
+        known.kind = ValueKind::unknown;
+    }
+    return output_names({&swept_["outputs"], around ? "/outputs" : pointer}, scope_);
   }
 
   void program() {
@@ -217,7 +267,9 @@ class CaseDecoder {
     ProgramParts parts;
     program.outputs = root_->contains("sweep") ? sweep(parts) : steps(parts);
     outputs_.insert(program.outputs.begin(), program.outputs.end());
-    if (const auto node = reader_.child(root_, "backward")) backward(*node);
+    // A choice of the matrix may be to have none.
+    if (const auto node = reader_.child(root_, "backward"); node && !(*node)->is_null())
+      backward(*node);
     if (!reader_.failed()) unused(scope_);
     if (const auto node = reader_.child(root_, "context"))
       program.context = decode_context(reader_, *node);
@@ -246,6 +298,7 @@ class CaseDecoder {
     if (result_.program.backward) {
       for (const std::string& name : with_grad_) names.known.push_back(name + ".grad");
     }
+    names.left_out = left_out_;
     result_.compare = decode_compare(reader_, root_, names, root_->contains("sweep"));
   }
 
@@ -289,7 +342,11 @@ class CaseDecoder {
   std::set<std::string> with_grad_;
   std::set<std::string> outputs_;
   std::set<std::string> inputs_;
-  Json swept_;  ///< the program of a sweep; nodes point into it
+  std::optional<Sweep> sweep_;
+  bool stands_in_ = false;          ///< swept_ is of no operator that the registry has
+  Json swept_;                      ///< the program of a sweep; nodes point into it
+  Json pruned_;                     ///< the file without inputs that the call has no use for
+  std::set<std::string> left_out_;  ///< these
 };
 
 }  // namespace

@@ -97,6 +97,7 @@ std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
 struct ComparedNames {
   std::vector<std::string> known;    ///< outputs, inputs and gradients such as "x.grad"
   std::vector<std::string> tensors;  ///< the outputs and inputs among them that may be tensors
+  std::set<std::string> left_out;    ///< inputs of the file that this call of a sweep does without
 };
 
 /// The rules of `compare`.  Of a sweep (`swept`), results that this operator does not have may be

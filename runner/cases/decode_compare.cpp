@@ -52,7 +52,8 @@ std::vector<CompareRule> decode_compare(Reader& reader, const Node& root,
   for (const auto& [output, value] : (*node)->items()) {
     const Node rule{&value, child_pointer(node->pointer, output)};
     const bool is_known = contains(names.known, output);
-    if (!is_known && !(swept && is_swept_result(output))) {
+    const bool left_out = names.left_out.contains(output.substr(0, output.find('.')));
+    if (!is_known && !left_out && !(swept && is_swept_result(output))) {
       reader.error(rule.pointer,
                    fmt::format("found `{}`, expected an output, an input that is changed, or a "
                                "gradient such as `x.grad`",

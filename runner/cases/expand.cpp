@@ -11,15 +11,12 @@ namespace {
 constexpr std::size_t kMostChoices = 10'000;
 constexpr std::size_t kMostNames = 16;
 
-/// How a value is shown in an id: plain words as they are, everything else as compact JSON.
+/// How a value is shown in an id: plain words as they are, an object by its name, everything else
+/// as compact JSON.
 std::string id_text(const Json& value) {
+  if (value.is_object()) return value.contains("is") ? id_text(value["is"]) : "";
   if (value.is_string()) return value.get<std::string>();
   return value.dump();
-}
-
-bool fits_id(const std::string& text) {
-  constexpr std::string_view kForbidden = "@/*? \t\n\r\"'\\";
-  return !text.empty() && text.size() <= 80 && text.find_first_of(kForbidden) == std::string::npos;
 }
 
 void replace(Json& value, const std::string& pointer, const MatrixChoice& choice,
@@ -35,11 +32,19 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
       value = device;
       return;
     }
-    for (const auto& [key, chosen] : choice.values) {
-      if (text.substr(1) == key) {
+    if (text == "$op" && pointer.starts_with("/steps/")) return;  // a sweep's
+    const std::size_t dot = text.find('.');
+    const std::string key = text.substr(1, dot - 1);
+    for (const auto& [name, chosen] : choice.values) {
+      if (name != key || (dot == std::string::npos && chosen.is_object())) continue;
+      if (dot == std::string::npos) {
         value = chosen;
         return;
       }
+      const auto field = chosen.is_object() ? chosen.find(text.substr(dot + 1)) : chosen.end();
+      if (field == chosen.end() || !chosen.is_object()) continue;
+      value = *field;
+      return;
     }
     unknown.push_back(pointer);
   } else if (value.is_object()) {
@@ -51,7 +56,45 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
   }
 }
 
+/// Whether all choices of a name are objects of the same fields, or none is an object.
+bool same_fields(Reader& reader, const Node& values) {
+  const int before = reader.failures();
+  const Json& first = (*values)[0];
+  for (std::size_t i = 1; i < values->size(); ++i) {
+    const Node element = reader.element(values, i);
+    if (element->is_object() != first.is_object()) {
+      reader.mismatch(element, first.is_object() ? "an object, as the first choice is"
+                                                 : "no object, as the first choice is none");
+      continue;
+    }
+    if (!first.is_object()) continue;
+    for (const auto& [field, value] : first.items()) {
+      if (!element->contains(field)) {
+        reader.error(element.pointer,
+                     fmt::format("found a choice without `{}`, which the first one "
+                                 "has",
+                                 one_line(field, 60)),
+                     "write null where it has none");
+      }
+    }
+    for (const auto& [field, value] : element->items()) {
+      if (!first.contains(field)) {
+        reader.error(child_pointer(element.pointer, field),
+                     fmt::format("found `{}`, which the first choice has not", one_line(field, 60)),
+                     "write null where it has none", true);
+      }
+    }
+  }
+  return reader.failures() == before;
+}
+
 }  // namespace
+
+bool fits_id(const std::string& text, std::size_t most) {
+  constexpr std::string_view kForbidden = "@/*? \t\n\r\"'\\";
+  return !text.empty() && text.size() <= most &&
+         text.find_first_of(kForbidden) == std::string::npos;
+}
 
 std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root) {
   std::vector<MatrixChoice> choices(1);
@@ -77,18 +120,27 @@ std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root) {
       continue;
     }
     if (!reader.list(node, "a list of values")) continue;
-    if (node->empty()) reader.mismatch(node, "at least one value");
+    if (node->empty()) {
+      reader.mismatch(node, "at least one value");
+      continue;
+    }
     if (choices.size() * std::max<std::size_t>(node->size(), 1) > kMostChoices) {
       reader.error(node.pointer,
                    fmt::format("found a matrix of more than {} choices", kMostChoices), "", true);
       break;
     }
+    if (!same_fields(reader, node)) continue;
     std::vector<MatrixChoice> longer;
     for (const MatrixChoice& choice : choices) {
       for (std::size_t i = 0; i < node->size(); ++i) {
         const std::string text = id_text(values[i]);
         if (!fits_id(text)) {
-          reader.mismatch(reader.element(node, i),
+          const Node element = reader.element(node, i);
+          if (element->is_object() && !element->contains("is")) {
+            reader.mismatch(element, "an object that has `is`, which ids say");
+            continue;
+          }
+          reader.mismatch(element,
                           "a value whose text is 1 to 80 characters, none of them a space, a quote "
                           "or one of @ / * ? \\");
           continue;
@@ -112,6 +164,10 @@ Json substitute(const Json& root, const MatrixChoice& choice, const std::string&
   Json result = root;
   if (result.is_object()) result.erase("matrix");
   if (!choice.op.empty()) result["sweep"]["operators"] = choice.op;
+  if (choice.call >= 0) {
+    Json& calls = result["sweep"]["calls"];
+    calls = Json::array({calls[static_cast<std::size_t>(choice.call)]});
+  }
   replace(result, "", choice, device, unknown);
   return result;
 }

@@ -30,6 +30,25 @@ TEST(Expand, EveryChoiceOfEveryNameInOrder) {
                                       "[dtype=int8,dim=0]", "[dtype=int8,dim=[0,1]]"}));
 }
 
+TEST(Expand, AChoiceMayBeOfSeveralValues) {
+  const Expanded rows = expand(
+      R"({"form": [{"is": "wide", "shape": [2, 9], "dim": 1}, {"is": "empty", "shape": [0], "dim": null}]})");
+  ASSERT_TRUE(rows.diagnostics.empty()) << rows.diagnostics[0].message;
+  EXPECT_EQ(rows.choices[0].suffix, "[form=wide]");
+  std::vector<std::string> unknown;
+  const Json root =
+      Json::parse(R"({"a": "$form.shape", "b": ["$form.dim", "$form.size", "$form"]})");
+  const Json one = substitute(root, rows.choices[0], "cpu", unknown);
+  EXPECT_EQ(one["a"], Json::parse("[2, 9]"));
+  EXPECT_EQ(one["b"][0], 1);
+  EXPECT_EQ(unknown, (std::vector<std::string>{"/b/1", "/b/2"}));
+  for (const char* matrix : {R"({"form": [{"shape": [2]}]})", R"({"form": [{"is": "a"}, 2]})",
+                             R"({"form": [{"is": "a", "n": 1}, {"is": "b"}]})",
+                             R"({"form": [{"is": "a"}, {"is": "b", "n": 1}]})"}) {
+    EXPECT_FALSE(expand(matrix).diagnostics.empty()) << matrix;
+  }
+}
+
 TEST(Expand, WithoutAMatrixThereIsOneChoice) {
   const JsonFile file{"t.json", "{}", {}};
   Diagnostics diagnostics;

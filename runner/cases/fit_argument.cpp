@@ -15,13 +15,6 @@ const std::vector<std::string> kLayouts = {"strided",    "sparse_coo", "sparse_c
 const std::vector<std::string> kMemoryFormats = {"contiguous_format", "preserve_format",
                                                  "channels_last", "channels_last_3d"};
 
-/// "%x"; "%%x" is the string "%x".
-bool is_reference(const Json& value) {
-  if (!value.is_string()) return false;
-  const std::string& text = value.get_ref<const std::string&>();
-  return text.starts_with('%') && !text.starts_with("%%");
-}
-
 const Scope::Name* referred(const Json& value, const Scope& scope) {
   if (!is_reference(value)) return nullptr;
   return const_cast<Scope&>(scope).find(value.get_ref<const std::string&>().substr(1));
@@ -118,6 +111,12 @@ std::string expected_text(const std::string& type) {
 }
 
 }  // namespace
+
+bool is_reference(const Json& value) {
+  if (!value.is_string()) return false;
+  const std::string& text = value.get_ref<const std::string&>();
+  return text.starts_with('%') && !text.starts_with("%%");
+}
 
 std::optional<Value> fit_argument(const Json& value, const std::string& type, const Scope& scope,
                                   std::string* why) {

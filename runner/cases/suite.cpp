@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -19,6 +20,9 @@ constexpr std::size_t kMostBytesOfACase = 1 << 20;
 constexpr std::size_t kMostBytesDecoded = 32 << 20;
 /// Each is expanded over hundreds of operators.
 constexpr std::size_t kMostSweepChoices = 100;
+constexpr std::size_t kMostListed = 10'000;
+/// Characters of a call in an id.
+constexpr std::size_t kMostOfACall = 120;
 
 std::string id_of(const std::string& shown) {
   std::string id = shown;
@@ -59,6 +63,79 @@ std::vector<MatrixChoice> plain_choices(const CaseFile& file) {
   Diagnostics none;
   Reader reader(file.file, none);
   return matrix_choices(reader, file.file.root);
+}
+
+/// Whether a file has a sweep that lists its calls: then it needs no registry to be expanded.
+bool lists_calls(const CaseFile& file) {
+  if (!is_sweep(file)) return false;
+  const Json& sweep = file.file.root["sweep"];
+  return sweep.is_object() && sweep.contains("calls") && sweep["calls"].is_array();
+}
+
+/// Whether a choice has no backward, or its call takes an input that requires a gradient: a list
+/// holds calls that have none, too.
+bool has_gradient(const CaseFile& file, const MatrixChoice& choice) {
+  std::vector<std::string> unknown;
+  const Json root = substitute(file.file.root, choice, "cpu", unknown);
+  if (!root.contains("backward") || root["backward"].is_null()) return true;
+  if (!root.contains("inputs") || !root["inputs"].is_object()) return true;
+  const std::set<std::string> names = referred_names(root["sweep"]["calls"]);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto input = root["inputs"].find(name);
+    return input != root["inputs"].end() && input->is_object() &&
+           input->value("requires_grad", Json()) == true;
+  });
+}
+
+/// Each call of the list with each choice of the matrix, which turn slower; those that are no calls
+/// are for decoding to tell of.
+void expand_calls(Reader& reader, CaseFile& file) {
+  std::vector<MatrixChoice> choices;
+  std::set<std::string> texts;
+  const Json& calls = file.file.root["sweep"]["calls"];
+  if (const auto matrix = reader.child({&file.file.root, ""}, "matrix");
+      matrix && (*matrix)->contains("call")) {
+    reader.error("/matrix/call", "found `call`, which is the call that the sweep chooses",
+                 "another name", true);
+  }
+  if (calls.size() * file.choices.size() > kMostListed) {
+    reader.error("/sweep/calls",
+                 fmt::format("found {} calls with {} choices of the matrix, expected at most {} "
+                             "instances of a file",
+                             calls.size(), file.choices.size(), kMostListed));
+    return;
+  }
+  std::vector<std::pair<int, std::string>> named;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!calls[i].is_array() || calls[i].empty() || !calls[i][0].is_string()) continue;
+    const std::string text = call_text(calls[i]);
+    if (!texts.insert(text).second) {
+      reader.error(fmt::format("/sweep/calls/{}", i),
+                   fmt::format("found the call {} for the second time", one_line(text, 100)));
+    } else if (!fits_id(text, kMostOfACall)) {
+      reader.error(fmt::format("/sweep/calls/{}", i),
+                   fmt::format("found the call {}, expected one that an id has room for: {} "
+                               "characters, none of them / @ * ? or \\",
+                               one_line(text, 100), kMostOfACall),
+                   "a long argument can be a choice of the matrix");
+    } else {
+      named.emplace_back(static_cast<int>(i), text);
+    }
+  }
+  // Neighbours are compiled in one graph, where all or none have a backward: a choice of the
+  // matrix for all calls, then the next.
+  for (const MatrixChoice& choice : file.choices) {
+    for (const auto& [place, text] : named) {
+      MatrixChoice chosen = choice;
+      chosen.call = place;
+      chosen.suffix = choice.suffix.empty()
+                          ? fmt::format("[call={}]", text)
+                          : fmt::format("[call={},{}", text, choice.suffix.substr(1));
+      if (has_gradient(file, chosen)) choices.push_back(std::move(chosen));
+    }
+  }
+  // Without a call that can be made one choice remains, so that decoding tells what is wrong.
+  if (!choices.empty()) file.choices = std::move(choices);
 }
 
 /// A part that begins with a dash would be an option where an id is typed as it is printed.
@@ -120,7 +197,11 @@ CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics, const std::str
     return result;
   }
   result.choices = matrix_choices(reader, result.file.root);
-  if (is_sweep(result)) check_sweep_matrix(reader, result);
+  if (lists_calls(result)) {
+    expand_calls(reader, result);
+  } else if (is_sweep(result)) {
+    check_sweep_matrix(reader, result);
+  }
   if (reader.failed()) return result;
   if (result.choices.size() > kMostBytesDecoded / result.file.text.size()) {
     reader.error("/matrix", fmt::format("found a matrix of {} choices in a file of {} bytes, "
@@ -173,11 +254,15 @@ std::size_t check_instances(const CaseFile& file, const Registry* registry,
         registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
     if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
   }
-  return registry == nullptr && is_sweep(file) ? 0 : instances;
+  return registry == nullptr && is_sweep(file) && !lists_calls(file) ? 0 : instances;
 }
 
 std::vector<Sweep> sweeps_of(const CaseFile& file) {
   std::vector<Sweep> sweeps;
+  if (lists_calls(file)) {
+    if (auto sweep = sweep_of(file, {})) sweeps.push_back(std::move(*sweep));
+    return sweeps;
+  }
   for (const MatrixChoice& choice : plain_choices(file)) {
     if (auto sweep = sweep_of(file, choice)) sweeps.push_back(std::move(*sweep));
   }
@@ -186,7 +271,7 @@ std::vector<Sweep> sweeps_of(const CaseFile& file) {
 
 void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
   for (CaseFile& file : suite) {
-    if (!is_sweep(file)) continue;
+    if (!is_sweep(file) || lists_calls(file)) continue;
     if (registry == nullptr) {
       file.choices.clear();
       continue;

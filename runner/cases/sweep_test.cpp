@@ -76,7 +76,9 @@ const Registry& declared_operators() {
 }
 
 Sweep sweep_of(std::size_t inputs, Json given = nullptr) {
-  Sweep sweep{"pointwise", {}, {}, std::move(given), ""};
+  Sweep sweep;
+  sweep.tag = "pointwise";
+  sweep.given = std::move(given);
   for (std::size_t i = 0; i < inputs; ++i) sweep.inputs.push_back(std::string(1, "xzuv"[i]));
   return sweep;
 }
@@ -109,14 +111,15 @@ TEST(Sweep, SaysWhyItDoesNotTakeAnOverload) {
   EXPECT_EQ(why("equal"), "returns no tensor, or not only tensors");
   EXPECT_EQ(why("mixed"), "returns no tensor, or not only tensors");
   EXPECT_EQ(why("nothing"), "returns no tensor, or not only tensors");
-  EXPECT_EQ(why("stack"), "needs `Tensor[] tensors`, and a sweep passes plain tensors");
-  EXPECT_EQ(why("maybe"), "needs `Tensor? other`, and a sweep passes plain tensors");
+  EXPECT_EQ(why("stack"), "2 tensors: no sweep has so many inputs, or those of its names");
+  EXPECT_EQ(why("maybe"), "2 tensors: no sweep has so many inputs, or those of its names");
   EXPECT_EQ(why("named"), "its argument `filename` names a file");
   EXPECT_EQ(why("mine::sin"), "no operator of aten");
-  EXPECT_EQ(why("add.Tensor"), "2 tensors: no sweep has so many inputs");
+  EXPECT_EQ(why("add.Tensor"), "2 tensors: no sweep has so many inputs, or those of its names");
   EXPECT_EQ(why("round.decimals"), "needs `int decimals`, which no sweep of 1 tensor gives");
   EXPECT_EQ(why("both"), "needs `int n`, which no sweep of 1 tensor gives");
-  EXPECT_EQ(why("sum"), "1 tensor: no sweep has so many inputs") << "of another tag";
+  EXPECT_EQ(why("sum"), "1 tensor: no sweep has so many inputs, or those of its names")
+      << "of another tag";
 }
 
 TEST(Sweep, ValuesOfSeveralSweepsAreNotTakenTogether) {
@@ -214,7 +217,7 @@ TEST(Sweep, WithoutARegistryItsStructureIsChecked) {
       file_of(R"("sweep": {"operators": {}}, "compare": {"z": "bits"})", diagnostics);
   decoded(bad, nullptr, diagnostics);
   ASSERT_EQ(diagnostics.size(), 2U);
-  EXPECT_THAT(diagnostics[0].message, HasSubstr("the key `tag` is missing"));
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("expected a rule"));
   EXPECT_THAT(diagnostics[1].message, HasSubstr("found `z`"));
 }
 
@@ -242,6 +245,155 @@ TEST(Sweep, TakesWhatItsNamesTake) {
   const Operator& sin = *declared_operators().find("aten::sin");
   EXPECT_EQ(unswept_reason({&sweep, 1}, sin, sin.overloads[0]),
             "left out by the `names` of every sweep that could take it");
+}
+
+const Registry& classes() {
+  static const Registry made = registry_of({
+      {"aten::sum",
+       {overload("dim", {"Tensor self", "int[]? dim", "bool keepdim=", "*ScalarType? dtype="})}},
+      {"aten::max",
+       {overload("dim", {"Tensor self", "int dim", "bool keepdim="}, {"Tensor", "Tensor"})}},
+      {"aten::cumsum", {overload("", {"Tensor self", "int dim"})}},
+      {"aten::gather", {overload("", {"Tensor self", "int dim", "Tensor index"})}},
+      {"aten::scatter",
+       {overload("src", {"Tensor self", "int dim", "Tensor index", "Tensor src"})}},
+      {"aten::unbind", {overload("int", {"Tensor self", "int dim="}, {"Tensor[]"})}},
+      {"aten::cat", {overload("", {"Tensor[] tensors", "int dim="})}},
+      {"aten::_softmax", {overload("", {"Tensor self", "int dim"}, {"Tensor"}, {"core"})}},
+      {"aten::draw",
+       {overload("", {"Tensor self", "int dim"}, {"Tensor"}, {"nondeterministic_seeded"})}},
+  });
+  return made;
+}
+
+Sweep giving(Json given, std::vector<std::string> takes = {}, std::vector<std::string> names = {}) {
+  Sweep sweep;
+  sweep.inputs = {"x", "i", "s"};
+  sweep.given = std::move(given);
+  sweep.takes = std::move(takes);
+  sweep.names = std::move(names);
+  return sweep;
+}
+
+TEST(Sweep, GivesArgumentsByTheNamesOfParameters) {
+  const Json tensors = {{"self", "%x"}, {"dim", 1}, {"index", "%i"}, {"src", "%s"}};
+  EXPECT_THAT(swept_operators(giving(tensors, {"index"}), classes()),
+              ElementsAre("gather", "scatter.src"));
+  EXPECT_THAT(swept_operators(giving(tensors, {"int dim", "!index"}), classes()),
+              ElementsAre("_softmax", "cumsum", "max.dim", "unbind.int"));
+  EXPECT_THAT(swept_operators(giving(tensors, {"keepdim"}), classes()), ElementsAre("max.dim"))
+      << "sum takes a list of dims";
+  EXPECT_THAT(swept_operators(giving({{"Tensor[]", {"%x", "%s"}}}), classes()), ElementsAre("cat"));
+  EXPECT_THAT(swept_operators(giving({{"self", "%x"}}, {}, {"gather", "cumsum"}), classes()),
+              IsEmpty())
+      << "neither index nor dim is given";
+  EXPECT_THAT(swept_operators(giving(tensors, {}, {"dr*"}), classes()), IsEmpty());
+  EXPECT_THAT(swept_operators(giving(tensors, {}, {"draw"}), classes()), ElementsAre("draw"))
+      << "named in full";
+}
+
+TEST(Sweep, PassesWhatHasADefaultWhereItIsGiven) {
+  Sweep sweep = giving({{"self", "%x"}, {"dim", {1}}, {"keepdim", true}});
+  sweep.op = "sum.dim";
+  EXPECT_EQ(swept_program(sweep, classes().find_overload("sum.dim"))["steps"][0].dump(),
+            R"({"let":"y","op":"sum.dim","args":["%x",[1],true],"kwargs":{}})");
+}
+
+CaseFile class_file(const std::string& keys, Diagnostics& diagnostics) {
+  return parse_case_file({"cases/c.json",
+                          R"({"format": 1, "title": "t", "inputs": {
+           "x": {"dtype": "float32", "shape": [4, 3], "fill": "normal", "requires_grad": true},
+           "i": {"dtype": "int64", "shape": [4, 3], "fill": "constant"},
+           "s": {"dtype": "float32", "shape": [4, 3], "fill": "normal", "requires_grad": true}}, )" +
+                              keys + "}",
+                          {}},
+                         diagnostics);
+}
+
+TEST(Sweep, InputsThatAnOperatorHasNoUseForAreLeftOut) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {class_file(
+      R"("sweep": {"operators": {"takes": ["dim", "!tensors"]},
+                   "given": {"self": "%x", "dim": 1, "index": "%i", "src": "%s"}},
+         "backward": {"of": ["y"]}, "compare": {"s.grad": "bits"})",
+      diagnostics)};
+  expand_sweeps(suite, &classes());
+  const std::vector<Case> cases = decoded(suite[0], &classes(), diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty()) << diagnostics[0].message;
+  ASSERT_EQ(cases.size(), 6U) << "sum takes a list of dims, which 1 is not";
+  EXPECT_THAT(cases[1].program.inputs, ElementsAre("x")) << "cumsum";
+  EXPECT_THAT(cases[2].program.inputs, ElementsAre("x", "i")) << "gather";
+  EXPECT_THAT(cases[2].compare, IsEmpty());
+  EXPECT_THAT(cases[4].program.inputs, ElementsAre("x", "i", "s")) << "scatter";
+  EXPECT_EQ(cases[4].compare.size(), 1U);
+  EXPECT_THAT(cases[5].program.outputs, ElementsAre("y")) << "the list that unbind returns";
+}
+
+TEST(Sweep, ListsCalls) {
+  Diagnostics diagnostics;
+  const CaseFile file = class_file(
+      R"("sweep": {"calls": [["gather", "%x", 1, "%i"], ["cat", ["%x", "%s"], {"dim": -1}],
+                             ["max.dim", "%x", "$dim"]]},
+         "matrix": {"dim": [0, 1]})",
+      diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty()) << diagnostics[0].message;
+  std::vector<std::string> suffixes;
+  for (const MatrixChoice& choice : file.choices) suffixes.push_back(choice.suffix);
+  EXPECT_EQ(suffixes.at(0), "[call=gather(x,1,i),dim=0]");
+  EXPECT_EQ(suffixes.at(4), "[call=cat([x,s],dim=-1),dim=1]") << "the calls turn fastest";
+  const std::vector<Case> cases = decoded(file, &classes(), diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty()) << diagnostics[0].message;
+  ASSERT_EQ(cases.size(), 6U);
+  EXPECT_THAT(cases[0].program.inputs, ElementsAre("x", "i"));
+  EXPECT_THAT(cases[1].program.inputs, ElementsAre("x", "s"));
+  EXPECT_THAT(cases[2].program.outputs, ElementsAre("y", "y1"));
+  const Operator& gather = *classes().find("gather");
+  EXPECT_EQ(unswept_reason(sweeps_of(file), gather, gather.overloads[0]), "");
+}
+
+TEST(Sweep, SaysWhatIsWrongWithAList) {
+  const auto wrong = [](const std::string& sweep) {
+    Diagnostics diagnostics;
+    const CaseFile file = class_file("\"sweep\": " + sweep, diagnostics);
+    decoded(file, &classes(), diagnostics);
+    return diagnostics.empty() ? "" : diagnostics[0].message;
+  };
+  EXPECT_THAT(wrong(R"({"calls": []})"), HasSubstr("expected at least one call"));
+  EXPECT_THAT(wrong(R"({"calls": [[]]})"), HasSubstr("a list: an operator and its arguments"));
+  EXPECT_THAT(wrong(R"({"calls": [["cumsum", "%x", 1], ["cumsum", "%x", 1]]})"),
+              HasSubstr("for the second time"));
+  EXPECT_THAT(wrong(R"({"calls": [["cumsum", "%x", 1]], "operators": {"tag": "core"}})"),
+              HasSubstr("found `operators` beside `calls`"));
+  EXPECT_THAT(wrong(R"({"calls": [["nothing", "%x"]]})"), HasSubstr("nothing"));
+  EXPECT_THAT(wrong(R"({"calls": [["cumsum", "%x", "@"]]})"), HasSubstr("that an id has room for"));
+  EXPECT_THAT(wrong(R"({"operators": {"takes": ["dim"]}, "given": {"a b": 1}})"),
+              HasSubstr("unknown type"));
+}
+
+TEST(Sweep, StandsAmongStepsOfTheFile) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {class_file(
+      R"("sweep": {"operators": {"takes": ["int dim", "!index"]}, "given": {"self": "%h", "dim": 1}},
+         "steps": [{"let": "h", "op": "gather", "args": ["%x", 1, "%i"]}, {"let": "y", "op": "$op"},
+                   {"let": "z", "op": "gather", "args": ["%y", 1, "%i"]}],
+         "outputs": ["y", "z"])",
+      diagnostics)};
+  expand_sweeps(suite, &classes());
+  ASSERT_THAT(diagnostics, IsEmpty()) << diagnostics[0].message;
+  suite[0].choices.pop_back();  // unbind returns a list, which gather does not take
+  const std::vector<Case> cases = decoded(suite[0], &classes(), diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty()) << diagnostics[0].message;
+  ASSERT_EQ(cases.size(), 3U);
+  EXPECT_THAT(cases[2].operators, ElementsAre("aten::gather.default", "aten::max.dim"));
+  EXPECT_THAT(cases[2].program.inputs, ElementsAre("x", "i"));
+  Diagnostics two;
+  const CaseFile without = class_file(
+      R"("sweep": {"operators": {"takes": ["dim"]}, "given": {"self": "%x", "dim": 1}},
+         "steps": [{"let": "z", "op": "cumsum", "args": ["%x", 1]}], "outputs": ["z"])",
+      two);
+  decoded(without, nullptr, two);
+  ASSERT_FALSE(two.empty());
+  EXPECT_THAT(two[0].message, HasSubstr("0 steps that call `$op`"));
 }
 
 TEST(Sweep, OfATagThatAnotherTorchLacksIsUnsupportedInARun) {

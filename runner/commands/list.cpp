@@ -57,9 +57,9 @@ Exit list_unswept(const PlanRequest& request) {
   std::set<std::string> lines;
   for (const auto& [name, op] : registry->operators()) {
     for (const Overload& overload : op.overloads) {
-      const bool tagged = std::any_of(
-          tags.begin(), tags.end(), [&](const std::string& tag) { return overload.has_tag(tag); });
-      if (!tagged) continue;
+      if (!std::any_of(tags.begin(), tags.end(),
+                       [&](const std::string& tag) { return has_wanted_tag(overload, tag); }))
+        continue;
       if (const std::string why = unswept_reason(sweeps, op, overload); !why.empty())
         lines.insert(fmt::format("{}: {}\n", short_name(op, overload), why));
     }
