@@ -19,8 +19,9 @@ std::string id_text(const Json& value) {
   return value.dump();
 }
 
+/// What substitute does to a value; `swept`: it is of a document with a sweep.
 void replace(Json& value, const std::string& pointer, const MatrixChoice& choice,
-             const std::string& device, std::vector<std::string>& unknown) {
+             const std::string& device, bool swept, std::vector<std::string>& unknown) {
   if (value.is_string()) {
     const std::string text = value.get<std::string>();
     if (!text.starts_with('$') || text.size() < 2) return;
@@ -32,7 +33,6 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
       value = device;
       return;
     }
-    if (text == "$op" && pointer.starts_with("/steps/")) return;  // a sweep's
     const std::size_t dot = text.find('.');
     const std::string key = text.substr(1, dot - 1);
     for (const auto& [name, chosen] : choice.values) {
@@ -46,13 +46,14 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
       value = *field;
       return;
     }
+    if (text == "$op" && swept && pointer.starts_with("/steps/")) return;  // its call
     unknown.push_back(pointer);
   } else if (value.is_object()) {
     for (auto& [key, child] : value.items())
-      replace(child, child_pointer(pointer, key), choice, device, unknown);
+      replace(child, child_pointer(pointer, key), choice, device, swept, unknown);
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i)
-      replace(value[i], pointer + "/" + std::to_string(i), choice, device, unknown);
+      replace(value[i], pointer + "/" + std::to_string(i), choice, device, swept, unknown);
   }
 }
 
@@ -168,7 +169,7 @@ Json substitute(const Json& root, const MatrixChoice& choice, const std::string&
     Json& calls = result["sweep"]["calls"];
     calls = Json::array({calls[static_cast<std::size_t>(choice.call)]});
   }
-  replace(result, "", choice, device, unknown);
+  replace(result, "", choice, device, root.contains("sweep"), unknown);
   return result;
 }
 

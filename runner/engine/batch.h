@@ -30,6 +30,7 @@ struct Execution {
   bool is_last() const { return part + 1 == job.parts.size(); }
   /// "cpu", "cuda:0".
   std::string device() const { return current().message.value("device", "cpu"); }
+  double patience() const { return job.patience; }
   /// Intra-op threads that it asks for; 0: those of the hello.
   int threads() const { return current().message.value("threads", 0); }
 };

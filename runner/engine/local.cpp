@@ -246,8 +246,7 @@ void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessa
   }
   const bool killed = told.killed_at.has_value();
   Observation observation =
-      observe_end({told.out, told.stage, killed, options_.limits.of(told.stage),
-                   told.oom_kills_before, message});
+      observe_end({told.out, told.stage, killed, limit_of(told), told.oom_kills_before, message});
   conclude(std::move(told), std::move(observation), now);
 }
 
@@ -325,8 +324,12 @@ void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
   }
 }
 
+double LocalEngine::limit_of(const ToldExecution& told) const {
+  return options_.limits.of(told.stage) * told.execution.patience();
+}
+
 void LocalEngine::check_clocks(Clock::time_point now) {
-  for (Batch& batch : batches_) batch.check_clock(now, options_.limits.of(batch.first().stage));
+  for (Batch& batch : batches_) batch.check_clock(now, limit_of(batch.first()));
   for (auto& [key, worker] : workers_) worker->check_clock(now, options_.limits.warm_up);
 }
 
@@ -348,7 +351,7 @@ void LocalEngine::step(double seconds) {
     const ToldExecution& told = batch.first();
     if (told.killed_at) continue;
     const std::chrono::duration<double> spent = Clock::now() - told.stage_began;
-    wait = std::min(wait, std::max(0.0, options_.limits.of(told.stage) - spent.count()));
+    wait = std::min(wait, std::max(0.0, limit_of(told) - spent.count()));
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(wait * 1000)));
   ::eventfd_t times = 0;

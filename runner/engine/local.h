@@ -84,6 +84,8 @@ class LocalEngine : public Engine {
   void lost(LocalWorker& worker, Clock::time_point now);
   void conclude(ToldExecution told, Observation observation, Clock::time_point now);
   void check_clocks(Clock::time_point now);
+  /// Seconds that its stage may take.
+  double limit_of(const ToldExecution& told) const;
 
   LocalEngineOptions options_;
   std::map<std::string, std::unique_ptr<LocalWorker>> workers_;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostSharedBytes = 64 << 20;
 ///
 /// A path then executes the programs of a shared graph as one first.  What conforms there is
 /// judged; what does not, runs alone, and only that counts.  A graph that does not return is
-/// halved.  With `alone` every instance gets a graph of its own.
+/// taken apart.  With `alone` every instance gets a graph of its own.
 void share(Plan& plan, bool alone = false);
 
 }  // namespace lockstep

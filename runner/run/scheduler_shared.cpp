@@ -6,6 +6,17 @@
 
 namespace lockstep {
 
+namespace {
+
+/// A graph that is not done in a fifth of the time that one instance may take is taken apart, and
+/// whoever hangs gets all of its time alone.
+constexpr double kPatience = 0.2;
+/// Into so many parts, for each step of a search costs a time-out; where a graph fails at once,
+/// into halves, for each step costs its compilations.
+constexpr std::size_t kPartsAfterTimeout = 8;
+
+}  // namespace
+
 /// What eager does with an instance is known, or that it will not be executed.
 void Scheduler::eager_known(const Task& task) {
   SharedGraph& graph = graphs_.at(task.instance->shared_graph);
@@ -29,7 +40,7 @@ void Scheduler::submit_paths(const SharedGraph& graph) {
   for (auto& [path, sharers] : by_path) submit_shared(std::move(sharers));
 }
 
-/// Several instances as one program; halved where that does not return.
+/// Several instances as one program; taken apart where that does not return.
 void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   if (sharers.size() == 1) return submit_path(sharers[0].task, *sharers[0].pending);
   std::vector<const InputSet*> inputs;
@@ -39,6 +50,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   Job job = job_of(*sharers[0].task,
                    fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
                    "plain", options_.repeat, &plan_.paths[item.path]);
+  job.patience = kPatience;
   job.storages = storage_files(joined);
   job.parts[0].message["program"] = joined.wire_program();
   job.parts[0].message["calls"] = std::move(joined.calls);
@@ -57,9 +69,15 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
       // Mostly it is the path, which says so at once.
       for (const Sharer& sharer : sharers) submit_path(sharer.task, *sharer.pending);
     } else {
-      const auto middle = sharers.begin() + static_cast<std::ptrdiff_t>(count / 2);
-      submit_shared({sharers.begin(), middle});
-      submit_shared({middle, sharers.end()});
+      const std::size_t wanted =
+          observation.outcome == Outcome::timed_out ? kPartsAfterTimeout : std::size_t{2};
+      const std::size_t parts = std::min(wanted, count);
+      for (std::size_t k = 0; k < parts; ++k) {
+        const auto part = [&](std::size_t of) {
+          return sharers.begin() + static_cast<std::ptrdiff_t>(count * of / parts);
+        };
+        submit_shared({part(k), part(k + 1)});
+      }
     }
   };
   engine_.submit(std::move(job));

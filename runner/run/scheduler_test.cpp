@@ -320,7 +320,7 @@ TEST_F(Schedulers, MakeAGoldOnceForAllThatAskForIt) {
   EXPECT_EQ(std::adjacent_find(golds.begin(), golds.end()), golds.end());
 }
 
-TEST_F(Schedulers, HalveASharedGraphThatDoesNotReturn) {
+TEST_F(Schedulers, HalveASharedGraphThatFails) {
   Plan made = plan({"crowded"});
   for (Instance& instance : made.instances) {
     Case declared = *instance.declared;
@@ -344,6 +344,38 @@ TEST_F(Schedulers, HalveASharedGraphThatDoesNotReturn) {
                                       "bugs/1[rows=1]@cpu/crowded",
                                       "bugs/1[rows=2]@cpu/crowded (in a graph with 1 others)",
                                       "bugs/1[rows=2]@cpu/crowded", "bugs/1[rows=3]@cpu/crowded"}));
+}
+
+TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {
+  Json root = file_.file.root;
+  root["share"] = true;
+  root["matrix"]["rows"] = Json::array();
+  for (int rows = 1; rows <= 64; ++rows) root["matrix"]["rows"].push_back(rows);
+  file_.file.root = root;
+  Diagnostics diagnostics;
+  Reader reader(file_.file, diagnostics);
+  file_.choices = matrix_choices(reader, file_.file.root);
+  suite_ = {file_};
+  Plan made = plan({"crowded"});
+  share(made);
+  std::vector<double> waited;
+  FakeEngine engine(2, [&](const Job& job) {
+    if (!is_of_path(job, "crowded")) return returned(job);
+    const bool hangs =
+        std::any_of(job.storages.begin(), job.storages.end(),
+                    [](const StorageFile& each) { return each.bytes == 37 * 4 * 4; });
+    if (!hangs && job.storages.size() == 1) return returned(job);
+    if (hangs) waited.push_back(job.patience);
+    Observation ended;
+    ended.outcome = hangs ? Outcome::timed_out : Outcome::crashed;
+    return ended;
+  });
+  const auto result = verdicts(made, engine, options(2));
+  EXPECT_EQ(std::count(result.begin(), result.end(), "bugs/1[rows=37]@cpu/crowded timeout"), 1);
+  EXPECT_EQ(std::count_if(result.begin(), result.end(),
+                          [](const std::string& line) { return line.ends_with(" conform"); }),
+            63);
+  EXPECT_EQ(waited, (std::vector<double>{0.2, 0.2, 1})) << "of 64, of 8, and alone";
 }
 
 }  // namespace
