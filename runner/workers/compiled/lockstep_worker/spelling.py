@@ -43,7 +43,7 @@ _NUMBERS = frozenset(
 #: hand and the table does not have them.
 _SIZES = {"aten::size.int": "size", "aten::sym_size.int": "size", "aten::stride.int": "stride",
           "aten::sym_stride.int": "stride", "aten::sym_numel": "numel", "aten::numel": "numel",
-          "aten::dim": "dim", "aten::sym_storage_offset": "storage_offset"}
+          "aten::dim": "dim", "aten::sym_storage_offset": "storage_offset", "aten::sym_is_contiguous": "is_contiguous"}
 
 
 #: Overloads that torch's table promises a binding, and that no binding reaches.
