@@ -25,7 +25,7 @@ def test_without_a_dump_a_sweep_is_checked_in_structure_and_has_no_instances(swe
     sweeping.write("cases/ops/sweep.json", {**case("both"), "sweep": {"operators": {"tag": 1}}})
     done = sweeping("check")
     assert done.returncode == 2
-    assert "found `steps` beside `sweep`" in done.stderr and "found the number 1" in done.stderr
+    assert "found 0 steps that call `$op`" in done.stderr and "found the number 1" in done.stderr
 
 
 def test_what_no_sweep_takes_is_listed_with_the_reason(sweeping):
@@ -34,7 +34,7 @@ def test_what_no_sweep_takes_is_listed_with_the_reason(sweeping):
                    "aten::clone": [overload("Tensor", tags=())]})
     done = sweeping("list", "--unswept")
     assert done.stdout == ("_sin: internal: begins with _\n"
-                           "add.Tensor: 2 tensors: no sweep has so many inputs\n"
+                           "add.Tensor: 2 tensors: no sweep has so many inputs, or those of its names\n"
                            "pow.Tensor_Scalar: needs `Scalar a1`, which no sweep of 1 tensor gives\n"), done.stderr
     assert sweeping("list", "--unswept", "tag:sweep").stdout == done.stdout
     assert sweeping("list", "--unswept", "bugs/*").returncode == 4, "no sweep among them"

@@ -232,12 +232,22 @@ bool Expectations::is_over(const Expectation& rule) const {
   return !rule.expires.empty() && conditions_.today > rule.expires;
 }
 
+namespace {
+
+/// Whether a rule names an instance: with its device, without, or by its case.
+bool names(const Expectation& rule, std::string_view instance, std::string_view case_id) {
+  return any_glob_matches(rule.instances, instance) ||
+         any_glob_matches(rule.instances, instance.substr(0, instance.rfind('@'))) ||
+         any_glob_matches(rule.instances, case_id);
+}
+
+}  // namespace
+
 bool Expectations::is_about(const Expectation& rule, const Verdict& verdict,
                             const std::string& case_id) const {
   return holds_here(rule) && globs_take(rule.paths, verdict.path) &&
          devices_take(rule.devices, verdict.device) &&
-         (rule.instances.empty() || any_glob_matches(rule.instances, verdict.instance) ||
-          any_glob_matches(rule.instances, case_id));
+         (rule.instances.empty() || names(rule, verdict.instance, case_id));
 }
 
 void Expectations::apply(Verdict& verdict, const std::string& case_id) {
@@ -314,9 +324,7 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     // cause, a part cannot tell.
     bool any = false;
     for (const ExpectationScope::Instance& each : scope.instances) {
-      if (!any_glob_matches(rule.instances, each.id) &&
-          !any_glob_matches(rule.instances, each.case_id))
-        continue;
+      if (!names(rule, each.id, each.case_id)) continue;
       any = true;
       if (!each.ran) return false;
     }

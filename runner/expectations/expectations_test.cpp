@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -188,6 +189,21 @@ TEST(Expectations, AnotherFindingBesideAKnownCauseIsNew) {
   EXPECT_EQ(under({gradient, forward}, both).standing, Standing::new_);
   // A rule about the status knows whatever there is.
   EXPECT_EQ(under({gradient, rule(Status::value_differs)}, both).standing, Standing::known);
+}
+
+TEST(Expectations, NameInstancesWithOrWithoutTheirDevice) {
+  Verdict judged = verdict(Status::value_differs);
+  judged.instance = "bugs/1[dim=0,as=row]@cpu";
+  for (const auto& [glob, expected] :
+       std::map<std::string, Standing>{{"bugs/1[*as=row]", Standing::known},
+                                       {"bugs/1[*as=row]@cpu", Standing::known},
+                                       {"bugs/1", Standing::known},
+                                       {"bugs/1[*as=row]@cuda*", Standing::new_},
+                                       {"bugs/1[*as=r]", Standing::new_}}) {
+    Expectation named = rule(Status::value_differs);
+    named.instances = {glob};
+    EXPECT_EQ(standing(named, judged), expected) << glob;
+  }
 }
 
 TEST(Expectations, OfACauseThatNoVerdictHasAreReportedWhereTheRunCanTell) {

@@ -51,7 +51,8 @@ _UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguo
 
 #: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an old form for
 #: `x + b * a`, and parsers made by hand know no place for a memory format.
-_BY_NAME = {"alpha": frozenset({"add", "add_", "sub", "sub_"}), "memory_format": frozenset({"to", "is_contiguous"})}
+_BY_NAME = {"alpha": frozenset({"add", "add_", "sub", "sub_"}),
+            "memory_format": frozenset({"to", "is_contiguous", "sym_is_contiguous"})}
 
 
 class Argument(NamedTuple):
@@ -206,7 +207,8 @@ def spell(op: Overload, args: list[Argument], kwargs: dict[str, Argument]) -> st
     _check(op, args, kwargs)
     declared = schema(op)
     size = _SIZES.get(declared.name + (f".{declared.overload_name}" if declared.overload_name else ""))
-    if size and not kwargs and args and args[0].kind == "tensor":
+    if size and args and args[0].kind == "tensor":
+        args, kwargs = _as_bound(op, args, kwargs)
         return f"{args[0].text}.{size}({_join(args[1:], kwargs)})"
     found = bindings(op)
     overload = declared.overload_name or "default"
