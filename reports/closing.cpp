@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/coverage.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/causes.h"
@@ -262,9 +263,11 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   std::string none = nothing_conforms(record, options.strict);
   if (!none.empty()) none = style.odd(none) + "\n";
-  const std::string end = (by_grade.empty() ? by_grade : by_grade + "\n") + none + too_little +
-                          (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) +
-                          "\n";
+  std::string covered = record.end ? coverage_line(record.end->coverage) : std::string();
+  if (!covered.empty()) covered = style.faint("executed and judged: " + covered) + "\n";
+  const std::string end =
+      (by_grade.empty() ? by_grade : by_grade + "\n") + covered + none + too_little +
+      (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
   if (options.quiet)
     return wrapped(none + too_little, options.columns) + wrapped(last + "\n", options.columns);
   return wrapped(known_section(record, style, options) +

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "record/causes.h"
+#include "record/coverage.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
@@ -341,6 +342,9 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   const std::string none = nothing_conforms(record, strict);
   std::string notes = conform_line(tally(record, strict));
   if (!notes.empty()) notes += "\n\n";
+  if (const std::string covered = record.end ? coverage_line(record.end->coverage) : std::string();
+      !covered.empty())
+    notes += fmt::format("Executed and judged: {}\n\n", covered);
   if (!too_little.empty()) notes += fmt::format("**{}**\n\n", markdown(too_little));
   for (const AbsentPath& path : record.info.absent_paths)
     notes += fmt::format("{}: {}; not run\n\n", markdown_code(path.name), markdown(path.reason));

@@ -32,6 +32,7 @@ Exit execute(const Options& options) {
   if (options.command == "completion") return command_completion(options);
   if (options.command == "man") return command_man(options);
   if (options.command == "findings") return command_findings(options);
+  if (options.command == "coverage") return command_coverage(options);
   if (options.command == "merge") return command_merge(options);
   if (options.command == "gate") return command_gate(options);
   fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);

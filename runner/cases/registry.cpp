@@ -31,6 +31,7 @@ Overload overload_from(const Json& json) {
   for (const Json& result : json.at("returns"))
     overload.results.push_back(result_kind(result.at("type")));
   if (json.contains("tags")) json.at("tags").get_to(overload.tags);
+  overload.on_cpu = json.value("cpu", true);
   return overload;
 }
 

@@ -31,6 +31,7 @@ struct Overload {
   std::vector<Argument> arguments;
   std::vector<ValueKind> results;
   std::vector<std::string> tags;
+  bool on_cpu = true;  ///< whether there is a kernel for the CPU, be it a composite one
 
   bool has_tag(std::string_view tag) const;
 };

@@ -279,6 +279,22 @@ void add_findings(CLI::App& app, Options& options) {
   findings->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
 }
 
+void add_coverage(CLI::App& app, Options& options) {
+  CLI::App* coverage = app.add_subcommand(
+      "coverage",
+      "Say which overloads of the torch at hand a run executed and judged, and why not the others");
+  coverage->add_option("LOG", options.select,
+                       "The log run.jsonl, or the directory of a run (default: the latest)");
+  coverage->add_flag("--missing", options.missing,
+                     "Name every overload that was not judged, not only those of core");
+  coverage->add_flag(
+      "--json", options.json,
+      "As JSON: of each overload paths, dtypes, layouts, arguments and instances, or "
+      "why it was not judged");
+  coverage->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  add_libraries(coverage, options);
+}
+
 void add_new(CLI::App& app, Options& options) {
   CLI::App* fresh = app.add_subcommand(
       "new", "Write a case to begin with for a report: its link, inputs and steps to fill in");
@@ -447,6 +463,7 @@ void add_commands(CLI::App& app, Options& options) {
   add_show(app, options);
   add_repro(app, options);
   add_findings(app, options);
+  add_coverage(app, options);
   add_new(app, options);
   add_completion(app, options);
   add_check(app, options);

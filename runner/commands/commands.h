@@ -16,6 +16,7 @@ Exit command_completion(const Options& options);
 Exit command_man(const Options& options);
 Exit command_new(const Options& options);
 Exit command_findings(const Options& options);
+Exit command_coverage(const Options& options);
 Exit command_merge(const Options& options);
 Exit command_gate(const Options& options);
 

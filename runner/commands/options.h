@@ -29,7 +29,7 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report, merge, gate, doctor, findings, new,
+  /// run, list, show, repro, check, report, merge, gate, doctor, findings, coverage, new,
   /// completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
@@ -113,6 +113,7 @@ struct Options {
   bool markdown = false;  ///< of `list`: tables in Markdown
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/
+  bool missing = false;   ///< of `coverage`: name every overload that was not judged
   bool unswept = false;   ///< of `list`: operators that no sweep takes
   bool quick = false;     ///< of `doctor`: start no worker
 };

@@ -47,10 +47,13 @@ Json to_json(const RunEnd& end) {
   for (const UnmatchedExpectation& rule : end.unmatched) {
     unmatched.push_back({{"where", rule.where}, {"text", rule.text}});
   }
-  return {{"type", "end"},
-          {"seconds", end.seconds},
-          {"interrupted", end.interrupted},
-          {"unmatched", unmatched}};
+  Json json = {{"type", "end"},
+               {"seconds", end.seconds},
+               {"interrupted", end.interrupted},
+               {"unmatched", unmatched}};
+  for (const CoverageCount& count : end.coverage)
+    json["coverage"].push_back({{"of", count.of}, {"judged", count.judged}, {"all", count.all}});
+  return json;
 }
 
 Result<RunInfo> run_info_from_json(const Json& json) {
@@ -105,6 +108,8 @@ Result<RunEnd> run_end_from_json(const Json& json) {
     json.at("interrupted").get_to(end.interrupted);
     for (const Json& rule : json.at("unmatched"))
       end.unmatched.push_back({rule.at("where"), rule.at("text")});
+    for (const Json& count : json.value("coverage", Json::array()))
+      end.coverage.push_back({count.at("of"), count.at("judged"), count.at("all")});
     return end;
   } catch (const Json::exception& error) {
     return fail(fmt::format("the log's last record is not what a run writes: {}", error.what()));

@@ -63,11 +63,20 @@ struct RunInfo {
   std::size_t merged = 0;          ///< of a run that was put together: from how many shards
 };
 
+/// How many overloads of a set a run executed and judged (record/coverage.h).
+struct CoverageCount {
+  std::string of;  ///< "core", "functional"
+  std::size_t judged = 0, all = 0;
+
+  bool operator==(const CoverageCount&) const = default;
+};
+
 /// How a run ended; absent in a log whose writer was killed.
 struct RunEnd {
   double seconds = 0;
   bool interrupted = false;
   std::vector<UnmatchedExpectation> unmatched;
+  std::vector<CoverageCount> coverage = {};  ///< empty: nobody counted
 };
 
 /// A whole run as read back from its log: everything that a report shows.

@@ -7,16 +7,14 @@
 namespace lockstep {
 namespace {
 
-using enum Column;
-
 // Columns: column, name, glyph, always, meaning.
 constexpr std::array kColumns = {
-    ColumnInfo{failing, "failing", "≠", true, "fails the run"},
-    ColumnInfo{fixed, "fixed", "↑", false, "an expected divergence that no longer happens"},
-    ColumnInfo{known, "known", "≈", true, "diverges as expected"},
-    ColumnInfo{waived, "waived", "~", false, "diverges, and is let pass"},
-    ColumnInfo{skipped, "skipped", "–", false, "says nothing of the compiler"},
-    ColumnInfo{conform, "conform", "=", true, "agrees with eager"},
+    ColumnInfo{Column::failing, "failing", "≠", true, "fails the run"},
+    ColumnInfo{Column::fixed, "fixed", "↑", false, "an expected divergence that no longer happens"},
+    ColumnInfo{Column::known, "known", "≈", true, "diverges as expected"},
+    ColumnInfo{Column::waived, "waived", "~", false, "diverges, and is let pass"},
+    ColumnInfo{Column::skipped, "skipped", "–", false, "says nothing of the compiler"},
+    ColumnInfo{Column::conform, "conform", "=", true, "agrees with eager"},
 };
 static_assert(has_every_row(kColumns, &ColumnInfo::column));
 static_assert(kColumns.size() == std::tuple_size_v<decltype(Tally::counts)>);
@@ -34,18 +32,18 @@ std::span<const ColumnInfo> all_columns() { return kColumns; }
 std::span<const ColumnInfo* const> columns_as_read() { return kAsRead; }
 
 Column column_of(const Verdict& verdict, bool strict) {
-  if (verdict.fails(strict)) return failing;
+  if (verdict.fails(strict)) return Column::failing;
   switch (verdict.standing) {
     case Standing::known:
-      return known;
+      return Column::known;
     case Standing::fixed:
-      return fixed;
+      return Column::fixed;
     case Standing::waived:
-      return waived;
+      return Column::waived;
     case Standing::new_:
       break;
   }
-  return info(verdict.status).junit == JunitElement::skipped ? skipped : conform;
+  return info(verdict.status).junit == JunitElement::skipped ? Column::skipped : Column::conform;
 }
 
 void Tally::add(const Verdict& verdict, bool strict) {
@@ -55,9 +53,9 @@ void Tally::add(const Verdict& verdict, bool strict) {
   unsettled += !verdict.executions.empty() && verdict.unstable;
   reused += !verdict.reused.empty();
   unverified += !verdict.unverified.empty();
-  added +=
-      (column == known || column == waived) && verdict.expectation && verdict.expectation->added;
-  if (column != conform) return;
+  added += (column == Column::known || column == Column::waived) && verdict.expectation &&
+           verdict.expectation->added;
+  if (column != Column::conform) return;
   ++(verdict.grade ? grades[static_cast<std::size_t>(*verdict.grade)] : ungraded);
   if (verdict.vacuous) {
     ++vacuous;

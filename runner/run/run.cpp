@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "record/alike.h"
+#include "record/coverage.h"
 #include "record/machine.h"
 #include "run/scheduler.h"
 
@@ -124,6 +125,8 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   // What the log says of workers, too: a worker that has nothing left to do is not asked again.
   if (settings.resumed) record.environment = settings.resumed->environment;
   Result<void> written;  // the first failure to write ends the run
+  std::optional<Coverage> coverage;
+  if (settings.operators != nullptr) coverage.emplace(*settings.operators);
   const auto note_environment = [&](const std::string& name, const Json& values) {
     record.environment[name] = values;
     if (written) written = log.environment(name, values);
@@ -167,6 +170,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     expectations.apply(verdict, plan.instances[item.instance].declared->id);
     waive_front_end(verdict, plan.paths[item.path]);
     if (is_new && written) written = log.verdict(verdict);
+    if (coverage) coverage->add(verdict);
     if (is_new && verdict.fails(settings.strict)) ++failures;
     in_order.put(index, std::move(verdict));
   };
@@ -252,6 +256,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   end.interrupted = interrupted();
   end.unmatched =
       stopped() ? std::vector<UnmatchedExpectation>{} : expectations.unmatched(settings.scope);
+  if (coverage) end.coverage = coverage->counts();
   if (written) written = log.end(end);
   if (!written) return tl::unexpected(written.error());
   in_order.flush();

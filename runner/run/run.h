@@ -43,6 +43,8 @@ struct RunSettings {
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;
   ExpectationConditions conditions;
+  /// The operators of which the run counts what it covers; null: nobody counts.
+  const Registry* operators = nullptr;
 };
 
 /// Whether a run that ended early can be gone on with: the plan, the suite, and what eager runs on

@@ -326,6 +326,7 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   verdict.tags = declared.tags;
   verdict.threads = declared.threads;
   verdict.dtypes = input_dtypes(declared);
+  if (task->eager) verdict.uses = task->eager->uses;
   pending.emitted = true;
   pending.observation.reset();
   on_verdict(std::move(verdict));

@@ -217,6 +217,7 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.repro_options = repeat_options(settings_);
   run.machine = machine_of(settings_);
   run.expectations = suite_.expectations;
+  run.operators = operators();
   run.conditions = {environment_.value("torch", std::string()),
                     lower(environment_.value("cpu_capability", std::string())), cpu_features(),
                     info.started.substr(0, 10)};

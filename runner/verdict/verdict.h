@@ -98,6 +98,8 @@ struct Verdict {
   std::string program;             ///< the case as a person reads it (cases/show.h)
   std::vector<std::string> tags, operators,
       dtypes;  ///< of the case, for filters; dtypes of its inputs
+  /// What eager executed of it (Observation::uses): what the verdict covers, where it was judged.
+  std::vector<std::string> uses;
 
   /// Whether it fails a run.
   bool fails(bool strict) const;

@@ -345,6 +345,7 @@ void members(Visitor& visit, T& verdict) {
   visit("tags", verdict.tags);
   visit("operators", verdict.operators);
   visit("dtypes", verdict.dtypes);
+  visit("uses", verdict.uses);
 }
 
 template <Record T>

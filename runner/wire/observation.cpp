@@ -58,6 +58,9 @@ ProcessState read_state(const JsonAt& state) {
   return read;
 }
 
+/// Of what a worker says that it executed, more is not read.
+constexpr std::size_t kMostUses = 256;
+
 /// Values that a call has read once more; `first` has all of them.
 NamedValues read_again(const JsonAt& again, const char* group, const NamedValues& first,
                        Values& values) {
@@ -200,6 +203,11 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
   }
   if (root.has("peak_memory_bytes")) {
     observation.peak_memory_bytes = root.at("peak_memory_bytes").count();
+  }
+  if (root.has("uses")) {
+    const JsonAt uses = root.at("uses");
+    for (std::size_t i = 0; i < std::min(uses.array(), kMostUses); ++i)
+      observation.uses.push_back(uses.at(i).bounded_text());
   }
   observation.storages = values.files();
   if (root.has("reference")) {

@@ -97,6 +97,9 @@ struct Observation {
   std::string stage;
   /// Signal that ended it, 0 if none.
   int signal = 0;
+  /// Of plain eager: the operators that it called and that returned, each "aten::mm.default
+  /// float32:contiguous float32:permuted" (workers/PROTOCOL.md).
+  std::vector<std::string> uses;
   /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is
   /// the one required key.
   nlohmann::ordered_json proof;

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "program/program_json.h"
@@ -144,6 +145,8 @@ class Execution {
   /// Executes a call and adds what is described of it to `calls`.
   void call(const json& inputs, c10::Device device, Mode mode, int sample, ordered_json& calls);
   void execute(Interpreter& interpreter, ordered_json& calls);
+  /// Notes what plain eager executed, also before it raised.
+  void note_uses(const Interpreter& interpreter);
 
   const json& request_;
   Program program_;
@@ -155,6 +158,7 @@ class Execution {
   std::uint64_t seed_ = 0;  ///< its seed
   ordered_json runs_ = ordered_json::array();
   ordered_json after_error_;
+  ordered_json uses_ = ordered_json::array();
   double run_seconds_ = 0;
   double write_seconds_ = 0;
 };
@@ -178,6 +182,12 @@ void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
   }
 }
 
+void Execution::note_uses(const Interpreter& interpreter) {
+  for (const std::string& use : interpreter.uses()) {
+    if (std::find(uses_.begin(), uses_.end(), use) == uses_.end()) uses_.push_back(use);
+  }
+}
+
 void Execution::call(const json& inputs, c10::Device device, Mode mode, int sample,
                      ordered_json& calls) {
   on_stage_("run");
@@ -187,11 +197,13 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, int samp
   try {
     execute(interpreter, calls);
     synchronize(device);
+    note_uses(interpreter);
   } catch (const Malformed&) {
     throw;
   } catch (const Unsupported&) {
     throw;
   } catch (const std::exception&) {
+    note_uses(interpreter);
     try {
       ordered_json lost;  // golds are made of programs that return
       const NamedValues left = select(interpreter, program_.inputs, "inputs", lost);
@@ -284,6 +296,7 @@ ordered_json Execution::observe() {
   getrusage(RUSAGE_SELF, &usage);
   observation["outcome"] = outcome;
   observation["runs"] = std::move(runs_);  // After an error: what was finished before it.
+  if (!uses_.empty()) observation["uses"] = std::move(uses_);
   observation["storages"] = observer_.storages();
   observation["reference"] = nullptr;
   observation["error"] = error;

@@ -203,9 +203,14 @@ std::vector<IValue> Interpreter::call(const OpCall& call, const PlainStep* plain
   const c10::OperatorHandle op = find_operator(call.op);
   torch::jit::Stack stack = bind_arguments(op.schema(), call.arguments, scope_);
   switch (mode_) {
-    case Mode::plain:
-      if (!asks_plain(op)) return call_operator(op, std::move(stack));
-      return call_plain(op, std::move(stack), sources_.device, notes_.emplace_back());
+    case Mode::plain: {
+      uses_.begin(op, stack);
+      std::vector<IValue> results =
+          asks_plain(op) ? call_plain(op, std::move(stack), sources_.device, notes_.emplace_back())
+                         : call_operator(op, std::move(stack));
+      uses_.done();
+      return results;
+    }
     case Mode::fp64:
     case Mode::perturbed:
       return call_fp64(op, std::move(stack), plain, mode_);

@@ -12,6 +12,7 @@
 #include "workers/eager/gold.h"
 #include "workers/eager/losses.h"
 #include "workers/eager/tensors.h"
+#include "workers/eager/uses.h"
 #include "workers/eager/values.h"
 
 namespace lockstep::eager {
@@ -47,6 +48,9 @@ class Interpreter {
   /// Of plain eager: of which floating dtype the value of that name, integers, is the bits.
   std::optional<c10::ScalarType> bits_of(const std::string& name) const;
 
+  /// Of plain eager: the operators that returned.
+  const std::vector<std::string>& uses() const { return uses_.texts(); }
+
   /// Of the gold `mpfr`: where the value of that name comes from.  Nothing of other modes.
   std::optional<Origin> origin(const std::string& name) const;
 
@@ -77,6 +81,7 @@ class Interpreter {
   std::optional<Noise> noise_;  ///< of a sample
   bool writes_ = false;         ///< of a wide gold that asks plain eager: whether the program does
   std::map<std::string, c10::ScalarType> bits_of_;
+  Uses uses_;
   std::map<std::string, Origin> origins_;  ///< of results; inputs and literals are as given
   /// Of the operator that was called last: what rounded it, if its operands were as given.
   std::string rounded_by_;

@@ -150,6 +150,7 @@ ordered_json describe_overload(const c10::OperatorHandle& op) {
   ordered_json described;
   described["overload"] = schema.overload_name().empty() ? "default" : schema.overload_name();
   described["tags"] = tags(op);
+  described["cpu"] = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   described["arguments"] = described["returns"] = ordered_json::array();
   for (const auto& argument : schema.arguments()) {
     described["arguments"].push_back(describe_argument(argument));
