@@ -412,7 +412,9 @@ Json swept_program(const Sweep& sweep, const Overload* overload, const Json& aro
     if (overload != nullptr && called.find('.') == std::string::npos)
       step["op"] = called + ".default";
   } else if (overload == nullptr) {
-    for (const std::string& name : sweep.inputs) step["args"].push_back("%" + name);
+    std::set<std::string> taken = referred_names(sweep.given);  // results of steps, too
+    taken.insert(sweep.inputs.begin(), sweep.inputs.end());
+    for (const std::string& name : taken) step["args"].push_back("%" + name);
   } else {
     bool positional = true;
     std::size_t input = 0;
