@@ -58,13 +58,6 @@ std::optional<Sweep> sweep_of(const CaseFile& file, const MatrixChoice& choice) 
   return decode_sweep(reader, {&root, ""});
 }
 
-/// The choices of the matrix alone, which parse_case_file has checked.
-std::vector<MatrixChoice> plain_choices(const CaseFile& file) {
-  Diagnostics none;
-  Reader reader(file.file, none);
-  return matrix_choices(reader, file.file.root);
-}
-
 /// Whether a file has a sweep that lists its calls: then it needs no registry to be expanded.
 bool lists_calls(const CaseFile& file) {
   if (!is_sweep(file)) return false;
@@ -239,6 +232,17 @@ std::vector<std::string> raw_tags(const CaseFile& file) {
   return tags;
 }
 
+std::vector<MatrixChoice> plain_choices(const CaseFile& file) {
+  Diagnostics none;
+  Reader reader(file.file, none);
+  return matrix_choices(reader, file.file.root);
+}
+
+std::string swept_suffix(const std::string& op, const std::string& suffix) {
+  return suffix.empty() ? fmt::format("[op={}]", op)
+                        : fmt::format("[op={},{}", op, suffix.substr(1));
+}
+
 bool is_sweep(const CaseFile& file) {
   return file.file.root.contains("sweep") && newer_lockstep(file.file.root).empty();
 }
@@ -285,9 +289,7 @@ void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
       for (const std::string& op : operators) {
         MatrixChoice chosen = choice;
         chosen.op = op;
-        chosen.suffix = choice.suffix.empty()
-                            ? fmt::format("[op={}]", op)
-                            : fmt::format("[op={},{}", op, choice.suffix.substr(1));
+        chosen.suffix = swept_suffix(op, choice.suffix);
         by_operator[op].push_back(std::move(chosen));
       }
     }

@@ -46,6 +46,12 @@ std::vector<Sweep> sweeps_of(const CaseFile& file);
 /// The tags as the file has them, whether or not the rest of it can be decoded.
 std::vector<std::string> raw_tags(const CaseFile& file);
 
+/// The choices of a file's matrix alone, which reading it has checked.
+std::vector<MatrixChoice> plain_choices(const CaseFile& file);
+
+/// How ids name the choice of an operator beside one of the matrix: "[op=sin,dtype=float16]".
+std::string swept_suffix(const std::string& op, const std::string& suffix);
+
 /// Whether a file declares a sweep.
 bool is_sweep(const CaseFile& file);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cases/content.h"
 #include "cases/decode.h"
 #include "cases/suite.h"
 
@@ -194,6 +195,40 @@ TEST(Sweep, IsTheFirstKeyOfTheMatrix) {
   EXPECT_EQ(cases[6].program.outputs, std::vector<std::string>{"y"});
   EXPECT_EQ(cases[6].compare.size(), 2U) << "sin has no y1";
   EXPECT_EQ(cases[6].lacking, "");
+}
+
+TEST(Content, IsOfTheProgramAndNotOfTheFile) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
+  expand_sweeps(suite, &declared_operators());
+  std::set<std::string> digests;
+  for (const MatrixChoice& choice : suite[0].choices)
+    digests.insert(content_digest(suite[0], choice, &declared_operators()));
+  EXPECT_EQ(digests.size(), suite[0].choices.size());
+  EXPECT_FALSE(digests.contains(""));
+  // What else a rule takes, and what people read, is no part of an instance.
+  CaseFile other = suite[0];
+  other.file.root["title"] = "another";
+  other.file.root["matrix"]["dtype"].push_back("float64");
+  other.file.root["sweep"]["operators"]["names"] = {"*"};
+  const MatrixChoice& first = suite[0].choices.front();
+  const std::string digest = content_digest(suite[0], first, &declared_operators());
+  EXPECT_EQ(content_digest(other, first, &declared_operators()), digest);
+  other.file.root["seed"] = 7;
+  EXPECT_NE(content_digest(other, first, &declared_operators()), digest);
+  EXPECT_EQ(content_digest(suite[0], first, nullptr), "");
+}
+
+TEST(Content, InstancesOfOtherTorchesCanBeAdded) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};
+  expand_sweeps(suite, &declared_operators());
+  const std::size_t before = suite[0].choices.size();
+  const std::string known = suite[0].choices.front().suffix;
+  add_choices(suite[0], {known, "[op=gone,dtype=float16]", "[op=gone,dtype=complex32]", "[x=1]"});
+  ASSERT_EQ(suite[0].choices.size(), before + 1);
+  EXPECT_EQ(suite[0].choices.back().suffix, "[op=gone,dtype=float16]");
+  EXPECT_EQ(content_digest(suite[0], suite[0].choices.back(), &declared_operators()), "");
 }
 
 TEST(Sweep, FollowsTheRegistryThatItIsExpandedOverLast) {

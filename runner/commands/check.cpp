@@ -32,17 +32,27 @@ void leave_out_newer(std::vector<CaseFile>& files) {
   });
 }
 
+/// What is wrong with a level, by the suite as it was read.
+void check_one_level(const JsonFile& file, const Level& level, std::vector<CaseFile> suite,
+                     const KnownNames& names, const Registry* registry, Diagnostics& diagnostics) {
+  check_level(file, suite, names, diagnostics);
+  if (level.instances.empty()) return;
+  expand_sweeps(suite, registry);
+  complete(suite, level);
+  check_frozen(file, level, suite, registry, diagnostics);
+}
+
 /// Reads the levels of the suite, those that a release froze too.
-void check_levels(const Options& options, const Suite& suite, Counts& counts,
-                  Diagnostics& diagnostics) {
+void check_levels(const Options& options, const Suite& suite, const Registry* registry,
+                  Counts& counts, Diagnostics& diagnostics) {
   // Of a case whose file is wrong nobody has misspelt the id.
   const bool whole = diagnostics.empty();
   for (const fs::path& path : files_below(options.suite / "expected" / "levels", ".json")) {
     const auto file =
         read_json(path, path.lexically_relative(options.suite).generic_string(), diagnostics);
     if (!file) continue;
-    decode_level(*file, diagnostics);
-    if (whole) check_level(*file, suite.cases, suite.names, diagnostics);
+    const Level level = decode_level(*file, diagnostics);
+    if (whole) check_one_level(*file, level, suite.cases, suite.names, registry, diagnostics);
     ++counts.levels;
   }
 }
@@ -57,7 +67,7 @@ Result<std::vector<CaseFile>> check_suite(const Options& options, Session& sessi
     check_declarations(path, {}, session.operators(), diagnostics);
   counts.unchecked = check_backends(options, suite.paths, diagnostics);
   counts.expectations = suite.expectations.size();
-  check_levels(options, suite, counts, diagnostics);
+  check_levels(options, suite, session.operators(), counts, diagnostics);
   return suite.cases;
 }
 
@@ -79,7 +89,7 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
     const auto has = [&](const char* key) { return file && file->root.contains(key); };
     if (has("known")) {
       expectations.push_back(std::move(*file));
-    } else if (has("select")) {
+    } else if (has("select") || has("instances")) {
       levels.push_back(std::move(*file));
     } else if (has("promise") || has("worker")) {
       auto path = decode_path(*file, diagnostics);
@@ -106,8 +116,9 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
   Diagnostics ignored;  // the faults of the suite are not asked for
   const auto suite = read_suite(options.suite, ignored);
   for (const JsonFile& file : levels) {
-    decode_level(file, diagnostics);
-    if (suite && ignored.empty()) check_level(file, *suite, names, diagnostics);
+    const Level level = decode_level(file, diagnostics);
+    if (suite && ignored.empty())
+      check_one_level(file, level, *suite, names, registry, diagnostics);
     ++counts.levels;
   }
   return cases;

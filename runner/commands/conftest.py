@@ -2,9 +2,10 @@
 
 import json
 import shutil
+import sys
 
 import pytest
-from suites import BINARY, Suite, case
+from suites import BINARY, FAKE, Suite, case
 
 
 @pytest.fixture(scope="module")
@@ -33,4 +34,8 @@ def sweeping(suite):
     suite.binary = shutil.copy(suite.binary, folder / "lockstep")
     suite.dump = lambda operators, fingerprint="f": (folder / "schemas.json").write_text(
         json.dumps({"torch": "2.0", "fingerprint": fingerprint, "operators": operators}))
+    suite.know = lambda: suite.eager.write_text(  # the worker then has the operators of the dump
+        f"""#!/bin/sh
+{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.0", "fingerprint": "f"/'
+""")
     return suite

@@ -16,20 +16,21 @@
 namespace lockstep {
 namespace {
 
-/// A level that takes these instances on every device, whatever cases the suite gets later.
-std::string level_file(const std::vector<std::string>& ids, const std::string& level) {
-  std::vector<std::string> select;
+/// A level that takes these instances on every device, whatever cases the suite gets later, on the
+/// paths that the selection names, or but for those that its level excludes.
+std::string level_file(const std::vector<std::string>& ids, const Selection& chosen,
+                       const Session& session) {
+  std::vector<std::string> terms = chosen.path_terms;
+  std::set<std::string> paths;
   for (const std::string& id : ids) {
-    const std::size_t at = id.find('@');
-    const std::size_t path = id.find('/', at);
-    std::string any_device = id.substr(0, at) + "@*";
-    if (path != std::string::npos) any_device += id.substr(path);
-    if (select.empty() || select.back() != any_device) select.push_back(std::move(any_device));
+    if (const std::size_t slash = id.find('/', id.find('@')); slash != std::string::npos)
+      paths.insert(id.substr(slash + 1));
   }
-  const Json file = {{"format", 1},
-                     {"title", level.empty() ? "a selection, frozen" : level + ", frozen"},
-                     {"select", select}};
-  return file.dump(1) + "\n";
+  if (terms.empty()) {
+    for (const std::string& path : paths) terms.push_back("path:" + path);
+  }
+  return frozen_level(ids, chosen.level.empty() ? "a selection, frozen" : chosen.level + ", frozen",
+                      terms, session.suite().cases, session.operators());
 }
 
 /// Of the sweeps that are selected, every overload that none of them takes, with the reason.
@@ -162,7 +163,7 @@ Exit command_list(const Options& options) {
   }
   if (ids.empty()) return nothing_selected(request);
   if (options.as_level) {
-    text = level_file(ids, chosen->level);
+    text = level_file(ids, *chosen, *session);
   } else if (options.count) {
     text = count_text(ids, request.paths);
   } else if (!options.json) {

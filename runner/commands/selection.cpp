@@ -27,8 +27,8 @@ fs::path path_of_level(const Options& options, const std::string& name) {
   return options.suite / "expected" / "levels" / (name + ".json");
 }
 
-/// The terms of a level.
-Result<std::vector<std::string>> level_terms(const Options& options, const std::string& name) {
+/// The level, which the session then has to itself.
+Result<Level> level_of(const Options& options, Session& session, const std::string& name) {
   const fs::path file = path_of_level(options, name);
   auto text = read_file(file);
   if (!text) {
@@ -38,10 +38,18 @@ Result<std::vector<std::string>> level_terms(const Options& options, const std::
   JsonFile json{file.lexically_relative(options.suite).generic_string(), std::move(*text), {}};
   Diagnostics diagnostics;
   parse_json(json, diagnostics);
-  std::vector<std::string> terms;
-  if (diagnostics.empty()) terms = decode_level(json, diagnostics);
+  Level level;
+  if (diagnostics.empty()) level = decode_level(json, diagnostics);
+  if (diagnostics.empty()) {
+    session.use(level);
+    check_frozen(json, level, session.suite().cases, session.operators(), diagnostics);
+  }
+  if (diagnostics.size() > 1) {
+    diagnostics.front().message +=
+        fmt::format(", and {} more of the level like it", diagnostics.size() - 1);
+  }
   if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
-  return terms;
+  return level;
 }
 
 /// What is run where nothing is selected: a suite of one's own need have no levels.
@@ -252,7 +260,8 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
   const Chosen words = chosen(options, session.suite());
   session.suppose_devices(words.devices);
   std::vector<Error> errors;
-  std::vector<std::string> more, level_filter;
+  std::vector<std::string> more;
+  Level level;
   for (const std::string& path : words.paths) more.push_back("path:" + path);
   for (const std::string& device : words.devices) more.push_back("device:" + device);
   // Terms that only exclude take away from the level.
@@ -264,9 +273,9 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
                  : options.unswept      ? "all"
                                         : default_level(options);
   if (!result.level.empty() && result.level != "all") {
-    auto found = level_terms(options, result.level);
+    auto found = level_of(options, session, result.level);
     if (found) {
-      level_filter = std::move(*found);
+      level = std::move(*found);
     } else {
       errors.push_back(found.error());
     }
@@ -277,7 +286,11 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
     return std::any_of(session.suite().cases.begin(), session.suite().cases.end(),
                        [&](const CaseFile& file) { return file.id == word; });
   });
-  Filter of_level = Filter::parse(level_filter, {}, errors);
+  Filter of_level = level.filter();
+  for (const std::string& term : level.terms) {
+    if (const auto parsed = Filter::parse({term}); parsed && parsed->excludes_paths())
+      result.path_terms.push_back(term);
+  }
   TermContext context{closed_lists(), options.command != "run"};
   std::set<std::string> causes;
   if (faults.empty() && errors.empty()) {

@@ -16,7 +16,8 @@ struct Selection {
   /// What an earlier run says of each verdict's id, where the filter asks for it.  With --ladder
   /// what it says of an instance on any path is said of it on each.
   std::map<std::string, LogWords> earlier;
-  bool every_case = false;  ///< only paths and devices are chosen
+  std::vector<std::string> path_terms;  ///< of the level: those that keep instances from paths
+  bool every_case = false;              ///< only paths and devices are chosen
 };
 
 /// The filter that the command line means: SELECT, --path and --device, of what the level takes,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from suites import BINARY, case
+from suites import BINARY, case, overload, verdicts
 from test_expectations import rule
 
 
@@ -198,3 +198,52 @@ def test_a_frozen_level_takes_what_it_took_whatever_comes(suite):
     suite.write("cases/bugs/9-later.json", (suite.root / "cases/bugs/1-first.json").read_text())
     assert suite("list", "--level", "all").stdout != before
     assert suite("list", "--level", "1.0/all").stdout == before
+    assert suite("check").returncode == 0
+
+
+def test_a_frozen_level_is_of_the_content_that_it_was_frozen_of(suite):
+    level = json.loads(suite("list", "bugs/*", "--as-level").stdout)
+    assert sorted(level["instances"]) == ["bugs/1-first", "bugs/2-second[rows=1]", "bugs/2-second[rows=2]"]
+    suite.write("expected/levels/frozen.json", level)
+    first = json.loads((suite.root / "cases/bugs/1-first.json").read_text())
+    suite.write("cases/bugs/1-first.json", {**first, "title": "another title", "tags": ["other"], "comment": "c"})
+    assert suite("list", "--level", "frozen").returncode == 0, "what people read is no content"
+    suite.write("cases/bugs/1-first.json", {**first, "seed": 1})
+    for command in (["list", "--level", "frozen"], ["run", "--level", "frozen"], ["check"], ["check", "expected/levels/frozen.json"]):
+        done = suite(*command)
+        assert done.returncode == 2, command
+        assert "expected/levels/frozen.json" in done.stderr and f"the digest {level['instances']['bugs/1-first']} of `bugs/1-first`" in done.stderr
+    suite.write("cases/bugs/1-first.json", first)
+    (suite.root / "cases/bugs/2-second.json").unlink()
+    done = suite("list", "--level", "frozen")
+    assert done.returncode == 2 and "found `bugs/2-second[rows=1]`, which the suite has not" in done.stderr
+    assert "and 1 more of the level like it" in done.stderr
+
+
+def test_a_frozen_level_has_operators_that_this_torch_lacks(sweeping):
+    sweeping.know()
+    some = {"aten::clone": [overload("Tensor", tags=())], "aten::sin": [overload("Tensor")]}
+    sweeping.dump({**some, "aten::gone": [overload("Tensor")]})
+    level = json.loads(sweeping("list", "ops/sweep", "--as-level").stdout)
+    sweeping.write("expected/levels/frozen.json", level)
+    sweeping.dump({**some, "aten::new": [overload("Tensor")]})
+    assert sweeping("list", "--level", "frozen").stdout == "ops/sweep[op=sin]@cpu\nops/sweep[op=gone]@cpu\n"
+    out = sweeping.root / "out"
+    assert sweeping("run", "--level", "frozen", "--out", str(out)).returncode == 0
+    found = {id: (verdict["status"], verdict.get("unsupported_by")) for id, verdict in verdicts(out).items()}
+    assert found == {"ops/sweep[op=sin]@cpu/conform": ("conform", None), "ops/sweep[op=gone]@cpu/conform": ("unsupported", "torch")}
+    assert sweeping("check").returncode == 0
+    # One whose rule has changed is still what it was.
+    sweeping.dump({**some, "aten::gone": [overload("Tensor", tags=())]})
+    assert sweeping("run", "--level", "frozen", "--out", str(sweeping.root / "again")).returncode == 0
+    assert {verdict["status"] for verdict in verdicts(sweeping.root / "again").values()} == {"conform"}
+
+
+def test_a_frozen_level_keeps_the_paths_that_its_level_excludes(suite):
+    suite.write("expected/levels/most.json", {"format": 1, "select": ["bugs/*", "not (bugs/1-first and path:conform)"]})
+    level = json.loads(suite("list", "--level", "most", "--as-level").stdout)
+    assert level["select"] == ["not (bugs/1-first and path:conform)"] and "bugs/1-first" in level["instances"]
+    suite.write("expected/levels/frozen.json", level)
+    assert suite("list", "--level", "frozen", "--path", "conform").stdout == suite("list", "--level", "most", "--path", "conform").stdout
+    level = json.loads(suite("list", "bugs/1-first@cpu/flip", "--as-level").stdout)
+    assert level["select"] == ["path:flip"]

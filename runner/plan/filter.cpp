@@ -113,6 +113,12 @@ Filter Filter::within(Filter level) const {
   return result;
 }
 
+Filter Filter::only(std::set<std::string> instances) const {
+  Filter result = *this;
+  result.only_ = std::make_shared<const std::set<std::string>>(std::move(instances));
+  return result;
+}
+
 Filter Filter::on_paths(const std::vector<std::string>& paths) const {
   Filter result = *this;
   edit(result.root_, false, [](Term& term, bool excluded) {
@@ -136,6 +142,11 @@ void Filter::search_words(const std::function<bool(const std::string&)>& is_case
         term.kind == "id" && term.pattern.find_first_of("*?/:@[") == std::string::npos;
     if (bare && !is_case(term.pattern)) term.kind = "word";
   });
+}
+
+bool Filter::names_path(const Term& term) {
+  // A verdict's id names its path.
+  return term.kind == "path" || (term.kind == "id" && path_in(term.pattern) != std::string::npos);
 }
 
 void Filter::each_term(const Node& node, bool excluded, const Visit& visit) {
@@ -220,6 +231,9 @@ Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
 
 bool Filter::selects(const FilterSubject& subject) const {
   if (level_ != nullptr && !level_->selects(subject)) return false;
+  if (only_ != nullptr &&
+      !only_->contains(std::string(subject.instance.substr(0, subject.instance.rfind('@')))))
+    return false;
   return holds(root_, subject) != Holds::no;
 }
 
@@ -227,10 +241,15 @@ bool Filter::mentions(std::string_view kind) const {
   if (level_ != nullptr && level_->mentions(kind)) return true;
   bool found = false;
   each_term(root_, false, [&](const Term& term, bool excluded) {
-    found = found || term.kind == kind ||
-            // A verdict's id names its path.
-            (kind == "path" && term.kind == "id" && !excluded &&
-             path_in(term.pattern) != std::string::npos);
+    found = found || (kind == "path" ? !excluded && names_path(term) : term.kind == kind);
+  });
+  return found;
+}
+
+bool Filter::excludes_paths() const {
+  bool found = level_ != nullptr && level_->excludes_paths();
+  each_term(root_, false, [&](const Term& term, bool excluded) {
+    found = found || (excluded && names_path(term));
   });
   return found;
 }

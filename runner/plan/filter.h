@@ -79,6 +79,8 @@ class Filter {
 
   /// The same filter, of what `level` selects.
   Filter within(Filter level) const;
+  /// The same filter, of these instances (ids without a device).
+  Filter only(std::set<std::string> instances) const;
   /// The same filter on these paths, whichever it asks for itself.
   Filter on_paths(const std::vector<std::string>& paths) const;
   /// Makes bare words (no wildcard and none of `/:@[`) that are no case's id mean every id that
@@ -86,9 +88,12 @@ class Filter {
   void search_words(const std::function<bool(const std::string&)>& is_case);
 
   bool selects(const FilterSubject& subject) const;
-  /// Whether any term is of that kind or looks there.
+  /// Whether any term is of that kind or looks there; of paths, whether one asks for some: what
+  /// excludes paths leaves out of the default ones.
   bool mentions(std::string_view kind) const;
   bool mentions(FilterSource source) const;
+  /// Whether anything keeps instances from single paths.
+  bool excludes_paths() const;
   /// Whether a term that does not exclude looks there.
   bool asks_for(FilterSource source) const;
   /// Whether anything is asked for, rather than only excluded.
@@ -115,11 +120,13 @@ class Filter {
   static void each_term(const Node& node, bool excluded, const Visit& visit);
   static void edit(Node& node, bool excluded, const std::function<void(Term&, bool)>& change);
   static bool is_plain(const Node& node);
+  static bool names_path(const Term& term);
   static Holds holds(const Term& term, const FilterSubject& subject);
   static Holds holds(const Node& node, const FilterSubject& subject);
 
   Node root_;
   std::shared_ptr<const Filter> level_;
+  std::shared_ptr<const std::set<std::string>> only_;
 };
 
 }  // namespace lockstep

@@ -209,6 +209,16 @@ TEST_F(Filters, PathsOfTheLadderReplaceThoseAskedFor) {
   EXPECT_FALSE(Filter::parse({"path:a or op:b"}).value().is_plain());
 }
 
+TEST(Filter, ThatOnlyExcludesPathsAsksForNone) {
+  for (const char* text : {"!path:a", "not (bugs/* and path:a)", "!bugs/*@cpu/a"}) {
+    const Filter filter = Filter::parse({"bugs/*", text}).value();
+    EXPECT_FALSE(filter.mentions("path")) << text;
+    EXPECT_TRUE(filter.excludes_paths()) << text;
+  }
+  const Filter asks = Filter::parse({"bugs/*@cpu/a"}).value();
+  EXPECT_TRUE(asks.mentions("path") && !asks.excludes_paths());
+}
+
 TEST_F(Filters, AllFaultsAreFound) {
   std::vector<Error> errors;
   Filter::parse({"tga:silent", "status:conforn", "op:"}, {}, errors);

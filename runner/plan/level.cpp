@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cases/content.h"
 #include "plan/filter.h"
 #include "plan/plan.h"
 
@@ -42,17 +43,45 @@ bool names_one(const std::string& glob, const CaseFile& file, const KnownNames& 
 
 }  // namespace
 
-std::vector<std::string> decode_level(const JsonFile& file, Diagnostics& diagnostics) {
-  std::vector<std::string> terms;
+Filter Level::filter() const {
+  std::vector<Error> none;  // decode_level says what is wrong with a term
+  Filter filter = Filter::parse(terms, {}, none);
+  if (instances.empty()) return filter;
+  std::set<std::string> ids;
+  for (const auto& [id, digest] : instances) ids.insert(id);
+  return filter.only(std::move(ids));
+}
+
+Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
+  Level level;
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema", "format", "name", "title", "select"})) return terms;
+  if (!reader.object(root, {"$schema", "format", "name", "title", "select", "instances"}))
+    return level;
   reader.format(root);
   for (const char* key : {"name", "title"}) {
     if (const auto text = reader.child(root, key)) reader.text(*text);
   }
-  const auto select = reader.required(root, "select", "filter terms");
-  if (!select || !reader.list(*select, "a list of filter terms")) return terms;
+  if (const auto frozen = reader.child(root, "instances")) {
+    if (!(*frozen)->is_object() || (*frozen)->empty()) {
+      reader.mismatch(*frozen, "an object of ids with their digests, as `list --as-level` writes");
+      return level;
+    }
+    for (const auto& [id, digest] : (*frozen)->items()) {
+      const std::string pointer = child_pointer(frozen->pointer, id);
+      if (id.find_first_of("@*?") != std::string::npos)
+        reader.error(pointer, "found an id with a device or a wildcard, expected an instance", "",
+                     true);
+      if (const auto text = reader.text({&digest, pointer}, "a digest"))
+        level.instances[id] = *text;
+    }
+  }
+  const auto select = reader.child(root, "select");
+  if (!select) {
+    if (level.instances.empty()) reader.required(root, "select", "filter terms");
+    return level;
+  }
+  if (!reader.list(*select, "a list of filter terms")) return level;
   if ((*select)->empty()) reader.mismatch(*select, "at least one filter term");
   for (std::size_t i = 0; i < (*select)->size(); ++i) {
     const Node element = reader.element(*select, i);
@@ -60,9 +89,65 @@ std::vector<std::string> decode_level(const JsonFile& file, Diagnostics& diagnos
     if (!term) continue;
     if (auto parsed = Filter::parse({*term}); !parsed)
       reader.error(element.pointer, parsed.error().message, parsed.error().hint);
-    terms.push_back(*term);
+    level.terms.push_back(*term);
   }
-  return terms;
+  return level;
+}
+
+void complete(std::vector<CaseFile>& suite, const Level& level) {
+  for (CaseFile& file : suite) {
+    if (!is_sweep(file)) continue;
+    std::set<std::string> suffixes;
+    const std::string begin = file.id + "[";
+    for (auto it = level.instances.lower_bound(begin);
+         it != level.instances.end() && it->first.starts_with(begin); ++it)
+      suffixes.insert(it->first.substr(file.id.size()));
+    if (!suffixes.empty()) add_choices(file, suffixes);
+  }
+}
+
+void check_frozen(const JsonFile& file, const Level& level, const std::vector<CaseFile>& suite,
+                  const Registry* registry, Diagnostics& diagnostics) {
+  Reader reader(file, diagnostics);
+  std::map<std::string, std::pair<const CaseFile*, const MatrixChoice*>> known;
+  for (const CaseFile& each : suite) {
+    for (const MatrixChoice& choice : each.choices)
+      known[each.id + choice.suffix] = {&each, &choice};
+  }
+  for (const auto& [id, digest] : level.instances) {
+    const std::string pointer = child_pointer("/instances", id);
+    const auto found = known.find(id);
+    if (found == known.end()) {
+      reader.error(pointer, fmt::format("found `{}`, which the suite has not", one_line(id, 200)),
+                   "a frozen level is run with the suite that it was frozen of", true);
+      continue;
+    }
+    const auto& [each, choice] = found->second;
+    const std::string here = content_digest(*each, *choice, registry);
+    if (here.empty() || here == digest) continue;
+    reader.error(
+        pointer,
+        fmt::format("found the digest {} of `{}`, which is {} in this suite", one_line(digest, 40),
+                    one_line(id, 200), here),
+        "what a frozen level has does not change: a case that is mended gets another name");
+  }
+}
+
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+                         const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
+                         const Registry* registry) {
+  std::set<std::string> wanted;
+  for (const std::string& id : ids) wanted.insert(id.substr(0, id.find('@')));
+  Json level = {{"format", 1}, {"title", title}};
+  if (!terms.empty()) level["select"] = terms;
+  level["instances"] = Json::object();
+  for (const CaseFile& file : suite) {
+    for (const MatrixChoice& choice : file.choices) {
+      const std::string id = file.id + choice.suffix;
+      if (wanted.contains(id)) level["instances"][id] = content_digest(file, choice, registry);
+    }
+  }
+  return level.dump(1) + "\n";
 }
 
 void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const KnownNames& names,

@@ -1,17 +1,44 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/diagnostic.h"
 #include "cases/suite.h"
+#include "plan/filter.h"
 #include "plan/names.h"
 
 namespace lockstep {
 
-/// The filter terms of a level file; what is wrong with it or with a term is added to
-/// `diagnostics`.
-std::vector<std::string> decode_level(const JsonFile& file, Diagnostics& diagnostics);
+/// What `--level` takes.
+struct Level {
+  std::vector<std::string> terms;  ///< of the filter
+  /// Of a frozen level: its instances by id, without the device, with the digest of what each is
+  /// (cases/content.h).  Empty: all that the terms take, whatever cases come later.
+  std::map<std::string, std::string> instances;
+
+  /// What it selects.
+  Filter filter() const;
+};
+
+/// A level file; what is wrong with it or with a term is added to `diagnostics`.
+Level decode_level(const JsonFile& file, Diagnostics& diagnostics);
+
+/// Adds to the sweeps of an expanded suite what a frozen level has of operators that they do not
+/// take here: these instances are unsupported where the torch lacks the operator.
+void complete(std::vector<CaseFile>& suite, const Level& level);
+
+/// Adds an error for each instance of a frozen level that the suite has not, or has with another
+/// content: then it is not that level.
+void check_frozen(const JsonFile& file, const Level& level, const std::vector<CaseFile>& suite,
+                  const Registry* registry, Diagnostics& diagnostics);
+
+/// The level file that takes these instances, ids with or without a device, for ever; `terms` are
+/// what the level says of paths.
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+                         const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
+                         const Registry* registry);
 
 /// Adds an error for each term of a level that names a case, an instance, a tag, a path or a device
 /// that there is not.  Of a sweep's instances only the case is looked at: which operators it has,

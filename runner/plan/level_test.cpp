@@ -42,6 +42,29 @@ TEST(Level, TellsAllThatIsWrongAtOnce) {
   EXPECT_NE(of_terms("").find("at least one filter term"), std::string::npos);
 }
 
+TEST(Level, FrozenNeedsIdsAndDigests) {
+  EXPECT_EQ(faults(R"({"format": 1, "instances": {"bugs/1[dim=0]": "0123456789abcdef"}})"), "");
+  EXPECT_NE(faults(R"({"format": 1})").find("`select`"), std::string::npos);
+  for (const char* instances :
+       {"{}", "[]", "1", R"({"bugs/1@cpu": "0"})", R"({"bugs/*": "0"})", R"({"bugs/1": 1})"}) {
+    EXPECT_NE(faults(std::string(R"({"format": 1, "instances": )") + instances + "}"), "")
+        << instances;
+  }
+}
+
+TEST(Level, FrozenTakesItsInstancesOnWhateverDevice) {
+  const Filter filter = Level{{"!path:b"}, {{"bugs/1[dim=0]", "0"}, {"bugs/2", "0"}}}.filter();
+  const std::vector<std::string> tags;
+  const auto takes = [&](const std::string& instance, const std::string& path) {
+    return filter.selects(
+        {instance.substr(0, 6), instance, path, "cpu", &tags, nullptr, nullptr, nullptr});
+  };
+  EXPECT_TRUE(takes("bugs/1[dim=0]@cpu", "a"));
+  EXPECT_TRUE(takes("bugs/2@cuda:1", "a"));
+  EXPECT_FALSE(takes("bugs/2@cpu", "b"));
+  EXPECT_FALSE(takes("bugs/1[dim=1]@cpu", "a"));
+}
+
 TEST(Level, NamesWhatThereIs) {
   EXPECT_EQ(of_terms(R"("*", "bugs/*", "!bugs/2", "bugs/1[dim=1]@*", "bugs/1[dim=*", "bugs/*cpu",
                         "bugs/2@cpu/inductor", "tag:si*", "path:eager", "device:cuda*", "op:whatever",

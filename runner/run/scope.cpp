@@ -9,8 +9,17 @@ ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool who
   ExpectationScope scope;
   scope.whole_suite = whole_suite;
   scope.devices = plan.devices;
+  std::vector<std::set<std::size_t>> paths_of(plan.instances.size());
+  std::set<std::size_t> used;
+  for (const PlanItem& item : plan.items) {
+    paths_of[item.instance].insert(item.path);
+    used.insert(item.path);
+  }
+  // Of an instance that runs on a part of the paths nothing can be told.
   std::set<std::string> ran;
-  for (const Instance& instance : plan.instances) ran.insert(instance.id);
+  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
+    if (!request.filter.excludes_paths() || paths_of[i] == used) ran.insert(plan.instances[i].id);
+  }
   for (const CaseFile& file : *request.suite) {
     for (const MatrixChoice& choice : file.choices) {
       for (const std::string& device : plan.devices) {
@@ -29,8 +38,6 @@ ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool who
   if (single || request.filter.mentions(FilterSource::log) ||
       (!request.filter.is_plain() && request.filter.mentions("path")))
     return scope;
-  std::set<std::size_t> used;
-  for (const PlanItem& item : plan.items) used.insert(item.path);
   for (const std::size_t path : used) scope.paths.push_back(plan.paths[path].name);
   return scope;
 }

@@ -128,7 +128,16 @@ Result<void> Session::read_operators() {
   return {};
 }
 
-void Session::expand() { expand_sweeps(suite_.cases, operators()); }
+void Session::expand() {
+  expand_sweeps(suite_.cases, operators());
+  complete(suite_.cases, level_);
+}
+
+void Session::use(Level level) {
+  const bool is_frozen = !level.instances.empty() || !level_.instances.empty();
+  level_ = std::move(level);
+  if (is_frozen) expand();
+}
 
 Result<void> Session::start(const fs::path& logs) {
   auto scratch = Scratch::create();

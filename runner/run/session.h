@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/scratch.h"
+#include "plan/level.h"
 #include "run/operators.h"
 #include "run/run.h"
 #include "run/session_settings.h"
@@ -36,6 +37,8 @@ class Session {
   Result<void> read_operators();
   /// Expands the suite's sweeps over the operators.
   void expand();
+  /// From now on the sweeps have, too, what this level has of them, if it is a frozen one.
+  void use(Level level);
 
   /// Makes workers possible, on this machine; what they say on standard error goes to `logs`, or
   /// is lost at the end of the session where that is empty.
@@ -80,6 +83,7 @@ class Session {
  private:
   SessionSettings settings_;
   Suite suite_;
+  Level level_;
   std::optional<Registry> operators_;
   std::optional<Scratch> scratch_;
   std::unique_ptr<Engine> engine_;  ///< after `scratch_`, so that it ends first

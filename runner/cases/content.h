@@ -1,0 +1,25 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cases/registry.h"
+#include "cases/suite.h"
+
+namespace lockstep {
+
+/// What an instance is, whatever it is called: 16 hexadecimal digits of its file's JSON, the choice
+/// of the matrix and the call of the sweep filled in, without title, tags, links and the like.  The
+/// same on every machine and with every torch that has the operator; empty where a sweep calls one
+/// that the registry lacks.
+std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
+                           const Registry* registry);
+
+/// Adds to an expanded sweep the instances of other torches that `suffixes` name,
+/// "[op=of_the_future,x=rows]": those of operators that its rule does not take here.  Decoding
+/// makes them unsupported where the registry lacks the operator.  What is no instance of any torch
+/// is not added.
+void add_choices(CaseFile& file, const std::set<std::string>& suffixes);
+
+}  // namespace lockstep
