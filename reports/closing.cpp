@@ -263,7 +263,7 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   if (!too_little.empty()) too_little = style.bad(too_little) + "\n";
   std::string none = nothing_conforms(record, options.strict);
   if (!none.empty()) none = style.odd(none) + "\n";
-  std::string covered = record.end ? coverage_line(record.end->coverage) : std::string();
+  std::string covered = coverage_line(record);
   if (!covered.empty()) covered = style.faint("executed and judged: " + covered) + "\n";
   const std::string end =
       (by_grade.empty() ? by_grade : by_grade + "\n") + covered + none + too_little +

@@ -342,8 +342,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
   const std::string none = nothing_conforms(record, strict);
   std::string notes = conform_line(tally(record, strict));
   if (!notes.empty()) notes += "\n\n";
-  if (const std::string covered = record.end ? coverage_line(record.end->coverage) : std::string();
-      !covered.empty())
+  if (const std::string covered = coverage_line(record); !covered.empty())
     notes += fmt::format("Executed and judged: {}\n\n", covered);
   if (!too_little.empty()) notes += fmt::format("**{}**\n\n", markdown(too_little));
   for (const AbsentPath& path : record.info.absent_paths)

@@ -215,6 +215,21 @@ def test_the_accuracy_table_sorts_and_filters(tmp_path):
     assert ">op249<" in lines[1] and ">op240<" in lines[10]
 
 
+def test_the_coverage_is_there_where_somebody_counted(page, tmp_path):
+    assert 'class="part coverage"' not in page.dom()
+    records = sample()
+    end = next(record for record in records if record["type"] == "end")
+    end["coverage"] = [
+        {"of": "core", "judged": 187, "all": 193, "gaps": [{"why": NASTY, "count": 6, "names": ["aten::rand.default", NASTY]}]},
+        {"of": "functional", "judged": 0, "all": 1000, "gaps": [{"why": "no case of this run calls it", "count": 1000}]},
+        {"of": "core", "path": NASTY, "judged": 1, "all": 193}, {"of": "functional", "path": NASTY, "judged": 0, "all": 0}]
+    section = re.search(r'<details class="part coverage">.*?</details>', Page(records, tmp_path / "page").dom(), flags=re.S).group(0)
+    assert "Coverage: 187 of 193 (96.9 %) core overloads" in section
+    assert ">0 of 1,000 (0.0 %)<" in section and ">0 of 0<" in section
+    assert "rand.default, " in section and "1,000: no case of this run calls it" in section
+    assert section.count("&lt;/script&gt;") == 3 and "<img" not in section
+
+
 def test_the_details_show_the_first_that_differ(tmp_path):
     records, verdict = swept()
     dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))

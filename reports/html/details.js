@@ -274,6 +274,27 @@ function pathTable() {
     }))));
 }
 
+/** Which overloads of the torch at hand were executed and judged, closed at first; nothing where nobody counted. */
+function coverageSection() {
+  const counts = run.end?.coverage ?? [];
+  if (counts.length === 0) return null;
+  const share = ({ judged, all }) => `${grouped(judged)} of ${grouped(all)}${all > 0 ? ` (${(Math.floor(1000 * judged / all) / 10).toFixed(1)} %)` : ""}`;
+  const sets = [...new Set(counts.map((count) => count.of))];
+  const places = [...new Set(counts.map((count) => count.path))];
+  const one = (set, path) => counts.find((count) => count.of === set && count.path === path);
+  return h("details", { class: "part coverage" }, h("summary", {}, h("h3", {}, `Coverage: ${share(one(sets[0], undefined))} ${sets[0]} overloads`)),
+    h("p", { class: "label" }, "Overloads that eager said it called, in verdicts that compared with it what the path’s own code computed. core: those that torch tags so; functional: those that a case can call on a CPU."),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Coverage" }, h("table", {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "path"), sets.map((set) => h("th", { scope: "col", class: "number" }, set)))),
+      h("tbody", {}, places.map((path) => h("tr", {}, h("th", { scope: "row" }, tidy(path ?? "any path")),
+        sets.map((set) => h("td", { class: "number" }, one(set, path) ? share(one(set, path)) : "–"))))))),
+    sets.map((set) => {
+      const gaps = one(set, undefined).gaps ?? [];
+      return gaps.length > 0 && [h("p", { class: "label" }, `${set}, not judged:`), h("ul", { class: "links" }, gaps.map((gap) =>
+        h("li", {}, `${grouped(gap.count)}: ${tidy(gap.why)} `, h("code", {}, tidy((gap.names ?? []).map((name) => name.replace(/^aten::/, "")).join(", "))))))];
+    }));
+}
+
 function runDetails(open) {
   const info = run.run;
   const slowest = sorted("time", false).slice(0, 5).filter((verdict) => verdict.seconds > 0);
@@ -289,6 +310,7 @@ function runDetails(open) {
       ...Object.entries(info.digests).map(([name, digest]) => [name, h("code", {}, digest)]), ["plan", h("code", {}, info.plan)]]),
     section("By path", pathTable()),
     accuracySection(),
+    coverageSection(),
     section("Where the time went", phases(run.phases), h("ol", { class: "slowest" }, slowest.map((verdict) =>
       h("li", {}, h("b", {}, seconds(verdict.seconds)), h("button", { type: "button", class: "text", onclick: () => open(verdict) }, verdict.id))))),
     unmatched.length > 0 && section("Expectations that met nothing",

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/reader.h"
-#include "base/spawn.h"
 #include "base/text.h"
 #include "commands/open.h"
-#include "engine/scratch.h"
+#include "commands/python_worker.h"
 #include "run/workers.h"
 
 namespace lockstep {
@@ -16,27 +14,12 @@ namespace {
 
 /// What `python -m lockstep_worker backends` says.
 Result<Json> ask(const Options& options, const Path& path) {
-  const SessionSettings settings = session_settings(options);
-  auto scratch = Scratch::create();
-  if (!scratch) return tl::unexpected(scratch.error());
   Json request = {{"import", path.declared.value("import", Json::array())},
                   {"libraries", Json::array()}};
   for (const fs::path& library : options.libraries)
     request["libraries"].push_back(library.string());
-  const fs::path input = scratch->path() / "request.json";
-  const fs::path output = scratch->path() / "backends.json";
-  if (auto written = write_file(input, request.dump()); !written)
-    return tl::unexpected(written.error());
-  auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "backends"},
-                          worker_of(path, settings).environment,
-                          input,
-                          output,
-                          scratch->path() / "stderr"});
-  if (!done) return tl::unexpected(done.error());
-  Diagnostics wrong;
-  auto answer = read_json(output, "the answer of the Python worker", wrong);
-  if (!answer) return fail(to_string(wrong.front()));
-  return std::move(answer->root);
+  return ask_python_worker(options, "backends", request,
+                           worker_of(path, session_settings(options)).environment);
 }
 
 /// A member that must be a string.

@@ -287,6 +287,9 @@ void add_coverage(CLI::App& app, Options& options) {
                        "The log run.jsonl, or the directory of a run (default: the latest)");
   coverage->add_flag("--missing", options.missing,
                      "Name every overload that was not judged, not only those of core");
+  coverage->add_flag("--opinfo", options.opinfo,
+                     "Say also which names of torch's own OpInfo database were judged; needs the "
+                     "package expecttest beside torch");
   coverage->add_flag(
       "--json", options.json,
       "As JSON: of each overload paths, dtypes, layouts, arguments and instances, or "

@@ -3,14 +3,32 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <optional>
 
+#include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
+#include "commands/python_worker.h"
 #include "record/log.h"
+#include "run/workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+namespace {
+
+Result<OpInfoNames> opinfo_names(const Options& options) {
+  const auto answer = ask_python_worker(options, "opinfo", Json::object(),
+                                        {python_path(session_settings(options))});
+  if (!answer) return tl::unexpected(answer.error());
+  if (const auto error = answer->find("error"); error != answer->end()) {
+    return fail(one_line(error->get<std::string>()),
+                "install what it needs beside torch: pip install expecttest");
+  }
+  return answer->at("names").get<OpInfoNames>();
+}
+
+}  // namespace
 
 Exit command_coverage(const Options& options) {
   if (options.select.size() > 1) {
@@ -38,12 +56,26 @@ Exit command_coverage(const Options& options) {
     return Exit::usage;
   }
   const Coverage coverage = coverage_of(*record, registry);
-  const std::string text =
-      options.json
-          ? to_json(coverage).dump(1) + "\n"
-          : fmt::format("executed and judged, of the overloads of torch {}{}\n\n", registry.torch(),
-                        record->info.level.empty() ? "" : ", by the level " + record->info.level) +
-                coverage_text(coverage, options.missing);
+  std::optional<CoverageCount> opinfo;
+  if (options.opinfo) {
+    const auto names = opinfo_names(options);
+    if (!names) {
+      print_error(names.error());
+      return Exit::usage;
+    }
+    opinfo = coverage.count(*names);
+  }
+  std::string text;
+  if (options.json) {
+    Json json = to_json(coverage);
+    if (opinfo) json["opinfo"] = to_json(*opinfo);
+    text = json.dump(1) + "\n";
+  } else {
+    text = fmt::format("executed and judged, of the overloads of torch {}{}\n\n", registry.torch(),
+                       record->info.level.empty() ? "" : ", by the level " + record->info.level) +
+           coverage_text(coverage, options.missing);
+    if (opinfo) text += coverage_text(*opinfo, options.missing);
+  }
   if (options.out.empty()) {
     fmt::print("{}", text);
   } else if (!(std::ofstream(options.out) << text).flush()) {

@@ -114,6 +114,7 @@ struct Options {
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/
   bool missing = false;   ///< of `coverage`: name every overload that was not judged
+  bool opinfo = false;    ///< of `coverage`: names of the OpInfo database, too
   bool unswept = false;   ///< of `list`: operators that no sweep takes
   bool quick = false;     ///< of `doctor`: start no worker
 };

@@ -1,7 +1,6 @@
 #include "record/coverage.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -15,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostInstances = 3;
-constexpr std::size_t kMostArguments = 64;
+constexpr std::size_t kMostArguments = 64;  ///< of an overload
+constexpr std::size_t kMostNames = 64;      ///< that a gap lists
 
 /// Of layouts that a case cannot hold: by their names, since no schema says so.
 std::string other_layout(std::string_view name) {
@@ -58,22 +58,43 @@ bool compared(const Verdict& verdict) {
   return info(verdict.status).judged() && !info(verdict.status).crashed() && verdict.share < 1;
 }
 
+/// Rounded down: 100 % is all of them.
 std::string percent(const CoverageCount& count) {
-  const double share =
-      count.all == 0 ? 100
-                     : 100 * static_cast<double>(count.judged) / static_cast<double>(count.all);
-  return fmt::format("{} of {} ({:.1f} %)", count.judged, count.all, share);
+  const std::size_t tenths = count.all == 0 ? 1000 : count.judged * 1000 / count.all;
+  return fmt::format("{}.{} %", tenths / 10, tenths % 10);
+}
+
+std::string share_text(const CoverageCount& count) {
+  return fmt::format("{} of {} ({})", count.judged, count.all, percent(count));
+}
+
+std::string gap_text(const std::string& why, const std::vector<std::string>& overloads,
+                     bool names) {
+  std::string text = fmt::format("  {:>5}  {}\n", overloads.size(), why);
+  for (std::string_view name : overloads) {
+    if (name.starts_with("aten::")) name.remove_prefix(6);
+    if (names) text += fmt::format("         {}\n", name);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string CoveredOverload::why_not() const {
-  if (!judged.empty()) return "";
-  if (not_judged.empty()) return apart.empty() ? "no case of this run calls it" : apart;
-  const auto most =
-      std::max_element(not_judged.begin(), not_judged.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return fmt::format("{}: {}", most->first, most->second);
+bool CoveredOverload::is_judged(const std::string& path) const {
+  return path.empty() ? !judged.empty() : judged.contains(path);
+}
+
+std::string CoveredOverload::why_not(const std::string& path) const {
+  std::map<std::string, std::size_t> found;
+  for (const auto& [where, reasons] : not_judged) {
+    for (const auto& [what, count] : reasons) {
+      if (path.empty() || where == path) found[what] += count;
+    }
+  }
+  if (found.empty()) return apart.empty() || is_judged() ? "no case of this run calls it" : apart;
+  return std::max_element(found.begin(), found.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 Coverage::Coverage(const Registry& registry) {
@@ -90,6 +111,7 @@ Coverage::Coverage(const Registry& registry) {
 }
 
 void Coverage::add(const Verdict& verdict) {
+  paths_.insert(verdict.path);
   const bool is_judged = compared(verdict);
   std::set<std::string> used;
   for (const std::string& use : verdict.uses) {
@@ -128,29 +150,58 @@ void Coverage::add(const Verdict& verdict) {
                              : verdict.unsupported_by == "reference"
                                  ? "eager does not return"
                                  : std::string(info(verdict.status).label);
-    ++found->second.not_judged[what];
+    ++found->second.not_judged[verdict.path][what];
   }
 }
 
-std::vector<CoverageCount> Coverage::counts(const std::string& path) const {
-  CoverageCount core{"core", 0, 0}, functional{"functional", 0, 0};
+CoverageCount Coverage::count(bool core, const std::string& path) const {
+  CoverageCount count{core ? "core" : "functional", path};
+  std::map<std::string, std::vector<std::string>> gaps;
   for (const auto& [name, overload] : overloads_) {
-    const bool judged = path.empty() ? !overload.judged.empty() : overload.judged.contains(path);
-    for (auto [is_in, count] :
-         {std::pair(overload.core, &core), std::pair(overload.apart.empty(), &functional)}) {
-      count->all += is_in;
-      count->judged += is_in && judged;
+    if (core ? !overload.core : !overload.apart.empty()) continue;
+    ++count.all;
+    if (overload.is_judged(path)) {
+      ++count.judged;
+    } else {
+      gaps[overload.why_not(path)].push_back(name);
     }
   }
-  return {core, functional};
+  const bool few = count.all - count.judged <= kMostNames;
+  for (auto& [why, names] : gaps) {
+    const std::size_t size = names.size();
+    count.gaps.push_back({why, size, few ? std::move(names) : std::vector<std::string>()});
+  }
+  return count;
 }
 
-std::set<std::string> Coverage::paths() const {
-  std::set<std::string> names;
-  for (const auto& [name, overload] : overloads_) {
-    for (const auto& [path, count] : overload.judged) names.insert(path);
+std::vector<CoverageCount> Coverage::counts() const {
+  std::vector<CoverageCount> counts{count(true, ""), count(false, "")};
+  for (const std::string& path : paths_) {
+    counts.push_back(count(true, path));
+    counts.push_back(count(false, path));
   }
-  return names;
+  return counts;
+}
+
+CoverageCount Coverage::count(const OpInfoNames& names) const {
+  std::set<std::string> operators;
+  for (const auto& [name, overload] : overloads_) {
+    if (overload.is_judged()) operators.insert(name.substr(0, name.rfind('.')));
+  }
+  CoverageCount count{"opinfo", "", 0, names.size()};
+  CoverageGap gap{"no case of this run calls it"};
+  for (const auto& [name, aliases] : names) {
+    const bool is_judged =
+        std::any_of(aliases.begin(), aliases.end(),
+                    [&](const std::string& alias) { return operators.contains("aten::" + alias); });
+    if (is_judged)
+      ++count.judged;
+    else
+      gap.names.push_back(name);
+  }
+  gap.count = gap.names.size();
+  if (gap.count > 0) count.gaps.push_back(std::move(gap));
+  return count;
 }
 
 Coverage coverage_of(const RunRecord& record, const Registry& registry) {
@@ -159,42 +210,39 @@ Coverage coverage_of(const RunRecord& record, const Registry& registry) {
   return coverage;
 }
 
-std::string coverage_line(const std::vector<CoverageCount>& counts) {
-  if (counts.size() < 2 || counts[0].all == 0) return "";
-  return fmt::format("{} of {} core overloads and {} of {} functional ones", counts[0].judged,
-                     counts[0].all, counts[1].judged, counts[1].all);
+std::string coverage_line(const RunRecord& record) {
+  if (!record.end || record.info.level.empty() || record.end->coverage.size() < 2) return "";
+  const CoverageCount& core = record.end->coverage[0];
+  const CoverageCount& functional = record.end->coverage[1];
+  return fmt::format("{} of {} core overloads ({}) and {} of {} functional ones ({})", core.judged,
+                     core.all, percent(core), functional.judged, functional.all,
+                     percent(functional));
 }
 
 std::string coverage_text(const Coverage& coverage, bool all) {
-  std::set<std::string> paths = coverage.paths();
+  const std::vector<CoverageCount> counts = coverage.counts();
   std::size_t width = 8;
-  for (const std::string& path : paths) width = std::max(width, path.size());
+  for (const CoverageCount& count : counts) width = std::max(width, count.path.size());
   std::string text = fmt::format("{:<{}}  {:<24}  {}\n", "path", width, "core", "functional");
-  const auto row = [&](const std::string& shown, const std::vector<CoverageCount>& counts) {
-    text +=
-        fmt::format("{:<{}}  {:<24}  {}\n", shown, width, percent(counts[0]), percent(counts[1]));
+  const auto row = [&](std::size_t i) {
+    text += fmt::format("{:<{}}  {:<24}  {}\n", i == 0 ? "any path" : counts[i].path, width,
+                        share_text(counts[i]), share_text(counts[i + 1]));
   };
-  for (const std::string& path : paths) row(path, coverage.counts(path));
-  row("any path", coverage.counts());
+  for (std::size_t i = 2; i < counts.size(); i += 2) row(i);
+  row(0);
   std::map<std::string, std::vector<std::string>> core, functional, apart;
   for (const auto& [name, overload] : coverage.overloads()) {
-    if (!overload.judged.empty()) continue;
+    if (overload.is_judged()) continue;
     if (overload.core)
-      core[overload.why_not()].push_back(name.substr(6));
+      core[overload.why_not()].push_back(name);
     else if (overload.apart.empty())
-      functional[overload.why_not()].push_back(name.substr(6));
+      functional[overload.why_not()].push_back(name);
     else
-      apart[overload.apart].push_back(name.substr(6));
+      apart[overload.apart].push_back(name);
   }
   const auto list = [&](const char* title, const auto& groups, bool names) {
-    if (groups.empty()) return;
-    text += fmt::format("\n{}\n", title);
-    for (const auto& [why, overloads] : groups) {
-      text += fmt::format("  {:>5}  {}\n", overloads.size(), why);
-      for (const std::string& name : overloads) {
-        if (names) text += fmt::format("         {}\n", name);
-      }
-    }
+    if (!groups.empty()) text += fmt::format("\n{}\n", title);
+    for (const auto& [why, overloads] : groups) text += gap_text(why, overloads, names);
   };
   list("core, not judged:", core, true);
   list("functional, not judged:", functional, all);
@@ -202,21 +250,20 @@ std::string coverage_text(const Coverage& coverage, bool all) {
   return text;
 }
 
+std::string coverage_text(const CoverageCount& opinfo, bool all) {
+  std::string text = fmt::format("\nof the names of torch's OpInfo database, by any overload: {}\n",
+                                 share_text(opinfo));
+  for (const CoverageGap& gap : opinfo.gaps) text += gap_text(gap.why, gap.names, all);
+  return text;
+}
+
 Json to_json(const Coverage& coverage) {
   Json json = {{"format", 1}, {"counts", Json::array()}, {"overloads", Json::array()}};
-  const auto add = [&](const std::string& path) {
-    for (const CoverageCount& count : coverage.counts(path)) {
-      Json row = {{"of", count.of}, {"judged", count.judged}, {"all", count.all}};
-      if (!path.empty()) row["path"] = path;
-      json["counts"].push_back(std::move(row));
-    }
-  };
-  add("");
-  for (const std::string& path : coverage.paths()) add(path);
+  for (const CoverageCount& count : coverage.counts()) json["counts"].push_back(to_json(count));
   for (const auto& [name, overload] : coverage.overloads()) {
     Json row = {{"name", name}, {"core", overload.core}, {"functional", overload.apart.empty()}};
     if (!overload.apart.empty()) row["apart"] = overload.apart;
-    if (overload.judged.empty()) {
+    if (!overload.is_judged()) {
       row["why_not"] = overload.why_not();
     } else {
       row["judged"] = overload.judged;

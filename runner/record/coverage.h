@@ -23,12 +23,17 @@ struct CoveredOverload {
   /// What these executed: dtypes and layouts of operands, "dim=[1]"; a few instances.
   std::set<std::string> dtypes, layouts, arguments;
   std::vector<std::string> instances;
-  /// Of verdicts that name it and judged nothing of it: how many, by what became of them.
-  std::map<std::string, std::size_t> not_judged;
+  /// Of verdicts that name it and judged nothing of it, by path: how many, by what became of them.
+  std::map<std::string, std::map<std::string, std::size_t>> not_judged;
 
-  /// Why it was not judged, in a line; of one that was, empty.
-  std::string why_not() const;
+  /// Whether a verdict of the path judged it; without a path, of any.
+  bool is_judged(const std::string& path = {}) const;
+  /// Why none did, in a few words: what became of most.
+  std::string why_not(const std::string& path = {}) const;
 };
+
+/// What torch tests itself: the names of its OpInfo database, and what aten calls them, perhaps.
+using OpInfoNames = std::map<std::string, std::vector<std::string>>;
 
 /// Which overloads of a torch a run executed and judged: not what its cases name, but what eager
 /// says that it called (Verdict::uses) in verdicts that compared the path with it
@@ -41,22 +46,29 @@ class Coverage {
 
   /// All of aten, by name.
   const std::map<std::string, CoveredOverload>& overloads() const { return overloads_; }
-  /// core and functional; on one path, or, without one, on any.
-  std::vector<CoverageCount> counts(const std::string& path = {}) const;
-  /// The paths that judged anything, by name.
-  std::set<std::string> paths() const;
+  /// core and functional, on any path and then on each that was run.  A gap has the names of its
+  /// overloads where no more than 64 of the set are lacking.
+  std::vector<CoverageCount> counts() const;
+  /// Of a name of the database one overload is enough.  The gap has all names.
+  CoverageCount count(const OpInfoNames& names) const;
 
  private:
+  CoverageCount count(bool core, const std::string& path) const;
+
+  std::set<std::string> paths_;
   std::map<std::string, CoveredOverload> overloads_;
 };
 
 Coverage coverage_of(const RunRecord& record, const Registry& registry);
 
-/// "187 of 193 core overloads and 940 of 975 functional ones"; empty without any.
-std::string coverage_line(const std::vector<CoverageCount>& counts);
+/// "187 of 193 core overloads (96.9 %) and 940 of 975 functional ones (96.4 %)"; empty of a run
+/// that was none of a level: what it covers, whoever selected knows.
+std::string coverage_line(const RunRecord& record);
 
 /// A table by path, then what of core was not judged and, with `all`, of the others, by reason.
 std::string coverage_text(const Coverage& coverage, bool all);
+/// The same of the database of torch's own tests, stated apart.
+std::string coverage_text(const CoverageCount& opinfo, bool all);
 nlohmann::ordered_json to_json(const Coverage& coverage);
 
 }  // namespace lockstep

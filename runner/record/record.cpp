@@ -42,6 +42,19 @@ Json to_json(const RunInfo& info) {
   return written;
 }
 
+Json to_json(const CoverageCount& count) {
+  Json json = {{"of", count.of}};
+  if (!count.path.empty()) json["path"] = count.path;
+  json["judged"] = count.judged;
+  json["all"] = count.all;
+  for (const CoverageGap& gap : count.gaps) {
+    Json row = {{"why", gap.why}, {"count", gap.count}};
+    if (!gap.names.empty()) row["names"] = gap.names;
+    json["gaps"].push_back(std::move(row));
+  }
+  return json;
+}
+
 Json to_json(const RunEnd& end) {
   Json unmatched = Json::array();
   for (const UnmatchedExpectation& rule : end.unmatched) {
@@ -51,9 +64,18 @@ Json to_json(const RunEnd& end) {
                {"seconds", end.seconds},
                {"interrupted", end.interrupted},
                {"unmatched", unmatched}};
-  for (const CoverageCount& count : end.coverage)
-    json["coverage"].push_back({{"of", count.of}, {"judged", count.judged}, {"all", count.all}});
+  for (const CoverageCount& count : end.coverage) json["coverage"].push_back(to_json(count));
   return json;
+}
+
+CoverageCount coverage_from_json(const Json& json) {
+  CoverageCount count{json.at("of"), json.value("path", std::string()), json.at("judged"),
+                      json.at("all")};
+  for (const Json& gap : json.value("gaps", Json::array())) {
+    count.gaps.push_back(
+        {gap.at("why"), gap.at("count"), gap.value("names", std::vector<std::string>())});
+  }
+  return count;
 }
 
 Result<RunInfo> run_info_from_json(const Json& json) {
@@ -109,7 +131,7 @@ Result<RunEnd> run_end_from_json(const Json& json) {
     for (const Json& rule : json.at("unmatched"))
       end.unmatched.push_back({rule.at("where"), rule.at("text")});
     for (const Json& count : json.value("coverage", Json::array()))
-      end.coverage.push_back({count.at("of"), count.at("judged"), count.at("all")});
+      end.coverage.push_back(coverage_from_json(count));
     return end;
   } catch (const Json::exception& error) {
     return fail(fmt::format("the log's last record is not what a run writes: {}", error.what()));

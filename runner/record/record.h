@@ -63,10 +63,21 @@ struct RunInfo {
   std::size_t merged = 0;          ///< of a run that was put together: from how many shards
 };
 
-/// How many overloads of a set a run executed and judged (record/coverage.h).
+/// Overloads that a run did not judge, for one reason (record/coverage.h).
+struct CoverageGap {
+  std::string why;
+  std::size_t count = 0;
+  std::vector<std::string> names = {};  ///< "aten::sum.dim_IntList"; empty where too many
+
+  bool operator==(const CoverageGap&) const = default;
+};
+
+/// How many overloads of a set a run executed and judged on a path, and what it did not.
 struct CoverageCount {
-  std::string of;  ///< "core", "functional"
+  std::string of;    ///< "core", "functional"
+  std::string path;  ///< empty: on any
   std::size_t judged = 0, all = 0;
+  std::vector<CoverageGap> gaps = {};
 
   bool operator==(const CoverageCount&) const = default;
 };
@@ -76,7 +87,8 @@ struct RunEnd {
   double seconds = 0;
   bool interrupted = false;
   std::vector<UnmatchedExpectation> unmatched;
-  std::vector<CoverageCount> coverage = {};  ///< empty: nobody counted
+  /// Of core and of the functional ones, on any path and then on each; empty: nobody counted.
+  std::vector<CoverageCount> coverage = {};
 };
 
 /// A whole run as read back from its log: everything that a report shows.
@@ -96,6 +108,7 @@ struct RunRecord {
 };
 
 nlohmann::ordered_json to_json(const RunInfo& info);
+nlohmann::ordered_json to_json(const CoverageCount& count);
 nlohmann::ordered_json to_json(const RunEnd& end);
 Result<RunInfo> run_info_from_json(const nlohmann::ordered_json& json);
 Result<RunEnd> run_end_from_json(const nlohmann::ordered_json& json);

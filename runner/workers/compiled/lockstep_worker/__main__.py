@@ -9,7 +9,7 @@ from .wire import Wire
 
 def main() -> int:
     """Runs the worker until `stop` or the end of input, renders a reproducer (`repro`) or lists the
-    backends of a path (`backends`); the exit status of the process."""
+    backends of a path (`backends`) or what torch tests itself (`opinfo`); the exit status of the process."""
     if sys.argv[1:] == ["repro"]:
         from . import repro
 
@@ -18,6 +18,10 @@ def main() -> int:
         from . import backends
 
         return backends.main()
+    if sys.argv[1:] == ["opinfo"]:
+        from . import opinfo
+
+        return opinfo.main()
     protocol = os.dup(1)
     os.set_inheritable(protocol, False)
     # Whatever torch, a compiler or a vendor's module prints must not reach the protocol.
