@@ -133,7 +133,7 @@ void add_run(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
   add_selection(run, options);
   add_ladder(run, options);
-  run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: one for each core)")
+  run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   run->add_option("--threads", options.threads, "Threads of each execution")

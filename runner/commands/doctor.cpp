@@ -200,8 +200,8 @@ void examine_places(const Options& options, Chart& chart) {
     if (key == "MemAvailable:") available = value * 1024;
   }
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  // An execution that compiles takes about half a GiB.
-  const double wanted = 0.5 * (1 << 30) * cores + (1 << 30);
+  // An execution that compiles takes about half a GiB, and there are three for two cores.
+  const double wanted = 0.75 * (1 << 30) * cores + (1 << 30);
   chart.say(available < wanted ? Health::poor : Health::good, "memory",
             fmt::format("{} available of {}, {} cores", size_text(available),
                         size_text(static_cast<double>(physical_memory())), cores),

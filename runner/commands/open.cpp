@@ -18,6 +18,12 @@ fs::path beside_binary(std::string_view name) {
   return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
 }
 
+/// Three executions for two cores: one of three waits for the C++ compiler that it started.
+std::size_t default_jobs() {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return cores + cores / 2;
+}
+
 }  // namespace
 
 SessionSettings session_settings(const Options& options) {
@@ -34,8 +40,7 @@ SessionSettings session_settings(const Options& options) {
   settings.eager = options.eager.empty() ? beside_binary("lockstep-eager") : options.eager;
   settings.python = options.python;
   settings.devices = options.devices;
-  settings.jobs =
-      options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
+  settings.jobs = options.jobs > 0 ? options.jobs : default_jobs();
   settings.limits.compile = options.compile_timeout;
   settings.limits.other = options.timeout;
   settings.threads = options.threads;

@@ -73,7 +73,7 @@ struct Options {
   std::string shard;  ///< "2/5", also where `auto` was given; empty: the whole run
   /// The log whose seconds balance the shards; absolute, or empty.
   std::filesystem::path durations;
-  std::size_t jobs = 0;  ///< 0: one for each core
+  std::size_t jobs = 0;  ///< 0: three for two cores
   int threads = 1;
   double timeout = 60;           ///< seconds a stage may take
   double compile_timeout = 300;  ///< seconds tracing, lowering and compiling may take
