@@ -82,17 +82,18 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   Verdict& verdict = judgement.verdict = judge(request);
   verdict.peak_memory_bytes = evidence.compiled->peak_memory_bytes;
   verdict.stderr_tail = evidence.compiled->stderr_tail;
-  // Which of a graph's programs others executed, only an execution alone tells.
-  if (evidence.shared &&
-      (verdict.status != Status::conform || verdict.unstable || verdict.share > 0)) {
-    judgement.counts = false;
-    return judgement;
-  }
   const GoldSet needs = golds_for(verdict, request);
   bool is_final = true;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     judgement.needs[index] = needs[index] && !evidence.golds[index];
     is_final = is_final && !judgement.needs[index];
+  }
+  // Which of a graph's programs others executed, only an execution alone tells; golds, which are
+  // cheaper than a compilation, tell of some values that they conform.
+  if (evidence.shared && (verdict.unstable || verdict.share > 0 ||
+                          (is_final && verdict.status != Status::conform))) {
+    judgement.counts = false;
+    return judgement;
   }
   if (is_final && !keep.empty()) {
     auto kept = keep_tensors(keep, evidence.id, request, verdict);
