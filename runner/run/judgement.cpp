@@ -90,8 +90,8 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   }
   // Which of a graph's programs others executed, only an execution alone tells; golds, which are
   // cheaper than a compilation, tell of some values that they conform.
-  if (evidence.shared && (verdict.unstable || verdict.share > 0 ||
-                          (is_final && verdict.status != Status::conform))) {
+  if (evidence.shared &&
+      (verdict.unstable || verdict.share > 0 || (is_final && verdict.status != Status::conform))) {
     judgement.counts = false;
     return judgement;
   }

@@ -1,6 +1,7 @@
 """The names of torch's OpInfo database, and what aten may call them."""
 
 import json
+import pathlib
 import subprocess
 import sys
 import types
@@ -21,7 +22,8 @@ def test_aten_has_several_names_for_an_entry(name, aten, names):
 
 
 def test_it_prints_the_names_or_why_not():
-    done = subprocess.run([sys.executable, "-m", "lockstep_worker", "opinfo"], input="{}", capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "lockstep_worker", "opinfo"], input="{}", capture_output=True, text=True, timeout=120,
+                          cwd=pathlib.Path(opinfo.__file__).parents[1])
     answer = json.loads(done.stdout)
     try:
         import expecttest  # noqa: F401

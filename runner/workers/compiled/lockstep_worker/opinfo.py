@@ -24,9 +24,10 @@ def main() -> int:
     json.load(sys.stdin)
     try:
         import torch
-        from torch.testing._internal.common_methods_invocations import op_db
+
+        from .compat import operators
         found: dict[str, set[str]] = {}
-        for entry in op_db:
+        for entry in operators.opinfo():
             found.setdefault(entry.name, set()).update(candidates(entry))
         answer = {"torch": torch.__version__, "names": {name: sorted(found[name]) for name in sorted(found)}}
     except ImportError as problem:

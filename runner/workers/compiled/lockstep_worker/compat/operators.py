@@ -99,3 +99,10 @@ def declarations() -> str:
     """The path of torch's table of operators, which its wheel packages."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
     return os.path.join(root, "torchgen", "packaged", "ATen", "native", "native_functions.yaml")
+
+
+def opinfo() -> list[Any]:
+    """The entries of torch's OpInfo database; ImportError where what it needs is not installed (`expecttest`)."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return list(op_db)
