@@ -10,7 +10,7 @@ if(NOT LOCKSTEP_PYTHON)
   message(FATAL_ERROR "Where is torch? ${remedy}")
 endif()
 
-execute_process(COMMAND ${LOCKSTEP_PYTHON} ${CMAKE_SOURCE_DIR}/ci/find_torch.py
+execute_process(COMMAND ${LOCKSTEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../find_torch.py
                 OUTPUT_VARIABLE facts ERROR_VARIABLE error RESULT_VARIABLE result
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
 if(NOT result EQUAL 0)

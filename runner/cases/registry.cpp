@@ -53,6 +53,7 @@ Result<Registry> Registry::from_json(const Json& json) {
   try {
     json.at("torch").get_to(registry.torch_);
     json.at("fingerprint").get_to(registry.fingerprint_);
+    registry.devices_ = json.value("devices", std::vector<std::string>());
     for (const auto& [name, overloads] : json.at("operators").items()) {
       Operator op{name, {}};
       for (const Json& overload : overloads) op.overloads.push_back(overload_from(overload));

@@ -106,7 +106,7 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
     }
   }
   if (paths_are_good) check_ladder(paths, diagnostics);
-  const KnownNames names = paths_are_good ? known_names(paths) : KnownNames();
+  const KnownNames names = paths_are_good ? known_names(paths, registry) : KnownNames();
   for (const Path& path : paths) check_declarations(path, names, registry, diagnostics);
   counts.unchecked = check_backends(options, paths, diagnostics);
   for (const CaseFile& file : cases) check_names(file, names, diagnostics);

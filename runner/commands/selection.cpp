@@ -101,7 +101,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-Chosen chosen(const Options& options, const Suite& suite) {
+Chosen chosen(const Options& options, const Suite& suite, const Registry* registry) {
   const std::vector<Path>& paths = suite.paths;
   Chosen result{{}, options.paths, options.devices};
   const auto select = [&](const std::string& word) {
@@ -112,7 +112,7 @@ Chosen chosen(const Options& options, const Suite& suite) {
     for (const std::string& id : suite.own.at(own_cases_of(word, options)))
       result.select.push_back("id:" + id);
   };
-  const std::vector<std::string> kinds = known_names(paths).devices;
+  const std::vector<std::string> kinds = known_names(paths, registry).devices;
   const auto is_path = [&](std::string_view word) {
     return std::any_of(paths.begin(), paths.end(),
                        [&](const Path& path) { return glob_match(word, path.name); });
@@ -257,7 +257,7 @@ std::string level_title(const Options& options, const std::string& name) {
 
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
   const std::vector<Path>& paths = session.suite().paths;
-  const Chosen words = chosen(options, session.suite());
+  const Chosen words = chosen(options, session.suite(), session.operators());
   session.suppose_devices(words.devices);
   std::vector<Error> errors;
   std::vector<std::string> more;

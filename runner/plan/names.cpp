@@ -56,8 +56,11 @@ bool means_any(const std::string& glob, const Registry& registry) {
 
 }  // namespace
 
-KnownNames known_names(const std::vector<Path>& paths) {
+KnownNames known_names(const std::vector<Path>& paths, const Registry* registry) {
   KnownNames names{{}, kTorchDevices};
+  for (const std::string& kind : registry ? registry->devices() : std::vector<std::string>()) {
+    if (!contains(names.devices, kind)) names.devices.push_back(kind);
+  }
   for (const Path& path : paths) {
     names.paths.push_back(path.name);
     for (const std::string& device : path.devices) {

@@ -186,6 +186,11 @@ ordered_json schemas() {
     }
     operators.back().second.push_back(describe_overload(*op));
   }
+  document["devices"] = ordered_json::array();
+  for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
+    document["devices"].push_back(
+        c10::DeviceTypeName(static_cast<c10::DeviceType>(type), /*lower_case=*/true));
+  }
   document["dtypes"] = ordered_json::array();
   for (const c10::ScalarType type : all_dtypes()) {
     document["dtypes"].push_back({{"name", dtype_name(type)}, {"bytes", c10::elementSize(type)}});
