@@ -40,6 +40,20 @@ std::string_view executes_by_default(std::string_view backend) {
   return is_torchs_own(backend) ? "aten" : "own";
 }
 
+/// Which eager the path is compared with.
+Site decode_reference(Reader& reader, const Node& reference) {
+  Site site;
+  if (!reader.object(reference, {"device"})) return site;
+  if (const auto device = reader.child(reference, "device")) {
+    site.device = reader.text(*device, "a device, such as \"cpu\"").value_or("");
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_:";
+    if ((*device)->is_string() &&
+        (site.device.empty() || site.device.find_first_not_of(kLetters) != std::string::npos))
+      reader.mismatch(*device, "a device, such as `cpu` or `cuda:0`");
+  }
+  return site;
+}
+
 /// The `options` of torch.compile; which of them there are, torch knows.
 void check_options(Reader& reader, const Node& root, const Node& options) {
   if (!options->is_object()) {
@@ -62,11 +76,11 @@ void check_options(Reader& reader, const Node& root, const Node& options) {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root,
-          {"$schema", "format",      "name",    "title",     "promise",  "default", "worker",
-           "backend", "mode",        "dynamic", "fullgraph", "import",   "config",  "environment",
-           "devices", "unsupported", "refuses", "executes",  "may_call", "above",   "options"})) {
+  if (!reader.object(root,
+                     {"$schema",  "format",      "name",    "title",       "promise",   "default",
+                      "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
+                      "config",   "environment", "devices", "unsupported", "refuses",   "executes",
+                      "may_call", "above",       "options", "reference"})) {
     return std::nullopt;
   }
   Path path;
@@ -127,6 +141,8 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");
+  if (const auto reference = reader.child(root, "reference"))
+    path.reference = decode_reference(reader, *reference);
   if (const auto executes = reader.child(root, "executes"))
     reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
   if (const auto operators = reader.child(root, "may_call"))

@@ -1,6 +1,38 @@
 #include "run/task.h"
 
+#include <algorithm>
+
 namespace lockstep {
+
+Site reference_site(const Path& path, const Instance& instance) {
+  Site site = path.reference;
+  if (site.device.empty()) site.device = instance.device;
+  return site;
+}
+
+std::optional<Elsewhere> elsewhere(const Site& reference, const Path&, const Instance& instance) {
+  const Site own{instance.device, "", 0};
+  if (reference == own) return std::nullopt;
+  return Elsewhere{reference.device, own.device};
+}
+
+void find_references(Task& task, const Plan& plan) {
+  const Instance& instance = *task.instance;
+  for (PendingVerdict& pending : task.items) {
+    if (pending.emitted) continue;
+    const Site site = reference_site(plan.paths[plan.items[pending.item].path], instance);
+    const auto known =
+        std::find_if(task.references.begin(), task.references.end(),
+                     [&](const Reference& reference) { return reference.site == site; });
+    pending.reference = static_cast<std::size_t>(known - task.references.begin());
+    if (known != task.references.end()) continue;
+    task.references.push_back(
+        {site,
+         site.device == instance.device ? instance.declared : instance.elsewhere.at(site.device),
+         nullptr,
+         {}});
+  }
+}
 
 std::vector<StorageFile> storage_files(const InputSet& inputs) {
   std::vector<StorageFile> files;
