@@ -248,19 +248,22 @@ pip_install() {
   fail "  LOCKSTEP_PYTHON=/path/to/python, an interpreter that has torch already."
 }
 
-# provide_test_packages: what the Python tests import.
+# provide_test_packages: what the Python tests import; an example's packages are named by the example.
 provide_test_packages() {
+  local ready=${LOCKSTEP_PYTHON%/bin/*}/.ready-test requirement wanted
+  requirements ../examples/onnxruntime/requirements.txt
+  wanted=("${REQUIREMENTS[@]}")
   requirements requirements-test.txt
-  local ready=${LOCKSTEP_PYTHON%/bin/*}/.ready-test requirement
+  wanted+=("${REQUIREMENTS[@]}")
   if [[ $OURS == yes ]]; then
-    [[ -f $ready && $(<"$ready") == "${REQUIREMENTS[*]}" ]] && return
-    pip_install "the test packages" pip-test.log "${REQUIREMENTS[@]}"
+    [[ -f $ready && $(<"$ready") == "${wanted[*]}" ]] && return
+    pip_install "the test packages" pip-test.log "${wanted[@]}"
     provide_npm_packages
-    printf '%s\n' "${REQUIREMENTS[*]}" >"$ready"
+    printf '%s\n' "${wanted[*]}" >"$ready"
   else
-    for requirement in "${REQUIREMENTS[@]}"; do
+    for requirement in "${wanted[@]}"; do
       "$LOCKSTEP_PYTHON" -c "import importlib.metadata as m; m.version('${requirement%%==*}')" 2>/dev/null ||
-        say "warning: $LOCKSTEP_PYTHON lacks ${requirement%%==*}; tests that import it will fail."
+        say "warning: $LOCKSTEP_PYTHON lacks ${requirement%%==*}; tests that import it will fail or be skipped."
     done
   fi
 }
@@ -270,7 +273,6 @@ provide_npm_packages() {
   local bin=${LOCKSTEP_PYTHON%/*} wanted
   requirements packages-npm.txt
   wanted=("${REQUIREMENTS[@]}")
-  requirements requirements-test.txt
   PATH=$bin:$PATH step "installing ${wanted[*]} with npm" npm.log "$bin/npm" install --prefix "${bin%/bin}/npm" --no-audit --no-fund \
     --no-save "${wanted[@]}" || say "warning: tests that need ${wanted[*]} will be skipped."
 }

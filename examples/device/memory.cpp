@@ -63,10 +63,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
-/// A seed and how often it was drawn from. Nothing here draws: what is random, the CPU computes, with its own generator.
+/// A seed and how often it was drawn from. Nothing here draws: what is random, the CPU computes,
+/// with its own generator.
 struct Generator final : c10::GeneratorImpl {
-  Generator()
-      : GeneratorImpl({kDevice, 0}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+  Generator() : GeneratorImpl({kDevice, 0}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
   void set_current_seed(std::uint64_t seed) override { state_ = {seed, 0}; }
   void set_offset(std::uint64_t offset) override { state_.offset = offset; }
   std::uint64_t get_offset() const override { return state_.offset; }

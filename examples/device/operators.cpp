@@ -2,6 +2,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/_native_batch_norm_legit.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/from_blob.h>
@@ -91,6 +92,19 @@ at::Tensor& set_storage_offset(at::Tensor& self, at::Storage storage, std::int64
   return at::native::set_storage_cpu_(self, storage, offset, size, strides);
 }
 
+/// Its schema says nothing of the running averages that it writes, so that the fallback would lose
+/// them.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
+    const at::Tensor& x, const std::optional<at::Tensor>& weight,
+    const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& mean,
+    const std::optional<at::Tensor>& variance, bool training, double momentum, double eps) {
+  if (!mean || !mean->defined() || !variance || !variance->defined())
+    return at::_native_batch_norm_legit(x, weight, bias, training, momentum, eps);
+  at::Tensor running_mean = *mean, running_variance = *variance;
+  return at::_native_batch_norm_legit(x, weight, bias, running_mean, running_variance, training,
+                                      momentum, eps);
+}
+
 void on_the_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   at::native::cpu_fallback(op, stack);
 }
@@ -103,6 +117,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_from_and_resize);
   m.impl("_local_scalar_dense", &local_scalar_dense);
+  m.impl("native_batch_norm", &batch_norm);
   m.impl("view", &view);
   m.impl("as_strided", &as_strided);
   m.impl("_reshape_alias", &reshape_alias);
@@ -113,6 +128,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("set_.source_Tensor", &at::native::set_tensor_);
   m.impl("set_.source_Storage", &set_storage);
   m.impl("set_.source_Storage_storage_offset", &set_storage_offset);
+}
+
+// Copies know the lazy bits: to have them resolved first would take another copy, and so on for
+// ever.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

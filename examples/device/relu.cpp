@@ -1,5 +1,5 @@
-// The device's own kernel: relu of eight numbers at a time. With HOSTDEV_DROPS_TAIL it is wrong as kernels are: what is left
-// over of a length that eight does not divide stays as it was.
+// The device's own kernel: relu of eight numbers at a time. With HOSTDEV_DROPS_TAIL it is wrong as
+// kernels are: what is left over of a length that eight does not divide stays as it was.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 

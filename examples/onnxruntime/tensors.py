@@ -42,6 +42,12 @@ def is_view(value: object) -> bool:
     return isinstance(value, dict) and "storage" in value
 
 
+def content(tensor: torch.Tensor) -> bytes:
+    """The bytes of a tensor's storage."""
+    storage = tensor.untyped_storage()
+    return ctypes.string_at(storage.data_ptr(), storage.nbytes()) if storage.nbytes() else b""
+
+
 class Storages:
     """The bytes of a request's storages; each `tensors` makes copies anew, and what shares a storage shares a copy."""
 
@@ -131,7 +137,7 @@ class Writer:
             known[storage._cdata] = len(self.storages)
             self.storages.append({"file": str(len(self.storages)), "bytes": storage.nbytes()})
             with open(os.path.join(self.directory, self.storages[-1]["file"]), "wb") as file:
-                file.write(ctypes.string_at(storage.data_ptr(), storage.nbytes()))
+                file.write(content(tensor))
         return {"storage": known[storage._cdata], "dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape),
                 "strides": list(tensor.stride()), "offset": tensor.storage_offset(), "device": "cpu", "layout": "strided",
                 "requires_grad": False, "conj": False, "neg": False}

@@ -29,12 +29,11 @@ def warm() -> dict:
     """Imports everything and exports something, so that no child has to; `hello`'s `environment`."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # threads do not survive a fork
+    import execution
     import onnx
     import onnxruntime
     import onnxscript
     import torch
-
-    import execution
 
     torch.set_num_threads(1)
     execution.warm()
@@ -100,7 +99,8 @@ class Parent:
             message = json.loads(line)
             kind = message["type"]
         except (ValueError, KeyError, TypeError) as error:
-            return self.wire.say({"type": "error", "error": f"no message: {error!r:.200}"})
+            self.wire.say({"type": "error", "error": f"no message: {error!r:.200}"})
+            return
         if kind == "hello":
             self.greet(message)
         elif kind == "run":
@@ -129,7 +129,8 @@ class Parent:
         number, out = request.get("run"), request.get("out")
         if self.hello is None or not isinstance(out, str) or not os.path.isdir(out):
             problem = "hello comes first" if self.hello is None else "run.out: a directory is expected"
-            return self.wire.say({"type": "ended", "run": number, "exit": MALFORMED, "error": problem})
+            self.wire.say({"type": "ended", "run": number, "exit": MALFORMED, "error": problem})
+            return
         go, started = os.pipe()
         pid = os.fork()
         if pid == 0:

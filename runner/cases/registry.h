@@ -56,7 +56,8 @@ class Registry {
   const std::map<std::string, Operator, std::less<>>& operators() const { return operators_; }
   /// Names without their namespace "aten::", for suggestions.
   const std::vector<std::string>& names() const { return names_; }
-  /// Kinds of devices by the names that this torch has for them, what its libraries register included.
+  /// Kinds of devices by the names that this torch has for them, what its libraries register
+  /// included.
   const std::vector<std::string>& devices() const { return devices_; }
   const std::string& torch() const { return torch_; }
   const std::string& fingerprint() const { return fingerprint_; }

@@ -18,8 +18,8 @@ struct KnownNames {
   std::vector<std::string> devices;  ///< kinds: "cuda", not "cuda:1"; empty: likewise
 };
 
-/// The paths, torch's kinds of devices, those of the torch at hand with what a `--library` registers there, and those that a
-/// path file names in its `devices`.
+/// The paths, torch's kinds of devices, those of the torch at hand with what a `--library`
+/// registers there, and those that a path file names in its `devices`.
 KnownNames known_names(const std::vector<Path>& paths, const Registry* registry = nullptr);
 
 /// Adds an error, at a value or (with `key`) at its key, where a glob of paths has no wildcard and

@@ -38,6 +38,15 @@ TEST(Names, AreThoseOfPathsAndOfWhatPathsRunOn) {
   EXPECT_NE(faults(R"("only": {"devices": ["abacus"]})", names()), "");
 }
 
+TEST(Names, AreThoseOfTheTorchAtHand) {
+  const auto registry = Registry::from_json(Json::parse(
+      R"({"torch": "2.13.0", "fingerprint": "f", "operators": {}, "devices": ["cpu", "abacus"]})"));
+  ASSERT_TRUE(registry);
+  const std::string abacus = R"("only": {"devices": ["abacus"]})";
+  EXPECT_EQ(faults(abacus, known_names({}, &*registry)), "");
+  EXPECT_NE(faults(abacus, known_names({})), "");
+}
+
 TEST(Names, ThatAreMisspeltAreToldWithPlaceAndNearest) {
   const std::string text = faults(
       R"("only": {"paths": ["inductr", "!egaer"], "devices": ["cppu"]}, "compare": {"y": {"*": "bits", "inductro": "bits"}})",

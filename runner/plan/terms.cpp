@@ -67,7 +67,8 @@ Error no_device(const std::string& glob, const PlanRequest& request, bool known)
 }
 
 bool is_kind_of_device(const std::string& glob, const PlanRequest& request) {
-  const std::vector<std::string> kinds = known_names(request.paths, request.context.registry).devices;
+  const std::vector<std::string> kinds =
+      known_names(request.paths, request.context.registry).devices;
   const std::string kind = glob.substr(0, glob.find(':'));
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const std::string& each) { return glob_match(kind, each); });

@@ -53,13 +53,21 @@ std::string installed(const std::string& python_name, const std::string& archive
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Runs in the probe child: initialises whatever it asks.
-std::string probe_devices() {
-  std::string found = "cpu\n";
+/// The kinds of devices besides the CPU that torch was built for, or that a library has registered.
+std::vector<c10::DeviceType> accelerators() {
+  std::vector<c10::DeviceType> found;
   for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
     const auto device = static_cast<c10::DeviceType>(type);
     const bool executes = device != c10::kCPU && device != c10::kMeta;
-    if (!executes || !c10::impl::hasDeviceGuardImpl(device)) continue;
+    if (executes && c10::impl::hasDeviceGuardImpl(device)) found.push_back(device);
+  }
+  return found;
+}
+
+/// Runs in the probe child: initialises whatever it asks.
+std::string probe_devices() {
+  std::string found = "cpu\n";
+  for (const c10::DeviceType device : accelerators()) {
     const int count = c10::impl::getDeviceGuardImpl(device)->deviceCount();
     for (int i = 0; i < count; ++i) {
       found += c10::DeviceTypeName(device, /*lower_case=*/true) + ":" + std::to_string(i) + "\n";
@@ -143,7 +151,8 @@ void load_libraries(const std::vector<std::string>& files) {
 void warm_up() {
   const at::Tensor x = at::ones({8, 8}).requires_grad_(true);
   const at::Tensor y = at::matmul(x, x).sin().to(at::kHalf).to(at::kFloat).add(1).sum();
-  y.backward();
+  // With a device autograd would start a thread for it, which a fork loses.
+  if (accelerators().empty()) y.backward();
 }
 
 }  // namespace lockstep::eager

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "workers/eager/environment.h"
 #include "workers/eager/operators.h"
 
@@ -48,6 +50,12 @@ TEST(Schemas, are_the_same_each_time_and_say_whose_they_are) {
       std::is_sorted(dump()["operators"].get_ref<const nlohmann::ordered_json::object_t&>().begin(),
                      dump()["operators"].get_ref<const nlohmann::ordered_json::object_t&>().end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; }));
+}
+
+TEST(Schemas, name_the_kinds_of_devices) {
+  const auto devices = dump()["devices"].get<std::vector<std::string>>();
+  for (const char* kind : {"cpu", "cuda", "privateuseone"})
+    EXPECT_NE(std::find(devices.begin(), devices.end(), kind), devices.end()) << kind;
 }
 
 TEST(Operators, nothing_that_opens_files_or_takes_storages_or_streams_can_be_called) {

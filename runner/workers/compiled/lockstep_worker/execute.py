@@ -13,7 +13,7 @@ import torch
 
 from . import contexts, errors, names
 from .child import Stages
-from .compat import dynamo, inductor
+from .compat import device, dynamo, inductor
 from .evidence import evidence, remembered
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases, fallbacks
@@ -160,6 +160,8 @@ class Executor:
 
 def import_modules(modules: list | None) -> None:
     """Imports what a path asks for. Raises `Unsupported` where that fails."""
+    if modules:
+        device.abandon()
     for name in modules or []:
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
             raise Malformed(f"path.import: {name!r:.80} is not a module")
@@ -167,6 +169,7 @@ def import_modules(modules: list | None) -> None:
             importlib.import_module(name)
         except Exception as error:
             raise Unsupported(f"cannot import {name}: {type(error).__name__}: {error}") from None
+    device.adopt()
 
 
 def apply_config(config: dict | None) -> None:

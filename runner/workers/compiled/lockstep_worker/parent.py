@@ -115,14 +115,14 @@ class Parent:
         except ImportError as error:
             raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
         from . import trials, warmup
-        from .compat import accelerator
+        from .compat.device import adopt
 
         torch.set_num_threads(1)
         libraries = [str(path) for path in message.get("libraries") or []]
         modules = [str(name) for name in message.get("modules") or []]
         for path in libraries:
             torch.ops.load_library(path)
-        accelerator.adopt()
+        adopt()
         compiler = environment.compiler_version()
         self.cache = environment.place_caches(message.get("cache"), str(message.get("scratch") or "/tmp"), compiler)
         devices = environment.devices()

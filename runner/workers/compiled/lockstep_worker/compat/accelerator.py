@@ -4,7 +4,6 @@ without touching it."""
 import contextlib
 import functools
 import importlib
-import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,21 +11,6 @@ import torch
 
 #: Where torch keeps what it was told of accelerators.
 _REMEMBER = ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.codecache", "torch._dynamo.device_interface")
-
-
-def adopt() -> None:
-    """Gives torch the module of a device (`torch.NAME`) that a shared object has registered, where nobody registered one: by it
-    Python counts devices, and seeds them. Its default generator is out of Python's reach, so it is neither seeded nor read here."""
-    accelerator = torch.accelerator.current_accelerator()
-    if accelerator is None or hasattr(torch, accelerator.type):
-        return
-    count = getattr(torch._C, "_accelerator_hooks_device_count", lambda: 1)
-    module = types.ModuleType(f"torch.{accelerator.type}")
-    vars(module).update(
-        device_count=count, is_available=lambda: count() > 0, current_device=torch.accelerator.current_device_index,
-        set_device=torch.accelerator.set_device_index, is_initialized=lambda: False, _is_in_bad_fork=lambda: False,
-        manual_seed_all=lambda seed: None, get_amp_supported_dtype=lambda: [torch.float16, torch.bfloat16])
-    torch._register_device_module(accelerator.type, module)
 
 
 def names() -> list[str]:

@@ -20,7 +20,7 @@ from .part import Part
 from .script.policy import parse_policy
 
 #: What a script consists of, in this order; the first needs no torch.
-MODULES = ("repro/script/begin.py", "compat/errors.py", "errors.py", "state.py", "repro/script/storage.py", "repro/script/view.py",
+MODULES = ("repro/script/begin.py", "compat/errors.py", "compat/device.py", "errors.py", "state.py", "repro/script/storage.py", "repro/script/view.py",
            "repro/script/pair.py", "repro/script/indices.py", "repro/script/samples.py", "repro/script/policy.py",
            "repro/script/metadata.py", "repro/script/endings.py", "repro/script/judge.py", "repro/script/left.py",
            "repro/script/execute.py", "repro/script/run.py")

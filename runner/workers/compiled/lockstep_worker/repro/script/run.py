@@ -7,6 +7,7 @@ import traceback
 
 import torch
 
+from ...compat.device import adopt
 from .begin import CannotTell, cannot_run
 from .endings import Verdict
 from .execute import Case, before_calls, execute
@@ -69,6 +70,7 @@ def configure(case: Case) -> None:
                 load(name)
             except Exception as error:
                 cannot_run(f"import {name}: {type(error).__name__}: {error}")
+    adopt()
     if case.backend not in torch._dynamo.list_backends(exclude_tags=()):
         cannot_run(f"torch {torch.__version__} has no backend {case.backend}")
     for name in settings["NEEDS"]:
