@@ -61,7 +61,8 @@ def test_smoke_on_eager_and_aot_eager(lockstep, libraries):
 
 
 def test_the_device_is_known_by_its_library_alone(lockstep, libraries):
-    assert lockstep("list", "bugs/185337-half-round-trip", *on(libraries["good"]))[0].returncode == 0
+    listed, _ = lockstep("list", "bugs/185337-half-round-trip", "--path", "aot_eager", "--library", str(libraries["good"]), "--device", "hostdev:0")
+    assert listed.stdout.split() == ["bugs/185337-half-round-trip@hostdev:0/aot_eager"], listed.stderr
     missing, _ = lockstep("run", "bugs/185337-half-round-trip", "--device", "hostdev*")
     assert missing.returncode == 2 and "there is no device `hostdev*`" in missing.stderr
 
@@ -80,7 +81,7 @@ def test_a_kernel_that_is_wrong_is_found_against_the_cpu(lockstep, libraries, li
 
 def test_a_reproducer_runs_on_the_device(lockstep, libraries, tmp_path):
     made, _ = lockstep("repro", "bugs/185337-half-round-trip@hostdev:0/aot_eager", "--library", str(libraries["good"]),
-                       "--out", str(tmp_path / "repro.py"))
+                       "--device", "hostdev:0", "--out", str(tmp_path / "repro.py"))
     assert made.returncode == 0, made.stderr
     done = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,7 @@
 #include "workers/eager/schemas.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <algorithm>
 
@@ -188,8 +189,9 @@ ordered_json schemas() {
   }
   document["devices"] = ordered_json::array();
   for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
-    document["devices"].push_back(
-        c10::DeviceTypeName(static_cast<c10::DeviceType>(type), /*lower_case=*/true));
+    const auto kind = static_cast<c10::DeviceType>(type);
+    if (c10::impl::hasDeviceGuardImpl(kind))
+      document["devices"].push_back(c10::DeviceTypeName(kind, /*lower_case=*/true));
   }
   document["dtypes"] = ordered_json::array();
   for (const c10::ScalarType type : all_dtypes()) {
