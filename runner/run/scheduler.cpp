@@ -92,11 +92,16 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
       RunRequest{task.instance->id, path == nullptr ? Json{{"name", "eager"}} : path->declared,
                  task.instance->device, mode, repeat + (declared.random ? 1 : 0), declared.seed,
                  declared.random, declared.threads, task.inputs.wire_program(), task.inputs.calls});
-  return {std::move(id),
+  Job job{std::move(id),
           {{path == nullptr ? options_.eager : options_.worker_of(*path), std::move(message)}},
           storage_files(task.inputs),
           task.index,
           nullptr};
+  if (path != nullptr && path->packages) {
+    job.parts.push_back({options_.eager, job.parts[0].message});
+    job.parts[1].message["mode"] = "package";
+  }
+  return job;
 }
 
 void Scheduler::begin(const TaskPtr& task) {
@@ -126,7 +131,7 @@ void Scheduler::begin(const TaskPtr& task) {
   auto inputs = write_prepare_inputs(*declared.prepare, task->directory);
   if (!inputs) return give_up(task, Status::harness, inputs.error().message);
   task->inputs = std::move(*inputs);
-  Job job = job_of(*task, task->instance->id + " (prepare)", "plain", 1);
+  Job job = job_of(*task, prepare_job(task->instance->id), "plain", 1);
   job.parts[0].message["seed"] = declared.prepare->seed;
   job.parts[0].message["device"] = "cpu";  // the same bytes for every device
   job.parts[0].message["repeat"] = 1;
@@ -173,7 +178,7 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
 }
 
 void Scheduler::submit_eager(const TaskPtr& task) {
-  Job job = job_of(*task, task->instance->id + "/eager", "plain", options_.repeat);
+  Job job = job_of(*task, eager_job(task->instance->id), "plain", options_.repeat);
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome != Outcome::returned && task->instance->declared->eager_must_return)
       return give_up(task, Status::unsupported, eager_failure(observation), "reference");
@@ -201,7 +206,7 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::siz
   Gold& gold = task->golds[index];
   if (std::exchange(gold.asked, true)) return;
   const std::string mode(kGolds[index]);
-  Job job = job_of(*task, task->instance->id + " (" + mode + " gold)", mode, 1);
+  Job job = job_of(*task, gold_job(task->instance->id, mode), mode, 1);
   job.done = [this, task, &gold](Observation observation, double) {
     gold.made = std::make_shared<const Observation>(std::move(observation));
     judge_waiting(task);

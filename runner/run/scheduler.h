@@ -77,8 +77,9 @@ class Scheduler {
   void identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
-  /// A job of an instance with one part; of an eager worker, unless a path says otherwise.  What
-  /// may draw random numbers is executed once more than `repeat`, with other seeds.
+  /// A job of an instance, of an eager worker, unless a path says otherwise; of a path that
+  /// packages two parts: one packages, the next one executes the package.  What may draw random
+  /// numbers is executed once more than `repeat`, with other seeds.
   Job job_of(const Task& task, std::string id, const std::string& mode, int repeat,
              const Path* path = nullptr) const;
 

@@ -2,6 +2,12 @@
 
 namespace lockstep {
 
+std::string eager_job(const std::string& instance) { return instance + "/eager"; }
+std::string prepare_job(const std::string& instance) { return instance + " (prepare)"; }
+std::string gold_job(const std::string& instance, std::string_view mode) {
+  return instance + " (" + std::string(mode) + " gold)";
+}
+
 std::vector<StorageFile> storage_files(const InputSet& inputs) {
   std::vector<StorageFile> files;
   for (const Json& storage : inputs.storages)

@@ -45,6 +45,11 @@ struct Task {
 };
 using TaskPtr = std::shared_ptr<Task>;
 
+/// The ids of the jobs of an instance besides those of its paths, whose ids are those of the items.
+std::string eager_job(const std::string& instance);
+std::string prepare_job(const std::string& instance);
+std::string gold_job(const std::string& instance, std::string_view mode);
+
 /// The storages of an input set, as a job has them.
 std::vector<StorageFile> storage_files(const InputSet& inputs);
 
