@@ -51,6 +51,13 @@ TEST(Explain, PointwiseCasesShowClassesAndTheFirst) {
             "  at [4]: eager 3.0, compiled 4.0");
 }
 
+TEST(Explain, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
+  Verdict verdict = pointwise();
+  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("eager is that")));
+  verdict.reference = "on cpu, with 4 threads";
+  EXPECT_THAT(explain_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
+}
+
 TEST(Explain, OthersShowTheWorst) {
   Verdict verdict = pointwise();
   for (OutputComparison& output : verdict.outputs) output.first.clear();

@@ -28,10 +28,10 @@ bool is_file(const fs::path& file) {
 }
 
 /// Why a verdict cannot be repeated from what was kept; empty: it can.
-std::string lacking(const fs::path& kept, const Instance& instance, const PlanItem& item,
-                    const RunRecord& record) {
+std::string lacking(const fs::path& kept, const Instance& instance, const Site& site,
+                    const PlanItem& item, const RunRecord& record) {
   if (is_file(kept_folder(kept, item.id, 0) / "package.pt2") &&
-      is_file(kept_folder(kept, eager_job(instance.id), 0) / "observation.json"))
+      is_file(kept_folder(kept, eager_job(instance, site), 0) / "observation.json"))
     return "";
   const auto verdict = std::find_if(record.verdicts.begin(), record.verdicts.end(),
                                     [&](const Verdict& each) { return each.id == item.id; });
@@ -39,10 +39,10 @@ std::string lacking(const fs::path& kept, const Instance& instance, const PlanIt
   return fmt::format("{}: {}", info(verdict->status).name, one_line(verdict->reason));
 }
 
-/// The folders of the jobs that the verdicts of an instance rest on, whichever of them there are.
-std::set<std::string> jobs_of(const std::string& instance) {
-  std::set<std::string> jobs = {eager_job(instance), prepare_job(instance)};
-  for (const std::string_view gold : kGolds) jobs.insert(gold_job(instance, gold));
+/// The jobs that a verdict of an instance rests on besides its own, whichever of them there are.
+std::set<std::string> jobs_of(const Instance& instance, const Site& site) {
+  std::set<std::string> jobs = {eager_job(instance, site), prepare_job(instance)};
+  for (const std::string_view gold : kGolds) jobs.insert(gold_job(instance, site, gold));
   return jobs;
 }
 
@@ -106,7 +106,8 @@ tl::expected<void, Exit> end_packing(const Options& options, const Session& sess
   std::set<std::string> cases, paths, jobs;
   for (const PlanItem& item : plan.items) {
     const Instance& instance = plan.instances[item.instance];
-    if (std::string reason = lacking(kept, instance, item, record); !reason.empty()) {
+    const Site site = reference_site(plan.paths[item.path], instance);
+    if (std::string reason = lacking(kept, instance, site, item, record); !reason.empty()) {
       pack.left_out.push_back({item.id, std::move(reason)});
       continue;
     }
@@ -114,7 +115,7 @@ tl::expected<void, Exit> end_packing(const Options& options, const Session& sess
     cases.insert(instance.declared->id);
     paths.insert(plan.paths[item.path].name);
     jobs.insert(item.id);
-    jobs.merge(jobs_of(instance.id));
+    jobs.merge(jobs_of(instance, site));
   }
   if (pack.items.empty())
     return failed({"nothing of what is selected can be repeated without Python: there is no pack",

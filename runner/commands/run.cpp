@@ -183,7 +183,7 @@ Exit command_run(const Options& given) {
   if (!info.min_judged && (options.strict || !selected->level.empty()))
     info.min_judged = kMinJudged;
   RunSettings settings =
-      session->run_settings(request, plan, std::move(info), selected->every_case);
+      session->run_settings(request, plan, std::move(info), selected->every_case && !replayed);
   if (replayed) {
     settings.launcher = options.launcher;
     settings.command = "replay " + shell_quote(options.pack.string());

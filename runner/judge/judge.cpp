@@ -20,7 +20,7 @@ namespace {
 /// What the two eager executions do differently, apart from the text of an error; empty if nothing.
 std::string harness_difference(const Observation& eager, const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
-  if (own == nullptr || own == &eager) return "";
+  if (own == nullptr || own == &eager || request.elsewhere) return "";
   if (own->outcome != eager.outcome) {
     const auto ending = [](const Observation& observation) {
       return observation.error ? "raises " + describe(*observation.error)
@@ -304,7 +304,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
 const Observation* reference_of(const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
   const bool usable = request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
-  return usable || own == nullptr ? request.eager : own;
+  return usable || own == nullptr || request.elsewhere ? request.eager : own;
 }
 
 Verdict judge(const JudgeRequest& request) {

@@ -14,6 +14,13 @@
 
 namespace lockstep {
 
+/// Eager and the path were executed on two devices, at two CPU levels or with other numbers of
+/// threads: then what names these differs and means nothing, each device draws random numbers of
+/// its own, and what the path's worker says of eager is no word on this one.
+struct Elsewhere {
+  std::string eager_device, device;
+};
+
 /// Everything that the judge needs to know besides the observations.
 struct JudgeRequest {
   const Observation* eager = nullptr;     ///< by lockstep-eager: the reference
@@ -46,6 +53,7 @@ struct JudgeRequest {
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).
   bool pointwise = false;
+  std::optional<Elsewhere> elsewhere;  ///< nothing: eager was executed where the path was
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
   /// Whether the path draws random numbers of its own: the generators' states are not compared.
@@ -62,7 +70,8 @@ inline StrideRule stride_rule(const JudgeRequest& request) {
 }
 
 /// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
-/// has no spelling for the program; nullptr if there is none.  `compiled` is not null.
+/// has no spelling for the program and was executed where the path was; nullptr if there is none.
+/// `compiled` is not null.
 const Observation* reference_of(const JudgeRequest& request);
 
 /// Compares two observations in the order of the design: endings, metadata, masks, values, what

@@ -256,6 +256,23 @@ TEST(Judge, TwoEagersThatDifferAreTheHarness) {
   EXPECT_EQ(judge_under(raised("TypeError", "no"), compiled, "bits").status, Status::harness);
 }
 
+// What the worker's process makes of eager says nothing of eager on another device: neither that it
+// is wrong, nor what it would have been.
+TEST(Judge, EagerOfTheWorkerIsNoWordOnEagerElsewhere) {
+  const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 3});
+  Observation compiled = returned(b);
+  compiled.reference = std::make_shared<Observation>(returned(b));
+  const Observation other = returned(a), none = ended(Outcome::unsupported);
+  JudgeRequest request = between(other, compiled);
+  EXPECT_EQ(judged(request).status, Status::harness);
+  request.elsewhere = Elsewhere{"cpu", "cuda:0"};
+  EXPECT_EQ(judged(request).status, Status::value_differs);
+  request = between(none, compiled);
+  EXPECT_EQ(judged(request).status, Status::conform);
+  request.elsewhere = Elsewhere{"cpu", "cuda:0"};
+  EXPECT_EQ(judged(request).status, Status::unsupported);
+}
+
 TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   const Tensor a = tensor("float32", {1, 2});
   Observation compiled = returned(tensor("float32", {1, 3}));

@@ -21,6 +21,15 @@ std::vector<std::string> other_facts(const Facts& eager, const Facts& compiled) 
   return names;
 }
 
+/// The modes among them; with how many threads eager was executed is not asked where that was to be
+/// another number.
+std::vector<std::string> other_modes(const ProcessState& eager, const ProcessState& compiled,
+                                     const JudgeRequest& request) {
+  std::vector<std::string> names = other_facts(eager.modes, compiled.modes);
+  if (request.elsewhere) std::erase(names, "threads");
+  return names;
+}
+
 /// "call 2", "call 2 of repetition 3", or "repetition 3" of a program with one call.
 std::string place(std::size_t repetition, std::size_t call, std::size_t calls) {
   if (calls == 1) return fmt::format("repetition {}", repetition + 1);
@@ -29,7 +38,7 @@ std::string place(std::size_t repetition, std::size_t call, std::size_t calls) {
 }
 
 bool draws_own_numbers(const Observation& eager, const JudgeRequest& request) {
-  if (request.own_random) return true;
+  if (request.own_random || request.elsewhere) return true;
   const auto any = [&](const CallResult& call) {
     return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
       return accepts_any_numbers(request, output.first, output.second);
@@ -44,6 +53,7 @@ class LeftBehind {
   LeftBehind(const Observation& eager, const Observation& compiled, const JudgeRequest& request)
       : eager_(eager),
         compiled_(compiled),
+        request_(request),
         compares_generators_(!draws_own_numbers(eager, request)) {}
 
   std::vector<Difference> differences() && {
@@ -62,7 +72,7 @@ class LeftBehind {
     const CallResult& eager = eager_.repetitions[r][c];
     const CallResult& compiled = compiled_.repetitions[r][c];
     const std::string after = "after " + place(r, c, eager_.repetitions.front().size());
-    for (const std::string& name : other_facts(eager.state.modes, compiled.state.modes)) {
+    for (const std::string& name : other_modes(eager.state, compiled.state, request_)) {
       note(r, fmt::format("mode {}", name),
            fmt::format("{}, compiled {}, {}", eager.state.modes.at(name),
                        compiled.state.modes.at(name), after));
@@ -116,6 +126,7 @@ class LeftBehind {
 
   const Observation& eager_;
   const Observation& compiled_;
+  const JudgeRequest& request_;
   const bool compares_generators_;
   std::vector<std::string> told_;
   std::vector<Difference> found_;
@@ -147,7 +158,7 @@ std::vector<Difference> left_after_error(const Observation& eager, const Observa
     state = &eager.repetitions.front()[left.call].state;
   }
   if (state == nullptr) return found;
-  for (const std::string& name : other_facts(state->modes, left.state.modes)) {
+  for (const std::string& name : other_modes(*state, left.state, request)) {
     found.push_back({Status::state_differs, "",
                      fmt::format("mode {}: {}, compiled {}, after the error", name,
                                  state->modes.at(name), left.state.modes.at(name))});

@@ -52,6 +52,21 @@ TEST(LeftBehind, AModeThatIsLeftChangedIsFound) {
   EXPECT_EQ(verdict.differences.size(), 1u);
 }
 
+TEST(LeftBehind, OfEagerElsewhereNeitherThreadsNorGeneratorsAreAsked) {
+  ProcessState there = kState;
+  there.generators["cpu"] = "2222";
+  there.modes["threads"] = "4";
+  const Observation eager = left(kState);
+  Observation compiled = left(there);
+  JudgeRequest request = between(eager, compiled);
+  EXPECT_EQ(judged(request).status, Status::state_differs);
+  request.elsewhere = Elsewhere{"cpu", "cpu"};
+  EXPECT_EQ(judged(request).status, Status::conform);
+  there.modes["grad"] = "false";
+  compiled = left(there);
+  EXPECT_EQ(judged(request).reason.substr(0, 32), "mode grad: true, compiled false,");
+}
+
 TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
   ProcessState other = kState;
   other.generators["cpu"] = "2222";

@@ -35,7 +35,8 @@ std::string describe_quantizer(const std::optional<Quantizer>& quantizer) {
 
 /// Strides of other shapes say nothing.
 std::vector<std::string> tensor_differences(const TensorView& e, const TensorView& c,
-                                            StrideRule strides) {
+                                            StrideRule strides,
+                                            const std::optional<Elsewhere>& elsewhere) {
   std::vector<std::string> all;
   if (e.dtype != c.dtype) {
     all.push_back(fmt::format("dtype {}, compiled {}", e.dtype->name, c.dtype->name));
@@ -44,7 +45,9 @@ std::vector<std::string> tensor_differences(const TensorView& e, const TensorVie
     all.push_back(fmt::format("shape [{}], compiled [{}]", fmt::join(e.shape, ", "),
                               fmt::join(c.shape, ", ")));
   }
-  if (e.device != c.device) {
+  const bool each_on_its_own =
+      elsewhere && e.device == elsewhere->eager_device && c.device == elsewhere->device;
+  if (e.device != c.device && !each_on_its_own) {
     all.push_back(fmt::format("device {}, compiled {}", e.device, c.device));
   }
   if (e.layout != c.layout) {
@@ -102,11 +105,11 @@ bool shares(const TensorView& a, const TensorView& b) {
 }  // namespace
 
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
-                                StrideRule strides) {
+                                StrideRule strides, const std::optional<Elsewhere>& elsewhere) {
   const auto* e = std::get_if<TensorView>(&eager);
   const auto* c = std::get_if<TensorView>(&compiled);
   if (e != nullptr && c != nullptr) {
-    return fmt::format("{}", fmt::join(tensor_differences(*e, *c, strides), "; "));
+    return fmt::format("{}", fmt::join(tensor_differences(*e, *c, strides, elsewhere), "; "));
   }
   const auto* x = std::get_if<ScalarValue>(&eager);
   const auto* y = std::get_if<ScalarValue>(&compiled);

@@ -9,10 +9,11 @@ namespace lockstep {
 /// What differs between two results apart from the values, each as a phrase with both sides ("dtype
 /// float32, compiled float64; requires_grad true, compiled false"); empty if nothing. Judged: kind
 /// (tensor or scalar, and which), dtype, shape, device, layout, requires_grad, quantizer, strides
-/// by the rule. Not judged: conj and neg bits (Inductor resolves them; values are compared
+/// by the rule.  Where eager was executed on another device, its own stands for that of the path.
+/// Not judged: conj and neg bits (Inductor resolves them; values are compared
 /// resolved) and which Python object it is.
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
-                                StrideRule strides);
+                                StrideRule strides, const std::optional<Elsewhere>& elsewhere = {});
 
 /// Whether the values of two results can be compared: the kind, dtype and shape, and what their
 /// bytes mean, are the same.  Of what is not so, nothing bounds how much there would be to compare.

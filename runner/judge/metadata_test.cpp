@@ -57,6 +57,20 @@ TEST(Metadata, EveryDifferenceIsNamed) {
             "compiled true");
 }
 
+TEST(Metadata, EagerOfAnotherDeviceStandsForThatOfThePath) {
+  const TensorView e = zeros("float32", {2, 3}).view;
+  TensorView c = e;
+  c.device = "cuda:0";
+  const Elsewhere on_cpu{"cpu", "cuda:0"};
+  EXPECT_EQ(metadata_difference(e, c, StrideRule::significant, on_cpu), "");
+  EXPECT_EQ(metadata_difference(e, e, StrideRule::significant, on_cpu), "");
+  c.device = "cuda:1";
+  EXPECT_EQ(metadata_difference(e, c, StrideRule::significant, on_cpu),
+            "device cpu, compiled cuda:1");
+  EXPECT_EQ(metadata_difference(c, e, StrideRule::significant, on_cpu),
+            "device cuda:1, compiled cpu");
+}
+
 TEST(Metadata, ValuesAreComparableWhereTheyMeanTheSame) {
   const TensorView e = zeros("float32", {2, 3}).view;
   const auto comparable = [&](auto change) {

@@ -163,9 +163,10 @@ class CallComparison {
     const auto of_group = [&](Status status) {
       return group == Group::input ? Status::mutation_differs : status;
     };
-    const std::string metadata = compiled == nullptr
-                                     ? fmt::format("{}, compiled nothing", output.type)
-                                     : metadata_difference(eager, *compiled, stride_rule(request_));
+    const std::string metadata =
+        compiled == nullptr
+            ? fmt::format("{}, compiled nothing", output.type)
+            : metadata_difference(eager, *compiled, stride_rule(request_), request_.elsewhere);
     if (!metadata.empty()) note(output, of_group(Status::metadata_differs), metadata);
     const bool comparable = compiled != nullptr && are_comparable(eager, *compiled);
     out_.comparable = out_.comparable && comparable;

@@ -62,6 +62,20 @@ std::string decode_export(Reader& reader, const Node& root) {
   return *word;
 }
 
+/// Which eager the path is compared with.
+Site decode_reference(Reader& reader, const Node& reference) {
+  Site site;
+  if (!reader.object(reference, {"device"})) return site;
+  if (const auto device = reader.child(reference, "device")) {
+    site.device = reader.text(*device, "a device, such as \"cpu\"").value_or("");
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_:";
+    if ((*device)->is_string() &&
+        (site.device.empty() || site.device.find_first_not_of(kLetters) != std::string::npos))
+      reader.mismatch(*device, "a device, such as `cpu` or `cuda:0`");
+  }
+  return site;
+}
+
 /// The `options` of torch.compile; which of them there are, torch knows.
 void check_options(Reader& reader, const Node& root, const Node& options) {
   if (!options->is_object()) {
@@ -88,7 +102,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
                      {"$schema",  "format",      "name",    "title",       "promise",   "default",
                       "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
                       "config",   "environment", "devices", "unsupported", "refuses",   "executes",
-                      "may_call", "above",       "options", "export"})) {
+                      "may_call", "above",       "options", "export",      "reference"})) {
     return std::nullopt;
   }
   Path path;
@@ -149,6 +163,8 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");
+  if (const auto reference = reader.child(root, "reference"))
+    path.reference = decode_reference(reader, *reference);
   if (const auto executes = reader.child(root, "executes"))
     reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
   if (const auto operators = reader.child(root, "may_call"))

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "paths/declarations.h"
+#include "paths/site.h"
 #include "policies/policy.h"
 
 namespace lockstep {
@@ -27,6 +28,8 @@ struct Path {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> devices;  ///< globs
+  /// What it is compared with: eager, executed there.
+  Site reference;
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
   bool compiles = false;
   /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.

@@ -42,6 +42,23 @@ TEST(Paths, StandOnTheRungThatTheyName) {
   EXPECT_EQ(path_of("plain", R"("backend": null)").above, "");
 }
 
+TEST(Paths, NameTheEagerThatTheyAreComparedWith) {
+  EXPECT_EQ(path_of("mine", R"("backend": "mine")").reference, Site());
+  const Path kernels = path_of("mine", R"("backend": null, "reference": {"device": "cpu"})");
+  EXPECT_EQ(kernels.reference, (Site{"cpu", "", 0}));
+  EXPECT_EQ(describe(kernels.reference, "cuda:0"), "on cpu");
+  EXPECT_EQ(describe(kernels.reference, "cpu"), "");
+  for (const char* wrong : {R"({"device": ""})", R"({"device": "CPU"})", R"({"device": 1})",
+                            R"({"devices": "cpu"})", R"("cpu")"}) {
+    const std::string text = fmt::format(
+        R"({{"format": 1, "name": "a", "title": "t", "promise": "bits", "worker": "eager", "reference": {}}})",
+        wrong);
+    Diagnostics diagnostics;
+    decode_path({"a.json", text, Json::parse(text)}, diagnostics);
+    EXPECT_EQ(diagnostics.size(), 1U) << wrong;
+  }
+}
+
 TEST(Paths, ALadderHasNoMisspeltRungsAndNoCircles) {
   const Path low = path_of("low", R"("backend": null)");
   EXPECT_THAT(faults({low, path_of("high", R"("backend": "inductor", "above": "low")")}),
@@ -97,7 +114,8 @@ TEST(Paths, ExportInThePlaceOfCompiling) {
               HasSubstr("/export: found the string \"onnx\", expected `eager`, `aot_inductor`"));
   EXPECT_EQ(fault_of(R"("export": "eager", "backend": "inductor")"),
             "/backend: found `backend` beside `export`: that is torch.compile's");
-  EXPECT_THAT(fault_of(R"("export": "eager", "mode": "default")"), HasSubstr("/mode: found `mode`"));
+  EXPECT_THAT(fault_of(R"("export": "eager", "mode": "default")"),
+              HasSubstr("/mode: found `mode`"));
   Diagnostics diagnostics;
   const std::string text =
       R"({"format": 1, "name": "p", "title": "t", "promise": "bits", "worker": "eager", "export": "eager"})";

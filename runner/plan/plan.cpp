@@ -150,10 +150,19 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     const Traits traits = traits_of(*decoded);
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
     std::optional<Needs> needs;
+    const auto decode_elsewhere = [&](const std::string& other) {
+      if (other.empty() || other == device) return;
+      const auto [found, is_new] = instance.elsewhere.try_emplace(other);
+      if (!is_new) return;
+      auto there = decode(request, file, choice, other, diagnostics);
+      if (there && devices_take(there->only_devices, other))
+        found->second = std::make_shared<const Case>(std::move(*there));
+    };
     each_path(request, file.id, traits, device, id, [&](std::size_t path, std::string verdict_id) {
       PlanItem& item =
           plan.items.emplace_back(PlanItem{plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
+      decode_elsewhere(plan.paths[path].reference.device);
       if (plan.paths[path].declarations.unsupported.empty()) return;
       if (!needs) needs = needs_of(*instance.declared, device, registry);
       item.declared = declared_of(plan.paths[path], *needs, torch);

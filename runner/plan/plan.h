@@ -25,6 +25,9 @@ struct Instance {
   std::size_t items = 0;  ///< how many verdicts it gives
   /// Neighbours with the same number may be compiled in one graph (share.h).
   std::size_t shared_graph = 0;
+  /// The case on other devices on which a path is compared with eager; null: it is not meant for
+  /// that device.
+  std::map<std::string, std::shared_ptr<const Case>> elsewhere = {};
 };
 
 /// One verdict to come.

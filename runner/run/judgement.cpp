@@ -69,6 +69,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.compiles = evidence.compiles;
   request.worker_of_lockstep = evidence.worker_of_lockstep;
   request.own_random = evidence.own_random;
+  request.elsewhere = evidence.elsewhere;
   request.reseeded = declared.random ? static_cast<std::size_t>(evidence.repeat) : 0;
   return request;
 }

@@ -33,6 +33,7 @@ struct Evidence {
   Declared of_path;                  ///< what the path does not promise of the instance
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h
+  std::optional<Elsewhere> elsewhere;
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
   int repeat = 2;                        ///< how often everything was executed with the same seeds

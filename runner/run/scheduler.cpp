@@ -53,8 +53,7 @@ void Scheduler::clear_finished() {
     std::error_code error;
     fs::remove_all(task->directory, error);
     task->before.reset();  // what is mapped; the others of its graph may take long
-    task->eager.reset();
-    task->golds = {};
+    task->references.clear();
     const auto graph = graphs_.find(task->instance->shared_graph);
     if (--graph->second.unfinished == 0) graphs_.erase(graph);
   }
@@ -85,19 +84,38 @@ void Scheduler::begin_next() {
   for (const TaskPtr& task : begun.tasks) begin(task);
 }
 
-Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat,
-                      const Path* path) const {
+Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat) const {
   const Case& declared = *task.instance->declared;
-  Json message = to_json(
-      RunRequest{task.instance->id, path == nullptr ? Json{{"name", "eager"}} : path->declared,
-                 task.instance->device, mode, repeat + (declared.random ? 1 : 0), declared.seed,
-                 declared.random, declared.threads, task.inputs.wire_program(), task.inputs.calls});
-  Job job{std::move(id),
-          {{path == nullptr ? options_.eager : options_.worker_of(*path), std::move(message)}},
+  Json message =
+      to_json(RunRequest{task.instance->id, Json{{"name", "eager"}}, task.instance->device, mode,
+                         repeat + (declared.random ? 1 : 0), declared.seed, declared.random,
+                         declared.threads, task.inputs.wire_program(), task.inputs.calls});
+  return {std::move(id),
+          {{options_.eager, std::move(message)}},
           storage_files(task.inputs),
           task.index,
           nullptr};
-  if (path != nullptr && path->packages) {
+}
+
+Job Scheduler::reference_job(const Task& task, const Reference& reference, std::string id,
+                             const std::string& mode, int repeat) const {
+  Job job = job_of(task, std::move(id), mode, repeat);
+  Json& message = job.parts[0].message;
+  message["device"] = reference.site.device;
+  if (reference.site.threads > 0) message["threads"] = reference.site.threads;
+  if (reference.declared != task.instance->declared) {
+    InputSet there = task.inputs;  // the same bytes
+    there.program = reference.declared->program;
+    message["program"] = there.wire_program();
+  }
+  return job;
+}
+
+Job Scheduler::path_job(const Task& task, std::string id, const Path& path) const {
+  Job job = job_of(task, std::move(id), "plain", options_.repeat);
+  job.parts[0].worker = options_.worker_of(path);
+  job.parts[0].message["path"] = path.declared;
+  if (path.packages) {
     job.parts.push_back({options_.eager, job.parts[0].message});
     job.parts[1].message["mode"] = "package";
   }
@@ -122,7 +140,10 @@ void Scheduler::begin(const TaskPtr& task) {
         fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
         "case");
   }
-  if (!emit_declared(task)) return eager_known(*task);
+  emit_declared(task);
+  emit_without_reference(task);
+  find_references(*task, plan_);
+  if (task->references.empty()) return eager_known(*task);
   task->directory = options_.scratch / fmt::format("in{}", task->index);
   std::error_code error;
   fs::create_directory(task->directory, error);
@@ -131,7 +152,7 @@ void Scheduler::begin(const TaskPtr& task) {
   auto inputs = write_prepare_inputs(*declared.prepare, task->directory);
   if (!inputs) return give_up(task, Status::harness, inputs.error().message);
   task->inputs = std::move(*inputs);
-  Job job = job_of(*task, prepare_job(task->instance->id), "plain", 1);
+  Job job = job_of(*task, prepare_job(*task->instance), "plain", 1);
   job.parts[0].message["seed"] = declared.prepare->seed;
   job.parts[0].message["device"] = "cpu";  // the same bytes for every device
   job.parts[0].message["repeat"] = 1;
@@ -151,20 +172,36 @@ void Scheduler::begin(const TaskPtr& task) {
   engine_.submit(std::move(job));
 }
 
-/// Judges without an execution what paths declare not to support.  Whether anything is left to do.
-bool Scheduler::emit_declared(const TaskPtr& task) {
-  bool more = false;
+/// Judges without an execution what paths declare not to support.
+void Scheduler::emit_declared(const TaskPtr& task) {
   for (PendingVerdict& pending : task->items) {
     const std::string& reason = plan_.items[pending.item].declared.unsupported;
-    more = more || reason.empty();
-    if (reason.empty()) continue;
-    Verdict verdict;
-    verdict.status = Status::unsupported;
-    verdict.unsupported_by = "declaration";
-    verdict.reason = "declared: " + one_line(reason);
-    emit(task, pending, std::move(verdict));
+    if (!reason.empty())
+      emit_unjudged(task, pending, Status::unsupported, "declared: " + one_line(reason),
+                    "declaration");
   }
-  return more;
+}
+
+/// Likewise what cannot be compared with eager on the device that its path is compared with.
+void Scheduler::emit_without_reference(const TaskPtr& task) {
+  const Instance& instance = *task->instance;
+  for (PendingVerdict& pending : task->items) {
+    const std::string& device = plan_.paths[plan_.items[pending.item].path].reference.device;
+    if (pending.emitted || device.empty() || device == instance.device) continue;
+    std::string reason;
+    if (instance.elsewhere.at(device) == nullptr) {
+      reason = fmt::format("the path is compared with eager on {}, for which the case is not meant",
+                           device);
+    } else if (instance.declared->random) {
+      reason = fmt::format(
+          "the path is compared with eager on {}, which draws other random "
+          "numbers than {}",
+          device, instance.device);
+    } else {
+      continue;
+    }
+    emit_unjudged(task, pending, Status::unsupported, reason, "reference");
+  }
 }
 
 void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared) {
@@ -174,23 +211,31 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
   auto before = read_inputs(task->directory, task->inputs);
   if (!before) return give_up(task, Status::harness, before.error().message);
   task->before = std::make_shared<const Inputs>(std::move(*before));
-  submit_eager(task);
+  task->unknown = task->references.size();
+  for (std::size_t index = 0; index < task->references.size(); ++index) submit_eager(task, index);
 }
 
-void Scheduler::submit_eager(const TaskPtr& task) {
-  Job job = job_of(*task, eager_job(task->instance->id), "plain", options_.repeat);
-  job.done = [this, task](Observation observation, double) {
-    if (observation.outcome != Outcome::returned && task->instance->declared->eager_must_return)
-      return give_up(task, Status::unsupported, eager_failure(observation), "reference");
-    task->eager = std::make_shared<const Observation>(std::move(observation));
-    eager_known(*task);
+void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
+  const Reference& reference = task->references[index];
+  Job job = reference_job(*task, reference, eager_job(*task->instance, reference.site), "plain",
+                          options_.repeat);
+  job.done = [this, task, index](Observation observation, double) {
+    const auto seen = std::make_shared<const Observation>(std::move(observation));
+    task->references[index].eager = seen;
+    const bool fails =
+        seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
+    for (PendingVerdict& pending : task->items) {
+      if (fails && !pending.emitted && pending.reference == index)
+        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen), "reference");
+    }
+    if (--task->unknown == 0) eager_known(*task);
   };
   engine_.submit(std::move(job));
 }
 
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
-  Job job = job_of(*task, item.id, "plain", options_.repeat, &plan_.paths[item.path]);
+  Job job = path_job(*task, item.id, plan_.paths[item.path]);
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;
@@ -203,10 +248,12 @@ void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
 
 void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::size_t index) {
   pending.golds[index] = true;
-  Gold& gold = task->golds[index];
+  Reference& reference = task->references[pending.reference];
+  Gold& gold = reference.golds[index];
   if (std::exchange(gold.asked, true)) return;
   const std::string mode(kGolds[index]);
-  Job job = job_of(*task, gold_job(task->instance->id, mode), mode, 1);
+  Job job =
+      reference_job(*task, reference, gold_job(*task->instance, reference.site, mode), mode, 1);
   job.done = [this, task, &gold](Observation observation, double) {
     gold.made = std::make_shared<const Observation>(std::move(observation));
     judge_waiting(task);
@@ -218,8 +265,9 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::siz
 /// no other: a verdict must not hang on which of them is made first, nor on what another path asked
 /// for.  So no gold is under way, either, once all verdicts of its instance are there.
 void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
+  const Reference& reference = task->references[pending.reference];
   // A pointwise case tells of whatever returns how far it is from the truth.
-  if (task->instance->declared->pointwise && task->eager->outcome == Outcome::returned &&
+  if (task->instance->declared->pointwise && reference.eager->outcome == Outcome::returned &&
       pending.observation->outcome == Outcome::returned)
     need_gold(task, pending, kFp64);
   const PlanItem& item = plan_.items[pending.item];
@@ -233,16 +281,17 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     item.declared,
                     path.command.empty(),
                     path.own_random,
+                    elsewhere(reference.site, path, *task->instance),
                     pending.shared > 0,
                     options_.repeat,
                     task->before,
-                    task->eager,
+                    reference.eager,
                     pending.observation,
                     {}};
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     if (!pending.golds[index]) continue;
-    if (!task->golds[index].made) return;
-    evidence.golds[index] = task->golds[index].made;
+    if (!reference.golds[index].made) return;
+    evidence.golds[index] = reference.golds[index].made;
   }
   pending.judging = true;
   const auto judgement = std::make_shared<Judgement>();
@@ -297,14 +346,18 @@ bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& ver
 void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason,
                         const std::string& unsupported_by) {
   for (PendingVerdict& pending : task->items) {
-    if (pending.emitted) continue;
-    Verdict verdict;
-    verdict.status = status;
-    verdict.reason = reason;
-    verdict.unsupported_by = unsupported_by;
-    emit(task, pending, std::move(verdict));
+    if (!pending.emitted) emit_unjudged(task, pending, status, reason, unsupported_by);
   }
   eager_known(*task);
+}
+
+void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
+                              const std::string& reason, const std::string& unsupported_by) {
+  Verdict verdict;
+  verdict.status = status;
+  verdict.reason = reason;
+  verdict.unsupported_by = unsupported_by;
+  emit(task, pending, std::move(verdict));
 }
 
 /// Which verdict it is, of the plan.
@@ -314,6 +367,8 @@ void Scheduler::identify(const Task& task, const PendingVerdict& pending, Verdic
   verdict.instance = task.instance->id;
   verdict.path = plan_.paths[item.path].name;
   verdict.device = task.instance->device;
+  verdict.reference =
+      describe(reference_site(plan_.paths[item.path], *task.instance), task.instance->device);
   verdict.index = pending.item;
   verdict.operators = task.instance->declared->operators;
 }
@@ -331,7 +386,10 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   verdict.tags = declared.tags;
   verdict.threads = declared.threads;
   verdict.dtypes = input_dtypes(declared);
-  if (task->eager) verdict.uses = task->eager->uses;
+  if (const Observation* eager = pending.reference < task->references.size()
+                                     ? task->references[pending.reference].eager.get()
+                                     : nullptr)
+    verdict.uses = eager->uses;
   pending.emitted = true;
   pending.observation.reset();
   on_verdict(std::move(verdict));

@@ -58,9 +58,10 @@ class Scheduler {
  private:
   void begin_next();
   void begin(const TaskPtr& task);
-  bool emit_declared(const TaskPtr& task);
+  void emit_declared(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
-  void submit_eager(const TaskPtr& task);
+  void emit_without_reference(const TaskPtr& task);
+  void submit_eager(const TaskPtr& task, std::size_t index);
   void eager_known(const Task& task);
   void submit_paths(const SharedGraph& graph);
   void submit_shared(std::vector<Sharer> sharers);
@@ -73,15 +74,22 @@ class Scheduler {
   /// Gives every verdict of an instance; `unsupported_by` as in Verdict.
   void give_up(const TaskPtr& task, Status status, const std::string& reason,
                const std::string& unsupported_by = "");
+  /// Gives a verdict without an execution.
+  void emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
+                     const std::string& reason, const std::string& unsupported_by);
   bool executes_again(const PendingVerdict& pending, const Verdict& verdict) const;
   void identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
-  /// A job of an instance, of an eager worker, unless a path says otherwise; of a path that
-  /// packages two parts: one packages, the next one executes the package.  What may draw random
-  /// numbers is executed once more than `repeat`, with other seeds.
-  Job job_of(const Task& task, std::string id, const std::string& mode, int repeat,
-             const Path* path = nullptr) const;
+  /// A job of an instance with one part, for the eager worker on the instance's device.  What may
+  /// draw random numbers is executed once more than `repeat`, with other seeds.
+  Job job_of(const Task& task, std::string id, const std::string& mode, int repeat) const;
+  /// The same where a reference is executed.
+  Job reference_job(const Task& task, const Reference& reference, std::string id,
+                    const std::string& mode, int repeat) const;
+  /// The same on a path: two parts where it packages, of which one packages and the next one
+  /// executes the package.
+  Job path_job(const Task& task, std::string id, const Path& path) const;
 
   const Plan& plan_;
   Engine& engine_;

@@ -29,7 +29,8 @@ void Scheduler::submit_paths(const SharedGraph& graph) {
     for (PendingVerdict& pending : task->items) {
       if (pending.emitted) continue;
       // An error would end the whole of a graph, and its own verdict hangs on every detail.
-      const bool shares = graph.tasks.size() > 1 && task->eager->outcome == Outcome::returned;
+      const bool shares = graph.tasks.size() > 1 &&
+                          task->references[pending.reference].eager->outcome == Outcome::returned;
       if (shares) {
         by_path[plan_.items[pending.item].path].push_back({task, &pending});
       } else {
@@ -47,9 +48,9 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   for (const Sharer& sharer : sharers) inputs.push_back(&sharer.task->inputs);
   InputSet joined = join(inputs);
   const PlanItem& item = plan_.items[sharers[0].pending->item];
-  Job job = job_of(*sharers[0].task,
-                   fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
-                   "plain", options_.repeat, &plan_.paths[item.path]);
+  Job job = path_job(*sharers[0].task,
+                     fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
+                     plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(joined);
   for (JobPart& part : job.parts) {

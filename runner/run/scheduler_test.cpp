@@ -79,8 +79,8 @@ class Schedulers : public testing::Test {
     return seen;
   }
 
-  Plan plan(const std::vector<std::string>& paths) {
-    PlanRequest request{&suite_, {}, {"cpu"}, {}, {}};
+  Plan plan(const std::vector<std::string>& paths, const std::string& device = "cpu") {
+    PlanRequest request{&suite_, {}, {device}, {}, {}};
     for (const std::string& name : paths) {
       Path path;
       path.name = name;
@@ -89,6 +89,7 @@ class Schedulers : public testing::Test {
       path.devices = {"*"};
       path.compiles = true;
       path.declared = {{"name", name}};
+      if (name == "kernels") path.reference.device = "cpu";
       request.paths.push_back(path);
     }
     Diagnostics diagnostics;
@@ -188,6 +189,117 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
     EXPECT_EQ(verdict.reason, executed ? "" : "declared: no add of ours") << verdict.id;
     EXPECT_FALSE(verdict.program.empty()) << verdict.id;
   }
+}
+
+/// A plan to its end: all verdicts.
+std::vector<Verdict> run(const Plan& made, Engine& engine, SchedulerOptions options) {
+  std::vector<Verdict> heard(made.items.size());
+  Scheduler scheduler(made, engine, std::move(options), std::vector<bool>(made.items.size()));
+  scheduler.on_verdict = [&](const Verdict& verdict) { heard[verdict.index] = verdict; };
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0.05);
+    while (scheduler.hear()) {
+    }
+  }
+  return heard;
+}
+
+// A device whose eager is wrong: what is compared with it conforms, what is compared with the CPU's
+// does not.  Each is executed once, and golds are made where the reference is.
+TEST_F(Schedulers, CompareEachPathWithTheEagerThatItNames) {
+  const Plan made = plan({"good", "kernels", "same"}, "cuda:0");
+  std::vector<std::string> eager;
+  FakeEngine engine(2, [&](const Job& job) {
+    const Json& message = job.parts[0].message;
+    const std::string device = message["device"];
+    if (job.parts[0].worker.name == "eager") eager.push_back(job.id + " " + device);
+    return returned(job, device == "cuda:0");
+  });
+  const std::vector<Verdict> heard = run(made, engine, options(2));
+  for (const Verdict& verdict : heard) {
+    const bool is_kernels = verdict.path == "kernels";
+    EXPECT_EQ(verdict.status, is_kernels ? Status::value_differs : Status::conform) << verdict.id;
+    EXPECT_EQ(verdict.reference, is_kernels ? "on cpu" : "") << verdict.id;
+  }
+  std::sort(eager.begin(), eager.end());
+  EXPECT_EQ(std::adjacent_find(eager.begin(), eager.end()), eager.end());
+  EXPECT_EQ(std::vector<std::string>(eager.begin(), eager.begin() + 5),
+            (std::vector<std::string>{"bugs/1[rows=1]@cuda:0 (fp64 gold (on cpu)) cpu",
+                                      "bugs/1[rows=1]@cuda:0 (perturbed gold (on cpu)) cpu",
+                                      "bugs/1[rows=1]@cuda:0/eager (on cpu) cpu",
+                                      "bugs/1[rows=1]@cuda:0/eager cuda:0",
+                                      "bugs/1[rows=2]@cuda:0 (fp64 gold (on cpu)) cpu"}));
+}
+
+// Eager that no path is compared with any more is not executed.
+TEST_F(Schedulers, ExecuteOnlyTheEagerThatSomethingIsComparedWith) {
+  Plan made = plan({"good", "kernels"}, "cuda:0");
+  for (PlanItem& item : made.items) {
+    if (made.paths[item.path].name == "good") item.declared.unsupported = "not this time";
+  }
+  std::set<std::string> devices;
+  FakeEngine engine(1, [&](const Job& job) {
+    if (job.parts[0].worker.name == "eager") devices.insert(job.parts[0].message["device"]);
+    return returned(job);
+  });
+  for (const Verdict& verdict : run(made, engine, options(1))) {
+    EXPECT_EQ(verdict.status, verdict.path == "good" ? Status::unsupported : Status::conform)
+        << verdict.id;
+  }
+  EXPECT_EQ(devices, std::set<std::string>{"cpu"});
+}
+
+// Where one eager does not return, what is compared with another one is judged all the same.
+TEST_F(Schedulers, AReferenceThatDoesNotReturnCostsThoseThatAreComparedWithIt) {
+  Plan made = plan({"good", "kernels"}, "cuda:0");
+  for (Instance& instance : made.instances) {
+    auto strict = std::make_shared<Case>(*instance.declared);
+    strict->eager_must_return = true;
+    instance.declared = strict;
+  }
+  for (const std::string failing : {"cpu", "cuda:0"}) {
+    FakeEngine engine(2, [&](const Job& job) {
+      Observation seen = returned(job);
+      if (job.parts[0].worker.name == "eager" && job.parts[0].message["device"] == failing)
+        seen.outcome = Outcome::crashed;
+      return seen;
+    });
+    for (const Verdict& verdict : run(made, engine, options(2))) {
+      const bool fails = (verdict.path == "kernels") == (failing == "cpu");
+      EXPECT_EQ(verdict.status, fails ? Status::unsupported : Status::conform) << verdict.id;
+      EXPECT_EQ(verdict.unsupported_by, fails ? "reference" : "") << verdict.id;
+    }
+  }
+}
+
+// What draws random numbers, and what is not meant for the other device, has no reference there;
+// `$device` means each side's own.
+TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
+  Plan made = plan({"kernels"}, "cuda:0");
+  auto random = std::make_shared<Case>(*made.instances[0].declared);
+  random->random = true;
+  made.instances[0].declared = random;
+  made.instances[1].elsewhere["cpu"] = nullptr;
+  auto there = std::make_shared<Case>(*made.instances[2].declared);
+  there->program.outputs = {"x"};
+  made.instances[2].elsewhere["cpu"] = there;
+  std::vector<std::string> told;
+  FakeEngine engine(1, [&](const Job& job) {
+    told.push_back(job.id + " " + job.parts[0].message["program"]["outputs"].dump());
+    return returned(job);
+  });
+  const std::vector<Verdict> heard = run(made, engine, options(1));
+  EXPECT_EQ(heard[0].reason,
+            "the path is compared with eager on cpu, which draws other random numbers than cuda:0");
+  EXPECT_EQ(heard[1].reason,
+            "the path is compared with eager on cpu, for which the case is not meant");
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(heard[i].status, Status::unsupported);
+    EXPECT_EQ(heard[i].unsupported_by, "reference");
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{R"(bugs/1[rows=3]@cuda:0/eager (on cpu) ["x"])",
+                                            R"(bugs/1[rows=3]@cuda:0/kernels ["y"])"}));
 }
 
 // What torch lacks is not the path's to declare, and a failure of eager leaves a declaration be.
@@ -407,7 +519,7 @@ TEST_F(Schedulers, GiveAPathThatPackagesTwoParts) {
   EXPECT_EQ(job.parts[1].message["mode"], "package");
   EXPECT_EQ(job.parts[1].message["program"], job.parts[0].message["program"]);
   EXPECT_EQ(job.parts[1].message["calls"], job.parts[0].message["calls"]);
-  EXPECT_EQ(jobs.at(eager_job(packages.instances.at(0).id)).parts.size(), 1u);
+  EXPECT_EQ(jobs.at(packages.instances.at(0).id + "/eager").parts.size(), 1u);
 }
 
 }  // namespace

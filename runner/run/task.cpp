@@ -1,11 +1,58 @@
 #include "run/task.h"
 
-namespace lockstep {
+#include <fmt/format.h>
 
-std::string eager_job(const std::string& instance) { return instance + "/eager"; }
-std::string prepare_job(const std::string& instance) { return instance + " (prepare)"; }
-std::string gold_job(const std::string& instance, std::string_view mode) {
-  return instance + " (" + std::string(mode) + " gold)";
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+/// " (on cpu)": what of a site is not as in other executions of the instance; empty: nothing.
+std::string words_of(const Site& site, const Instance& instance) {
+  const std::string words = describe(site, instance.device);
+  return words.empty() ? "" : fmt::format(" ({})", words);
+}
+
+}  // namespace
+
+std::string eager_job(const Instance& instance, const Site& site) {
+  return instance.id + "/eager" + words_of(site, instance);
+}
+
+std::string gold_job(const Instance& instance, const Site& site, std::string_view mode) {
+  return fmt::format("{} ({} gold{})", instance.id, mode, words_of(site, instance));
+}
+
+std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
+
+Site reference_site(const Path& path, const Instance& instance) {
+  Site site = path.reference;
+  if (site.device.empty()) site.device = instance.device;
+  return site;
+}
+
+std::optional<Elsewhere> elsewhere(const Site& reference, const Path&, const Instance& instance) {
+  const Site own{instance.device, "", 0};
+  if (reference == own) return std::nullopt;
+  return Elsewhere{reference.device, own.device};
+}
+
+void find_references(Task& task, const Plan& plan) {
+  const Instance& instance = *task.instance;
+  for (PendingVerdict& pending : task.items) {
+    if (pending.emitted) continue;
+    const Site site = reference_site(plan.paths[plan.items[pending.item].path], instance);
+    const auto known =
+        std::find_if(task.references.begin(), task.references.end(),
+                     [&](const Reference& reference) { return reference.site == site; });
+    pending.reference = static_cast<std::size_t>(known - task.references.begin());
+    if (known != task.references.end()) continue;
+    task.references.push_back(
+        {site,
+         site.device == instance.device ? instance.declared : instance.elsewhere.at(site.device),
+         nullptr,
+         {}});
+  }
 }
 
 std::vector<StorageFile> storage_files(const InputSet& inputs) {

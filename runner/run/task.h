@@ -19,9 +19,18 @@ struct Gold {
   std::shared_ptr<const Observation> made;
 };
 
+/// An eager that paths of an instance are compared with, executed once for all of them.
+struct Reference {
+  Site site;
+  std::shared_ptr<const Case> declared;      ///< the case on its device
+  std::shared_ptr<const Observation> eager;  ///< null: not yet
+  std::array<Gold, kGolds.size()> golds;
+};
+
 /// A verdict of an instance on its way.
 struct PendingVerdict {
   std::size_t item = 0;
+  std::size_t reference = 0;  ///< of the task's
   std::shared_ptr<const Observation> observation;
   std::size_t shared = 0;  ///< with how many others `observation` was made in one graph
   GoldSet golds{};         ///< that `observation` is judged with; it waits until they are made
@@ -38,17 +47,29 @@ struct Task {
   std::filesystem::path directory;
   InputSet inputs;
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge
-  std::shared_ptr<const Observation> eager;
-  std::array<Gold, kGolds.size()> golds;
+  std::vector<Reference> references;     ///< of `items`, in their order
+  std::size_t unknown = 0;               ///< references of which it is not known what eager does
   std::vector<PendingVerdict> items;
   std::string program;  ///< for the reports, made with the first verdict
 };
 using TaskPtr = std::shared_ptr<Task>;
 
-/// The ids of the jobs of an instance besides those of its paths, whose ids are those of the items.
-std::string eager_job(const std::string& instance);
-std::string prepare_job(const std::string& instance);
-std::string gold_job(const std::string& instance, std::string_view mode);
+/// The ids of the jobs of an instance besides those of its paths, whose ids are those of the items:
+/// where eager is executed that a path is compared with, or one of its golds, and what makes
+/// inputs.
+std::string eager_job(const Instance& instance, const Site& site);
+std::string gold_job(const Instance& instance, const Site& site, std::string_view mode);
+std::string prepare_job(const Instance& instance);
+
+/// Where eager is executed that a path is compared with, of an instance.
+Site reference_site(const Path& path, const Instance& instance);
+
+/// Whether that is another site than the path's own.
+std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
+                                   const Instance& instance);
+
+/// Finds out which references the items that have no verdict yet are compared with, each once.
+void find_references(Task& task, const Plan& plan);
 
 /// The storages of an input set, as a job has them.
 std::vector<StorageFile> storage_files(const InputSet& inputs);

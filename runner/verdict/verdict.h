@@ -41,6 +41,9 @@ struct Verdict {
   std::string instance;
   std::string path;
   std::string device;
+  /// Where eager was executed that it is compared with, of a path that is not compared with eager
+  /// on its own device: "on cpu, with 4 threads" (paths/site.h); empty: as everywhere else.
+  std::string reference;
   std::string title;      ///< of the case
   std::string case_file;  ///< relative to the suite
   int case_line = 1;

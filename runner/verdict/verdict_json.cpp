@@ -305,6 +305,7 @@ void members(Visitor& visit, T& verdict) {
   visit.always("instance", verdict.instance);
   visit.always("path", verdict.path);
   visit.always("device", verdict.device);
+  visit("reference", verdict.reference);
   visit("title", verdict.title);
   visit("case_file", verdict.case_file);
   visit("case_line", verdict.case_line, 1);

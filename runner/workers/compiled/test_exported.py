@@ -18,6 +18,7 @@ FOUR, SIX = pack([i / 7 for i in range(20)], "f"), pack([i / 3 for i in range(30
 
 
 def op(let, name, *args):
+    name = name if "." in name else f"{name}.default"
     return {"let": let, "op": f"aten::{name}", "args": list(args), "kwargs": {}}
 
 

@@ -2,10 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <link.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "workers/eager/errors.h"
@@ -37,6 +39,23 @@ c10::IValue build(const ordered_json& form, const std::vector<at::Tensor>& tenso
   return tensors[next++];
 }
 
+/// Removes the folder into which torch unpacked what is loaded: a child that crashes would leave it
+/// behind.  The library stays mapped.
+void remove_unpacked() {
+  std::set<std::string> folders;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        const std::string name = library->dlpi_name;
+        const std::size_t at = name.find("/data/aotinductor/");
+        if (at != std::string::npos)
+          static_cast<std::set<std::string>*>(found)->insert(name.substr(0, at));
+        return 0;
+      },
+      &folders);
+  std::error_code error;
+  for (const std::string& folder : folders) std::filesystem::remove_all(folder, error);
+}
+
 }  // namespace
 
 Package::Package(const std::filesystem::path& folder, const Program& program, c10::Device device) {
@@ -60,6 +79,8 @@ Package::Package(const std::filesystem::path& folder, const Program& program, c1
     loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(
         file.string(), "model", /*run_single_threaded=*/true, /*num_runners=*/1,
         device.has_index() ? device.index() : static_cast<c10::DeviceIndex>(-1));
+    // Kernels of an accelerator are read from there when they are first needed.
+    if (device == c10::kCPU) remove_unpacked();
   } catch (const c10::OutOfMemoryError&) {
     throw;
   } catch (const c10::Error& error) {

@@ -118,8 +118,8 @@ class Exporter:
         return export.export(_Module(function, closed_over), args, self.dynamic_shapes()), forms
 
     def check_calls(self, exported: export.Program) -> None:
-        """Raises what the exported program says of a call that it was not exported for: a package does not look at what it is
-        given. What else it raises is its own verdict's."""
+        """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
+        package does not look at what it is given."""
         for name in self.taken:
             if len({json.dumps(_layout(given)) for given in self._given(name)}) > 1:
                 raise Unsupported(f"a package is made for one dtype and layout, and that of `{name}` differs between calls")
@@ -248,7 +248,8 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
     _write({"format": 1, "inputs": [name for name in exporter.taken if is_view(exporter._given(name)[0])],
             "outputs": [{"name": name, "form": form} for name, form in zip(program.source.outputs, forms)],
             "proof": {**proof(exported), "kernels": inductor.kernel_count(), "fallbacks": sorted(set(operators)),
-                      "code": digest([code]), "execution": "stated", "executed": dict(executed), "foreign": {}}}, directory)
+                      "code": digest([code]), "execution": "stated", "executed": dict(executed), "foreign": {},
+                      "through_aot": True}}, directory)
 
 
 def _content(program: "Program", value: Any) -> str:
