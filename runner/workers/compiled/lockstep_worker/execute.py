@@ -273,8 +273,8 @@ def _package(request: dict, executor: Executor, path: dict, function: Callable, 
         # The program has returned, so whatever AOTInductor raises is its own.
         if executor.stage.last == "compile" and described["kind"] == "error" and returned:
             described.update(kind="internal", stage="compile")
-        executor.stage.last = described["stage"]
-        return {"outcome": "raised", "error": described, "runs": []}
+        at_aot, executor.stage.last = executor.stage.last == "compile", described["stage"]
+        return {"outcome": "raised", "error": described, "runs": [], "proof": {"graphs": 0, "through_aot": at_aot}}
     return {"outcome": "returned", "runs": [{"calls": [executor.outputs.call((), [], [])]}], "proof": proof}
 
 
