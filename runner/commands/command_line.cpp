@@ -129,33 +129,42 @@ void add_telling(CLI::App* command, Options& options) {
                     "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
 }
 
+/// How instances are executed, and where the run is written.
+void add_execution(CLI::App* command, Options& options) {
+  command
+      ->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
+      ->capture_default_str()
+      ->check(number_between(0.001, kMostSeconds))
+      ->type_name("S");
+  command
+      ->add_option("--compile-timeout", options.compile_timeout,
+                   "Seconds that tracing, lowering or compiling may take")
+      ->capture_default_str()
+      ->check(number_between(0.001, kMostSeconds))
+      ->type_name("S");
+  command
+      ->add_option("--memory", options.memory_gib,
+                   "GiB of address space of one execution (default: what the machine has)")
+      ->check(number_between(0.001, kMostGib))
+      ->type_name("GIB");
+  command
+      ->add_option("--out", options.out,
+                   "Directory for the log and the reports (default: a new one in .lockstep/runs)")
+      ->type_name("DIR");
+}
+
 void add_run(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
   add_selection(run, options);
   add_ladder(run, options);
-  run->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
   run->add_option("--threads", options.threads, "Threads of each execution")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  run->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
-      ->capture_default_str()
-      ->check(number_between(0.001, kMostSeconds))
-      ->type_name("S");
-  run->add_option("--compile-timeout", options.compile_timeout,
-                  "Seconds that tracing, lowering or compiling may take")
-      ->capture_default_str()
-      ->check(number_between(0.001, kMostSeconds))
-      ->type_name("S");
-  run->add_option("--memory", options.memory_gib,
-                  "GiB of address space of one execution (default: what the machine has)")
-      ->check(number_between(0.001, kMostGib))
-      ->type_name("GIB");
-  run->add_option("--out", options.out,
-                  "Directory for the log and the reports (default: a new one in .lockstep/runs)")
-      ->type_name("DIR");
+  add_execution(run, options);
   run->add_option("--resume", options.resume,
                   "Go on with the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
@@ -215,6 +224,43 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
   add_telling(run, options);
   run->footer(selection_help());
+}
+
+void add_pack(CLI::App& app, Options& options) {
+  CLI::App* pack = app.add_subcommand(
+      "pack", "Run cases on a path that makes packages, and write these for `replay`");
+  pack->add_option("DIR", options.pack, "Where to write them: a folder that is empty or not there")
+      ->required()
+      ->expected(1);
+  add_selection(pack, options);
+  add_execution(pack, options);
+  add_files(pack, "--known", options.known_files,
+            "Expectations of your own beside the suite's (expected/README.md; repeatable)");
+  pack->add_flag("--no-expectations", options.no_expectations,
+                 "Pack none, as if nothing were known");
+  pack->add_flag("--no-cache", options.no_cache, "Keep no compilation cache between runs");
+  add_report_files(pack, options);
+  add_telling(pack, options);
+  pack->footer(selection_help());
+}
+
+void add_replay(CLI::App& app, Options& options) {
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Execute and judge the packages that `pack` wrote, without Python");
+  replay->add_option("DIR", options.pack, "The folder of the pack")->required()->expected(1);
+  add_selection(replay, options);
+  add_execution(replay, options);
+  replay->add_flag("--keep", options.keep,
+                   "Keep the tensors of every output that does not conform, as .npy files in "
+                   "tensors/ of the run's directory");
+  replay->add_flag("--alone", options.alone, "Execute every package in a process of its own");
+  replay->add_flag("--strict", options.strict,
+                   "Also fail on `fixed`, `inconclusive` and `refused`");
+  replay->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
+  add_min_judged(replay, options, "90");
+  add_report_files(replay, options);
+  add_telling(replay, options);
+  replay->footer(selection_help());
 }
 
 void add_list(CLI::App& app, Options& options) {
@@ -462,6 +508,8 @@ void add_commands(CLI::App& app, Options& options) {
   app.require_subcommand(1);
   app.fallthrough();
   add_run(app, options);
+  add_pack(app, options);
+  add_replay(app, options);
   add_list(app, options);
   add_show(app, options);
   add_repro(app, options);

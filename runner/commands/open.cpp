@@ -7,6 +7,7 @@
 
 #include "commands/errors.h"
 #include "commands/own_cases.h"
+#include "run/pack.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -17,6 +18,9 @@ fs::path beside_binary(std::string_view name) {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
 }
+
+/// Packages that one child of the eager worker executes: a fork costs as much as several of them.
+constexpr int kReplayBatch = 32;
 
 /// Three executions for two cores: one of three waits for the C++ compiler that it started.
 std::size_t default_jobs() {
@@ -46,6 +50,12 @@ SessionSettings session_settings(const Options& options) {
   settings.threads = options.threads;
   if (options.memory_gib > 0)
     settings.memory_bytes = static_cast<std::int64_t>(options.memory_gib * (1 << 30));
+  if (options.command == "pack") settings.keep = options.pack / kKeptJobs;
+  if (options.command == "replay") {
+    settings.kept = options.pack / kKeptJobs;
+    settings.schemas = options.pack / "schemas.json";
+    settings.eager_batch = options.alone ? 1 : kReplayBatch;
+  }
   if (!options.no_cache) settings.compiler_cache = fs::absolute(options.cache) / "inductor";
   return settings;
 }

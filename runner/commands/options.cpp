@@ -197,7 +197,11 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
 }  // namespace
 
 bool selects(const std::string& command) {
-  return command == "run" || command == "list" || command == "show" || command == "repro";
+  return executes(command) || command == "list" || command == "show" || command == "repro";
+}
+
+bool executes(const std::string& command) {
+  return command == "run" || command == "pack" || command == "replay";
 }
 
 Options parse_options(int argc, const char* const* argv) {

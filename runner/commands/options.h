@@ -29,7 +29,7 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, list, show, repro, check, report, merge, gate, doctor, findings, coverage, new,
+  /// run, pack, replay, list, show, repro, check, report, merge, gate, doctor, findings, coverage, new,
   /// completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
@@ -66,6 +66,7 @@ struct Options {
   std::vector<std::filesystem::path> libraries;
   std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
+  std::filesystem::path pack;  ///< DIR of `pack` and `replay`
   std::string like, op;       ///< of `new`: the case or the operator that it begins with
   bool brief = false;         ///< `repro`: the few lines for a report
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
@@ -129,6 +130,9 @@ Options parse_options(const std::vector<std::string>& arguments,
 
 /// Whether the words after a command are SELECT: those of others are files, or nothing.
 bool selects(const std::string& command);
+
+/// Whether a command executes and judges what is selected: `run`, `pack` and `replay`.
+bool executes(const std::string& command);
 
 /// The words for which a text of Options::select stands, or null: it stands for itself.
 const FollowingWords* following_words(const Options& options, const std::string& text);

@@ -11,6 +11,7 @@
 #include "commands/errors.h"
 #include "commands/finish.h"
 #include "commands/open.h"
+#include "commands/packing.h"
 #include "commands/resume.h"
 #include "commands/run_directory.h"
 #include "commands/selection.h"
@@ -63,11 +64,12 @@ void remove_unused(const fs::path& directory, const Options& options) {
 }
 
 /// The command that runs again what fails in this run.
-std::string again(const Options& options, const Session& session, const fs::path& directory) {
-  std::string command = fmt::format("{} run status:failing --from {}", options.launcher,
-                                    shell_quote(fs::absolute(directory).string()));
+std::string again(const Options& options, const RunSettings& settings, const fs::path& directory) {
+  std::string command =
+      fmt::format("{} {} status:failing --from {}", settings.launcher, settings.command,
+                  shell_quote(fs::absolute(directory).string()));
   if (options.strict) command += " --strict";
-  return command + repeat_options(session.settings());
+  return command + settings.repro_options;
 }
 
 }  // namespace
@@ -75,6 +77,13 @@ std::string again(const Options& options, const Session& session, const fs::path
 Exit command_run(const Options& given) {
   Options options = given;
   watch_for_interrupts();
+  const bool packs = given.command == "pack";
+  std::optional<PackInfo> replayed;
+  if (given.command == "replay") {
+    auto opened = open_pack(options);
+    if (!opened) return opened.error();
+    replayed = std::move(*opened);
+  }
   std::optional<RunRecord> resumed;
   if (!given.resume.empty()) {
     auto resumption = read_resumption(given);
@@ -87,6 +96,9 @@ Exit command_run(const Options& given) {
   } else if (auto unused = check_out(options.out); !unused) {
     print_error(unused.error());
     return Exit::usage;
+  }
+  if (packs) {
+    if (auto begun = begin_packing(options); !begun) return begun.error();
   }
   auto session = open_session(options);
   if (!session) return session.error();
@@ -107,7 +119,7 @@ Exit command_run(const Options& given) {
 
   PlanRequest request = session->plan_request(selected->filter);
   request.earlier = &selected->earlier;
-  request.alone = options.alone;
+  request.alone = options.alone || replayed;  // as it was packed
   if (auto meant = check_terms(request); !meant) {
     remove_unused(*directory, options);
     return meant.error();
@@ -131,6 +143,10 @@ Exit command_run(const Options& given) {
     print_diagnostics(diagnostics);
     return Exit::usage;
   }
+  if (packs) {
+    if (auto packable = check_packable(plan); !packable) return packable.error();
+  }
+  if (replayed) keep_packed(plan, *replayed);
   if (plan.items.empty()) {
     remove_unused(*directory, options);
     if (absent->empty()) return nothing_selected(request);
@@ -167,7 +183,15 @@ Exit command_run(const Options& given) {
   if (!info.min_judged && (options.strict || !selected->level.empty()))
     info.min_judged = kMinJudged;
   RunSettings settings =
-      session->run_settings(request, plan, std::move(info), selected->every_case);
+      session->run_settings(request, plan, std::move(info), selected->every_case && !replayed);
+  if (replayed) {
+    settings.launcher = options.launcher;
+    settings.command = "replay " + shell_quote(options.pack.string());
+    settings.repro_options.clear();
+    settings.machine["pack made"] = replayed->made;
+    const std::string difference = difference_of(*replayed, session->environment());
+    if (!difference.empty()) console.note(difference);
+  }
   if (!options.shard.empty()) {
     const Shard shard = *parse_shard(options.shard, {});
     settings.info.shard = ShardInfo{shard.number, shard.of, plan.digest, plan.items.size()};
@@ -204,6 +228,9 @@ Exit command_run(const Options& given) {
     return Exit::internal;
   }
   if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
+  if (packs && !record->end->interrupted) {
+    if (auto packed = end_packing(options, *session, plan, *record); !packed) return packed.error();
+  }
   const Exit exit = finish(*record, options, *directory, plan.paths);
   if (options.quiet) return exit;
   if (exit == Exit::ok && selected->level == "smoke")
@@ -211,7 +238,7 @@ Exit command_run(const Options& given) {
                options.launcher);
   if (std::any_of(record->verdicts.begin(), record->verdicts.end(),
                   [&](const Verdict& verdict) { return verdict.fails(options.strict); }))
-    fmt::print(stderr, "`{}` runs what fails again\n", again(options, *session, *directory));
+    fmt::print(stderr, "`{}` runs what fails again\n", again(options, settings, *directory));
   return exit;
 }
 

@@ -291,7 +291,7 @@ tl::expected<Selection, Exit> selection(const Options& options, Session& session
     if (const auto parsed = Filter::parse({term}); parsed && parsed->excludes_paths())
       result.path_terms.push_back(term);
   }
-  TermContext context{closed_lists(), options.command != "run"};
+  TermContext context{closed_lists(), !executes(options.command)};
   std::set<std::string> causes;
   if (faults.empty() && errors.empty()) {
     auto earlier = earlier_words(options, filter.within(of_level), paths, causes);

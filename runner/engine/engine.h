@@ -43,6 +43,9 @@ struct Job {
   /// The share of each stage's limit that it may take: below 1 where a time-out is not the end of
   /// it.
   double patience = 1;
+  /// What the first part finds as left by a part before it, which another run executed; empty:
+  /// nothing.  It stays.
+  std::filesystem::path before = {};
 };
 
 /// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the

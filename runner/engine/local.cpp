@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "engine/kept.h"
 #include "engine/parts.h"
 #include "engine/post_mortem.h"
 #include "wire/request.h"
@@ -166,8 +167,9 @@ void LocalEngine::tell(std::list<Execution> executions) {
     told.out = options_.scratch / fmt::format("out{}", told.run);
     std::error_code error;
     fs::create_directory(told.out, error);
-    runs.push_back(run_message(told.run, told.execution.current().message,
-                               told.execution.job.storages, told.out, told.execution.before));
+    runs.push_back(run_message(
+        told.run, told.execution.current().message, told.execution.job.storages, told.out,
+        told.execution.before.empty() ? told.execution.job.before : told.execution.before));
     batch.executions.push_back(std::move(told));
   }
   batch.worker->connection()->send(runs.size() == 1 ? runs.front() : batch_message(runs));
@@ -217,6 +219,8 @@ void LocalEngine::conclude(ToldExecution told, Observation observation, Clock::t
   execution.seconds += std::chrono::duration<double>(now - told.began).count();
   // What is mapped of a removed directory stays readable.
   remove_directory(execution.before);
+  if (!options_.keep.empty() && (!execution.is_last() || execution.job.parts.size() == 1))
+    keep_part(told.out, options_.keep, execution.job.id, execution.part);
   if (execution.seen) observation = join_parts(*execution.seen, std::move(observation));
   if (!execution.is_last() && observation.outcome == Outcome::returned) {
     ++execution.part;

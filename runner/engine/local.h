@@ -38,6 +38,9 @@ struct LocalEngineOptions {
   /// Where what a worker says on standard error goes, as worker-NAME.log.
   std::filesystem::path logs;
   Json hello;  ///< the `hello` message for every worker, without `scratch`
+  /// A folder for what each part of a job left that is not repeated later (kept.h): all but the
+  /// last of several, or the only one; empty: nothing is kept.
+  std::filesystem::path keep = {};
 };
 
 /// Runs jobs on workers of this machine: starts these when first needed, restarts those that die,

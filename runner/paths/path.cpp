@@ -40,6 +40,28 @@ std::string_view executes_by_default(std::string_view backend) {
   return is_torchs_own(backend) ? "aten" : "own";
 }
 
+/// `export`: what is done with the program that torch.export makes, in the place of torch.compile.
+/// What it is, or empty.
+std::string decode_export(Reader& reader, const Node& root) {
+  const auto node = reader.child(root, "export");
+  if (!node || (*node)->is_null()) return "";
+  const auto word =
+      reader.word(*node, {"eager", "aot_inductor"}, "`eager`, `aot_inductor` or null");
+  if (!word) return "";
+  for (const char* key : {"backend", "mode", "options", "fullgraph"}) {
+    const auto other = reader.child(root, key);
+    if (other && !(*other)->is_null())
+      reader.error(other->pointer,
+                   fmt::format("found `{}` beside `export`: that is torch.compile's", key),
+                   "a path goes through torch.export or through torch.compile: remove one", true);
+  }
+  if (const auto worker = reader.child(root, "worker"); worker && **worker != "compiled") {
+    reader.error(worker->pointer, "found another worker beside `export`",
+                 "`compiled` is the worker that exports programs", false);
+  }
+  return *word;
+}
+
 /// Which eager the path is compared with.
 Site decode_reference(Reader& reader, const Node& reference) {
   Site site;
@@ -80,7 +102,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
                      {"$schema",  "format",      "name",    "title",       "promise",   "default",
                       "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
                       "config",   "environment", "devices", "unsupported", "refuses",   "executes",
-                      "may_call", "above",       "options", "reference"})) {
+                      "may_call", "above",       "options", "export",      "reference"})) {
     return std::nullopt;
   }
   Path path;
@@ -147,8 +169,10 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
   if (const auto operators = reader.child(root, "may_call"))
     reader.texts(*operators, "a list of globs of operators, such as \"aten::topk\"");
-  path.compiles =
-      path.worker != "eager" && file.root.contains("backend") && !file.root["backend"].is_null();
+  const std::string exported = decode_export(reader, root);
+  path.packages = exported == "aot_inductor";
+  path.compiles = path.worker != "eager" &&
+                  (!exported.empty() || !file.root.value("backend", Json()).is_null());
   const Json backend = file.root.value("backend", Json());
   path.torchs_own = path.command.empty() && (!path.compiles || !backend.is_string() ||
                                              is_torchs_own(backend.get<std::string>()));
@@ -162,7 +186,10 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.declarations = decode_declarations(reader, root);
   if (reader.failed()) return std::nullopt;
   if (path.compiles && !path.declared.contains("executes"))
-    path.declared["executes"] = executes_by_default(path.declared["backend"].get<std::string>());
+    path.declared["executes"] = path.packages ? "inductor"
+                                : !exported.empty()
+                                    ? "aten"
+                                    : executes_by_default(backend.get<std::string>());
   path.declared["above"] = path.above.empty() ? Json() : Json(path.above);
   return path;
 }

@@ -37,6 +37,9 @@ struct Path {
   /// Whether its configuration leaves random numbers to Inductor's generator, which draws others
   /// than eager.
   bool own_random = false;
+  /// Whether what it compiles becomes a package of AOTInductor, which the eager worker executes: no
+  /// Python is in that process.
+  bool packages = false;
   /// The path of which it does all and more: the rung below it on the ladder.  Empty: none.
   std::string above;
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic

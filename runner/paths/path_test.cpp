@@ -102,5 +102,26 @@ TEST(Paths, OptionsAreScalarsAndExcludeAMode) {
             "/options: found `options` beside `mode`: torch.compile takes one of them");
 }
 
+TEST(Paths, ExportInThePlaceOfCompiling) {
+  const Path package = path_of("aoti", R"("export": "aot_inductor")");
+  EXPECT_TRUE(package.compiles && package.packages && package.torchs_own);
+  EXPECT_EQ(package.declared["executes"], "inductor");
+  const Path eager = path_of("export", R"("export": "eager", "backend": null)");
+  EXPECT_TRUE(eager.compiles && !eager.packages);
+  EXPECT_EQ(eager.declared["executes"], "aten");
+  EXPECT_FALSE(path_of("plain", R"("export": null)").compiles);
+  EXPECT_THAT(fault_of(R"("export": "onnx")"),
+              HasSubstr("/export: found the string \"onnx\", expected `eager`, `aot_inductor`"));
+  EXPECT_EQ(fault_of(R"("export": "eager", "backend": "inductor")"),
+            "/backend: found `backend` beside `export`: that is torch.compile's");
+  EXPECT_THAT(fault_of(R"("export": "eager", "mode": "default")"),
+              HasSubstr("/mode: found `mode`"));
+  Diagnostics diagnostics;
+  const std::string text =
+      R"({"format": 1, "name": "p", "title": "t", "promise": "bits", "worker": "eager", "export": "eager"})";
+  EXPECT_FALSE(decode_path({"p.json", text, Json::parse(text)}, diagnostics));
+  EXPECT_THAT(diagnostics.front().message, HasSubstr("another worker beside `export`"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -177,6 +177,22 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   return plan;
 }
 
+void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted) {
+  std::erase_if(plan.items, [&](const PlanItem& item) { return !wanted(item); });
+  std::vector<std::size_t> counts(plan.instances.size(), 0), places(plan.instances.size());
+  for (const PlanItem& item : plan.items) ++counts[item.instance];
+  std::vector<Instance> instances;
+  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
+    places[i] = instances.size();
+    if (counts[i] == 0) continue;
+    instances.push_back(std::move(plan.instances[i]));
+    instances.back().items = counts[i];
+  }
+  for (PlanItem& item : plan.items) item.instance = places[item.instance];
+  plan.instances = std::move(instances);
+  number_items(plan);
+}
+
 void shuffle(Plan& plan, std::uint64_t seed) {
   std::vector<std::vector<std::size_t>> graphs;
   for (std::size_t i = 0; i < plan.instances.size(); ++i) {

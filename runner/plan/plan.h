@@ -73,6 +73,9 @@ bool names_paths(const Filter& filter);
 /// into a log, the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 
+/// Keeps those items alone of which `wanted` says so, and the instances that have some.
+void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted);
+
 /// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances
 /// of a graph and items of an instance stay together.
 void shuffle(Plan& plan, std::uint64_t seed);

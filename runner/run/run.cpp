@@ -189,7 +189,8 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   }
 
   const auto with_repro = [&](Verdict verdict) {
-    verdict.repro = settings.launcher + " run " + shell_quote(verdict.id) + settings.repro_options;
+    verdict.repro = settings.launcher + " " + settings.command + " " + shell_quote(verdict.id) +
+                    settings.repro_options;
     return verdict;
   };
   for (std::size_t i = 0; settings.cache && i < plan.items.size(); ++i) {

@@ -37,8 +37,9 @@ struct RunSettings {
   std::optional<RunRecord> resumed;
   WorkerSpec eager;
   std::function<WorkerSpec(const Path&)> worker_of;
-  /// The command that repeats a verdict: how Lockstep is called, and what it needs besides the id.
-  std::string launcher = "ci/lockstep", repro_options;
+  /// The command that repeats a verdict: how Lockstep is called, to do what, and what that needs
+  /// besides the id.
+  std::string launcher = "ci/lockstep", command = "run", repro_options;
   RunInfo info;
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;

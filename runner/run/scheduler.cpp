@@ -24,12 +24,6 @@ std::string eager_failure(const Observation& eager) {
                      one_line(eager.reason));
 }
 
-/// " (on cpu)": what of a site is not as in other executions of the instance; empty: nothing.
-std::string words_of(const Site& site, const Instance& instance) {
-  const std::string words = describe(site, instance.device);
-  return words.empty() ? "" : fmt::format(" ({})", words);
-}
-
 /// The case for the reports, cut where it is long: `lockstep show` has all of it.
 std::string program_text(const Case& declared, const std::string& instance) {
   constexpr std::size_t kMost = 6 * 1024;
@@ -121,6 +115,10 @@ Job Scheduler::path_job(const Task& task, std::string id, const Path& path) cons
   Job job = job_of(task, std::move(id), "plain", options_.repeat);
   job.parts[0].worker = options_.worker_of(path);
   job.parts[0].message["path"] = path.declared;
+  if (path.packages) {
+    job.parts.push_back({options_.eager, job.parts[0].message});
+    job.parts[1].message["mode"] = "package";
+  }
   return job;
 }
 
@@ -154,7 +152,7 @@ void Scheduler::begin(const TaskPtr& task) {
   auto inputs = write_prepare_inputs(*declared.prepare, task->directory);
   if (!inputs) return give_up(task, Status::harness, inputs.error().message);
   task->inputs = std::move(*inputs);
-  Job job = job_of(*task, task->instance->id + " (prepare)", "plain", 1);
+  Job job = job_of(*task, prepare_job(*task->instance), "plain", 1);
   job.parts[0].message["seed"] = declared.prepare->seed;
   job.parts[0].message["device"] = "cpu";  // the same bytes for every device
   job.parts[0].message["repeat"] = 1;
@@ -219,9 +217,8 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
 
 void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
   const Reference& reference = task->references[index];
-  Job job = reference_job(*task, reference,
-                          task->instance->id + "/eager" + words_of(reference.site, *task->instance),
-                          "plain", options_.repeat);
+  Job job = reference_job(*task, reference, eager_job(*task->instance, reference.site), "plain",
+                          options_.repeat);
   job.done = [this, task, index](Observation observation, double) {
     const auto seen = std::make_shared<const Observation>(std::move(observation));
     task->references[index].eager = seen;
@@ -255,10 +252,8 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::siz
   Gold& gold = reference.golds[index];
   if (std::exchange(gold.asked, true)) return;
   const std::string mode(kGolds[index]);
-  Job job = reference_job(*task, reference,
-                          fmt::format("{} ({} gold{})", task->instance->id, mode,
-                                      words_of(reference.site, *task->instance)),
-                          mode, 1);
+  Job job =
+      reference_job(*task, reference, gold_job(*task->instance, reference.site, mode), mode, 1);
   job.done = [this, task, &gold](Observation observation, double) {
     gold.made = std::make_shared<const Observation>(std::move(observation));
     judge_waiting(task);

@@ -87,6 +87,8 @@ class Scheduler {
   /// The same where a reference is executed.
   Job reference_job(const Task& task, const Reference& reference, std::string id,
                     const std::string& mode, int repeat) const;
+  /// The same on a path: two parts where it packages, of which one packages and the next one
+  /// executes the package.
   Job path_job(const Task& task, std::string id, const Path& path) const;
 
   const Plan& plan_;

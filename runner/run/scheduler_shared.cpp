@@ -53,8 +53,10 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                      plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(joined);
-  job.parts[0].message["program"] = joined.wire_program();
-  job.parts[0].message["calls"] = std::move(joined.calls);
+  for (JobPart& part : job.parts) {
+    part.message["program"] = joined.wire_program();
+    part.message["calls"] = joined.calls;
+  }
   job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
     const std::size_t count = sharers.size();
     for (const Sharer& sharer : sharers)

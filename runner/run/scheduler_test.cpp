@@ -490,5 +490,37 @@ TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {
   EXPECT_EQ(waited, (std::vector<double>{0.2, 0.2, 1})) << "of 64, of 8, and alone";
 }
 
+TEST_F(Schedulers, GiveAPathThatPackagesTwoParts) {
+  Plan packages = plan({"aoti"});
+  packages.paths[0].packages = true;
+  std::map<std::string, Job> jobs;
+  FakeEngine engine(1, [&](const Job& job) {
+    jobs[job.id] = job;
+    return returned(job);
+  });
+  SchedulerOptions options;
+  options.scratch = scratch_.path();
+  options.eager = {"eager", {"lockstep-eager"}, {}};
+  options.worker_of = [](const Path& path) { return WorkerSpec{path.name, {"python"}, {}}; };
+  Scheduler scheduler(packages, engine, options, std::vector<bool>(packages.items.size(), false));
+  scheduler.on_verdict = [](const Verdict&) {};
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0);
+    while (scheduler.hear()) {
+    }
+  }
+  const Job& job = jobs.at(packages.items.at(0).id);
+  ASSERT_EQ(job.parts.size(), 2u);
+  EXPECT_EQ(job.parts[0].worker.name, "aoti");
+  EXPECT_EQ(job.parts[0].message["mode"], "plain");
+  // The second part is C++: what executes a package has no Python in it.
+  EXPECT_EQ(job.parts[1].worker.argv.front(), "lockstep-eager");
+  EXPECT_EQ(job.parts[1].message["mode"], "package");
+  EXPECT_EQ(job.parts[1].message["program"], job.parts[0].message["program"]);
+  EXPECT_EQ(job.parts[1].message["calls"], job.parts[0].message["calls"]);
+  EXPECT_EQ(jobs.at(packages.instances.at(0).id + "/eager").parts.size(), 1u);
+}
+
 }  // namespace
 }  // namespace lockstep

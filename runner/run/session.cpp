@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "engine/replaying.h"
 #include "record/judge_digest.h"
 #include "record/machine.h"
 #include "run/absent_paths.h"
@@ -146,7 +147,9 @@ Result<void> Session::start(const fs::path& logs) {
   scratch_.emplace(std::move(*scratch));
   engine_ = std::make_unique<LocalEngine>(
       LocalEngineOptions{settings_.jobs, settings_.limits, path, logs.empty() ? path : logs,
-                         hello_message(settings_, suite_.paths)});
+                         hello_message(settings_, suite_.paths), settings_.keep});
+  if (!settings_.kept.empty())
+    engine_ = std::make_unique<ReplayingEngine>(std::move(engine_), settings_.kept);
   return {};
 }
 

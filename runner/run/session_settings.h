@@ -34,6 +34,9 @@ struct SessionSettings {
   std::int64_t memory_bytes = 0;
   /// Where compilers keep what later runs can use; empty: their caches live as long as the session.
   std::filesystem::path compiler_cache;
+  int eager_batch = 1;         ///< executions for the CPU that one child of the eager worker takes
+  std::filesystem::path keep;  ///< what jobs left is kept there (engine/local.h); empty: nowhere
+  std::filesystem::path kept;  ///< what they left in another run is taken from there
 };
 
 }  // namespace lockstep

@@ -1,8 +1,29 @@
 #include "run/task.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lockstep {
+namespace {
+
+/// " (on cpu)": what of a site is not as in other executions of the instance; empty: nothing.
+std::string words_of(const Site& site, const Instance& instance) {
+  const std::string words = describe(site, instance.device);
+  return words.empty() ? "" : fmt::format(" ({})", words);
+}
+
+}  // namespace
+
+std::string eager_job(const Instance& instance, const Site& site) {
+  return instance.id + "/eager" + words_of(site, instance);
+}
+
+std::string gold_job(const Instance& instance, const Site& site, std::string_view mode) {
+  return fmt::format("{} ({} gold{})", instance.id, mode, words_of(site, instance));
+}
+
+std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
 
 Site reference_site(const Path& path, const Instance& instance) {
   Site site = path.reference;

@@ -54,6 +54,13 @@ struct Task {
 };
 using TaskPtr = std::shared_ptr<Task>;
 
+/// The ids of the jobs of an instance besides those of its paths, whose ids are those of the items:
+/// where eager is executed that a path is compared with, or one of its golds, and what makes
+/// inputs.
+std::string eager_job(const Instance& instance, const Site& site);
+std::string gold_job(const Instance& instance, const Site& site, std::string_view mode);
+std::string prepare_job(const Instance& instance);
+
 /// Where eager is executed that a path is compared with, of an instance.
 Site reference_site(const Path& path, const Instance& instance);
 

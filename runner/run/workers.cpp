@@ -41,7 +41,9 @@ fs::path compiled_worker_modules(const SessionSettings& settings) {
 }
 
 WorkerSpec eager_worker(const SessionSettings& settings) {
-  return {"eager", {settings.eager.string(), "worker"}, {}};
+  WorkerSpec spec{"eager", {settings.eager.string(), "worker"}, {}};
+  if (settings.eager_batch > 1) spec.argv.push_back(std::to_string(settings.eager_batch));
+  return spec;
 }
 
 std::pair<std::string, std::string> python_path(const SessionSettings& settings) {
@@ -50,8 +52,9 @@ std::pair<std::string, std::string> python_path(const SessionSettings& settings)
 
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   WorkerSpec spec{path.name, path.command, {}};
-  if (path.worker == "eager") spec = eager_worker(settings);
-  if (path.worker == "compiled") {
+  if (path.worker == "eager" || (path.packages && !settings.kept.empty())) {
+    spec = eager_worker(settings);  // of a package that is there already nobody makes another one
+  } else if (path.worker == "compiled") {
     spec = {"compiled", {settings.python, "-m", "lockstep_worker"}, {python_path(settings)}};
   }
   for (const auto& [name, value] : path.environment) {

@@ -14,6 +14,7 @@
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
 #include "workers/eager/observe.h"
+#include "workers/eager/package.h"
 #include "workers/eager/program.h"
 #include "workers/eager/state.h"
 
@@ -150,7 +151,8 @@ class Execution {
 
   const json& request_;
   Program program_;
-  Json literals_ = Json::array();  ///< views of its literal tensors
+  std::optional<Package> package_;  ///< that is executed in the place of the program
+  Json literals_ = Json::array();   ///< views of its literal tensors
   std::vector<StorageFile> files_;
   Observer observer_;
   const StageListener& on_stage_;
@@ -165,6 +167,7 @@ class Execution {
 
 /// The steps and what follows them; what is raised passes through.
 void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
+  if (package_) return interpreter.take(package_->run(interpreter.scope()));
   interpreter.run(program_.steps, program_.context);
   if (!program_.backward || !lost_backward(interpreter, program_.backward).empty()) return;
   const Results before = results_of(interpreter, program_);
@@ -248,7 +251,9 @@ void Execution::parse() {
 void Execution::repeat() {
   const c10::Device device = parse_device(request_.value("device", "cpu"));
   if (!c10::impl::hasDeviceGuardImpl(device.type())) throw Unsupported("device " + device.str());
-  const Mode mode = parse_mode(request_.value("mode", "plain"));
+  const std::string asked = request_.value("mode", "plain");
+  const Mode mode = asked == package_mode ? Mode::plain : parse_mode(asked);
+  if (asked == package_mode) package_.emplace(request_.value("before", ""), program_, device);
   const int repetitions = request_.value("repeat", 1);
   if (repetitions < 1) throw Malformed("`repeat` must be at least 1");
   const bool reseeds = request_.value("reseed", false);
@@ -287,6 +292,10 @@ ordered_json Execution::observe() {
   } catch (const Unsupported& lacking) {
     outcome = "unsupported";
     reason = lacking.what();
+  } catch (const Unloadable& raised) {
+    outcome = "raised";
+    error = describe_error(raised);
+    error["kind"] = "internal";
   } catch (const std::exception& raised) {
     outcome = "raised";
     error = describe_error(raised);
@@ -304,6 +313,7 @@ ordered_json Execution::observe() {
     observation["after_error"] = std::move(after_error_);
   observation["reason"] = reason;
   observation["stage"] = outcome == "returned" ? "write" : "run";
+  if (package_) observation["proof"] = package_->proof();
   observation["phases"] = {{"run", run_seconds_}, {"write", write_seconds_}};
   observation["peak_memory_bytes"] = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
   return observation;

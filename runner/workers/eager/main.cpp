@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: lockstep-eager [worker]   speak the worker protocol on stdin and stdout\n"
+    "usage: lockstep-eager [worker [BATCH]]\n"
+    "                                 speak the worker protocol on stdin and stdout; one child\n"
+    "                                 takes up to BATCH executions for the CPU (1 to 1024)\n"
     "       lockstep-eager schemas [LIBRARY...]\n"
     "                                 print the operator schemas of this torch, and of shared\n"
     "                                 objects that add operators to it, as JSON\n";
@@ -51,9 +54,10 @@ int main(int argc, char** argv) {
   // Before anything else: libgomp does not survive a fork after a parallel region.
   at::set_num_threads(1);
   const std::string command = argc > 1 ? argv[1] : "worker";
-  if (argc <= 2 && command == "worker") {
+  const int batch = argc == 3 ? std::atoi(argv[2]) : 1;
+  if (argc <= 3 && command == "worker" && batch >= 1 && batch <= 1024) {
     const int protocol = set_output_aside();
-    return protocol < 0 ? 1 : lockstep::eager::Parent(STDIN_FILENO, protocol).serve();
+    return protocol < 0 ? 1 : lockstep::eager::Parent(STDIN_FILENO, protocol, batch).serve();
   }
   if (command == "schemas") return dump({argv + 2, argv + argc});
   const bool asked = command == "--help" || command == "-h";

@@ -16,6 +16,7 @@
 #include "workers/eager/environment.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
+#include "workers/eager/package.h"
 
 namespace lockstep::eager {
 namespace {
@@ -72,9 +73,10 @@ std::string fault_of(const json& runs) {
 }
 
 /// `batch` of `hello`: on the CPU a child of its own is cheap, and keeps what one execution does to
-/// its memory from the next.
-ordered_json offered_batches(const std::vector<std::string>& devices) {
+/// its memory from the next, so it is for who starts the worker to ask for batches there.
+ordered_json offered_batches(const std::vector<std::string>& devices, int batch_on_cpu) {
   ordered_json offered = ordered_json::object();
+  if (batch_on_cpu > 1) offered["cpu"] = batch_on_cpu;
   for (const std::string& device : devices) {
     if (device != "cpu") offered[device.substr(0, device.find(':'))] = batch_on_a_device;
   }
@@ -153,11 +155,11 @@ void Parent::hello(const json& request) {
     answer["environment"] = environment();
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
-    answer["batch"] = offered_batches(found);
+    answer["batch"] = offered_batches(found, batch_on_cpu_);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
-    answer["modes"] = {"plain",    "fp64",       "mpfr",          "perturbed",
-                       "stepwise", "fp64_noise", "stepwise_noise"};
+    answer["modes"] = {"plain",    "fp64",       "mpfr",           "perturbed",
+                       "stepwise", "fp64_noise", "stepwise_noise", package_mode};
     answer["seconds"] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     greeted_ = true;

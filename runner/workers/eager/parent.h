@@ -12,7 +12,9 @@ namespace lockstep::eager {
 /// or `batch` and answers on another.  It stays single-threaded and executes nothing itself.
 class Parent {
  public:
-  Parent(int input_fd, int output_fd) : input_(input_fd), output_(output_fd) {}
+  /// `batch_on_cpu`: how many executions for the CPU one child takes.
+  Parent(int input_fd, int output_fd, int batch_on_cpu = 1)
+      : input_(input_fd), output_(output_fd), batch_on_cpu_(batch_on_cpu) {}
 
   /// Serves until `stop` or the end of the input; returns the exit status of the worker.
   int serve();
@@ -36,6 +38,7 @@ class Parent {
 
   int input_;
   int output_;
+  int batch_on_cpu_;
   int signals_ = -1;
   std::string buffer_;
   Limits limits_;

@@ -74,6 +74,10 @@ void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
   block(steps, context);
 }
 
+void Interpreter::take(const NamedValues& results) {
+  for (const auto& [name, value] : results) scope_[name] = value;
+}
+
 void Interpreter::block(const std::vector<Step>& steps, const Context& context) {
   if (mode_ == Mode::stepwise && context.autocast) {
     // Which operands it casts, only the operators know.

@@ -11,6 +11,7 @@
 #include "program/program.h"
 #include "workers/eager/gold.h"
 #include "workers/eager/losses.h"
+#include "workers/eager/observe.h"
 #include "workers/eager/tensors.h"
 #include "workers/eager/uses.h"
 #include "workers/eager/values.h"
@@ -39,6 +40,9 @@ class Interpreter {
 
   /// Executes the program's steps under its context.  What torch raises passes through.
   void run(const std::vector<Step>& steps, const Context& context);
+
+  /// Takes what somebody else computed of the inputs, by name, in the place of `run`.
+  void take(const NamedValues& results);
 
   const Scope& scope() const { return scope_; }
 

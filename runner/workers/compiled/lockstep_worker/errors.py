@@ -14,6 +14,7 @@ from .compat.errors import (
     FAKE,
     FAKE_TENSORS,
     FOLDERS,
+    GUARD,
     INDUCTOR,
     LOWERING,
     MODULES,
@@ -148,6 +149,8 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     if FAKE_TENSORS in named:
         return "error", "trace"
     if _text(outer).startswith(NOTHING):
+        return "refused", "trace"
+    if _text(outer).startswith(GUARD):
         return "refused", "trace"
     if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"

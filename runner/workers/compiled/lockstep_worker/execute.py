@@ -6,7 +6,7 @@ import gc
 import importlib
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from . import contexts, errors, names
 from .child import Stages
 from .compat import device, dynamo, inductor
 from .evidence import evidence, remembered
+from .exported import Exported, Exporter, package
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases, fallbacks
 from .source import Source, compile_text, generate
@@ -242,14 +243,53 @@ def _configure(request: dict, outputs: Outputs, stage: Stages) -> dict:
     return {"outcome": "returned", "runs": [{"calls": [outputs.call((), [], [])]}]}
 
 
+def _exported(executor: Executor, path: dict, function: Callable, scope: dict, reference: dict, phases: dict) -> dict:
+    """What the program does once it is exported, from Python."""
+    program = Exported(Exporter(executor.program, path, function, scope), executor.stage)
+    executor.witness.of = PATH
+    start = time.perf_counter()
+    result = executor.observe(program, scope, reference)
+    phases["run"] = time.perf_counter() - start
+    return {**result, "proof": {**program.proof(), **evidence(executor, path, function, scope, [])}}
+
+
+def _package(request: dict, executor: Executor, path: dict, function: Callable, scope: dict, observation: dict) -> dict:
+    """Leaves a package in place of results, which are those of whoever executes it."""
+    phases = observation["phases"]
+
+    @contextlib.contextmanager
+    def timed(name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            phases[name] = time.perf_counter() - start
+
+    returned = observation["reference"]["error"] is None  # of an operator that raised the trace does not tell
+    known = evidence(executor, {**path, "executes": "aten"}, function, scope, []) if returned else {}
+    try:
+        proof = package(request, executor, path, function, scope, known, timed)
+    except (BrokenPipeError, Fault, Malformed, Unsupported):
+        raise
+    except BaseException as error:  # SystemExit, too: no program may end the process
+        described = errors.describe(error, executor.stage.last, observation["reference"].get("error"))
+        # The program has returned, so whatever AOTInductor raises is its own.
+        if executor.stage.last == "compile" and described["kind"] == "error" and returned:
+            described.update(kind="internal", stage="compile")
+        at_aot, executor.stage.last = executor.stage.last == "compile", described["stage"]
+        return {"outcome": "raised", "error": described, "runs": [], "proof": {"graphs": 0, "through_aot": at_aot}}
+    return {"outcome": "returned", "runs": [{"calls": [executor.outputs.call((), [], [])]}], "proof": proof}
+
+
 def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, afterwards: list[Callable[[], bool]]) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
+    is_compiled = path.get("backend") is not None or path.get("export") is not None
     stage("configure")
-    if path.get("backend") is not None or path.get("import"):
+    if is_compiled or path.get("import"):
         # Before the program is read: a path can bring operators, devices and backends.
         import_modules(path.get("import"))
-    apply_config(path.get("config") if path.get("backend") is None else None)
+    apply_config(None if is_compiled else path.get("config"))
     stage("prepare")
     program = Program(request)
     with open(f"{outputs.directory}/program.py", "w", encoding="utf-8") as file:
@@ -260,10 +300,10 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
 
     stage("eager")
     start = time.perf_counter()
-    witness.of = "" if path.get("backend") is None else EAGER
+    witness.of = EAGER if is_compiled else ""
     reference = executor.observe(function, scope)
     phases["eager"] = time.perf_counter() - start
-    if path.get("backend") is None:
+    if not is_compiled:
         return reference
     observation["reference"] = reference
     gc.collect()
@@ -279,10 +319,15 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
         with contextlib.suppress(Unsupported):  # a torch without this setting compiles for those that there are
             apply_config({inductor.THREADS: int(request["threads"])})
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
-    options = path.get("options") if path["backend"] == "inductor" else None
-    if settings := inductor.settings_of(config, options):
-        warm_headers(settings, options, stage)
+    options = path.get("options") if path.get("backend") == "inductor" else None
+    packages = path.get("export") == "aot_inductor"
+    if (settings := inductor.settings_of(config, options)) or packages:
+        warm_headers(settings, options, stage, packages)
     stage("configure")
+    if packages:
+        return _package(request, executor, path, function, scope, observation)
+    if path.get("export") is not None:
+        return _exported(executor, path, function, scope, reference, phases)
     watch = Watch()
     callable_ = compiled(path, function)
     witness.watch()

@@ -18,6 +18,8 @@ QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
 #: What parts a message from the lines of the program that Dynamo adds.
 USER_CODE = "\n\nfrom user code"
 
+#: How an exported program says that it was not exported for what it is given.
+GUARD = ("Guard failed", "Expected input at ")
 #: Exceptions that only pass another one on.
 WRAPPERS = ("BackendCompilerFailed", "InductorError", "LoweringException")
 BACKEND, OF_INDUCTOR, FAKE_TENSORS = "BackendCompilerFailed", "InductorError", "TorchRuntimeError"

@@ -34,7 +34,8 @@ def render(request: dict) -> str:
     given = {name: _input_text(part, part.calls[0][name], name) for name in part.names}
     function = part.source.text.rstrip("\n").split("import torch\n", 1)[1].strip("\n")
     threads = int(request.get("threads") or 1)
-    lines = [*_settings(path), *([f"torch.set_num_threads({threads})"] if threads > 1 else []), "", "", function, "", "", f"for run in (program, {_compiled(path)}):"]
+    lines = [*_settings(path), *([f"torch.set_num_threads({threads})"] if threads > 1 else []), "", "", function, *_exported(path), "", "",
+             f"for run in (program, {_compiled(path)}):"]
     body = [f"{name} = {text}" for name, text in given.items()]
     outputs = part.source.outputs
     backward = part.program.get("backward")
@@ -66,8 +67,22 @@ def _settings(path: dict) -> list[str]:
             "", "torch.set_printoptions(precision=9)"]
 
 
+def _exported(path: dict) -> list[str]:
+    """The function by which a path that exports executes the program; none of another path."""
+    if path.get("export") is None:
+        return []
+    run = "torch.export.export(Program(), args)"
+    made = (f"torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))" if path["export"] == "aot_inductor"
+            else f"{run}.module()")
+    return ["", "", "class Program(torch.nn.Module):", "    def forward(self, *args):", "        return program(*args)", "", "",
+            "def exported(*args):", *(["    import torch._inductor", ""] if path["export"] == "aot_inductor" else []),
+            f"    return {made}(*args)"]
+
+
 def _compiled(path: dict) -> str:
-    """The call of `torch.compile` that a path makes."""
+    """What executes the program as a path does: `exported`, or the call of `torch.compile` that the path makes."""
+    if path.get("export") is not None:
+        return "exported"
     options = {"backend": path.get("backend") or "inductor", "mode": path.get("mode"), "options": path.get("options"),
                "dynamic": path.get("dynamic"), "fullgraph": bool(path.get("fullgraph", True))}
     usual = {"backend": "inductor", "mode": None, "options": None, "dynamic": False, "fullgraph": False}

@@ -15,7 +15,7 @@ import json
 
 import torch
 
-from ..problems import Malformed, need
+from ..problems import Malformed, Unsupported, need
 from .part import Part
 from .script.policy import parse_policy
 
@@ -30,6 +30,8 @@ STRIDES = ("significant", "exact", "ignore")
 
 def render(request: dict) -> str:
     """The script. Raises `Malformed`, `Unsupported` or `ValueError`."""
+    if (request.get("path") or {}).get("export") is not None:
+        raise Unsupported("a whole script executes what torch.compile makes, and this path exports: `repro --brief` has it where one call is made")
     libraries = [str(library) for library in request.get("libraries") or []]
     for library in libraries:
         torch.ops.load_library(library)

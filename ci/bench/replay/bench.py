@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""How many packages of AOTInductor does `replay` execute and judge in a second on one core, in batches and one in each child?
+
+    ci/bench/replay/bench.py [--instances 400] [--rounds 3]
+
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Packs instances of one small program that differ in their
+numbers alone, so that they share a package, which every one loads anew; then replays them on the first core that this
+process may use. The seconds are those of the run in its log, the start of the worker not among them. Ends with 1 where a
+verdict does not conform, or where batches execute fewer than 200 a second.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+WANTED = 200
+
+
+def lockstep(cache, *arguments, core=None):
+    command = [pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep", *map(str, arguments)]
+    done = subprocess.run(command, env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(cache)}, capture_output=True, text=True,
+                          preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}))
+    if done.returncode != 0:
+        sys.exit(done.stdout + done.stderr)
+
+
+def rate(folder, cache, core, *more):
+    """Instances a second of a replay."""
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    lockstep(cache, "replay", folder / "pack", "-j", 1, "--out", out, *more, core=core)
+    record = json.loads((out / "run.json").read_text())
+    if any(verdict["status"] != "conform" for verdict in record["verdicts"]):
+        sys.exit("not every verdict conforms")
+    return len(record["verdicts"]) / record["end"]["seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    case = {"format": 1, "title": "small", "matrix": {"seed": list(range(given.instances))},
+            "inputs": {"x": {"dtype": "float32", "shape": [8, 8], "fill": {"normal": {}, "seed": "$seed"}}},
+            "steps": [{"let": "h", "op": "relu", "args": ["%x"]}, {"let": "y", "op": "add.Tensor", "args": ["%h", 1]}], "outputs": ["y"]}
+    core = min(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "small.json").write_text(json.dumps(case))
+        lockstep(folder / "cache", "pack", folder / "pack", folder / "small.json", "--out", folder / "packing", "--quiet")
+        best = {"in batches": 0.0, "one in a child": 0.0}
+        for _ in range(given.rounds):  # side by side, so that both meet the same noise
+            for how, more in (("in batches", []), ("one in a child", ["--alone"])):
+                best[how] = max(best[how], rate(folder, folder / "cache", core, *more))
+        for how, found in best.items():
+            print(f"{how}: {found:.0f} instances a second")
+        print(f"batches: {best['in batches'] / best['one in a child']:.1f} times faster")
+    return 0 if best["in batches"] >= WANTED else 1
+
+
+sys.exit(main())

@@ -1,0 +1,275 @@
+"""A program through torch.export, in the place of torch.compile: executed as it was exported, or made into a package of
+AOTInductor's, which another process executes without Python (PROTOCOL.md, "Packages")."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import contexts
+from .child import Stages
+from .compat import export, inductor
+from .problems import Unsupported
+from .proof import digest
+from .tensors import is_view
+
+if TYPE_CHECKING:
+    from .execute import Executor, Program
+
+PACKAGE, DESCRIPTION = "package.pt2", "package.json"
+
+
+class _Module(torch.nn.Module):
+    """A program as torch.export takes it: the tensors that it closes over are buffers, which `function` is given before its
+    arguments. It has no other state, for torch.export sets that back."""
+
+    def __init__(self, function: Callable, closed_over: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        for name, value in closed_over.items():
+            self.register_buffer(name, value)
+
+    def forward(self, *args: Any) -> tuple:
+        return self.function(dict(self.named_buffers(remove_duplicate=False)), *args)
+
+
+def _form(value: Any, tensors: list) -> Any:
+    """The form of an output (PROTOCOL.md), whose tensors are added to `tensors`. Raises `Unsupported` for a number."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return "tensor"
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return [_form(each, tensors) for each in value]
+    raise Unsupported("a package of AOTInductor returns tensors alone, and an output is a number")
+
+
+class Exporter:
+    """Exports one program of a request, for all of its calls."""
+
+    def __init__(self, program: "Program", path: dict, function: Callable, scope: dict) -> None:
+        self.program, self.path, self.function, self.scope = program, path, function, scope
+        self.taken = [name for name in program.names if name not in program.source.constants]
+        #: Global names of the source that stand for tensors.
+        self.closed_over = [*program.source.constants.values(), *program.source.captured]
+
+    def _given(self, name: str) -> list:
+        return [call["inputs"][name] for call in self.program.calls]
+
+    def _varying(self, name: str) -> set[int]:
+        """Dimensions of an input whose size differs between calls."""
+        shapes = [view["shape"] for view in self._given(name)]
+        if len({len(shape) for shape in shapes}) > 1:
+            raise Unsupported(f"torch.export takes tensors of one rank, and that of `{name}` differs between calls")
+        return {at for at in range(len(shapes[0])) if len({shape[at] for shape in shapes}) > 1}
+
+    def dynamic_shapes(self) -> dict | None:
+        """Which sizes and numbers may vary, as torch.export takes it; by the path's `dynamic`. Raises `Unsupported`."""
+        dynamic, specs = self.path.get("dynamic"), []
+        for name in self.taken:
+            given = self._given(name)
+            if is_view(given[0]):
+                varying = self._varying(name)
+                dims = range(len(given[0]["shape"])) if dynamic else varying if dynamic is None else ()
+                specs.append(dict.fromkeys(dims, export.AUTO) or None)
+            else:
+                varies = len({json.dumps(value) for value in given}) > 1
+                specs.append(export.AUTO if dynamic is not False and varies and type(given[0]) is int else None)
+        return {"args": tuple(specs)} if any(spec is not None for spec in specs) else None
+
+    def _example(self) -> dict:
+        """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary."""
+        views = [name for name in self.taken if is_view(self._given(name)[0])]
+        varying = [(name, at) for name in views for at in self._varying(name)]
+        for call in self.program.calls:
+            if all(call["inputs"][name]["shape"][at] > 1 for name, at in varying):
+                return call
+        return self.program.calls[0]
+
+    def _arguments(self, call: dict) -> tuple[tuple, dict[str, torch.Tensor]]:
+        """Fresh values that the program takes, and those that it closes over, by their global names."""
+        values, closed_over = self.program.arguments(call)
+        named = dict(zip(self.program.names, values))
+        constants = self.program.source.constants
+        closed_over = {**{constants[name]: named[name] for name in constants}, **closed_over}
+        return tuple(named[name] for name in self.taken), closed_over
+
+    def make(self, flat: bool) -> tuple[export.Program, list]:
+        """The exported program, and the forms of its outputs where it is `flat`. Raises whatever torch.export raises."""
+        args, closed_over = self._arguments(self._example())
+        forms: list = []
+
+        def function(closed_over: dict, *args: Any) -> tuple:
+            self.scope.update(closed_over)
+            results = self.function(*args)
+            if not flat:
+                return results
+            tensors: list = []
+            forms[:] = [_form(result, tensors) for result in results]
+            return tuple(tensors)
+
+        return export.export(_Module(function, closed_over), args, self.dynamic_shapes()), forms
+
+    def check_calls(self, exported: export.Program) -> None:
+        """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
+        package does not look at what it is given."""
+        for name in self.taken:
+            if len({json.dumps(_layout(given)) for given in self._given(name)}) > 1:
+                raise Unsupported(f"a package is made for one dtype and layout, and that of `{name}` differs between calls")
+        module = exported.module()
+        for call in self.program.calls:
+            args, closed_over = self._arguments(call)
+            for name, value in closed_over.items():
+                setattr(module, name, value)
+            module(*args)
+
+
+def _layout(given: Any) -> Any:
+    """What of an input a package is made for, besides sizes."""
+    if not is_view(given):
+        return type(given).__name__
+    order = sorted(range(len(given["shape"])), key=lambda at: (given["strides"][at], at))
+    dense, size = True, 1
+    for at in order:
+        dense = dense and (given["shape"][at] == 1 or given["strides"][at] == size)
+        size *= given["shape"][at]
+    return [given["dtype"], bool(given.get("conj")), bool(given.get("neg")), order if dense else given["strides"]]
+
+
+class Exported:
+    """A program that is exported when it is first called, and executed as it was exported."""
+
+    def __init__(self, exporter: Exporter, stage: Stages) -> None:
+        self._exporter, self._stage = exporter, stage
+        self._module: Any = None
+        self.program: export.Program | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        scope = self._exporter.scope
+        closed_over = {name: scope[name] for name in self._exporter.closed_over}
+        if self._module is None:
+            self._stage("trace")
+            self.program, _ = self._exporter.make(flat=False)
+            self._module = self.program.module()
+            self._stage("run")
+        for name, value in closed_over.items():
+            setattr(self._module, name, value)
+        return self._module(*args)
+
+    def proof(self) -> dict:
+        """The `proof` of an observation."""
+        return proof(self.program) if self.program is not None else {"graphs": 0}
+
+
+def proof(program: export.Program) -> dict:
+    """What is known of any exported program: it is one graph."""
+    return {"graphs": 1, "operators": export.operators(program), "frames": 1, "frames_skipped": 0, "breaks": []}
+
+
+# Packages -------------------------------------------------------------------------------------------
+
+
+def _key(request: dict, program: "Program") -> str:
+    """Names a package by all that it is made from: the program, what is known of its inputs, what it closes over, the
+    settings. Of the toolchain, the folder of the cache has the name."""
+    path = {key: value for key, value in request["path"].items() if key not in ("name", "title", "default", "promise", "devices")}
+    views = [call["inputs"][name] for call in program.calls for name in program.source.constants]
+    contents = [program.inputs.files[view["storage"]][0] for view in [*views, *program.source.captured.values()]]
+    known = [request["program"], [call["inputs"] for call in program.calls], path, request.get("device"), request.get("threads"),
+             program.source.text]
+    hasher = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    for file in (*contents, __file__, export.__file__):
+        with open(file, "rb") as opened:
+            hasher.update(hashlib.sha256(opened.read()).digest())
+    return hasher.hexdigest()[:32]
+
+
+def package(request: dict, executor: "Executor", path: dict, function: Callable, scope: dict, known: dict,
+            phases: Callable[[str], contextlib.AbstractContextManager]) -> dict:
+    """Leaves the package of a program, made now or taken from the cache, and the text that describes it where the
+    observation is to be. The `proof` of it, `known` added. Raises `Unsupported`, and whatever torch.export and AOTInductor raise."""
+    program, directory = executor.program, executor.outputs.directory
+    folder = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "packages", _key(request, program))
+    found = os.path.isdir(folder)
+    if not found:
+        part = f"{folder}.{os.getpid()}.part"
+        os.makedirs(part)
+        try:
+            _make(program, path, function, scope, part, executor.stage, phases)
+            with contextlib.suppress(OSError):  # somebody else was quicker
+                os.rename(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    shutil.copyfile(os.path.join(folder, PACKAGE), os.path.join(directory, PACKAGE))
+    with open(os.path.join(folder, DESCRIPTION), encoding="utf-8") as file:
+        description = json.load(file)
+    description["proof"].update(known, cache_hits=int(found), cache_misses=int(not found))
+    _write(description, directory)
+    return description["proof"]
+
+
+def _write(description: dict, directory: str) -> None:
+    with open(os.path.join(directory, DESCRIPTION), "w", encoding="utf-8") as file:
+        json.dump(description, file)
+
+
+def _make(program: "Program", path: dict, function: Callable, scope: dict, directory: str, stage: Stages,
+          phases: Callable[[str], contextlib.AbstractContextManager]) -> None:
+    exporter = Exporter(program, path, function, scope)
+    for name in program.names:
+        given = exporter._given(name)
+        if name in program.source.constants or not is_view(given[0]):
+            if len({_content(program, value) for value in given}) > 1:
+                raise Unsupported(f"a package takes tensors alone: `{name}` is compiled into it, and differs between calls")
+    with torch.no_grad(), contexts.enter(program.context):
+        stage("trace")
+        with phases("trace"):
+            exported, forms = exporter.make(flat=True)
+            if len(program.calls) > 1:
+                exporter.check_calls(exported)
+        if export.writes_to_constants(exported):
+            raise Unsupported("what a program writes to a tensor that it closes over stays inside of its package")
+        inductor.reset_metrics()
+        stage("compile")
+        with phases("compile"):
+            file = os.path.join(directory, PACKAGE)
+            export.package(exported, file)
+    code = export.code(file)
+    kernels, operators = export.called(code)
+    executed = Counter([f"inductor/{name}" for name in kernels] + [f"aten::{name}" for name in operators])
+    # Its calls of torch's kernels go past the dispatcher: nobody can watch them.
+    _write({"format": 1, "inputs": [name for name in exporter.taken if is_view(exporter._given(name)[0])],
+            "outputs": [{"name": name, "form": form} for name, form in zip(program.source.outputs, forms)],
+            "proof": {**proof(exported), "kernels": inductor.kernel_count(), "fallbacks": sorted(set(operators)),
+                      "code": digest([code]), "execution": "stated", "executed": dict(executed), "foreign": {},
+                      "through_aot": True}}, directory)
+
+
+def _content(program: "Program", value: Any) -> str:
+    """An input as text that is equal where it is the same."""
+    if not is_view(value):
+        return json.dumps(value)
+    with open(program.inputs.files[value["storage"]][0], "rb") as file:
+        return json.dumps({**value, "storage": hashlib.sha256(file.read()).hexdigest()})
+
+
+def warm_package() -> None:
+    """Makes a package and forgets it: what Inductor precompiles for the first one is there then."""
+    class Add(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+    folder = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], f"warm-package.{os.getpid()}")
+    os.makedirs(folder)
+    try:
+        with torch.no_grad():
+            export.package(export.export(Add(), (torch.ones(3),), None), os.path.join(folder, PACKAGE))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
