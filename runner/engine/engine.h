@@ -43,6 +43,8 @@ struct Job {
   /// The share of each stage's limit that it may take: below 1 where a time-out is not the end of
   /// it.
   double patience = 1;
+  /// Of every part: what the runner has already, so that a worker that can tell need not send it.
+  KnownStorages known = {};
 };
 
 /// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the

@@ -53,6 +53,7 @@ void Scheduler::clear_finished() {
     std::error_code error;
     fs::remove_all(task->directory, error);
     task->before.reset();  // what is mapped; the others of its graph may take long
+    task->known.clear();
     task->eager.reset();
     task->golds = {};
     const auto graph = graphs_.find(task->instance->shared_graph);
@@ -169,15 +170,18 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
   auto before = read_inputs(task->directory, task->inputs);
   if (!before) return give_up(task, Status::harness, before.error().message);
   task->before = std::make_shared<const Inputs>(std::move(*before));
+  add_known(task->known, task->before->storages);
   submit_eager(task);
 }
 
 void Scheduler::submit_eager(const TaskPtr& task) {
   Job job = job_of(*task, task->instance->id + "/eager", "plain", options_.repeat);
+  job.known = task->known;
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome != Outcome::returned && task->instance->declared->eager_must_return)
       return give_up(task, Status::unsupported, eager_failure(observation), "reference");
     task->eager = std::make_shared<const Observation>(std::move(observation));
+    add_known(task->known, task->eager->storages);
     eager_known(*task);
   };
   engine_.submit(std::move(job));
@@ -186,6 +190,7 @@ void Scheduler::submit_eager(const TaskPtr& task) {
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   Job job = job_of(*task, item.id, "plain", options_.repeat, &plan_.paths[item.path]);
+  job.known = task->known;
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;

@@ -52,6 +52,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                    "plain", options_.repeat, &plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(joined);
+  for (const Sharer& sharer : sharers) add_known(job.known, sharer.task->known);
   job.parts[0].message["program"] = joined.wire_program();
   job.parts[0].message["calls"] = std::move(joined.calls);
   job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {

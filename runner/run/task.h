@@ -39,6 +39,7 @@ struct Task {
   InputSet inputs;
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge
   std::shared_ptr<const Observation> eager;
+  KnownStorages known;  ///< of `before` and, once it is there, of `eager`
   std::array<Gold, kGolds.size()> golds;
   std::vector<PendingVerdict> items;
   std::string program;  ///< for the reports, made with the first verdict

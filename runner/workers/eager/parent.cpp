@@ -16,6 +16,7 @@
 #include "workers/eager/environment.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
+#include "workers/eager/pins.h"
 
 namespace lockstep::eager {
 namespace {
@@ -146,6 +147,8 @@ void Parent::hello(const json& request) {
     const json limits = request.value("limits", json::object());
     limits_.memory_bytes = limits.value("memory_bytes", std::uint64_t{0});
     limits_.file_bytes = limits.value("file_bytes", std::uint64_t{0});
+    limits_.digests = request.value("digests", DigestLibraries());
+    pin();
     load_libraries(request.value("libraries", std::vector<std::string>()));
     warm_up();
     answer["worker"] = "lockstep-eager";
@@ -154,6 +157,8 @@ void Parent::hello(const json& request) {
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
     answer["batch"] = offered_batches(found);
+    answer["digests"] = ordered_json::array();
+    for (const auto& [kind, file] : limits_.digests) answer["digests"].push_back(kind);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
     answer["modes"] = {"plain",    "fp64",       "mpfr",          "perturbed",
