@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import torch
+
 from conversation import Worker, view
 from lockstep_worker.known import BLOCK, Known
 from lockstep_worker.problems import Malformed

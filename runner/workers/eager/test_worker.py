@@ -11,7 +11,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "digests"))
-from digest_of_page import BLOCK, text_of  # noqa: E402
+from digest_of_page import BLOCK, text_of
 
 HELLO = {"type": "hello", "protocol": 1, "threads": 1, "cache": None, "libraries": [],
          "limits": {"memory_bytes": 8 << 30, "file_bytes": 1 << 30}}
