@@ -17,8 +17,8 @@ class KnownStorage {
   explicit KnownStorage(std::shared_ptr<const FileCopy> file) : file_(std::move(file)) {}
 
   const std::shared_ptr<const FileCopy>& file() const { return file_; }
-  /// The digests of its blocks as the wire has them, computed when somebody first asks: reading a
-  /// GiB takes a fifth of a second.  On one thread at a time.
+  /// The digests of its blocks as the wire has them, computed when somebody first asks, which takes
+  /// four times as long as a copy (ci/bench/digests/bench.py).  On one thread at a time.
   const std::string& digests() const;
 
  private:
