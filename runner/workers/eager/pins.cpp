@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <type_traits>
 
 namespace lockstep::eager {
 namespace {
@@ -13,11 +14,8 @@ constexpr const char* kWorkspace = "CUBLAS_WORKSPACE_CONFIG";
 /// torch 2.10 and later say how a reduction may be made, those before whether.
 template <class Allowed>
 bool is_allowed(Allowed allowed) {
+  if constexpr (std::is_same_v<Allowed, bool>) return allowed;
   return allowed == Allowed{0};
-}
-template <>
-bool is_allowed(bool allowed) {
-  return allowed;
 }
 
 }  // namespace
