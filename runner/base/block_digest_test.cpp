@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -27,8 +28,7 @@ std::vector<BlockDigest> digests(const Bytes& bytes) {
 
 BlockDigest digest(const Bytes& bytes) { return digests(bytes).front(); }
 
-// The numbers of workers/PROTOCOL.md, computed there by another program
-// (workers/compiled/test_known.py).
+// The example of workers/PROTOCOL.md; workers/digests/digest_of_page.py computes it by the page.
 TEST(BlockDigest, IsWhatTheProtocolSays) {
   const BlockDigest three = digest({1, 2, 3});
   EXPECT_EQ(three.a, mix_a(mix_a(0x030201 + 0x9e3779b97f4a7c15ULL) + 3));

@@ -50,7 +50,7 @@ struct Options {
   std::filesystem::path eager;
   std::string cudart;  ///< LOCKSTEP_CUDART: the CUDA runtime that tells of devices
   /// LOCKSTEP_DIGESTS: "cpu=FILE:cuda=FILE", shared objects that digest storages on devices of that
-  /// kind (workers/digests/README.md), besides the one for CUDA beside the binary.
+  /// kind (workers/CUDA.md), besides the one for CUDA beside the binary.
   std::string digests;
   std::string color = "auto";  ///< auto, always, never
 
