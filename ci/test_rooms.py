@@ -15,7 +15,7 @@ def rooms():
 
 def sources():
     return [file.relative_to(ROOT) for folder in ("runner", "reports") for file in (ROOT / folder).rglob("*")
-            if file.suffix in (".h", ".cpp") and "testdata" not in file.parts]
+            if file.suffix in (".h", ".cpp", ".cu") and "testdata" not in file.parts]
 
 
 def room_of(file):

@@ -193,33 +193,46 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   return fail(fmt::format("cannot write {}: {}", shown(path), reason));
 }
 
-Result<std::shared_ptr<const FileCopy>> FileCopy::open(const std::filesystem::path& path) {
-  const auto file = open_regular(path);
-  if (!file) return tl::unexpected(file.error());
-  const std::size_t size = file->size;
-  if (size < kSmallestLarge) {
-    std::shared_ptr<const FileCopy> copy(new FileCopy(new std::byte[size], size));
-    if (read_at(file->fd, reinterpret_cast<char*>(copy->data_), size, 0) !=
-        static_cast<ssize_t>(size)) {
-      return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
-    }
-    return copy;
-  }
-  if (const std::size_t free = free_memory(); file->allocated > free) {
-    return fail(fmt::format("cannot read {}: its {} MiB do not fit the {} MiB of free memory",
-                            shown(path), file->allocated >> 20, free >> 20),
+Result<std::shared_ptr<FileCopy>> FileCopy::make(std::size_t size, std::size_t used,
+                                                 const std::string& name) {
+  if (size < kSmallestLarge)
+    return std::shared_ptr<FileCopy>(new FileCopy(new std::byte[size], size));
+  if (const std::size_t free = free_memory(); used > free) {
+    return fail(fmt::format("cannot read {}: its {} MiB do not fit the {} MiB of free memory", name,
+                            used >> 20, free >> 20),
                 "run fewer instances at a time: -j 1");
   }
   void* data = size > SIZE_MAX - kPadding
                    ? MAP_FAILED
                    : ::mmap(nullptr, size + kPadding, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
+  if (data == MAP_FAILED) return fail(fmt::format("cannot read {}: {}", name, why()));
   ::madvise(data, size + kPadding, MADV_DONTFORK);  // a guard of a worker needs none of it
-  std::shared_ptr<const FileCopy> copy(new FileCopy(static_cast<std::byte*>(data), size));
-  if (!copy_extents(file->fd, static_cast<char*>(data), size))
-    return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
-  return copy;
+  return std::shared_ptr<FileCopy>(new FileCopy(static_cast<std::byte*>(data), size));
+}
+
+Result<std::shared_ptr<const FileCopy>> FileCopy::open(const std::filesystem::path& path) {
+  const auto file = open_regular(path);
+  if (!file) return tl::unexpected(file.error());
+  const std::size_t size = file->size;
+  auto copy = make(size, file->allocated, shown(path));
+  if (!copy) return tl::unexpected(copy.error());
+  char* const data = reinterpret_cast<char*>((*copy)->data_);
+  const bool read = size < kSmallestLarge
+                        ? read_at(file->fd, data, size, 0) == static_cast<ssize_t>(size)
+                        : copy_extents(file->fd, data, size);
+  if (!read) return fail(fmt::format("cannot read {}: it is being changed", shown(path)));
+  return *copy;
+}
+
+Result<std::shared_ptr<const FileCopy>> FileCopy::patched(std::span<const std::byte> like,
+                                                          const std::vector<Patch>& patches) {
+  auto copy = make(like.size(), like.size(), "a storage");
+  if (!copy) return tl::unexpected(copy.error());
+  std::copy(like.begin(), like.end(), (*copy)->data_);
+  for (const auto& [at, bytes] : patches)
+    std::copy(bytes.begin(), bytes.end(), (*copy)->data_ + at);
+  return *copy;
 }
 
 FileCopy::~FileCopy() {

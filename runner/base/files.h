@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -41,6 +42,17 @@ class FileCopy {
  public:
   /// An Error for what is no regular file, is changed meanwhile, or is larger than the free memory.
   static Result<std::shared_ptr<const FileCopy>> open(const std::filesystem::path& path);
+
+  /// A part of a file to come, in the place of what is there.
+  struct Patch {
+    std::size_t at = 0;
+    std::span<const std::byte> bytes;
+  };
+  /// What a file would have had that is `like` another one but for these parts, all of which lie in
+  /// it.  An Error where it does not fit the free memory.
+  static Result<std::shared_ptr<const FileCopy>> patched(std::span<const std::byte> like,
+                                                         const std::vector<Patch>& patches);
+
   FileCopy(const FileCopy&) = delete;
   FileCopy& operator=(const FileCopy&) = delete;
   ~FileCopy();
@@ -49,6 +61,9 @@ class FileCopy {
 
  private:
   FileCopy(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  /// Memory for so many bytes, of which `used` will be written.
+  static Result<std::shared_ptr<FileCopy>> make(std::size_t size, std::size_t used,
+                                                const std::string& name);
   std::byte* data_;
   std::size_t size_;
 };

@@ -26,6 +26,8 @@ constexpr const char* kEnvironment =
     "  LOCKSTEP_TORCH    a torch release that ci/lockstep is to provide\n"
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
+    "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) that tells of devices\n"
+    "  LOCKSTEP_DIGESTS  KIND=FILE, what digests tensors on devices of a kind\n"
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
 

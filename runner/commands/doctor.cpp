@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/cuda.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
@@ -209,11 +210,32 @@ void examine_places(const Options& options, Chart& chart) {
   const Json machine = machine_environment();
   chart.say(Health::good, "processor",
             fmt::format("{} ({})", machine.value("cpu", ""), machine.value("cpu_features", "")));
-  const bool gpu = machine.contains("gpu 0");
-  chart.say(Health::good, "gpu",
-            gpu ? fmt::format("{}, driver {}", machine.value("gpu 0", ""),
-                              machine.value("gpu_driver", ""))
-                : "no NVIDIA GPU here");
+}
+
+/// CUDA's devices as its runtime tells them, and what compares tensors there.  `eager`: what the
+/// eager worker says of itself.
+void examine_cuda(const SessionSettings& settings, const Json& eager, Chart& chart) {
+  const CudaInventory found = cuda_inventory({.runtime = cuda_runtime_of(settings, eager)});
+  if (!found.lacking.empty()) {
+    chart.say(Health::good, "cuda", fmt::format("no device: {} ({})", found.lacking, found.remedy));
+    return;
+  }
+  chart.say(Health::good, "cuda", describe_versions(found));
+  for (const CudaDevice& device : found.devices) {
+    std::string text = describe(device);
+    if (device.fault.empty())
+      text += fmt::format(", {} free", size_text(static_cast<double>(device.free_bytes)));
+    chart.say(device.fault.empty() ? Health::good : Health::poor,
+              fmt::format("cuda:{}", device.index), text,
+              "another process may have all of it: `nvidia-smi` lists them");
+  }
+  const auto digests = settings.digests.find("cuda");
+  const bool there = digests != settings.digests.end();
+  chart.say(
+      there ? Health::good : Health::poor, "digests",
+      there ? "tensors are compared on the device first, by " + digests->second.string()
+            : "tensors are compared on the host, and all of each is brought there",
+      "build with a CUDA toolkit (LOCKSTEP_WITH_CUDA); LOCKSTEP_DIGESTS names what was built");
 }
 
 /// Starts every worker that the paths need and says what it answers.
@@ -262,6 +284,7 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
     if (device.is_string()) devices.push_back(device.get<std::string>());
   chart.say(devices.empty() ? Health::bad : Health::good, "devices",
             devices.empty() ? "none" : enumerate(devices), "this torch finds no device at all");
+  examine_cuda(session.settings(), environment, chart);
 
   const std::vector<Path>& paths = session.suite().paths;
   fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
@@ -313,6 +336,7 @@ Exit command_doctor(const Options& options) {
   examine_suite(session, chart);
   const std::string torch = examine_python(options, chart);
   examine_places(options, chart);
+  if (options.quick) examine_cuda(session.settings(), Json::object(), chart);
   if (!options.quick) examine_workers(session, torch, chart);
   if (interrupted()) return Exit::interrupted;
   const std::size_t bad = chart.count(Health::bad), poor = chart.count(Health::poor);

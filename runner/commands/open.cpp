@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 #include <thread>
 
 #include "commands/errors.h"
@@ -21,6 +22,22 @@ fs::path beside_binary(std::string_view name) {
 
 /// Packages that one child of the eager worker executes: a fork costs as much as several of them.
 constexpr int kReplayBatch = 32;
+/// Of LOCKSTEP_DIGESTS and beside the binary, by the kind of a device: what digests storages there.
+std::map<std::string, fs::path> digest_libraries(const std::string& given) {
+  std::map<std::string, fs::path> found;
+  std::error_code error;
+  if (fs::path cuda = beside_binary("lockstep-digests-cuda.so"); fs::exists(cuda, error))
+    found["cuda"] = std::move(cuda);
+  std::istringstream entries(given);
+  for (std::string entry; std::getline(entries, entry, ':');) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    found.erase(entry.substr(0, equals));
+    if (equals + 1 < entry.size())
+      found[entry.substr(0, equals)] = fs::absolute(entry.substr(equals + 1));
+  }
+  return found;
+}
 
 /// Three executions for two cores: one of three waits for the C++ compiler that it started.
 std::size_t default_jobs() {
@@ -42,6 +59,8 @@ SessionSettings session_settings(const Options& options) {
   settings.libraries = options.libraries;
   settings.schemas = beside_binary("schemas.json");
   settings.eager = options.eager.empty() ? beside_binary("lockstep-eager") : options.eager;
+  settings.cuda_runtime = options.cudart;
+  settings.digests = digest_libraries(options.digests);
   settings.python = options.python;
   settings.devices = options.devices;
   settings.jobs = options.jobs > 0 ? options.jobs : default_jobs();

@@ -84,6 +84,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   options.python = environment("LOCKSTEP_PYTHON");
   options.cache = environment("LOCKSTEP_CACHE");
   options.eager = environment("LOCKSTEP_EAGER");
+  options.cudart = environment("LOCKSTEP_CUDART");
+  options.digests = environment("LOCKSTEP_DIGESTS");
   for (int i = 1; i < argc; ++i) options.arguments.emplace_back(argv[i]);
   options.github = environment("GITHUB_ACTIONS") == "true";
 

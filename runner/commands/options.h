@@ -48,6 +48,10 @@ struct Options {
   std::string launcher;             ///< LOCKSTEP_COMMAND: how people call this, or ci/lockstep
   /// LOCKSTEP_EAGER: the executable of the eager worker; empty: lockstep-eager beside the binary.
   std::filesystem::path eager;
+  std::string cudart;  ///< LOCKSTEP_CUDART: the CUDA runtime that tells of devices
+  /// LOCKSTEP_DIGESTS: "cpu=FILE:cuda=FILE", shared objects that digest storages on devices of that
+  /// kind (workers/CUDA.md), besides the one for CUDA beside the binary.
+  std::string digests;
   std::string color = "auto";  ///< auto, always, never
 
   /// Filter terms, and in their order a mark for each of `following`; for `check`,

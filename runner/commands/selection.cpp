@@ -255,10 +255,33 @@ std::string level_title(const Options& options, const std::string& name) {
   return title != file->root.end() && title->is_string() ? title->get<std::string>() : "";
 }
 
+/// The devices to plan for where no worker says which there are: those of the command line, and in
+/// the place of globs the kinds that they mean; of what means all of them, the one that is
+/// everywhere.
+std::vector<std::string> supposed(const std::vector<std::string>& words,
+                                  const std::vector<std::string>& kinds) {
+  std::vector<std::string> devices;
+  for (const std::string& word : words) {
+    if (!has_wildcard(word)) {
+      devices.push_back(word);
+      continue;
+    }
+    const std::size_t colon = word.find(':');
+    std::vector<std::string> meant;
+    for (const std::string& kind : kinds) {
+      if (glob_match(word.substr(0, colon), kind))
+        meant.push_back(kind + (colon == std::string::npos ? "" : ":0"));
+    }
+    if (meant.size() == kinds.size()) meant = {"cpu"};
+    devices.insert(devices.end(), meant.begin(), meant.end());
+  }
+  return devices;
+}
+
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
   const std::vector<Path>& paths = session.suite().paths;
   const Chosen words = chosen(options, session.suite(), session.operators());
-  session.suppose_devices(words.devices);
+  session.suppose_devices(supposed(words.devices, known_names(paths, session.operators()).devices));
   std::vector<Error> errors;
   std::vector<std::string> more;
   Level level;

@@ -42,6 +42,7 @@ struct ToldExecution {
   Execution execution;
   std::int64_t run = 0;  ///< its number
   std::filesystem::path out;
+  bool told_of_known = false;  ///< its worker was told what the runner has already
   // From here on: since it is the first of its batch.
   std::string stage = "start";
   Clock::time_point stage_began, began;

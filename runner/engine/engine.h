@@ -46,6 +46,8 @@ struct Job {
   /// What the first part finds as left by a part before it, which another run executed; empty:
   /// nothing.  It stays.
   std::filesystem::path before = {};
+  /// Of every part: what the runner has already, so that a worker that can tell need not send it.
+  KnownStorages known = {};
 };
 
 /// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the

@@ -167,9 +167,11 @@ void LocalEngine::tell(std::list<Execution> executions) {
     told.out = options_.scratch / fmt::format("out{}", told.run);
     std::error_code error;
     fs::create_directory(told.out, error);
+    told.told_of_known = batch.worker->digests(told.execution.device());
     runs.push_back(run_message(
         told.run, told.execution.current().message, told.execution.job.storages, told.out,
-        told.execution.before.empty() ? told.execution.job.before : told.execution.before));
+        told.execution.before.empty() ? told.execution.job.before : told.execution.before,
+        told.told_of_known ? &told.execution.job.known : nullptr));
     batch.executions.push_back(std::move(told));
   }
   batch.worker->connection()->send(runs.size() == 1 ? runs.front() : batch_message(runs));
@@ -250,7 +252,8 @@ void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessa
   }
   const bool killed = told.killed_at.has_value();
   Observation observation =
-      observe_end({told.out, told.stage, killed, limit_of(told), told.oom_kills_before, message});
+      observe_end({told.out, told.told_of_known ? told.execution.job.known : KnownStorages{},
+                   told.stage, killed, limit_of(told), told.oom_kills_before, message});
   conclude(std::move(told), std::move(observation), now);
 }
 

@@ -42,6 +42,11 @@ std::size_t LocalWorker::batch_for(const std::string& device) const {
   return batch == hello_.end() ? 1 : number_of(*batch, device.substr(0, device.find(':')));
 }
 
+bool LocalWorker::digests(const std::string& device) const {
+  const Json kinds = hello_.value("digests", Json::array());
+  return std::find(kinds.begin(), kinds.end(), device.substr(0, device.find(':'))) != kinds.end();
+}
+
 std::string LocalWorker::describe(Clock::time_point now) const {
   return ready_ ? "ready" : "starting for " + format_seconds(seconds_between(started_, now));
 }

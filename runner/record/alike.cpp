@@ -27,4 +27,15 @@ std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,
   return settings;
 }
 
+std::vector<OtherSetting> other_pins(const nlohmann::ordered_json& eager,
+                                     const nlohmann::ordered_json& worker) {
+  std::vector<OtherSetting> pins;
+  for (const auto& [key, value] : eager.items()) {
+    const auto other = worker.find(key);
+    if (key.starts_with("pin ") && other != worker.end() && *other != value)
+      pins.push_back({key, value, *other});
+  }
+  return pins;
+}
+
 }  // namespace lockstep

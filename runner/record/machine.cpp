@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/cpu.h"
+#include "base/cuda.h"
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -20,29 +21,15 @@ extern char** environ;
 namespace lockstep {
 namespace {
 
-std::string line_with(const std::filesystem::path& path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t begin = line.find_first_not_of(" \t:", key.size());
-    return begin == std::string::npos ? "" : line.substr(begin);
+/// CUDA's devices, or why there are none; `runtime` as in CudaLibraries.
+void add_cuda(Json& machine, const std::filesystem::path& runtime) {
+  const CudaInventory found = cuda_inventory({.runtime = runtime});
+  machine["cuda"] = found.lacking.empty() ? describe_versions(found) : "none: " + found.lacking;
+  for (const CudaDevice& device : found.devices) {
+    machine[fmt::format("cuda:{}", device.index)] = describe(device);
+    machine[fmt::format("cuda:{}{}", device.index, kFreeMemory)] =
+        fmt::format("{:.1f} GiB", static_cast<double>(device.free_bytes) / (1 << 30));
   }
-  return "";
-}
-
-/// NVIDIA's GPUs and driver as the kernel module tells them; no tool is needed.
-void add_gpus(Json& machine) {
-  if (const std::string driver = line_with("/proc/driver/nvidia/version", "NVRM version:");
-      !driver.empty())
-    machine["gpu_driver"] = driver;
-  std::vector<std::string> models;
-  std::error_code error;
-  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
-    if (std::string model = line_with(gpu.path() / "information", "Model:"); !model.empty())
-      models.push_back(std::move(model));
-  }
-  std::sort(models.begin(), models.end());
-  for (std::size_t i = 0; i < models.size(); ++i) machine[fmt::format("gpu {}", i)] = models[i];
 }
 
 // What lists of folders take; a longer one is cut.
@@ -110,7 +97,7 @@ std::int64_t physical_memory() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGE_SIZE);
 }
 
-Json machine_environment() {
+Json machine_environment(const std::filesystem::path& cuda_runtime) {
   Json machine = Json::object();
   utsname name{};
   if (::uname(&name) == 0) {
@@ -121,7 +108,7 @@ Json machine_environment() {
   machine["cpu_features"] = fmt::format("{}", fmt::join(cpu_features(), " "));
   machine["cores"] = ::sysconf(_SC_NPROCESSORS_ONLN);
   machine["memory_gib"] = fmt::format("{:.1f}", static_cast<double>(physical_memory()) / (1 << 30));
-  add_gpus(machine);
+  add_cuda(machine, cuda_runtime);
   machine["binary"] = file_digest("/proc/self/exe");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

@@ -9,10 +9,13 @@
 namespace lockstep {
 
 /// What identifies the machine and the process, for the record: CPU model, its instruction set
-/// level, cores, memory, kernel, host name, GPUs and their driver, the digest of the running
-/// binary, and the environment variables that change what torch computes, what Inductor compiles,
-/// or which of them is found.
-Json machine_environment();
+/// level, cores, memory, kernel, host name, CUDA's devices or why there are none, the digest of the
+/// running binary, and the environment variables that change what torch computes, what Inductor
+/// compiles, or which of them is found.  `cuda_runtime` as in CudaLibraries (base/cuda.h).
+Json machine_environment(const std::filesystem::path& cuda_runtime = {});
+
+/// Ends the name of what is different each time: "cuda:0 free".
+constexpr std::string_view kFreeMemory = " free";
 
 /// Digest of a file's bytes, 128 bits in hexadecimal; empty where it cannot be read.
 std::string file_digest(const std::filesystem::path& file);

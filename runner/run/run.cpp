@@ -142,6 +142,12 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   engine.on_hello = [&](const std::string& name, const Json& hello) {
     const Json environment = hello.value("environment", Json::object());
     note_environment(name, environment);
+    const Json eager = record.environment.value(settings.eager.name, Json::object());
+    for (const auto& [key, one, other] : other_pins(eager, environment)) {
+      reporter.note(fmt::format(
+          "the {} worker has {} {}, eager {}: where they differ, so may what both compute", name,
+          key, other.dump(), one.dump()));
+    }
     for (const auto& [key, cost] : environment.items()) {  // workers/PROTOCOL.md, `lacks NAME`
       if (key.starts_with("lacks ") && cost.is_string())
         reporter.note(fmt::format("the {} worker {}: {}", name, key, cost.get<std::string>()));

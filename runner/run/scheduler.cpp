@@ -53,6 +53,7 @@ void Scheduler::clear_finished() {
     std::error_code error;
     fs::remove_all(task->directory, error);
     task->before.reset();  // what is mapped; the others of its graph may take long
+    task->known.clear();
     task->references.clear();
     const auto graph = graphs_.find(task->instance->shared_graph);
     if (--graph->second.unfinished == 0) graphs_.erase(graph);
@@ -211,6 +212,7 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
   auto before = read_inputs(task->directory, task->inputs);
   if (!before) return give_up(task, Status::harness, before.error().message);
   task->before = std::make_shared<const Inputs>(std::move(*before));
+  add_known(task->known, task->before->storages);
   task->unknown = task->references.size();
   for (std::size_t index = 0; index < task->references.size(); ++index) submit_eager(task, index);
 }
@@ -219,9 +221,11 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
   const Reference& reference = task->references[index];
   Job job = reference_job(*task, reference, eager_job(*task->instance, reference.site), "plain",
                           options_.repeat);
+  job.known = task->known;
   job.done = [this, task, index](Observation observation, double) {
     const auto seen = std::make_shared<const Observation>(std::move(observation));
     task->references[index].eager = seen;
+    add_known(task->known, seen->storages);
     const bool fails =
         seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
     for (PendingVerdict& pending : task->items) {
@@ -236,6 +240,7 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   Job job = path_job(*task, item.id, plan_.paths[item.path]);
+  job.known = task->known;
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;

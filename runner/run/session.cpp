@@ -31,8 +31,8 @@ std::string lower(std::string text) {
 }
 
 /// What a record says of the machine, and of what runs on it that no worker tells.
-Json machine_of(const SessionSettings& settings) {
-  Json machine = machine_environment();
+Json machine_of(const SessionSettings& settings, const Json& eager) {
+  Json machine = machine_environment(cuda_runtime_of(settings, eager));
   machine["threads"] = settings.threads;
   machine["eager worker"] = file_digest(settings.eager);
   machine["compiled worker"] =
@@ -227,7 +227,7 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.worker_of = [settings = settings_](const Path& path) { return worker_of(path, settings); };
   run.launcher = settings_.launcher;
   run.repro_options = repeat_options(settings_);
-  run.machine = machine_of(settings_);
+  run.machine = machine_of(settings_, environment_);
   run.expectations = suite_.expectations;
   run.operators = operators();
   run.conditions = {environment_.value("torch", std::string()),
@@ -255,6 +255,8 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
                   {"seconds", {settings_.limits.compile, settings_.limits.other}},
                   {"memory", settings_.memory_bytes}};
   setting["machine"].erase("host");
+  for (auto fact = setting["machine"].begin(); fact != setting["machine"].end();)
+    fact = fact.key().ends_with(kFreeMemory) ? setting["machine"].erase(fact) : std::next(fact);
   auto cache = VerdictCache::open(folder, Digest().add(setting.dump()).hex());
   if (!cache) return tl::unexpected(cache.error());
   run.cache = std::make_shared<const VerdictCache>(std::move(*cache));

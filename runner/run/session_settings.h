@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/local.h"
 
 namespace lockstep {
@@ -22,7 +24,11 @@ struct SessionSettings {
   std::vector<std::filesystem::path> libraries;
   /// The dump of the operators that was made with the build; need not be there.
   std::filesystem::path schemas;
-  std::filesystem::path eager;           ///< the executable of the eager worker
+  std::filesystem::path eager;  ///< the executable of the eager worker
+  /// By the kind of a device, the shared object that digests storages there (workers/digests/).
+  std::map<std::string, std::filesystem::path> digests;
+  /// The CUDA runtime that tells of the devices; empty: the one that the eager worker has loaded.
+  std::filesystem::path cuda_runtime;
   std::string python = "python3";        ///< of the compiled worker
   std::string launcher = "ci/lockstep";  ///< how people call Lockstep: words of a shell
   /// Of plans that are made before a worker has said which devices there are; none: the CPU.
@@ -38,5 +44,11 @@ struct SessionSettings {
   std::filesystem::path keep;  ///< what jobs left is kept there (engine/local.h); empty: nowhere
   std::filesystem::path kept;  ///< what they left in another run is taken from there
 };
+
+/// Which CUDA runtime to ask first; `eager` is the environment of the eager worker's hello.
+inline std::filesystem::path cuda_runtime_of(const SessionSettings& settings, const Json& eager) {
+  return settings.cuda_runtime.empty() ? std::filesystem::path(eager.value("cudart", std::string()))
+                                       : settings.cuda_runtime;
+}
 
 }  // namespace lockstep

@@ -49,6 +49,7 @@ struct Task {
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge
   std::vector<Reference> references;     ///< of `items`, in their order
   std::size_t unknown = 0;               ///< references of which it is not known what eager does
+  KnownStorages known;                   ///< of `before` and of the references that are there
   std::vector<PendingVerdict> items;
   std::string program;  ///< for the reports, made with the first verdict
 };

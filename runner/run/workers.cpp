@@ -82,7 +82,8 @@ Json hello_message(const SessionSettings& settings, const std::vector<Path>& pat
                      bytes,
                      bytes,
                      settings.libraries,
-                     {modules.begin(), modules.end()}};
+                     {modules.begin(), modules.end()},
+                     settings.digests};
   if (!settings.compiler_cache.empty()) hello.cache = settings.compiler_cache;
   return to_json(hello);
 }

@@ -51,7 +51,7 @@ void read_hello(const JsonAt& root, WorkerMessage& message) {
     for (const auto& [kind, size] : batch.json.items())
       bounded_integer({size, child_pointer(batch.where, kind)}, 1, kMostInBatch);
   }
-  for (const char* key : {"devices", "dtypes", "modes"}) expect_strings(root, key);
+  for (const char* key : {"devices", "digests", "dtypes", "modes"}) expect_strings(root, key);
   if (!root.has("environment")) return;
   const JsonAt environment = root.at("environment").object();
   for (const auto& [name, value] : environment.json.items()) {

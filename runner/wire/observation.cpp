@@ -226,7 +226,8 @@ std::string_view name_of(Outcome outcome) {
   return names[static_cast<std::size_t>(outcome)];
 }
 
-Result<Observation> read_observation(const std::filesystem::path& directory) {
+Result<Observation> read_observation(const std::filesystem::path& directory,
+                                     const KnownStorages& known) {
   // A file that is too long is not even read to its end.
   const auto text = read_end_of_file(directory / "observation.json", kObservationBounds.bytes);
   if (!text) return wire::broken_error("observation", text.error().message);
@@ -236,19 +237,19 @@ Result<Observation> read_observation(const std::filesystem::path& directory) {
                                    "may have",
                                    grouped(kObservationBounds.bytes)));
   }
-  return parse_observation(text->bytes, directory);
+  return parse_observation(text->bytes, directory, known);
 }
 
-Result<Observation> parse_observation(std::string_view text,
-                                      const std::filesystem::path& directory) {
+Result<Observation> parse_observation(std::string_view text, const std::filesystem::path& directory,
+                                      const KnownStorages& known) {
   return wire::unless_broken("observation", [&] {
     const Result<Json> tree = parse_bounded_json(text, kObservationBounds);
     if (!tree) throw wire::Broken{tree.error().message};
     const JsonAt root{*tree, ""};
     root.object();
     static const Json none = Json::array();
-    Values values(root.has("storages") ? root.at("storages") : JsonAt{none, "/storages"},
-                  directory);
+    Values values(root.has("storages") ? root.at("storages") : JsonAt{none, "/storages"}, directory,
+                  known);
     return read_tree(root, values, true);
   });
 }

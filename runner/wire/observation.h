@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "wire/known.h"
 #include "wire/values.h"
 
 namespace lockstep {
@@ -119,11 +120,13 @@ struct Observation {
 /// an error, never undefined behaviour.  So is a view that overlaps itself and has more than 2^31
 /// elements, expanded dimensions counted once: as many as the storage has, or expanded ones, may be
 /// more.  What anybody does to the files afterwards changes nothing.
-Result<Observation> read_observation(const std::filesystem::path& directory);
+/// `known`: the storages that its worker was told of.
+Result<Observation> read_observation(const std::filesystem::path& directory,
+                                     const KnownStorages& known = {});
 
 /// The same for the text of an observation, whose storages are in `directory`.
-Result<Observation> parse_observation(std::string_view text,
-                                      const std::filesystem::path& directory);
+Result<Observation> parse_observation(std::string_view text, const std::filesystem::path& directory,
+                                      const KnownStorages& known = {});
 
 /// The inputs of each call, and the bytes that their views point into.
 struct Inputs {

@@ -13,6 +13,7 @@ Json to_json(const HelloRequest& request) {
       {"modules", request.modules}};
   if (request.cache) hello["cache"] = request.cache->string();
   for (const auto& library : request.libraries) hello["libraries"].push_back(library.string());
+  for (const auto& [kind, file] : request.digests) hello["digests"][kind] = file.string();
   return hello;
 }
 
@@ -27,7 +28,8 @@ Json to_json(const RunRequest& request) {
 }
 
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
-                 const std::filesystem::path& out, const std::filesystem::path& before) {
+                 const std::filesystem::path& out, const std::filesystem::path& before,
+                 const KnownStorages* known) {
   Json message = {{"type", "run"}, {"run", run}};
   message.update(request);
   message["type"] = "run";
@@ -38,6 +40,8 @@ Json run_message(std::int64_t run, const Json& request, const std::vector<Storag
   message["out"] = out.string();
   message.erase("before");
   if (!before.empty()) message["before"] = before.string();
+  message.erase("known");
+  if (known != nullptr) message["known"] = to_json(*known);
   return message;
 }
 

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "wire/known.h"
 
 // What workers are told (workers/PROTOCOL.md); what they say is in wire/message.h.
 namespace lockstep {
@@ -25,6 +27,8 @@ struct HelloRequest {
   std::int64_t file_bytes = 0;                 ///< its largest file; 0: no limit
   std::vector<std::filesystem::path> libraries;  ///< to be loaded before anything runs
   std::vector<std::string> modules;  ///< Python modules of the run's paths, to be reported on
+  /// By the kind of a device, the shared object that digests storages there.
+  std::map<std::string, std::filesystem::path> digests = {};
 };
 
 Json to_json(const HelloRequest& request);
@@ -49,9 +53,11 @@ Json to_json(const RunRequest& request);
 
 /// The `run` message: `request` is what `to_json` made of a RunRequest, and nothing in it can put
 /// something else in the place of what the engine says.  `before`: where the part before it wrote;
-/// empty for the first one.
+/// empty for the first one.  `known`: of a worker that can tell what of these it need not send;
+/// null: it cannot.
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
-                 const std::filesystem::path& out, const std::filesystem::path& before);
+                 const std::filesystem::path& out, const std::filesystem::path& before,
+                 const KnownStorages* known = nullptr);
 
 /// Several runs, each as run_message makes it, for one child of a worker that offers this.
 Json batch_message(const std::vector<Json>& runs);

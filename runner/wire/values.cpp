@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "base/block_digest.h"
 #include "base/text.h"
 
 namespace lockstep::wire {
@@ -65,6 +68,32 @@ Quantizer read_quantizer(const JsonAt& node, const std::vector<std::int64_t>& sh
   return quantizer;
 }
 
+/// The file in `directory` that a storage names.
+std::shared_ptr<const FileCopy> open_storage(const JsonAt& node,
+                                             const std::filesystem::path& directory) {
+  const std::string name = node.at("file").string();
+  if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    node.at("file").wrong("a plain file name");
+  }
+  auto file = FileCopy::open(directory / name);
+  if (!file) broken(node.where, file.error().message);
+  return std::move(*file);
+}
+
+/// Numbers of blocks of a storage, each greater than the one before.
+std::vector<std::uint64_t> read_blocks(const JsonAt& node, std::size_t bytes) {
+  const std::uint64_t there = digest_blocks(bytes);
+  std::vector<std::uint64_t> blocks;
+  for (std::size_t i = 0; i < node.array(); ++i) {
+    const auto block = static_cast<std::uint64_t>(node.at(i).count());
+    if (block >= there || (!blocks.empty() && block <= blocks.back()))
+      node.at(i).wrong(fmt::format("one of {} blocks, each after the one before", there));
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
 /// How many elements of the view the judge looks at: those along expanded dimensions once.
 std::int64_t looked_at(const TensorView& view) {
   std::int64_t elements = 1;
@@ -76,28 +105,72 @@ std::int64_t looked_at(const TensorView& view) {
 
 }  // namespace
 
-Values::Values(const JsonAt& storages, const std::filesystem::path& directory) {
+Values::Values(const JsonAt& storages, const std::filesystem::path& directory,
+               const KnownStorages& known) {
   if (storages.array() > kMostStorages) {
     broken(storages.where, fmt::format("more than {} storages", kMostStorages));
   }
-  for (std::size_t i = 0; i < storages.json.size(); ++i) add_file(storages.at(i), directory);
+  for (std::size_t i = 0; i < storages.json.size(); ++i) {
+    const JsonAt storage = storages.at(i);
+    if (storage.object().has("same")) {
+      add_alike(storage, directory, known);
+    } else {
+      add_file(storage, directory);
+    }
+  }
 }
 
 void Values::add_file(const JsonAt& node, const std::filesystem::path& directory) {
-  const std::string name = node.object().at("file").string();
-  if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
-      name.find('\0') != std::string::npos) {
-    node.at("file").wrong("a plain file name");
-  }
   const std::int64_t claimed = node.at("bytes").count();
-  auto file = FileCopy::open(directory / name);
-  if (!file) broken(node.where, file.error().message);
-  const std::span<const std::byte> all = (*file)->bytes();
+  auto file = open_storage(node, directory);
+  const std::span<const std::byte> all = file->bytes();
   if (std::cmp_less(all.size(), claimed)) {
     broken(node.where, fmt::format("{} bytes promised, the file has {}", claimed, all.size()));
   }
   bytes_.push_back(all.first(static_cast<std::size_t>(claimed)));
-  files_.push_back(std::move(*file));
+  files_.push_back(std::move(file));
+}
+
+/// A storage that is the same as another one but for some blocks.
+void Values::add_alike(const JsonAt& node, const std::filesystem::path& directory,
+                       const KnownStorages& known) {
+  const JsonAt same = node.at("same").object();
+  const bool is_known = same.has("known");
+  if (is_known == same.has("storage")) same.wrong("either `known` or `storage`");
+  const JsonAt which = same.at(is_known ? "known" : "storage");
+  const std::int64_t index = which.count();
+  if (const std::size_t there = is_known ? known.size() : files_.size();
+      !std::cmp_less(index, there)) {
+    broken(which.where, fmt::format("{} of {} that there are before it", index, there));
+  }
+  const auto at = static_cast<std::size_t>(index);
+  const std::span<const std::byte> like = is_known ? known[at]->file()->bytes() : bytes_[at];
+  if (const std::int64_t claimed = node.at("bytes").count();
+      !std::cmp_equal(claimed, like.size())) {
+    broken(node.where,
+           fmt::format("{} bytes, which cannot be the same as {} bytes", claimed, like.size()));
+  }
+  const std::vector<std::uint64_t> blocks = read_blocks(node.at("blocks"), like.size());
+  if (blocks.empty()) {
+    files_.push_back(is_known ? known[at]->file() : files_[at]);
+    bytes_.push_back(like);
+    return;
+  }
+  const auto file = open_storage(node, directory);
+  std::span<const std::byte> sent = file->bytes();
+  std::vector<FileCopy::Patch> patches;
+  for (const std::uint64_t block : blocks) {
+    const std::size_t begin = block * kDigestBlock;
+    const std::size_t size = std::min<std::size_t>(kDigestBlock, like.size() - begin);
+    if (sent.size() < size) broken(node.where, "its file is shorter than its blocks");
+    patches.push_back({begin, sent.first(size)});
+    sent = sent.subspan(size);
+  }
+  if (!sent.empty()) broken(node.where, "its file is longer than its blocks");
+  auto whole = FileCopy::patched(like, patches);
+  if (!whole) broken(node.where, whole.error().message);
+  bytes_.push_back((*whole)->bytes());
+  files_.push_back(std::move(*whole));
 }
 
 std::span<const std::byte> Values::bytes(const JsonAt& index) const {

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "wire/json_at.h"
+#include "wire/known.h"
 #include "wire/tensor.h"
 
 namespace lockstep {
@@ -25,8 +26,10 @@ namespace lockstep::wire {
 /// these say is checked; what is wrong is thrown as Broken.
 class Values {
  public:
-  /// `storages`: `[{"file": "0", "bytes": 80}]`, plain names of files in `directory`.
-  Values(const JsonAt& storages, const std::filesystem::path& directory);
+  /// `storages`: `[{"file": "0", "bytes": 80}]`, plain names of files in `directory`, or what of
+  /// `known`, or of those before it, a storage is the same as.
+  Values(const JsonAt& storages, const std::filesystem::path& directory,
+         const KnownStorages& known = {});
 
   /// Reads an object of values by name.
   NamedValues read(const JsonAt& node);
@@ -34,6 +37,8 @@ class Values {
 
  private:
   void add_file(const JsonAt& node, const std::filesystem::path& directory);
+  void add_alike(const JsonAt& node, const std::filesystem::path& directory,
+                 const KnownStorages& known);
   void read_value(const JsonAt& value, std::string name, NamedValues& values);
   TensorView read_view(const JsonAt& node) const;
   std::span<const std::byte> bytes(const JsonAt& index) const;

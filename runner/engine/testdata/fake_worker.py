@@ -6,7 +6,8 @@ keys), "odd" (an environment that is a number), "poor" (its toolchain lacks some
 executions at once, and does them one after the other), "asked" (it knows the mode `configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
 but it answers the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends as it is
 killed, and the second one pays), "struck" (it is killed), "once=FILE" (unless the file is there,
-which it makes), "as=NAME" (it takes NAME for the name of every path).
+which it makes), "as=NAME" (it takes NAME for the name of every path), "cuda" (it has
+two CUDA devices besides the CPU, takes batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins less than others do).
 """
 
 import functools
@@ -198,6 +199,9 @@ def main():
                      "modes": ["plain", "configure"] if how == "asked" else ["plain"]}
             if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
                 hello["batch"] = {"cpu": int(how.split("=")[1])}
+            if how.startswith("cuda"):
+                hello.update(devices=["cpu", "cuda:0", "cuda:1"], batch={"cuda": 4}, digests=["cuda"])
+                hello["environment"]["pin cudnn_tf32"] = how == "cuda-pinned"
             if how == "odd":
                 hello["environment"] = 3
             if how == "poor":
@@ -292,6 +296,9 @@ def main():
             if name.startswith("absent"):
                 result.update(outcome="unsupported", reason="cannot import what it needs", runs=[],
                               stage="configure" if name == "absent" else "prepare")
+            if name in ("same", "made-up"):  # every storage is one that the runner has; or would be
+                result["storages"] = [{"bytes": each["bytes"], "same": {"known": 0}, "blocks": [] if name == "same" else [5]}
+                                      for each in result["storages"]]
             if name == "uncompiled":
                 result["proof"] = {"graphs": 0}
             if name == "list":

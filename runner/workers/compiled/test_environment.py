@@ -1,5 +1,6 @@
 """What the worker tells of its toolchain, for the record of a run."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -10,7 +11,8 @@ import pytest
 import torch
 
 from lockstep_worker import environment
-from lockstep_worker.compat import accelerator
+from lockstep_worker.compat import accelerator, pins
+from lockstep_worker.execute import apply_config
 
 
 @pytest.fixture
@@ -106,6 +108,35 @@ def test_flushed_denormals_are_seen():
         assert environment.flush_denormals() is True
     finally:
         torch.set_flush_denormal(False)
+
+
+def pinned(**environment):
+    """How what is pinned is set in a Python of this environment, by name."""
+    modules = pathlib.Path(pins.__file__).parents[2]
+    told = subprocess.run([sys.executable, "-c", "import json; from lockstep_worker.compat import pins; before = pins.pins(); "
+                           "pins.pin(); print(json.dumps([before, pins.pins()]))"], capture_output=True, text=True, check=True,
+                          env={**os.environ, **environment, "PYTHONPATH": str(modules)}, timeout=120)
+    return json.loads(told.stdout)
+
+
+def test_what_decides_last_bits_of_cuda_is_pinned():
+    before, after = pinned()
+    assert after == {"pin cublas_tf32": False, "pin cudnn_tf32": False, "pin cudnn_deterministic": True,
+                     "pin cudnn_benchmark": False, "pin cublas_fp16_reduction": False, "pin cublas_bf16_reduction": False,
+                     "pin cublas_fp16_accumulation": False, "pin cublas_workspace": ":4096:8"}
+    assert before["pin cudnn_tf32"] is True and before["pin cublas_fp16_reduction"] is True
+    assert pinned(CUBLAS_WORKSPACE_CONFIG=":16:8")[1]["pin cublas_workspace"] == ":16:8"
+    assert pinned(LOCKSTEP_PINS="off") == [before, before]
+
+
+def test_a_path_takes_a_pin_off_by_its_config():
+    before = torch.backends.cudnn.allow_tf32
+    try:
+        for value in (False, True):
+            apply_config({"torch.backends.cudnn.allow_tf32": value})
+            assert pins.pins()["pin cudnn_tf32"] is value
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
 
 
 def test_what_describes_a_worker_can_be_recorded(vendor):

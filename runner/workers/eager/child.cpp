@@ -74,13 +74,14 @@ Ending fail(const std::filesystem::path& folder, const std::string& why, int sta
   return {status};
 }
 
-Ending execute_and_write(const nlohmann::json& request, int protocol_fd) {
+Ending execute_and_write(const nlohmann::json& request, const DigestLibraries& digests,
+                         int protocol_fd) {
   const std::filesystem::path folder = request["out"].get<std::string>();
   try {
     const auto tell = [&](const std::string& stage) {
       write_line(protocol_fd, {{"type", "stage"}, {"run", request["run"]}, {"stage", stage}});
     };
-    const nlohmann::ordered_json observation = execute(request, folder, tell);
+    const nlohmann::ordered_json observation = execute(request, folder, tell, digests);
     // Messages of torch may hold bytes that are no UTF-8, such as a name cut in the middle.
     write_whole(folder / "observation.json",
                 observation.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -121,7 +122,7 @@ void run_child(const Batch& batch, const Limits& limits, int protocol_fd, int pa
     const nlohmann::json& run = request["run"];
     write_line(protocol_fd, {{"type", "started"}, {"run", run}, {"pid", getpid()}});
     redirect(request["out"].get<std::string>());
-    const Ending ending = execute_and_write(request, protocol_fd);
+    const Ending ending = execute_and_write(request, limits.digests, protocol_fd);
     std::fflush(nullptr);
     // An error may leave a device unusable, or memory short: what comes next gets a process that
     // has seen none.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "workers/eager/known.h"
 #include "workers/eager/progress.h"
 
 namespace lockstep::eager {
@@ -20,6 +21,7 @@ struct Limits {
   int threads = 1;                 ///< intra-op threads
   std::uint64_t memory_bytes = 0;  ///< address space; 0 is no limit
   std::uint64_t file_bytes = 0;    ///< largest file; 0 is no limit
+  DigestLibraries digests;         ///< `hello.digests`: no limit, but asked of every execution, too
 };
 
 /// Writes one line of the protocol whole.  False if the reader is gone.

@@ -18,8 +18,10 @@
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "workers/eager/fnv1a.h"
+#include "workers/eager/pins.h"
 
 namespace lockstep::eager {
 namespace {
@@ -76,6 +78,17 @@ std::string probe_devices() {
   return found;
 }
 
+/// The file of a library that is loaded, whose name begins so; empty: none.
+std::string loaded(std::string_view name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t path = line.find('/');
+    if (path == std::string::npos) continue;
+    if (line.compare(line.rfind('/') + 1, name.size(), name) == 0) return line.substr(path);
+  }
+  return "";
+}
+
 /// Measured, because a library can set the processor's control word without telling torch.
 bool flushes_denormals() { return at::full({1}, 1e-40).mul(1).item<float>() == 0; }
 
@@ -99,15 +112,19 @@ std::string fingerprint() {
 }
 
 nlohmann::ordered_json environment() {
-  return {{"torch", torch_version()},
-          {"torch_git", installed("git_version", "build-hash")},
-          {"cpu_capability", at::get_cpu_capability()},
-          {"parallel", first_line_of(at::get_openmp_version())},
-          {"blas", first_line_of(at::get_mkl_version())},
-          {"onednn", first_line_of(at::get_mkldnn_version())},
-          {"compiler", __VERSION__},
-          {"flush_denormals", flushes_denormals()},
-          {"fingerprint", fingerprint()}};
+  nlohmann::ordered_json facts = {{"torch", torch_version()},
+                                  {"torch_git", installed("git_version", "build-hash")},
+                                  {"cpu_capability", at::get_cpu_capability()},
+                                  {"parallel", first_line_of(at::get_openmp_version())},
+                                  {"blas", first_line_of(at::get_mkl_version())},
+                                  {"onednn", first_line_of(at::get_mkldnn_version())},
+                                  {"compiler", __VERSION__},
+                                  {"flush_denormals", flushes_denormals()},
+                                  {"fingerprint", fingerprint()}};
+  if (const std::string runtime = loaded("libcudart.so"); !runtime.empty())
+    facts["cudart"] = runtime;
+  facts.update(pins());
+  return facts;
 }
 
 std::vector<std::string> devices() {

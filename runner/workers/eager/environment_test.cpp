@@ -3,6 +3,10 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "workers/eager/pins.h"
+
 namespace lockstep::eager {
 namespace {
 
@@ -19,6 +23,23 @@ TEST(Environment, measures_whether_denormals_are_flushed) {
   if (!at::globalContext().setFlushDenormal(true)) GTEST_SKIP() << "this processor cannot";
   EXPECT_EQ(environment()["flush_denormals"], true);
   at::globalContext().setFlushDenormal(false);
+}
+
+// The same names and values as the compiled worker's (compiled/test_environment.py).
+TEST(Environment, what_decides_last_bits_of_cuda_is_pinned) {
+  const auto before = pins();
+  EXPECT_EQ(before["pin cudnn_tf32"], true);
+  EXPECT_EQ(before["pin cublas_fp16_reduction"], true);
+  ::setenv("LOCKSTEP_PINS", "off", 1);
+  pin();
+  EXPECT_EQ(pins(), before);
+  ::unsetenv("LOCKSTEP_PINS");
+  pin();
+  EXPECT_EQ(pins(), nlohmann::ordered_json::parse(R"({"pin cublas_tf32": false,
+      "pin cudnn_tf32": false, "pin cudnn_deterministic": true, "pin cudnn_benchmark": false,
+      "pin cublas_fp16_reduction": false, "pin cublas_bf16_reduction": false,
+      "pin cublas_fp16_accumulation": false, "pin cublas_workspace": ":4096:8"})"));
+  EXPECT_EQ(environment()["pin cudnn_tf32"], false);
 }
 
 TEST(Environment, there_is_always_a_cpu_first) { EXPECT_EQ(devices().at(0), "cpu"); }

@@ -131,10 +131,11 @@ Context backward_context(const Context& context) {
 
 class Execution {
  public:
-  Execution(const json& request, const std::filesystem::path& folder, const StageListener& on_stage)
+  Execution(const json& request, const std::filesystem::path& folder, const StageListener& on_stage,
+            const DigestLibraries& digests)
       : request_(request),
         files_(parse_storages(request.at("storages"))),
-        observer_(folder),
+        observer_(folder, KnownStorages(request.value("known", json()), digests)),
         on_stage_(on_stage) {}
 
   ordered_json observe();
@@ -322,9 +323,9 @@ ordered_json Execution::observe() {
 }  // namespace
 
 ordered_json execute(const json& request, const std::filesystem::path& folder,
-                     const StageListener& on_stage) {
+                     const StageListener& on_stage, const DigestLibraries& digests) {
   try {
-    return Execution(request, folder, on_stage).observe();
+    return Execution(request, folder, on_stage, digests).observe();
   } catch (const json::exception& missing) {
     throw Malformed(missing.what());
   }

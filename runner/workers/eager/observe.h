@@ -5,9 +5,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "workers/eager/known.h"
 
 // Tensors become views of an observation and storages become files.
 namespace lockstep::eager {
@@ -18,7 +21,8 @@ using NamedValues = std::vector<std::pair<std::string, c10::IValue>>;
 /// Writes the storages of results as files `0`, `1`, ... of a folder and describes the results.
 class Observer {
  public:
-  explicit Observer(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit Observer(std::filesystem::path folder, KnownStorages known = {})
+      : folder_(std::move(folder)), known_(std::move(known)) {}
 
   /// The entry of `calls` for one call, with each storage written as it is now.  Storages are told
   /// apart by identity, so sharing among these values survives; the values must be alive at once.
@@ -37,19 +41,25 @@ class Observer {
   const nlohmann::ordered_json& storages() const { return storages_; }
 
  private:
-  nlohmann::ordered_json describe(const std::string& name, const c10::IValue& value);
-  nlohmann::ordered_json describe_tensor(const at::Tensor& tensor);
-  int write(const at::Tensor& tensor);
-  int write_bytes(const void* data, std::int64_t bytes);
-  bool has_changed(int index, const void* data, std::int64_t bytes) const;
-
-  /// A storage that was written, under its index in `storages_`.
+  /// A storage that was written, under its index in `storages_`, and the digests that it had then,
+  /// if they were computed.
   struct Kept {
     c10::Storage storage;
     int index;
+    std::optional<Digests> digests = {};
   };
 
+  nlohmann::ordered_json describe(const std::string& name, const c10::IValue& value);
+  nlohmann::ordered_json describe_tensor(const at::Tensor& tensor);
+  int write(const at::Tensor& tensor);
+  int write_storage(const c10::Storage& storage);
+  int write_alike(const c10::Storage& storage, const Likeness& likeness);
+  int write_bytes(const void* data, std::int64_t bytes);
+  void write_file(const std::string& name, const void* data, std::int64_t bytes) const;
+  bool has_changed(const Kept& kept) const;
+
   std::filesystem::path folder_;
+  KnownStorages known_;
   nlohmann::ordered_json storages_ = nlohmann::ordered_json::array();
   bool keeping_ = false;
   std::vector<Kept> kept_;

@@ -17,6 +17,7 @@
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
 #include "workers/eager/package.h"
+#include "workers/eager/pins.h"
 
 namespace lockstep::eager {
 namespace {
@@ -148,6 +149,8 @@ void Parent::hello(const json& request) {
     const json limits = request.value("limits", json::object());
     limits_.memory_bytes = limits.value("memory_bytes", std::uint64_t{0});
     limits_.file_bytes = limits.value("file_bytes", std::uint64_t{0});
+    limits_.digests = request.value("digests", DigestLibraries());
+    pin();
     load_libraries(request.value("libraries", std::vector<std::string>()));
     warm_up();
     answer["worker"] = "lockstep-eager";
@@ -156,6 +159,8 @@ void Parent::hello(const json& request) {
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
     answer["batch"] = offered_batches(found, batch_on_cpu_);
+    answer["digests"] = ordered_json::array();
+    for (const auto& [kind, file] : limits_.digests) answer["digests"].push_back(kind);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
     answer["modes"] = {"plain",    "fp64",       "mpfr",           "perturbed",

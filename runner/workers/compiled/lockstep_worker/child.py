@@ -74,8 +74,8 @@ def write_observation(observation: dict, directory: str) -> None:
     os.rename(path + ".part", path)
 
 
-def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> None:
-    """Executes `request` and never returns. Call it in a forked child only."""
+def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
+    """Executes `request`, after the runner's `hello`, and never returns. Call it in a forked child only."""
     status = INTERNAL
     directory = request["out"]
     try:
@@ -84,10 +84,10 @@ def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> 
         import torch
 
         # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
-        torch.set_num_threads(int(request.get("threads") or threads))
-        limit(limits, str(request.get("device", "cpu")))
+        torch.set_num_threads(int(request.get("threads") or hello.get("threads") or 1))
+        limit(hello.get("limits") or {}, str(request.get("device", "cpu")))
         logging.disable(logging.WARNING)  # what a backend logs as its error may be all that it says
-        status = _execute(request, directory, Stages(wire, request["run"]))
+        status = _execute(request, directory, Stages(wire, request["run"]), hello.get("digests") or {})
     except Malformed as problem:
         status = MALFORMED
         tell_fault(directory, str(problem))
@@ -105,11 +105,11 @@ def main(request: dict, wire: Wire, threads: int, limits: dict, parent: int) -> 
             os._exit(status)
 
 
-def _execute(request: dict, directory: str, stages: Stages) -> int:
+def _execute(request: dict, directory: str, stages: Stages, digests: dict[str, str]) -> int:
     from .execute import observe
 
     afterwards: list = []
-    observation = observe(request, directory, stages, afterwards)
+    observation = observe(request, directory, stages, afterwards, digests)
     stages("write")
     write_observation(observation, directory)
     for ask in afterwards:

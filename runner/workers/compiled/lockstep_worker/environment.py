@@ -119,7 +119,7 @@ def describe(threads: int, libraries: list[str], modules: list[str], compiler: s
     """The `environment` of `hello`: string keys; strings, numbers or booleans."""
     import torch
 
-    from .compat import build
+    from .compat import build, pins
 
     identity = "\0".join([torch.__version__, build.git_version(), *libraries])
     return {
@@ -136,6 +136,7 @@ def describe(threads: int, libraries: list[str], modules: list[str], compiler: s
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
         "onednn": torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled,
+        **pins.pins(),
         **packages(modules),
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest()[:16],
     }

@@ -16,6 +16,7 @@ from .child import Stages
 from .compat import device, dynamo, inductor
 from .evidence import evidence, remembered
 from .exported import Exported, Exporter, package
+from .known import Known
 from .problems import Fault, Malformed, Unsupported, need
 from .proof import Watch, compile_phases, fallbacks
 from .source import Source, compile_text, generate
@@ -212,12 +213,13 @@ def compiled(path: dict, function: Callable) -> Callable:
         raise Unsupported(str(error)) from None
 
 
-def observe(request: dict, directory: str, stage: Stages, afterwards: list[Callable[[], bool]]) -> dict:
+def observe(request: dict, directory: str, stage: Stages, afterwards: list[Callable[[], bool]],
+            digests: dict[str, str] | None = None) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
     is told the stages and remembers the `last`. What may be asked once it is written, by calls that
     nobody's program made, is added to `afterwards`: each says whether it added to the observation.
-    Raises `Malformed`."""
-    outputs = Outputs(directory)
+    `digests` are the hello's. Raises `Malformed`."""
+    outputs = Outputs(directory, Known(request.get("known"), digests))
     observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
                    "proof": {}, "phases": {}}
     try:

@@ -115,8 +115,10 @@ class Parent:
         except ImportError as error:
             raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
         from . import trials, warmup
+        from .compat import pins
         from .compat.device import adopt
 
+        pins.pin()
         torch.set_num_threads(1)
         libraries = [str(path) for path in message.get("libraries") or []]
         modules = [str(name) for name in message.get("modules") or []]
@@ -133,7 +135,7 @@ class Parent:
 
         return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
                 "environment": {**environment.describe(int(message.get("threads") or 1), libraries, modules, compiler), **lacks},
-                "devices": devices, "dtypes": environment.dtypes(), "modes": list(MODES)}
+                "devices": devices, "digests": sorted(message.get("digests") or {}), "dtypes": environment.dtypes(), "modes": list(MODES)}
 
     def _run(self, message: dict) -> None:
         run, out, hello = message.get("run"), message.get("out"), self.hello
@@ -157,7 +159,7 @@ class Parent:
         if pid == 0:
             try:
                 self._become_child(go, started)
-                child.main(message, self.wire, int(hello.get("threads") or 1), hello.get("limits") or {}, parent)
+                child.main(message, self.wire, hello, parent)
             except BaseException as error:
                 traceback.print_exc()
                 child.tell_fault(out, f"{type(error).__name__}: {error}")

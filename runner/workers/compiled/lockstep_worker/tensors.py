@@ -15,6 +15,7 @@ import torch
 
 from . import names, quantized
 from .compat.tensors import identity, is_zeros, set_conj_neg, zeros
+from .known import BLOCK, Known
 from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
@@ -195,10 +196,12 @@ def _list_text(value: Any) -> str:
 class Outputs:
     """Writes storages into the observation's directory and describes tensors as views on them."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, known: Known | None = None) -> None:
         self.directory = directory
         self.storages: list[dict] = []
-        self._kept: list[tuple[torch.UntypedStorage, int]] | None = None
+        self._known = known or Known()
+        #: Storages, the index under which each is written, and the digests that it had then.
+        self._kept: list[tuple[torch.UntypedStorage, int, list[bytes] | None]] | None = None
 
     def keep(self, calls: bool) -> None:
         """Whether from now on the storages of what `call` describes are held on to, for `read_again`."""
@@ -209,14 +212,12 @@ class Outputs:
         cannot be read any more, and says so when somebody tries, is left out: nobody takes that for a result."""
         kept, self._kept = self._kept or [], None
         now: dict[int, int | None] = {}
-        for storage, index in kept:
+        for storage, index, digests in kept:
             with contextlib.suppress(RuntimeError):
-                before = self.storages[index]
-                storage = _on_cpu(storage)
-                with open(os.path.join(self.directory, before["file"]), "rb") as file:
-                    if storage.nbytes() != before["bytes"] or not _same_bytes(storage, file):
-                        # A view on what has become smaller has no memory.
-                        now[index] = self._write_bytes("", storage) if storage.nbytes() >= before["bytes"] else None
+                if self._reads_otherwise(storage, self.storages[index], digests):
+                    # A view on what has become smaller has no memory.
+                    shrunk = storage.nbytes() < self.storages[index]["bytes"]
+                    now[index] = None if shrunk else self._write_storage("", storage)[0]
         if not now:
             return
         for call in (call for run in runs for call in run["calls"]):
@@ -224,6 +225,14 @@ class Outputs:
                      for group in ("outputs", "grads")}
             if any(again.values()):
                 call["again"] = {group: values for group, values in again.items() if values}
+
+    def _reads_otherwise(self, storage: torch.UntypedStorage, written: dict, digests: list[bytes] | None) -> bool:
+        if storage.nbytes() != written["bytes"]:
+            return True
+        if digests is not None:
+            return self._known.digest(storage) != digests
+        with open(os.path.join(self.directory, written["file"]), "rb") as file:
+            return not _same_bytes(_on_cpu(storage), file)
 
     def call(self, results: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]],
              grads: Iterable[tuple[str, Any]]) -> dict:
@@ -288,12 +297,37 @@ class Outputs:
         elif tensor.device.type == "meta":
             raise Unsupported(f"{name} is on the device meta and has no bytes")
         else:
+            index, digests = self._write_storage(name, storage)
             if self._kept is not None:
-                self._kept.append((storage, len(self.storages)))
-            storage = _on_cpu(storage)
-        return self._write_bytes(name, storage)
+                self._kept.append((storage, index, digests))
+            return index
+        self._write_bytes(name, storage)
+        return self._add({"file": str(len(self.storages)), "bytes": size})
 
-    def _write_bytes(self, name: str, storage: torch.UntypedStorage) -> int:
+    def _write_storage(self, name: str, storage: torch.UntypedStorage) -> tuple[int, list[bytes] | None]:
+        """Writes what the runner does not have of a storage: its index, and the digests of its blocks if there are any."""
+        size, file = storage.nbytes(), str(len(self.storages))
+        digests = self._known.digest(storage)
+        alike = None if digests is None else self._known.most_alike(size, digests)
+        if alike is None:
+            self._write_bytes(name, _on_cpu(storage))
+            index = self._add({"file": file, "bytes": size})
+        else:
+            same, blocks = alike
+            if blocks:
+                flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+                self._write_bytes(name, torch.cat([flat[i * BLOCK:(i + 1) * BLOCK] for i in blocks]).cpu().untyped_storage())
+            index = self._add({"bytes": size, "same": same, "blocks": blocks, **({"file": file} if blocks else {})})
+        if digests is not None:
+            self._known.add(index, size, digests)
+        return index, digests
+
+    def _add(self, described: dict) -> int:
+        self.storages.append(described)
+        return len(self.storages) - 1
+
+    def _write_bytes(self, name: str, storage: torch.UntypedStorage) -> None:
+        """Writes the file of the storage to come."""
         size = storage.nbytes()
         try:
             address = storage.data_ptr()
@@ -301,17 +335,14 @@ class Outputs:
             address = 0
         if size and not address:
             raise Unsupported(f"{name} is a result without data")
-        index = len(self.storages)
         try:
-            with open(os.path.join(self.directory, str(index)), "xb", buffering=0) as file:
+            with open(os.path.join(self.directory, str(len(self.storages))), "xb", buffering=0) as file:
                 if size:
                     left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
                     while left:
                         left = left[file.write(left):]
         except OSError as error:
             raise Fault(f"{name} cannot be written: {error.strerror}") from None
-        self.storages.append({"file": str(index), "bytes": size})
-        return index
 
 
 def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:

@@ -22,6 +22,12 @@ def names() -> list[str]:
     return [accelerator.type, *(f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count()))]
 
 
+def synchronize(device: torch.device) -> None:
+    """Waits until a device has done what it was asked; for a CPU, nothing."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
 def _forget(owner: object) -> None:
     """Clears what the functions of a module, and of the classes that it defines, have cached."""
     for value in list(vars(owner).values()):
