@@ -153,6 +153,7 @@ void Parent::hello(const json& request) {
     answer["environment"] = environment();
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
+    answer["cpu_levels"] = cpu_levels();
     answer["batch"] = offered_batches(found);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
