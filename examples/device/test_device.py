@@ -74,8 +74,8 @@ def test_a_kernel_that_is_wrong_is_found_against_the_cpu(lockstep, libraries, li
             "inputs": {"x": {"dtype": "float32", "shape": [13], "fill": {"arange": {"start": -20}}}},
             "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]}
     (tmp_path / "tail.json").write_text(json.dumps(case))
-    done, found = lockstep("run", str(tmp_path / "tail.json"), *on(libraries[library], "--path", "device-kernels,aot_eager"))
-    assert {verdict["path"]: verdict["status"] for verdict in found.values()} == {"device-kernels": status, "aot_eager": "conform"}, done.stdout
+    done, found = lockstep("run", str(tmp_path / "tail.json"), *on(libraries[library], "--path", "kernels,aot_eager"))
+    assert {verdict["path"]: verdict["status"] for verdict in found.values()} == {"kernels": status, "aot_eager": "conform"}, done.stdout
     assert done.returncode == (library == "faulty"), done.stdout + done.stderr
 
 

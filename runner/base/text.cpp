@@ -99,6 +99,16 @@ bool devices_take(std::span<const std::string> globs, std::string_view device) {
   return take(globs, [&](std::string_view glob) { return device_matches(glob, device); });
 }
 
+bool path_matches(std::string_view glob, std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return glob_match(glob, path) ||
+         (dot != std::string_view::npos && glob_match(glob, path.substr(0, dot)));
+}
+
+bool paths_take(std::span<const std::string> globs, std::string_view path) {
+  return take(globs, [&](std::string_view glob) { return path_matches(glob, path); });
+}
+
 std::string nearest(std::string_view text, std::span<const std::string> candidates) {
   std::string best;
   text = text.substr(0, 200);

@@ -32,6 +32,13 @@ bool device_matches(std::string_view glob, std::string_view device);
 /// globs_take for a device.
 bool devices_take(std::span<const std::string> globs, std::string_view device);
 
+/// Whether a glob means a path: by its name, or, of a variant (`inductor.avx2`), by that of the
+/// path of which it is one.
+bool path_matches(std::string_view glob, std::string_view path);
+
+/// globs_take for a path.
+bool paths_take(std::span<const std::string> globs, std::string_view path);
+
 /// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
 /// meant (more than a third of the length).
 std::string nearest(std::string_view text, std::span<const std::string> candidates);

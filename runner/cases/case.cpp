@@ -68,9 +68,10 @@ std::optional<Policy> policy_for(const Case& declared, std::string_view output,
   if (output.starts_with("input ")) spelled = std::string(output.substr(6));
   const CompareRule* best = nullptr;
   for (const CompareRule& rule : declared.compare) {
-    if (rule.output != spelled || !glob_match(rule.path, path)) continue;
+    if (rule.output != spelled || !path_matches(rule.path, path)) continue;
     if (rule.path == path) return rule.policy;
-    if (best == nullptr || best->path == "*") best = &rule;
+    const bool is_named = !has_wildcard(rule.path);  // the path of which this one is a variant
+    if (best == nullptr || best->path == "*" || is_named) best = &rule;
   }
   return best == nullptr ? std::nullopt : std::optional(best->policy);
 }

@@ -96,7 +96,12 @@ std::vector<CaseFile> check_files(const Options& options, const Registry* regist
       paths_are_good = paths_are_good && path;
       if (path) {
         path->added = true;
-        paths.push_back(std::move(*path));
+        const std::size_t before = diagnostics.size();
+        std::erase_if(paths, [&](const Path& other) {  // it is one of the suite's
+          return fs::equivalent(other.file->name, name, error);
+        });
+        add_paths(std::move(*path), paths, diagnostics);
+        paths_are_good = paths_are_good && diagnostics.size() == before;
       }
       ++counts.paths;
     } else {

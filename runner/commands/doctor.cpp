@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/doctor_findings.h"
 #include "commands/open.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
@@ -21,19 +22,20 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-enum class Health { good, poor, bad };
-
 /// Prints findings one by one and remembers the worst.
 class Chart {
  public:
   void say(Health health, std::string_view subject, const std::string& finding,
            const std::string& remedy = "") {
+    say({health, std::string(subject), finding, health == Health::good ? "" : remedy});
+  }
+  void say(const DoctorFinding& said) {
     constexpr std::string_view kMarks[] = {"ok", "warn", "FAIL"};
-    fmt::print("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(health)], subject,
-               one_line(finding, 400));
-    if (health != Health::good && !remedy.empty()) fmt::print("{:20}remedy: {}\n", "", remedy);
+    fmt::print("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(said.health)], said.subject,
+               one_line(said.finding, 400));
+    if (!said.remedy.empty()) fmt::print("{:20}remedy: {}\n", "", said.remedy);
     std::fflush(stdout);
-    ++counts_[static_cast<std::size_t>(health)];
+    ++counts_[static_cast<std::size_t>(said.health)];
   }
   std::size_t count(Health health) const { return counts_[static_cast<std::size_t>(health)]; }
 
@@ -239,6 +241,30 @@ void examine_cuda(const SessionSettings& settings, const Json& eager, Chart& cha
 }
 
 /// Starts every worker that the paths need and says what it answers.
+void examine_paths(Session& session, Chart& chart) {
+  if (const auto met = session.meet_torch(); !met)
+    return chart.say(Health::bad, "operators", met.error().message, met.error().hint);
+  const std::vector<Path>& paths = session.suite().paths;
+  fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
+             paths.size());
+  const auto absent = find_absent_paths(session.engine(), paths, session.cpu_levels(),
+                                        [&](const Path& path) { return session.worker(path); });
+  if (!absent) return;  // interrupted
+  for (const Path& path : paths) {
+    PathState state;
+    for (const AbsentPath& each : *absent) {
+      if (each.name == path.name) state.absent = each.reason;
+    }
+    if (lacking_cpu_level(path, session.cpu_levels()).empty()) {
+      const auto answer = session.wait_for(session.worker(path));
+      if (interrupted()) return;
+      if (!answer) state.failure = answer.error().message;
+    }
+    chart.say(finding_of_path(path, state, session.devices()));
+  }
+}
+
+/// The eager worker, the operators and the devices of its torch, and the paths.
 void examine_workers(Session& session, const std::string& python_torch, Chart& chart) {
   const fs::path& executable = session.settings().eager;
   if (::access(executable.c_str(), X_OK) != 0) {
@@ -279,48 +305,12 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
             : fits               ? "the dump of their schemas is of this torch"
                    : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
             "`ci/lockstep` builds it; until then list, show and check know less");
-  std::vector<std::string> devices;
-  for (const Json& device : hello->value("devices", Json::array()))
-    if (device.is_string()) devices.push_back(device.get<std::string>());
-  chart.say(devices.empty() ? Health::bad : Health::good, "devices",
-            devices.empty() ? "none" : enumerate(devices), "this torch finds no device at all");
-  examine_cuda(session.settings(), environment, chart);
-
   const std::vector<Path>& paths = session.suite().paths;
-  fmt::print(stderr, "starting the workers of {} paths; the first time takes a minute\n",
-             paths.size());
-  const auto absent = find_absent_paths(session.engine(), paths,
-                                        [&](const Path& path) { return session.worker(path); });
-  if (!absent) return;  // interrupted
-  for (const Path& path : paths) {
-    auto answer = session.wait_for(session.worker(path));
-    if (interrupted()) return;
-    const auto lacking = std::find_if(absent->begin(), absent->end(), [&](const AbsentPath& each) {
-      return each.name == path.name;
-    });
-    std::vector<std::string> here;
-    for (const std::string& device : devices) {
-      for (const std::string& glob : path.devices)
-        if (glob_match(glob, device) && (here.empty() || here.back() != device))
-          here.push_back(device);
-    }
-    const std::string subject = "path " + path.name;
-    if (!answer) {
-      chart.say(path.is_default ? Health::bad : Health::poor, subject, answer.error().message,
-                path.worker.empty() ? "see the documentation of that worker"
-                                    : "the worker's own words are above");
-    } else if (lacking != absent->end()) {
-      chart.say(path.added ? Health::poor : Health::good, subject,
-                "cannot be used here: " + lacking->reason,
-                "bring what its file asks for; until then a run leaves it out");
-    } else if (here.empty()) {
-      chart.say(Health::good, subject, "has no device here: it is for " + enumerate(path.devices));
-    } else {
-      chart.say(
-          Health::good, subject,
-          fmt::format("on {}{}", enumerate(here), path.is_default ? "" : "; only when named"));
-    }
-  }
+  const Json machine = machine_environment(cuda_runtime_of(session.settings(), environment));
+  for (const DoctorFinding& finding : findings_of_devices(*hello, machine, paths))
+    chart.say(finding);
+  examine_cuda(session.settings(), environment, chart);
+  examine_paths(session, chart);
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"reseed", declared.random},
-                  {"threads", declared.threads > 0 ? declared.threads : options.threads},
+                  {"threads", path.site.threads > 0  ? path.site.threads
+                              : declared.threads > 0 ? declared.threads
+                                                     : options.threads},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},

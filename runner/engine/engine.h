@@ -18,6 +18,8 @@ struct WorkerSpec {
   std::string name;               ///< "eager", "compiled", or the path's name
   std::vector<std::string> argv;  ///< argv[0] is searched in PATH
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to the engine's own
+  /// At which its `hello` has to say that it computes; empty: at whichever.
+  std::string cpu_level = {};
 };
 
 /// One execution of a job.

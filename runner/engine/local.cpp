@@ -46,7 +46,7 @@ std::string LocalEngine::key_of(const WorkerSpec& spec) {
   auto environment = spec.environment;
   std::sort(environment.begin(), environment.end());
   for (const auto& [name, value] : environment) key += name + "=" + value + '\n';
-  return key;
+  return key + spec.cpu_level;
 }
 
 LocalWorker& LocalEngine::worker_for(const WorkerSpec& spec) {

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "engine/post_mortem.h"
+#include "paths/cpu_level.h"
 #include "wire/request.h"
 
 namespace lockstep {
@@ -22,6 +23,25 @@ constexpr int kMostDeaths = 3;
 
 double seconds_between(LocalWorker::Clock::time_point then, LocalWorker::Clock::time_point now) {
   return std::chrono::duration<double>(now - then).count();
+}
+
+/// What is wrong with the CPU level at which a worker says that it computes; empty: it is `wanted`,
+/// or none is.
+std::string other_cpu_level(const Json& hello, const std::string& wanted) {
+  if (wanted.empty()) return "";
+  const Json environment = hello.value("environment", Json::object());
+  const Json says = environment.value("cpu_capability", Json());
+  if (!says.is_string()) {
+    return fmt::format(
+        "it does not say at which CPU level it computes "
+        "(`cpu_capability` of its "
+        "`environment`), and was asked to compute at {}",
+        wanted);
+  }
+  const std::string level = cpu_level_of(says.get<std::string>());
+  if (level == wanted) return "";
+  return fmt::format("it computes at the CPU level {}, and was asked to compute at {}",
+                     one_line(level, 40), wanted);
 }
 
 /// A number of at least 1 in a hello; 1 where it says none.
@@ -70,6 +90,8 @@ void LocalWorker::greet(const Json& hello) {
     failure_ = hello["error"].get<std::string>();
   } else if (const Json protocol = hello.value("protocol", Json()); protocol != 1) {
     failure_ = fmt::format("it speaks protocol {}, this runner speaks 1", protocol.dump());
+  } else if (const std::string other = other_cpu_level(hello, spec_.cpu_level); !other.empty()) {
+    failure_ = other;
   } else {
     hello_ = hello;
     ready_ = true;

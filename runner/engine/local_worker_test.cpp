@@ -80,6 +80,27 @@ TEST_F(LocalWorkers, OnlyTheGuiltyIsLostWithItsWorker) {
   }
 }
 
+// What is compared as of one level and was computed at another would be a lie about both.
+TEST_F(LocalWorkers, AWorkerAtAnotherCpuLevelThanAskedForIsRefused) {
+  const auto asked = [&](const std::string& how) {
+    WorkerSpec worker = fake(how);
+    worker.cpu_level = "avx2";
+    return run({"conform"}, worker).front();
+  };
+  EXPECT_EQ(asked("level=AVX2").outcome, Outcome::returned);
+  const Observation other = asked("level=AVX512"), silent = asked("ready"),
+                    none = asked("level=NO AVX");
+  for (const Observation* seen : {&other, &silent, &none})
+    EXPECT_EQ(seen->outcome, Outcome::lost) << seen->reason;
+  EXPECT_NE(other.reason.find("it computes at the CPU level avx512, and was "
+                              "asked to compute at avx2"),
+            std::string::npos)
+      << other.reason;
+  EXPECT_NE(none.reason.find("at the CPU level default"), std::string::npos) << none.reason;
+  EXPECT_NE(silent.reason.find("it does not say at which CPU level"), std::string::npos)
+      << silent.reason;
+}
+
 TEST_F(LocalWorkers, TheFirstHelloCounts) {
   LocalEngine engine(options(20));
   std::vector<std::string> said;

@@ -218,13 +218,18 @@ Expectations::Expectations(std::vector<Expectation> rules, ExpectationConditions
       met_{std::vector<bool>(rules_.size(), false), std::vector<bool>(rules_.size(), false)},
       conditions_(std::move(conditions)) {}
 
-bool Expectations::holds_here(const Expectation& rule) const {
+bool Expectations::holds_here(const Expectation& rule, const std::string& path) const {
   if (!version_matches(conditions_.torch, rule.torch)) return false;
-  if (!rule.cpu_levels.empty() && !contains(rule.cpu_levels, conditions_.cpu_level)) return false;
+  const auto own = conditions_.cpu_of_paths.find(path);
+  const bool has_own = own != conditions_.cpu_of_paths.end();
+  const std::string& level = has_own ? own->second.level : conditions_.cpu_level;
+  const std::vector<std::string>& features =
+      has_own ? own->second.features : conditions_.cpu_features;
+  if (!rule.cpu_levels.empty() && !contains(rule.cpu_levels, level)) return false;
   return std::all_of(rule.cpu_features.begin(), rule.cpu_features.end(), [&](std::string feature) {
     const bool wanted = !feature.starts_with('!');
     if (!wanted) feature.erase(0, 1);
-    return contains(conditions_.cpu_features, feature) == wanted;
+    return contains(features, feature) == wanted;
   });
 }
 
@@ -241,11 +246,20 @@ bool names(const Expectation& rule, std::string_view instance, std::string_view 
          any_glob_matches(rule.instances, case_id);
 }
 
+/// Whether a rule means a path itself: what departs on a path need not depart on its variants
+/// (`inductor.avx2`), so only a rule that names these can say that it is gone there.
+bool names_path(const Expectation& rule, const std::string& path) {
+  return path.find('.') == std::string::npos ||
+         std::any_of(rule.paths.begin(), rule.paths.end(), [&](const std::string& glob) {
+           return glob.find('.') != std::string::npos && glob_match(glob, path);
+         });
+}
+
 }  // namespace
 
 bool Expectations::is_about(const Expectation& rule, const Verdict& verdict,
                             const std::string& case_id) const {
-  return holds_here(rule) && globs_take(rule.paths, verdict.path) &&
+  return holds_here(rule, verdict.path) && paths_take(rule.paths, verdict.path) &&
          devices_take(rule.devices, verdict.device) &&
          (rule.instances.empty() || names(rule, verdict.instance, case_id));
 }
@@ -285,7 +299,9 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id, Met& met)
       met.seen[i] = met.happened[i] = true;
       if (!over && known[k] == nullptr) known[k] = &rule;
     }
-    if (!over && applies == nullptr && rule.causes.empty() && !rule.flake) applies = &rule;
+    if (!over && applies == nullptr && rule.causes.empty() && !rule.flake &&
+        names_path(rule, verdict.path))
+      applies = &rule;
   }
   const Expectation* shown = nullptr;
   if (!known.empty() && std::find(known.begin(), known.end(), nullptr) == known.end()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,12 +46,20 @@ struct Expectation {
   bool added = false;   ///< of a file of the user's (--known), not of the suite
 };
 
+/// A CPU, as far as conditions ask.
+struct CpuConditions {
+  std::string level;                  ///< as paths/cpu_level.h spells it
+  std::vector<std::string> features;  ///< see base/cpu.h
+};
+
 /// Where a run takes place, as far as conditions ask.
 struct ExpectationConditions {
   std::string torch;
-  std::string cpu_level;                  ///< lower case
-  std::vector<std::string> cpu_features;  ///< see base/cpu.h
-  std::string today;                      ///< "2026-11-21"
+  std::string cpu_level;
+  std::vector<std::string> cpu_features;
+  std::string today;  ///< "2026-11-21"
+  /// The CPU as it is to paths that have a level of their own, by name.
+  std::map<std::string, CpuConditions> cpu_of_paths = {};
 };
 
 /// Of what a run is the whole: a rule can only be said to match nothing where all that it could
@@ -84,7 +93,7 @@ class Expectations {
   /// `known` or `waived` when rules that apply expect all that happened: one its status, or several
   /// its causes together, so that another finding beside a known one is new.  `fixed` when one
   /// applies, the status does not fail and none expects it; a rule about causes speaks of what
-  /// departs alone.  Else plain.
+  /// departs alone, and so does a rule that names a path of one of its variants.  Else plain.
   void apply(Verdict& verdict, const std::string& case_id);
   /// The same of a verdict that is not the last word: nothing is remembered.
   void tell(Verdict& verdict, const std::string& case_id) const;
@@ -100,7 +109,7 @@ class Expectations {
     std::vector<bool> seen, happened;
   };
   void apply(Verdict& verdict, const std::string& case_id, Met& met) const;
-  bool holds_here(const Expectation& rule) const;
+  bool holds_here(const Expectation& rule, const std::string& path = "") const;
   bool is_about(const Expectation& rule, const Verdict& verdict, const std::string& case_id) const;
   bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;

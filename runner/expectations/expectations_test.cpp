@@ -49,6 +49,37 @@ TEST(Expectations, GiveAStanding) {
   EXPECT_EQ(standing(expected, verdict(Status::unsupported)), Standing::new_);
 }
 
+TEST(Expectations, OfAPathKnowWhatItsVariantsDoAndAreNotGoneThere) {
+  Expectation expected = rule(Status::value_differs);
+  for (const char* paths : {"inductor", "inductor*", "*"}) {
+    expected.paths = {paths};
+    EXPECT_EQ(standing(expected, verdict(Status::value_differs, "inductor.avx2")), Standing::known);
+    EXPECT_EQ(standing(expected, verdict(Status::conform, "inductor.avx2")), Standing::new_);
+    EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::fixed);
+  }
+  expected.paths = {"inductor.avx2"};
+  EXPECT_EQ(standing(expected, verdict(Status::conform, "inductor.avx2")), Standing::fixed);
+  EXPECT_EQ(standing(expected, verdict(Status::value_differs)), Standing::new_);
+}
+
+// A CPU is to a path what the path may use of it.
+TEST(Expectations, AskForTheCpuThatThePathHas) {
+  ExpectationConditions here{"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"};
+  here.cpu_of_paths["inductor.avx2"] = {"avx2", {"avx2"}};
+  Expectation expected = rule(Status::value_differs);
+  const auto stands = [&](const char* path) {
+    return standing(expected, verdict(Status::value_differs, path), here);
+  };
+  expected.cpu_levels = {"avx2"};
+  EXPECT_EQ(stands("inductor.avx2"), Standing::known);
+  EXPECT_EQ(stands("inductor"), Standing::new_);
+  EXPECT_EQ(stands("inductor.threads4"), Standing::new_);
+  expected.cpu_levels.clear();
+  expected.cpu_features = {"avx512_fp16"};
+  EXPECT_EQ(stands("inductor.avx2"), Standing::new_);
+  EXPECT_EQ(stands("inductor"), Standing::known);
+}
+
 // Torch's own AOT divergences are known on every path that compiles through it, whatever its name.
 TEST(Expectations, CanBeAboutEveryPathThroughAot) {
   Expectation expected = rule(Status::metadata_differs);

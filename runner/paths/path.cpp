@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/reader.h"
 #include "base/text.h"
+#include "paths/variants.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -98,11 +99,11 @@ void check_options(Reader& reader, const Node& root, const Node& options) {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root,
-                     {"$schema",  "format",      "name",    "title",       "promise",   "default",
-                      "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
-                      "config",   "environment", "devices", "unsupported", "refuses",   "executes",
-                      "may_call", "above",       "options", "export",      "reference"})) {
+  if (!reader.object(
+          root, {"$schema",  "format",      "name",    "title",       "promise",   "default",
+                 "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
+                 "config",   "environment", "devices", "unsupported", "refuses",   "executes",
+                 "may_call", "above",       "options", "export",      "reference", "variants"})) {
     return std::nullopt;
   }
   Path path;
@@ -207,7 +208,7 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
     Reader(*path.file, diagnostics).error("/above", message, std::move(hint));
   };
   for (const Path& path : paths) {
-    if (path.above.empty()) continue;
+    if (path.above.empty() || !path.base.empty()) continue;
     if (!by_name.contains(path.above)) {
       if (const std::string near = nearest(path.above, names); !near.empty())
         wrong(path,
@@ -223,6 +224,23 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
     if (below != nullptr)
       wrong(path, fmt::format("found `{}`, which leads back to this path", path.above),
             "the lowest rung is above none: null");
+  }
+}
+
+void add_paths(Path path, std::vector<Path>& paths, Diagnostics& diagnostics) {
+  std::vector<Path> all = decode_variants(path, diagnostics);
+  all.insert(all.begin(), std::move(path));
+  for (Path& each : all) {
+    const bool taken = std::any_of(paths.begin(), paths.end(),
+                                   [&](const Path& other) { return other.name == each.name; });
+    if (taken) {
+      diagnostics.push_back({each.file->name, 1, 1, "/name",
+                             fmt::format("there is another path `{}` already", each.name),
+                             "give it another name"});
+      if (each.base.empty()) return;
+    } else {
+      paths.push_back(std::move(each));
+    }
   }
 }
 
@@ -246,16 +264,8 @@ std::vector<Path> read_paths(const fs::path& folder, const std::vector<fs::path>
     if (!file) continue;
     auto path = decode_path(*file, diagnostics);
     if (!path) continue;
-    const bool taken = std::any_of(paths.begin(), paths.end(),
-                                   [&](const Path& other) { return other.name == path->name; });
-    if (taken) {
-      diagnostics.push_back({name.string(), 1, 1, "/name",
-                             fmt::format("there is another path `{}` already", path->name),
-                             "give it another name"});
-      continue;
-    }
     path->added = std::find(added.begin(), added.end(), name) != added.end();
-    paths.push_back(std::move(*path));
+    add_paths(std::move(*path), paths, diagnostics);
   }
   std::sort(paths.begin(), paths.end(),
             [](const Path& a, const Path& b) { return a.name < b.name; });

@@ -28,6 +28,10 @@ struct Path {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> devices;  ///< globs
+  /// Where it is executed, as far as it is a variant's; `base` is the path of which it is one, and
+  /// empty of every other path.
+  Site site;
+  std::string base;
   /// What it is compared with: eager, executed there.
   Site reference;
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
@@ -53,6 +57,10 @@ struct Path {
 
 /// The path that one file declares; what is wrong is added to `diagnostics`.
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics);
+
+/// Adds a path and its variants (variants.h) to those that there are; another of the same name is
+/// wrong, and not added.
+void add_paths(Path path, std::vector<Path>& paths, Diagnostics& diagnostics);
 
 /// Reads `folder/*.json`, more files, and those that the command line added, in the order of the
 /// names.  What is wrong is added to `diagnostics`; two paths of the same name are wrong, and so is

@@ -74,7 +74,7 @@ void each_path(const PlanRequest& request, const std::string& case_id, const Tra
   for (std::size_t p = 0; p < request.paths.size(); ++p) {
     const Path& path = request.paths[p];
     if (!named && !path.is_default) continue;
-    if (!devices_take(path.devices, device) || !globs_take(traits.only_paths, path.name)) continue;
+    if (!devices_take(path.devices, device) || !paths_take(traits.only_paths, path.name)) continue;
     std::string verdict_id = id + "/" + path.name;
     const LogWords* said = nullptr;
     if (request.earlier != nullptr) {
@@ -315,7 +315,7 @@ std::vector<std::string> missed_cases(const PlanRequest& request) {
     if (traits.only_paths.empty()) return;
     std::vector<std::string> names;
     for (const Path& path : request.paths) {
-      if (devices_take(path.devices, device) && globs_take(traits.only_paths, path.name))
+      if (devices_take(path.devices, device) && paths_take(traits.only_paths, path.name))
         names.push_back(path.name);
     }
     lines.push_back(names.empty()

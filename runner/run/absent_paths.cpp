@@ -1,5 +1,7 @@
 #include "run/absent_paths.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -31,12 +33,28 @@ Json configure(const Path& path) {
 
 }  // namespace
 
+std::string lacking_cpu_level(const Path& path, const std::vector<std::string>& levels) {
+  const std::string& level = path.site.cpu_level;
+  if (level.empty() || levels.empty() || contains(levels, level)) return "";
+  return fmt::format("this machine has no CPU level {}: torch can compute at {} here", level,
+                     enumerate(levels));
+}
+
 Result<std::vector<AbsentPath>> find_absent_paths(
-    Engine& engine, const std::vector<Path>& paths,
+    Engine& engine, const std::vector<Path>& paths, const std::vector<std::string>& cpu_levels,
     const std::function<WorkerSpec(const Path&)>& worker_of) {
-  for (const Path& path : paths) engine.warm_up(worker_of(path));
   const auto absent = std::make_shared<std::vector<AbsentPath>>();
+  std::vector<const Path*> possible;
   for (const Path& path : paths) {
+    if (std::string reason = lacking_cpu_level(path, cpu_levels); !reason.empty()) {
+      absent->push_back({path.name, std::move(reason)});
+    } else {
+      possible.push_back(&path);
+      engine.warm_up(worker_of(path));
+    }
+  }
+  for (const Path* each : possible) {
+    const Path& path = *each;
     const WorkerSpec worker = worker_of(path);
     const auto hello = wait_for_hello(engine, worker);
     if (interrupted()) return fail("interrupted");

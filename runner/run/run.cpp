@@ -14,6 +14,7 @@
 #include "record/alike.h"
 #include "record/coverage.h"
 #include "record/machine.h"
+#include "run/absent_paths.h"
 #include "run/scheduler.h"
 
 namespace lockstep {
@@ -212,7 +213,8 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
 
   const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
   for (const std::size_t path : used) {
-    if (!all_done) engine.warm_up(settings.worker_of(plan.paths[path]));
+    if (!all_done && lacking_cpu_level(plan.paths[path], settings.cpu_levels).empty())
+      engine.warm_up(settings.worker_of(plan.paths[path]));
   }
   const auto torch =
       eager_hello == nullptr
@@ -224,6 +226,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   options.eager = settings.eager;
   options.worker_of = settings.worker_of;
   options.torch = torch;
+  options.cpu_levels = settings.cpu_levels;
   options.executions = std::max(1, settings.repeat);
   if (settings.keep) options.keep = settings.directory;
   options.retries = settings.retries;

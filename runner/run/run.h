@@ -36,6 +36,7 @@ struct RunSettings {
   /// What the log in `directory` says, of a run that is to be gone on with.
   std::optional<RunRecord> resumed;
   WorkerSpec eager;
+  std::vector<std::string> cpu_levels;  ///< of the machine, as torch names them; empty: not known
   std::function<WorkerSpec(const Path&)> worker_of;
   /// The command that repeats a verdict: how Lockstep is called, to do what, and what that needs
   /// besides the id.

@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "cases/inputs.h"
 #include "cases/show.h"
+#include "run/absent_paths.h"
 #include "run/repeat.h"
+#include "run/workers.h"
 #include "wire/request.h"
 
 namespace lockstep {
@@ -101,6 +103,7 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
 Job Scheduler::reference_job(const Task& task, const Reference& reference, std::string id,
                              const std::string& mode, int repeat) const {
   Job job = job_of(task, std::move(id), mode, repeat);
+  job.parts[0].worker = at_cpu_level(options_.eager, reference.site.cpu_level);
   Json& message = job.parts[0].message;
   message["device"] = reference.site.device;
   if (reference.site.threads > 0) message["threads"] = reference.site.threads;
@@ -116,6 +119,7 @@ Job Scheduler::path_job(const Task& task, std::string id, const Path& path) cons
   Job job = job_of(task, std::move(id), "plain", options_.repeat);
   job.parts[0].worker = options_.worker_of(path);
   job.parts[0].message["path"] = path.declared;
+  if (path.site.threads > 0) job.parts[0].message["threads"] = path.site.threads;
   if (path.packages) {
     job.parts.push_back({options_.eager, job.parts[0].message});
     job.parts[1].message["mode"] = "package";
@@ -142,6 +146,7 @@ void Scheduler::begin(const TaskPtr& task) {
         "case");
   }
   emit_declared(task);
+  emit_impossible(task);
   emit_without_reference(task);
   find_references(*task, plan_);
   if (task->references.empty()) return eager_known(*task);
@@ -180,6 +185,16 @@ void Scheduler::emit_declared(const TaskPtr& task) {
     if (!reason.empty())
       emit_unjudged(task, pending, Status::unsupported, "declared: " + one_line(reason),
                     "declaration");
+  }
+}
+
+/// Likewise what this machine cannot do.
+void Scheduler::emit_impossible(const TaskPtr& task) {
+  for (PendingVerdict& pending : task->items) {
+    if (pending.emitted) continue;
+    const Path& path = plan_.paths[plan_.items[pending.item].path];
+    const std::string reason = lacking_cpu_level(path, options_.cpu_levels);
+    if (!reason.empty()) emit_unjudged(task, pending, Status::unsupported, reason, "machine");
   }
 }
 
@@ -389,7 +404,8 @@ void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdi
   if (task->program.empty()) task->program = program_text(declared, verdict.instance);
   verdict.program = task->program;
   verdict.tags = declared.tags;
-  verdict.threads = declared.threads;
+  const int of_path = plan_.paths[plan_.items[pending.item].path].site.threads;
+  verdict.threads = of_path > 0 ? of_path : declared.threads;
   verdict.dtypes = input_dtypes(declared);
   if (const Observation* eager = pending.reference < task->references.size()
                                      ? task->references[pending.reference].eager.get()

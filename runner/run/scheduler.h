@@ -21,10 +21,11 @@ struct SchedulerOptions {
   WorkerSpec eager;
   /// The worker of a path.
   std::function<WorkerSpec(const Path&)> worker_of;
-  std::string torch;           ///< version of the reference, for `requires`
-  int repeat = 2;              ///< calls within one execution
-  int executions = 1;          ///< of every item on its path; the worst one counts
-  std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
+  std::vector<std::string> cpu_levels;  ///< of the machine; empty: not known
+  std::string torch;                    ///< version of the reference, for `requires`
+  int repeat = 2;                       ///< calls within one execution
+  int executions = 1;                   ///< of every item on its path; the worst one counts
+  std::filesystem::path keep;           ///< where the tensors of failing outputs go; empty: nowhere
   JudgeFunction judge = lockstep::judge;
   /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
   int retries = 0;
@@ -60,6 +61,7 @@ class Scheduler {
   void begin(const TaskPtr& task);
   void emit_declared(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
+  void emit_impossible(const TaskPtr& task);
   void emit_without_reference(const TaskPtr& task);
   void submit_eager(const TaskPtr& task, std::size_t index);
   void eager_known(const Task& task);

@@ -192,7 +192,7 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
 }
 
 /// A plan to its end: all verdicts.
-std::vector<Verdict> run(const Plan& made, Engine& engine, SchedulerOptions options) {
+std::vector<Verdict> run_plan(const Plan& made, Engine& engine, SchedulerOptions options) {
   std::vector<Verdict> heard(made.items.size());
   Scheduler scheduler(made, engine, std::move(options), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) { heard[verdict.index] = verdict; };
@@ -216,7 +216,7 @@ TEST_F(Schedulers, CompareEachPathWithTheEagerThatItNames) {
     if (job.parts[0].worker.name == "eager") eager.push_back(job.id + " " + device);
     return returned(job, device == "cuda:0");
   });
-  const std::vector<Verdict> heard = run(made, engine, options(2));
+  const std::vector<Verdict> heard = run_plan(made, engine, options(2));
   for (const Verdict& verdict : heard) {
     const bool is_kernels = verdict.path == "kernels";
     EXPECT_EQ(verdict.status, is_kernels ? Status::value_differs : Status::conform) << verdict.id;
@@ -243,7 +243,7 @@ TEST_F(Schedulers, ExecuteOnlyTheEagerThatSomethingIsComparedWith) {
     if (job.parts[0].worker.name == "eager") devices.insert(job.parts[0].message["device"]);
     return returned(job);
   });
-  for (const Verdict& verdict : run(made, engine, options(1))) {
+  for (const Verdict& verdict : run_plan(made, engine, options(1))) {
     EXPECT_EQ(verdict.status, verdict.path == "good" ? Status::unsupported : Status::conform)
         << verdict.id;
   }
@@ -265,7 +265,7 @@ TEST_F(Schedulers, AReferenceThatDoesNotReturnCostsThoseThatAreComparedWithIt) {
         seen.outcome = Outcome::crashed;
       return seen;
     });
-    for (const Verdict& verdict : run(made, engine, options(2))) {
+    for (const Verdict& verdict : run_plan(made, engine, options(2))) {
       const bool fails = (verdict.path == "kernels") == (failing == "cpu");
       EXPECT_EQ(verdict.status, fails ? Status::unsupported : Status::conform) << verdict.id;
       EXPECT_EQ(verdict.unsupported_by, fails ? "reference" : "") << verdict.id;
@@ -289,7 +289,7 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
     told.push_back(job.id + " " + job.parts[0].message["program"]["outputs"].dump());
     return returned(job);
   });
-  const std::vector<Verdict> heard = run(made, engine, options(1));
+  const std::vector<Verdict> heard = run_plan(made, engine, options(1));
   EXPECT_EQ(heard[0].reason,
             "the path is compared with eager on cpu, which draws other random numbers than cuda:0");
   EXPECT_EQ(heard[1].reason,
@@ -300,6 +300,63 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
   }
   EXPECT_EQ(told, (std::vector<std::string>{R"(bugs/1[rows=3]@cuda:0/eager (on cpu) ["x"])",
                                             R"(bugs/1[rows=3]@cuda:0/kernels ["y"])"}));
+}
+
+/// A path as a variant of another.
+void put_at(Path& path, const Site& site, const Site& reference) {
+  path.site = site;
+  path.reference = reference;
+}
+
+// Of eager whose kernels are wrong at one CPU level, and whose sums are with several threads: who
+// is compared with eager as it is there conforms, who is compared with the machine's own does not.
+TEST_F(Schedulers, ExecuteVariantsAndTheirEagerWhereTheyBelong) {
+  Plan made = plan({"avx2", "kernels.avx2", "kernels.threads", "plain", "threads"});
+  put_at(made.paths[0], {"", "avx2", 0}, {"", "avx2", 0});
+  put_at(made.paths[1], {"", "avx2", 0}, {"", "", 0});
+  put_at(made.paths[2], {"", "", 4}, {"", "", 0});
+  put_at(made.paths[4], {"", "", 4}, {"", "", 4});
+  std::set<std::string> eager;
+  FakeEngine engine(2, [&](const Job& job) {
+    const WorkerSpec& worker = job.parts[0].worker;
+    const int threads = job.parts[0].message.value("threads", 0);
+    const bool is_eager = worker.argv.front() == "eager";
+    if (is_eager && !job.id.ends_with("gold)"))
+      eager.insert(fmt::format("{} {} {}", worker.name, worker.cpu_level, threads));
+    EXPECT_TRUE(!is_eager || worker.environment.empty() == worker.cpu_level.empty()) << job.id;
+    const bool is_variant = worker.name.ends_with("avx2") || threads == 4;
+    return returned(job, is_variant);
+  });
+  std::map<std::string, std::string> found;
+  for (const Verdict& verdict : run_plan(made, engine, options(2))) {
+    found[verdict.path] =
+        fmt::format("{} ({}) {}", info(verdict.status).name, verdict.reference, verdict.threads);
+  }
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"avx2", "conform (at avx2) 0"},
+                                                       {"kernels.avx2", "value_differs () 0"},
+                                                       {"kernels.threads", "value_differs () 4"},
+                                                       {"plain", "conform () 0"},
+                                                       {"threads", "conform (with 4 threads) 4"}}));
+  EXPECT_EQ(eager, (std::set<std::string>{"eager  0", "eager  4", "eager.avx2 avx2 0"}));
+}
+
+TEST_F(Schedulers, ALevelThatTheMachineLacksIsUnsupportedWithoutAnExecution) {
+  Plan made = plan({"avx512", "plain"});
+  put_at(made.paths[0], {"", "avx512", 0}, {"", "avx512", 0});
+  FakeEngine engine(1, [&](const Job& job) {
+    EXPECT_TRUE(job.parts[0].worker.cpu_level.empty()) << job.id;
+    return returned(job);
+  });
+  SchedulerOptions poor = options(1);
+  poor.cpu_levels = {"default", "avx2"};
+  for (const Verdict& verdict : run_plan(made, engine, poor)) {
+    const bool lacks = verdict.path == "avx512";
+    EXPECT_EQ(verdict.status, lacks ? Status::unsupported : Status::conform) << verdict.id;
+    EXPECT_EQ(verdict.unsupported_by, lacks ? "machine" : "");
+    EXPECT_EQ(verdict.reason, lacks ? "this machine has no CPU level avx512: torch can compute at "
+                                      "default and avx2 here"
+                                    : "");
+  }
 }
 
 // What torch lacks is not the path's to declare, and a failure of eager leaves a declaration be.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <unordered_map>
 
@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "engine/replaying.h"
+#include "paths/cpu_level.h"
 #include "record/judge_digest.h"
 #include "record/machine.h"
 #include "run/absent_paths.h"
@@ -24,10 +25,28 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
+/// The strings of a list that a worker's `hello` has under a key.
+std::vector<std::string> strings_of(const Json& hello, const char* key) {
+  std::vector<std::string> strings;
+  for (const Json& each : hello.value(key, Json::array())) {
+    if (each.is_string()) strings.push_back(each.get<std::string>());
+  }
+  return strings;
+}
+
+/// Of the paths that are executed at a CPU level of their own: that level, and what of the CPU
+/// libraries may use there.
+std::map<std::string, CpuConditions> cpu_conditions_of(const std::vector<Path>& paths) {
+  std::map<std::string, CpuConditions> conditions;
+  for (const Path& path : paths) {
+    if (path.site.cpu_level.empty()) continue;
+    std::string limit;
+    for (const auto& [name, value] : path.environment) {
+      if (name == "ONEDNN_MAX_CPU_ISA") limit = value;
+    }
+    conditions[path.name] = {path.site.cpu_level, cpu_features(cpu_line("flags"), limit)};
+  }
+  return conditions;
 }
 
 /// What a record says of the machine, and of what runs on it that no worker tells.
@@ -174,10 +193,8 @@ Result<void> Session::meet_torch() {
   if (!hello) return tl::unexpected(hello.error());
   environment_ = hello->value("environment", Json::object());
   met_torch_ = true;
-  devices_.clear();
-  for (const Json& device : hello->value("devices", Json::array())) {
-    if (device.is_string()) devices_.push_back(device.get<std::string>());
-  }
+  devices_ = strings_of(*hello, "devices");
+  cpu_levels_ = strings_of(*hello, "cpu_levels");
   const std::string fingerprint = environment_.value("fingerprint", std::string());
   if (!fingerprint.empty()) {
     if (operators_ && operators_->fingerprint() == fingerprint) return {};
@@ -205,7 +222,8 @@ Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, 
                [&](const Path& path) {
                  return !path.added && (rungs ? contains(named, path.name) : path.is_default);
                });
-  auto absent = find_absent_paths(*engine_, asked, [&](const Path& path) { return worker(path); });
+  auto absent = find_absent_paths(*engine_, asked, cpu_levels_,
+                                  [&](const Path& path) { return worker(path); });
   if (!absent) return absent;
   const auto is_absent = [&](const Path& path) {
     return std::any_of(absent->begin(), absent->end(),
@@ -231,8 +249,9 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.expectations = suite_.expectations;
   run.operators = operators();
   run.conditions = {environment_.value("torch", std::string()),
-                    lower(environment_.value("cpu_capability", std::string())), cpu_features(),
-                    info.started.substr(0, 10)};
+                    cpu_level_of(environment_.value("cpu_capability", std::string())),
+                    cpu_features(), info.started.substr(0, 10), cpu_conditions_of(plan.paths)};
+  run.cpu_levels = cpu_levels_;
   run.info = std::move(info);
   run.info.digests = digests_of_suite(settings_);
   run.info.plan = plan.digest;

@@ -54,6 +54,10 @@ class Session {
   /// Waits for the eager worker, and takes the operators and the devices of the torch that it has,
   /// which may not be the one that the build found.  A worker that states no fingerprint has none.
   Result<void> meet_torch();
+  /// The devices that the eager worker has, once it was met.
+  const std::vector<std::string>& devices() const { return devices_; }
+  /// The CPU levels of torch's at which that can be executed; empty: the eager worker names none.
+  const std::vector<std::string>& cpu_levels() const { return cpu_levels_; }
   /// What the eager worker says of the torch that it has; an object.
   const Json& environment() const { return environment_; }
 
@@ -88,7 +92,8 @@ class Session {
   std::optional<Scratch> scratch_;
   std::unique_ptr<Engine> engine_;  ///< after `scratch_`, so that it ends first
   Json environment_ = Json::object();
-  std::vector<std::string> devices_;  ///< that the eager worker has
+  std::vector<std::string> devices_;     ///< that the eager worker has
+  std::vector<std::string> cpu_levels_;  ///< likewise
   bool met_torch_ = false;
 };
 

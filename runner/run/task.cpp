@@ -31,8 +31,9 @@ Site reference_site(const Path& path, const Instance& instance) {
   return site;
 }
 
-std::optional<Elsewhere> elsewhere(const Site& reference, const Path&, const Instance& instance) {
-  const Site own{instance.device, "", 0};
+std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
+                                   const Instance& instance) {
+  const Site own{instance.device, path.site.cpu_level, path.site.threads};
   if (reference == own) return std::nullopt;
   return Elsewhere{reference.device, own.device};
 }

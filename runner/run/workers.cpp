@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "paths/cpu_level.h"
 #include "record/machine.h"
 #include "run/run.h"
 #include "wire/request.h"
@@ -50,6 +51,15 @@ std::pair<std::string, std::string> python_path(const SessionSettings& settings)
   return in_front("PYTHONPATH", compiled_worker_modules(settings).string(), {});
 }
 
+WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level) {
+  if (level.empty()) return worker;
+  worker.name += "." + level;
+  worker.cpu_level = level;
+  for (auto& variable : environment_of_cpu_level(level))
+    worker.environment.push_back(std::move(variable));
+  return worker;
+}
+
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   WorkerSpec spec{path.name, path.command, {}};
   if (path.worker == "eager" || (path.packages && !settings.kept.empty())) {
@@ -66,6 +76,8 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
       spec.environment.emplace_back(name, value);
     }
   }
+  spec.cpu_level = path.site.cpu_level;
+  if (path.command.empty() && !spec.cpu_level.empty()) spec.name += "." + spec.cpu_level;
   return spec;
 }
 

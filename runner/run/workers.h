@@ -21,6 +21,9 @@ std::pair<std::string, std::string> python_path(const SessionSettings& settings)
 /// How lockstep-eager is started.
 WorkerSpec eager_worker(const SessionSettings& settings);
 
+/// The same worker at a CPU level of torch's (paths/cpu_level.h); empty: as it is.
+WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level);
+
 /// How the worker of a path is started.  What the path's `environment` has of PYTHONPATH,
 /// LD_LIBRARY_PATH and PATH is put in front of what the worker would have without it.
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings);

@@ -41,8 +41,8 @@ struct Verdict {
   std::string instance;
   std::string path;
   std::string device;
-  /// Where eager was executed that it is compared with, of a path that is not compared with eager
-  /// on its own device: "on cpu, with 4 threads" (paths/site.h); empty: as everywhere else.
+  /// Where eager was executed that it is compared with, as far as that is not the device, the
+  /// machine's CPU level and the threads of the run: "on cpu, with 4 threads" (paths/site.h).
   std::string reference;
   std::string title;      ///< of the case
   std::string case_file;  ///< relative to the suite
@@ -53,8 +53,8 @@ struct Verdict {
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
   /// Who does without what the case needs, where the status is `unsupported`: "case" (it demands
-  /// another torch), "torch", "reference" (eager), "declaration" (of the path) or "path" (its
-  /// worker, though nobody declared it).
+  /// another torch), "torch", "reference" (eager), "declaration" (of the path), "machine" (it has
+  /// no such CPU level) or "path" (its worker, though nobody declared it).
   std::string unsupported_by;
   std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
                        ///< to the gold
@@ -64,7 +64,7 @@ struct Verdict {
   std::vector<Difference> differences;
   /// It was compiled in one graph with so many others, and conforms; 0: alone.
   std::size_t shared = 0;
-  int threads = 0;        ///< intra-op threads that the case asks for; 0: those of the run
+  int threads = 0;        ///< intra-op threads that case or path ask for; 0: those of the run
   bool unstable = false;  ///< the compiled callable disagrees with itself
   /// How often each status was found, by name, where it was executed several times; empty: once.
   std::map<std::string, int> executions;

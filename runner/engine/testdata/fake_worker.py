@@ -5,7 +5,7 @@ Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (
 keys), "odd" (an environment that is a number), "poor" (its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes several
 executions at once, and does them one after the other), "asked" (it knows the mode `configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
 but it answers the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends as it is
-killed, and the second one pays), "struck" (it is killed), "once=FILE" (unless the file is there,
+killed, and the second one pays), "struck" (it is killed), "level=NAME" (it says that it computes at this CPU level), "once=FILE" (unless the file is there,
 which it makes), "as=NAME" (it takes NAME for the name of every path), "cuda" (it has
 two CUDA devices besides the CPU, takes batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins less than others do).
 """
@@ -204,6 +204,8 @@ def main():
                 hello["environment"]["pin cudnn_tf32"] = how == "cuda-pinned"
             if how == "odd":
                 hello["environment"] = 3
+            if how.startswith("level="):
+                hello["environment"]["cpu_capability"] = how.split("=")[1]
             if how == "poor":
                 hello["environment"]["lacks headers"] = "each process makes its own"
             if how in ("deep", "keys"):

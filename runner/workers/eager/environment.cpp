@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "base/cpu.h"
 #include "workers/eager/fnv1a.h"
 #include "workers/eager/pins.h"
 
@@ -125,6 +128,31 @@ nlohmann::ordered_json environment() {
     facts["cudart"] = runtime;
   facts.update(pins());
   return facts;
+}
+
+std::vector<std::string> cpu_levels(std::string_view flags, std::string own) {
+  // What torch asks before it takes a level by itself (ATen/native/DispatchStub.cpp).
+  const std::pair<const char*, std::vector<const char*>> known[] = {
+      {"avx2", {"avx2", "fma"}},
+      {"avx512", {"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"}}};
+  const std::string words = " " + std::string(flags) + " ";
+  std::vector<std::string> levels = {"default"};
+  for (const auto& [level, needs] : known) {
+    const bool has_all = std::all_of(needs.begin(), needs.end(), [&](const char* flag) {
+      return words.find(std::string(" ") + flag + " ") != std::string::npos;
+    });
+    if (has_all) levels.emplace_back(level);
+  }
+  std::transform(own.begin(), own.end(), own.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const bool is_none = own == "no avx" || own.empty();
+  if (!is_none && std::find(levels.begin(), levels.end(), own) == levels.end())
+    levels.push_back(own);
+  return levels;
+}
+
+std::vector<std::string> cpu_levels() {
+  return cpu_levels(cpu_line("flags"), at::get_cpu_capability());
 }
 
 std::vector<std::string> devices() {

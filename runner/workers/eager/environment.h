@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What this process is: the torch it has loaded, and the devices that it can use.
@@ -15,6 +16,13 @@ std::string fingerprint();
 
 /// `environment` of `hello`.
 nlohmann::ordered_json environment();
+
+/// At which of torch's CPU levels kernels can run on a CPU with these flags of /proc/cpuinfo:
+/// "default", and more, worst first.  `own`: the one that torch has chosen for this process.
+std::vector<std::string> cpu_levels(std::string_view flags, std::string own);
+
+/// The same of this machine.
+std::vector<std::string> cpu_levels();
 
 /// "cpu", "cuda:0": asked in a child of its own, for a process that has initialised an accelerator
 /// cannot fork children that use it.

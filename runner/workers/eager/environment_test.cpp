@@ -42,6 +42,19 @@ TEST(Environment, what_decides_last_bits_of_cuda_is_pinned) {
   EXPECT_EQ(environment()["pin cudnn_tf32"], false);
 }
 
+TEST(Environment, names_the_cpu_levels_that_the_machine_has) {
+  using Levels = std::vector<std::string>;
+  const std::string avx2 = "sse4_2 avx2 fma", avx512 = avx2 + " avx512f avx512bw avx512dq avx512vl";
+  EXPECT_EQ(cpu_levels("", "DEFAULT"), (Levels{"default"}));
+  EXPECT_EQ(cpu_levels("sse4_2 avx2", "NO AVX"), (Levels{"default"}));
+  EXPECT_EQ(cpu_levels(avx2, "AVX2"), (Levels{"default", "avx2"}));
+  EXPECT_EQ(cpu_levels(avx2 + " avx512f", "AVX2"), (Levels{"default", "avx2"}));
+  // What the process was told to do is not all that the machine can.
+  EXPECT_EQ(cpu_levels(avx512, "AVX2"), (Levels{"default", "avx2", "avx512"}));
+  EXPECT_EQ(cpu_levels("asimd sve", "SVE256"), (Levels{"default", "sve256"}));
+  EXPECT_EQ(cpu_levels().front(), "default");
+}
+
 TEST(Environment, there_is_always_a_cpu_first) { EXPECT_EQ(devices().at(0), "cpu"); }
 
 }  // namespace

@@ -158,6 +158,7 @@ void Parent::hello(const json& request) {
     answer["environment"] = environment();
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
+    answer["cpu_levels"] = cpu_levels();
     answer["batch"] = offered_batches(found, batch_on_cpu_);
     answer["digests"] = ordered_json::array();
     for (const auto& [kind, file] : limits_.digests) answer["digests"].push_back(kind);

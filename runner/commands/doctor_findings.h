@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "paths/path.h"
+
+namespace lockstep {
+
+enum class Health { good, poor, bad };
+
+/// What a doctor says of one thing.
+struct DoctorFinding {
+  Health health = Health::good;
+  std::string subject, finding;
+  std::string remedy;  ///< what to do about it; empty: nothing need be done
+};
+
+/// What is known of a path that was asked about.
+struct PathState {
+  std::string failure;  ///< why its worker cannot be used; empty: it can, or was not needed
+  std::string
+      absent;  ///< why its settings cannot be put in force here (absent_paths.h); empty: they can
+};
+
+/// Whether a path can be used here, on what, or why not and what would help; `devices` are those
+/// that torch has.
+DoctorFinding finding_of_path(const Path& path, const PathState& state,
+                              const std::vector<std::string>& devices);
+
+/// Of each device that torch has, what it is; and of those that it lacks although the machine or a
+/// path speaks of them, why.  `hello` is the eager worker's, `machine` what machine_environment
+/// says.
+std::vector<DoctorFinding> findings_of_devices(const Json& hello, const Json& machine,
+                                               const std::vector<Path>& paths);
+
+}  // namespace lockstep
