@@ -316,7 +316,7 @@ class Outputs:
             same, blocks = alike
             if blocks:
                 flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-                self._write_bytes(name, torch.cat([flat[i * BLOCK:(i + 1) * BLOCK] for i in blocks]).cpu().untyped_storage())
+                self._write_bytes(name, torch.cat([flat[i * BLOCK:(i + 1) * BLOCK].cpu() for i in blocks]).untyped_storage())
             index = self._add({"bytes": size, "same": same, "blocks": blocks, **({"file": file} if blocks else {})})
         if digests is not None:
             self._known.add(index, size, digests)
