@@ -80,7 +80,6 @@ tl::expected<void, Exit> begin_packing(Options& options) {
   if (auto begun = begin_pack(options.pack); !begun) return failed(begun.error(), Exit::usage);
   options.pack = fs::absolute(options.pack);
   options.alone = true;
-  if (options.paths.empty()) options.paths = {"aoti"};
   return {};
 }
 
