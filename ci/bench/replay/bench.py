@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many packages of AOTInductor does `replay` execute and judge in a second on one core, in batches and one in each child?
 
-    ci/bench/replay/bench.py [--instances 400] [--rounds 3]
+    ci/bench/replay/bench.py [--instances 400] [--rounds 3] [--cache DIR]
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Packs instances of one small program that differ in their
 numbers alone, so that they share a package, which every one loads anew; then replays them on the first core that this
@@ -45,6 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cache", type=pathlib.Path, help="a LOCKSTEP_CACHE whose compilations are used (default: a new one)")
     given = parser.parse_args()
     case = {"format": 1, "title": "small", "matrix": {"seed": list(range(given.instances))},
             "inputs": {"x": {"dtype": "float32", "shape": [8, 8], "fill": {"normal": {}, "seed": "$seed"}}},
@@ -52,12 +53,13 @@ def main():
     core = min(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        cache = given.cache or folder / "cache"
         (folder / "small.json").write_text(json.dumps(case))
-        lockstep(folder / "cache", "pack", folder / "pack", folder / "small.json", "--out", folder / "packing", "--quiet")
+        lockstep(cache, "pack", folder / "pack", folder / "small.json", "--out", folder / "packing", "--quiet")
         best = {"in batches": 0.0, "one in a child": 0.0}
         for _ in range(given.rounds):  # side by side, so that both meet the same noise
             for how, more in (("in batches", []), ("one in a child", ["--alone"])):
-                best[how] = max(best[how], rate(folder, folder / "cache", core, *more))
+                best[how] = max(best[how], rate(folder, cache, core, *more))
         for how, found in best.items():
             print(f"{how}: {found:.0f} instances a second")
         print(f"batches: {best['in batches'] / best['one in a child']:.1f} times faster")
