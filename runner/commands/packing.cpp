@@ -53,8 +53,11 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
   for (const CaseFile& file : session.suite().cases) {
     if (cases.contains(file.id)) files[fs::path("cases") / (file.id + ".json")] = file.file.text;
   }
-  for (const Path& path : session.suite().paths)
-    files[fs::path("runner") / "paths" / (path.name + ".json")] = path.file->text;
+  for (const Path& path : session.suite().paths) {
+    // A file may declare several paths.
+    const std::string name = path.file->root.value("name", path.name);
+    files[fs::path("runner") / "paths" / (name + ".json")] = path.file->text;
+  }
   if (settings.expectations) {
     std::vector<fs::path> known = files_below(settings.root / "expected" / "known", ".json");
     known.insert(known.end(), settings.known_files.begin(), settings.known_files.end());
