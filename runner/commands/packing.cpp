@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "base/files.h"
@@ -11,6 +12,7 @@
 #include "commands/errors.h"
 #include "engine/kept.h"
 #include "record/machine.h"
+#include "reports/closing.h"
 #include "run/task.h"
 
 namespace lockstep {
