@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "base/files.h"
@@ -11,6 +12,7 @@
 #include "commands/errors.h"
 #include "engine/kept.h"
 #include "record/machine.h"
+#include "reports/closing.h"
 #include "run/task.h"
 
 namespace lockstep {
@@ -53,8 +55,11 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
   for (const CaseFile& file : session.suite().cases) {
     if (cases.contains(file.id)) files[fs::path("cases") / (file.id + ".json")] = file.file.text;
   }
-  for (const Path& path : session.suite().paths)
-    files[fs::path("runner") / "paths" / (path.name + ".json")] = path.file->text;
+  for (const Path& path : session.suite().paths) {
+    // A file may declare several paths.
+    const std::string name = path.file->root.value("name", path.name);
+    files[fs::path("runner") / "paths" / (name + ".json")] = path.file->text;
+  }
   if (settings.expectations) {
     std::vector<fs::path> known = files_below(settings.root / "expected" / "known", ".json");
     known.insert(known.end(), settings.known_files.begin(), settings.known_files.end());
@@ -80,7 +85,6 @@ tl::expected<void, Exit> begin_packing(Options& options) {
   if (auto begun = begin_pack(options.pack); !begun) return failed(begun.error(), Exit::usage);
   options.pack = fs::absolute(options.pack);
   options.alone = true;
-  if (options.paths.empty()) options.paths = {"aoti"};
   return {};
 }
 

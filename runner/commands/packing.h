@@ -12,7 +12,7 @@ namespace lockstep {
 // status to end with.
 
 /// Before a session is opened: makes the folder of the pack, and has every instance get a package
-/// of its own, on the path `aoti` where none is named.
+/// of its own.
 tl::expected<void, Exit> begin_packing(Options& options);
 
 /// Says of a plan with paths that make no packages that it cannot be packed.

@@ -104,6 +104,8 @@ Exit command_run(const Options& given) {
   if (!session) return session.error();
   auto selected = selection(options, *session);
   if (!selected) return selected.error();
+  if (packs && !names_paths(selected->filter))
+    selected->filter = selected->filter.on_paths({"aoti"});
   const std::string now = utc_now();
   const auto directory = run_directory(options, now);
   if (!directory) {

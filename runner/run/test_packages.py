@@ -17,14 +17,14 @@ CASES = {
     # What differs between calls is no constant of the package.
     "grows": {"inputs": {"x": X}, "calls": [{"x": {"shape": [4, 5]}}, {"x": {"shape": [7, 5]}}],
               "steps": [{"let": "y", "op": "sum.dim_IntList", "args": ["%x", [0]]}], "outputs": ["y"]},
-    # What it writes to is seen, and so is what shares memory with it.
-    "writes": {"inputs": {"x": X, "w": {"dtype": "float32", "shape": [5, 3], "fill": {"arange": {"divide": 8}}, "constant": True}},
-               "steps": [{"op": "add_.Tensor", "args": ["%x", 1]}, {"let": "v", "op": "t", "args": ["%x"]},
+    # What it writes to is seen, and so is what shares memory with an input.
+    "writes": {"inputs": {"x": X, "z": X, "w": {"dtype": "float32", "shape": [5, 3], "fill": {"arange": {"divide": 8}}, "constant": True}},
+               "steps": [{"op": "add_.Tensor", "args": ["%x", 1]}, {"let": "v", "op": "t", "args": ["%z"]},
                          {"let": "y", "op": "mm", "args": ["%x", "%w"]}], "outputs": ["v", "y"]},
     # How many elements there are only the values say, and no program may ask.
     "refused": {"inputs": {"n": {"dtype": "int64", "values": [3]}},
-                "steps": [{"let": "k", "op": "item", "args": ["%n"]}, {"let": "q", "scalar": ["floor", "%k"]},
-                          {"let": "m", "scalar": ["max", "%q", 2]}, {"let": "y", "op": "ones", "args": [["%m"]]}], "outputs": ["y"]},
+                "steps": [{"let": "k", "op": "item", "args": ["%n"]}, {"let": "m", "scalar": ["or", "%k", 2]},
+                          {"let": "y", "op": "ones", "args": [["%m"]]}], "outputs": ["y"]},
     "differentiates": {"inputs": {"x": {**X, "requires_grad": True}}, "backward": {"of": ["y"]},
                        "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"]},
 }

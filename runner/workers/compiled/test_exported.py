@@ -96,7 +96,7 @@ def test_what_a_package_cannot_hold_is_unsupported(worker):
     assert seen["outcome"] == "unsupported" and "returns tensors alone" in seen["reason"], seen["error"]
     written = {"inputs": ["w", "x"], "constants": ["w"], "outputs": ["y"],
                "steps": [op([], "add_.Tensor", {"ref": "w"}, 1), op(["y"], "mul.Tensor", X, {"ref": "w"})]}
-    seen = worker.run(written, [{"w": view(0, [4, 5]), "x": view(0, [4, 5])}], [FOUR], path_=path("aoti"))
+    seen = worker.run(written, [{"w": view(1, [4, 5]), "x": view(0, [4, 5])}], [FOUR, FOUR], path_=path("aoti"))
     assert seen["outcome"] == "unsupported" and "closes over" in seen["reason"], seen["error"]
 
 
@@ -105,6 +105,6 @@ def test_a_package_that_cannot_be_made_is_the_compilers_failure(worker):
     broken = path("aoti", config={"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"})
     seen = worker.run(relu, [{"x": view(0, [4, 5])}], [FOUR], path_=broken)
     assert seen["outcome"] == "raised" and seen["error"]["kind"] == "internal" and seen["error"]["stage"] == "compile", seen["error"]
-    data_dependent = {**ALONE, "steps": [op(["n"], "item", X), op(["y"], "ones", [{"ref": "n"}])]}
+    data_dependent = {**ALONE, "steps": [op(["n"], "item", X), {"let": ["m"], "scalar": ["or", {"ref": "n"}, 2]}, op(["y"], "ones", [{"ref": "m"}])]}
     seen = worker.run(data_dependent, [{"x": view(0, [], dtype="int64")}], [pack([3], "q")], path_=path("aoti"))
     assert seen["outcome"] == "raised", seen["reason"]

@@ -117,6 +117,18 @@ class Exporter:
 
         return export.export(_Module(function, closed_over), args, self.dynamic_shapes()), forms
 
+    def writes_to_what_it_closes_over(self, exported: export.Program) -> bool:
+        """Whether the exported program does, which its signature does not tell: executed once."""
+        args, closed_over = self._arguments(self._example())
+        if not closed_over:
+            return False
+        module = exported.module()
+        for name, value in closed_over.items():
+            setattr(module, name, value)
+        before = [_bytes(value).clone() for value in closed_over.values()]
+        module(*args)
+        return not all(torch.equal(then, _bytes(value)) for then, value in zip(before, closed_over.values()))
+
     def check_calls(self, exported: export.Program) -> None:
         """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
         package does not look at what it is given."""
@@ -129,6 +141,12 @@ class Exporter:
             for name, value in closed_over.items():
                 setattr(module, name, value)
             module(*args)
+
+
+def _bytes(value: torch.Tensor) -> torch.Tensor:
+    """The storage of a tensor."""
+    storage = value.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
 
 
 def _layout(given: Any) -> Any:
@@ -234,7 +252,7 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
             exported, forms = exporter.make(flat=True)
             if len(program.calls) > 1:
                 exporter.check_calls(exported)
-        if export.writes_to_constants(exported):
+        if exporter.writes_to_what_it_closes_over(exported):
             raise Unsupported("what a program writes to a tensor that it closes over stays inside of its package")
         inductor.reset_metrics()
         stage("compile")

@@ -30,11 +30,6 @@ def _base(target: Any) -> str:
     return str(getattr(target, "_opname", getattr(target, "__name__", target)))
 
 
-def writes_to_constants(program: Program) -> bool:
-    """Whether an exported program writes to a tensor that it closes over."""
-    return bool(program.graph_signature.buffers_to_mutate)
-
-
 def package(program: Program, file: str) -> None:
     """Has AOTInductor compile an exported program into a package (`.pt2`)."""
     import torch._inductor
