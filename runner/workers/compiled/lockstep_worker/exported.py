@@ -60,12 +60,13 @@ class Exporter:
         #: Global names of the source that stand for tensors.
         self.closed_over = [*program.source.constants.values(), *program.source.captured]
 
-    def _given(self, name: str) -> list:
+    def given(self, name: str) -> list:
+        """What each call gives for an input, as the request has it."""
         return [call["inputs"][name] for call in self.program.calls]
 
     def _varying(self, name: str) -> set[int]:
         """Dimensions of an input whose size differs between calls."""
-        shapes = [view["shape"] for view in self._given(name)]
+        shapes = [view["shape"] for view in self.given(name)]
         if len({len(shape) for shape in shapes}) > 1:
             raise Unsupported(f"torch.export takes tensors of one rank, and that of `{name}` differs between calls")
         return {at for at in range(len(shapes[0])) if len({shape[at] for shape in shapes}) > 1}
@@ -74,7 +75,7 @@ class Exporter:
         """Which sizes and numbers may vary, as torch.export takes it; by the path's `dynamic`. Raises `Unsupported`."""
         dynamic, specs = self.path.get("dynamic"), []
         for name in self.taken:
-            given = self._given(name)
+            given = self.given(name)
             if is_view(given[0]):
                 varying = self._varying(name)
                 dims = range(len(given[0]["shape"])) if dynamic else varying if dynamic is None else ()
@@ -86,7 +87,7 @@ class Exporter:
 
     def _example(self) -> dict:
         """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary."""
-        views = [name for name in self.taken if is_view(self._given(name)[0])]
+        views = [name for name in self.taken if is_view(self.given(name)[0])]
         varying = [(name, at) for name in views for at in self._varying(name)]
         for call in self.program.calls:
             if all(call["inputs"][name]["shape"][at] > 1 for name, at in varying):
@@ -133,7 +134,7 @@ class Exporter:
         """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
         package does not look at what it is given."""
         for name in self.taken:
-            if len({json.dumps(_layout(given)) for given in self._given(name)}) > 1:
+            if len({json.dumps(_layout(given)) for given in self.given(name)}) > 1:
                 raise Unsupported(f"a package is made for one dtype and layout, and that of `{name}` differs between calls")
         module = exported.module()
         for call in self.program.calls:
@@ -242,7 +243,7 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
           phases: Callable[[str], contextlib.AbstractContextManager]) -> None:
     exporter = Exporter(program, path, function, scope)
     for name in program.names:
-        given = exporter._given(name)
+        given = exporter.given(name)
         if name in program.source.constants or not is_view(given[0]):
             if len({_content(program, value) for value in given}) > 1:
                 raise Unsupported(f"a package takes tensors alone: `{name}` is compiled into it, and differs between calls")
@@ -263,7 +264,7 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
     kernels, operators = export.called(code)
     executed = Counter([f"inductor/{name}" for name in kernels] + [f"aten::{name}" for name in operators])
     # Its calls of torch's kernels go past the dispatcher: nobody can watch them.
-    _write({"format": 1, "inputs": [name for name in exporter.taken if is_view(exporter._given(name)[0])],
+    _write({"format": 1, "inputs": [name for name in exporter.taken if is_view(exporter.given(name)[0])],
             "outputs": [{"name": name, "form": form} for name, form in zip(program.source.outputs, forms)],
             "proof": {**proof(exported), "kernels": inductor.kernel_count(), "fallbacks": sorted(set(operators)),
                       "code": digest([code]), "execution": "stated", "executed": dict(executed), "foreign": {},

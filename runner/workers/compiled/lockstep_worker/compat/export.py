@@ -30,6 +30,15 @@ def _base(target: Any) -> str:
     return str(getattr(target, "_opname", getattr(target, "__name__", target)))
 
 
+def text(path_export: str) -> list[str]:
+    """The lines of a function `exported` that executes the module `Program` as a path with this `export` does."""
+    run = "torch.export.export(Program(), args)"
+    if path_export != "aot_inductor":
+        return ["def exported(*args):", f"    return {run}.module()(*args)"]
+    return ["def exported(*args):", "    import torch._inductor", "",
+            f"    return torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))(*args)"]
+
+
 def package(program: Program, file: str) -> None:
     """Has AOTInductor compile an exported program into a package (`.pt2`)."""
     import torch._inductor

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from .. import contexts, names
+from ..compat import export
 from ..problems import Unsupported, need
 from ..spelling import resolve
 from ..tensors import is_view
@@ -71,12 +72,8 @@ def _exported(path: dict) -> list[str]:
     """The function by which a path that exports executes the program; none of another path."""
     if path.get("export") is None:
         return []
-    run = "torch.export.export(Program(), args)"
-    made = (f"torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))" if path["export"] == "aot_inductor"
-            else f"{run}.module()")
     return ["", "", "class Program(torch.nn.Module):", "    def forward(self, *args):", "        return program(*args)", "", "",
-            "def exported(*args):", *(["    import torch._inductor", ""] if path["export"] == "aot_inductor" else []),
-            f"    return {made}(*args)"]
+            *export.text(path["export"])]
 
 
 def _compiled(path: dict) -> str:
