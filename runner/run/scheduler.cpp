@@ -121,7 +121,7 @@ Job Scheduler::path_job(const Task& task, std::string id, const Path& path) cons
   job.parts[0].message["path"] = path.declared;
   if (path.site.threads > 0) job.parts[0].message["threads"] = path.site.threads;
   if (path.packages) {
-    job.parts.push_back({options_.eager, job.parts[0].message});
+    job.parts.push_back({at_cpu_level(options_.eager, path.site.cpu_level), job.parts[0].message});
     job.parts[1].message["mode"] = "package";
   }
   return job;
