@@ -32,7 +32,7 @@ def complete(suite):
 
 
 def test_bash_completes_commands_options_and_names(complete, suite):
-    assert complete("ci/lockstep re") == ["repro", "report"]
+    assert complete("ci/lockstep re") == ["replay", "repro", "report"]
     assert "--help" in complete("lockstep --")
     assert complete("lockstep run --thr") == ["--threads"] and complete("lockstep list --thr") == []
     assert complete("lockstep --suite x run --path fl") == ["flaky", "flip"]

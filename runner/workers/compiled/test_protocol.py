@@ -293,11 +293,11 @@ def test_path_files():
 
     names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
-    keys = {"format", "name", "title", "promise", "default", "worker", "backend", "mode", "dynamic", "fullgraph",
-            "import", "above", "config", "environment", "devices"}
+    keys = {"format", "name", "title", "promise", "default", "worker", "dynamic", "import", "above", "config", "environment", "devices"}
     assert len(ours) >= 10
     for p in ours:
-        assert set(p) - {"unsupported"} == keys and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
+        how = {"export"} if "export" in p else {"backend", "mode", "fullgraph"}
+        assert set(p) - {"unsupported", "refuses", "variants"} == keys | how and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
     assert {p["name"] for p in ours if p["default"]} == {"inductor", "inductor-emulate-casts", "inductor-strict"}
     json.dumps(ours)
 
