@@ -72,6 +72,13 @@ std::vector<std::string> cpu_features() {
   return cpu_features(cpu_line("flags"), limit == nullptr ? "" : limit);
 }
 
+std::string cpu_level_of(std::string_view cpu_capability) {
+  std::string level(cpu_capability);
+  std::transform(level.begin(), level.end(), level.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return level == "no avx" ? "default" : level;
+}
+
 std::string cpu_line(std::string_view key) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -18,6 +18,10 @@ std::vector<std::string> cpu_features();
 /// case; empty or unknown: no limit).
 std::vector<std::string> cpu_features(std::string_view flags, std::string_view onednn_limit);
 
+/// torch's word for the level at which its kernels use a CPU, as ATEN_CPU_CAPABILITY takes it
+/// ("avx2"), of what a process calls it ("AVX2", "NO AVX").
+std::string cpu_level_of(std::string_view cpu_capability);
+
 /// A line of /proc/cpuinfo, such as that of "model name"; empty where there is none.
 std::string cpu_line(std::string_view key);
 

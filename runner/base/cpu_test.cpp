@@ -25,5 +25,12 @@ TEST(Cpu, WhatOnednnMayNotUseIsLeftOut) {
   EXPECT_EQ(with("of a newer oneDNN").size(), 6U);
 }
 
+TEST(CpuLevel, IsSpelledAsTorchTakesIt) {
+  EXPECT_EQ(cpu_level_of("AVX512"), "avx512");
+  EXPECT_EQ(cpu_level_of("DEFAULT"), "default");
+  EXPECT_EQ(cpu_level_of("NO AVX"), "default");
+  EXPECT_EQ(cpu_level_of("SVE256"), "sve256");
+}
+
 }  // namespace
 }  // namespace lockstep

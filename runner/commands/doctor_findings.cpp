@@ -6,17 +6,10 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "wire/message.h"
 
 namespace lockstep {
 namespace {
-
-std::vector<std::string> strings_of(const Json& hello, const char* key) {
-  std::vector<std::string> strings;
-  for (const Json& each : hello.value(key, Json::array())) {
-    if (each.is_string()) strings.push_back(each.get<std::string>());
-  }
-  return strings;
-}
 
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/cpu.h"
 #include "base/text.h"
 #include "engine/post_mortem.h"
-#include "paths/cpu_level.h"
 #include "wire/request.h"
 
 namespace lockstep {
@@ -33,9 +33,8 @@ std::string other_cpu_level(const Json& hello, const std::string& wanted) {
   const Json says = environment.value("cpu_capability", Json());
   if (!says.is_string()) {
     return fmt::format(
-        "it does not say at which CPU level it computes "
-        "(`cpu_capability` of its "
-        "`environment`), and was asked to compute at {}",
+        "it does not say at which CPU level it computes (`cpu_capability` of its `environment`), "
+        "and was asked to compute at {}",
         wanted);
   }
   const std::string level = cpu_level_of(says.get<std::string>());
@@ -63,8 +62,7 @@ std::size_t LocalWorker::batch_for(const std::string& device) const {
 }
 
 bool LocalWorker::digests(const std::string& device) const {
-  const Json kinds = hello_.value("digests", Json::array());
-  return std::find(kinds.begin(), kinds.end(), device.substr(0, device.find(':'))) != kinds.end();
+  return contains(strings_of(hello_, "digests"), device.substr(0, device.find(':')));
 }
 
 std::string LocalWorker::describe(Clock::time_point now) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace lockstep {
 namespace {
@@ -27,13 +26,6 @@ const CpuLevel* find(std::string_view level) {
 }
 
 }  // namespace
-
-std::string cpu_level_of(std::string_view cpu_capability) {
-  std::string level(cpu_capability);
-  std::transform(level.begin(), level.end(), level.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return level == "no avx" ? "default" : level;
-}
 
 bool is_cpu_level(std::string_view word) {
   return !word.empty() && word.size() <= 20 &&

@@ -8,10 +8,6 @@
 
 namespace lockstep {
 
-/// torch's word for the level at which its kernels use a CPU, as ATEN_CPU_CAPABILITY takes it
-/// ("avx2"), of what a process calls it ("AVX2", "NO AVX").
-std::string cpu_level_of(std::string_view cpu_capability);
-
 /// Whether it is spelled like a level: which of them there are, torch and the machine decide.
 bool is_cpu_level(std::string_view word);
 

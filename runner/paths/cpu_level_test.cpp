@@ -8,10 +8,6 @@ namespace {
 using LevelEnvironment = std::vector<std::pair<std::string, std::string>>;
 
 TEST(CpuLevels, AreSpelledAsTorchTakesThem) {
-  EXPECT_EQ(cpu_level_of("AVX512"), "avx512");
-  EXPECT_EQ(cpu_level_of("DEFAULT"), "default");
-  EXPECT_EQ(cpu_level_of("NO AVX"), "default");
-  EXPECT_EQ(cpu_level_of("SVE256"), "sve256");
   EXPECT_TRUE(is_cpu_level("z_vector2"));
   for (const char* wrong : {"", "AVX2", "avx 2", "a=b", "aaaaaaaaaaaaaaaaaaaaa"})
     EXPECT_FALSE(is_cpu_level(wrong)) << wrong;

@@ -14,7 +14,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "engine/replaying.h"
-#include "paths/cpu_level.h"
 #include "record/judge_digest.h"
 #include "record/machine.h"
 #include "run/absent_paths.h"
@@ -24,15 +23,6 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
-
-/// The strings of a list that a worker's `hello` has under a key.
-std::vector<std::string> strings_of(const Json& hello, const char* key) {
-  std::vector<std::string> strings;
-  for (const Json& each : hello.value(key, Json::array())) {
-    if (each.is_string()) strings.push_back(each.get<std::string>());
-  }
-  return strings;
-}
 
 /// Of the paths that are executed at a CPU level of their own: that level, and what of the CPU
 /// libraries may use there.

@@ -107,6 +107,14 @@ WorkerMessage read_root(const JsonAt& root) {
 
 }  // namespace
 
+std::vector<std::string> strings_of(const Json& hello, const char* key) {
+  std::vector<std::string> strings;
+  for (const Json& each : hello.value(key, Json::array())) {
+    if (each.is_string()) strings.push_back(each.get<std::string>());
+  }
+  return strings;
+}
+
 Result<WorkerMessage> read_message(std::string_view line) {
   return wire::unless_broken("message", [&] {
     const Result<Json> root = parse_bounded_json(line, kLineBounds);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -33,6 +34,9 @@ struct WorkerMessage {
   int signal = 0;
   std::string error;  ///< ended: what the worker says of an exit status that is not 0
 };
+
+/// The strings of a list that a worker's `hello` has under a key; none where it has no such list.
+std::vector<std::string> strings_of(const Json& hello, const char* key);
 
 /// Reads one line of a worker.  The Error says in one line how it breaks the protocol.
 Result<WorkerMessage> read_message(std::string_view line);

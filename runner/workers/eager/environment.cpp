@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -58,14 +57,10 @@ std::string installed(const std::string& python_name, const std::string& archive
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The kinds of devices besides the CPU that torch was built for, or that a library has registered.
+/// The kinds of devices that execute, besides the CPU.
 std::vector<c10::DeviceType> accelerators() {
-  std::vector<c10::DeviceType> found;
-  for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
-    const auto device = static_cast<c10::DeviceType>(type);
-    const bool executes = device != c10::kCPU && device != c10::kMeta;
-    if (executes && c10::impl::hasDeviceGuardImpl(device)) found.push_back(device);
-  }
+  std::vector<c10::DeviceType> found = device_kinds();
+  std::erase_if(found, [](auto kind) { return kind == c10::kCPU || kind == c10::kMeta; });
   return found;
 }
 
@@ -130,6 +125,15 @@ nlohmann::ordered_json environment() {
   return facts;
 }
 
+std::vector<c10::DeviceType> device_kinds() {
+  std::vector<c10::DeviceType> kinds;
+  for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
+    const auto kind = static_cast<c10::DeviceType>(type);
+    if (c10::impl::hasDeviceGuardImpl(kind)) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
 std::vector<std::string> cpu_levels(std::string_view flags, std::string own) {
   // What torch asks before it takes a level by itself (ATen/native/DispatchStub.cpp).
   const std::pair<const char*, std::vector<const char*>> known[] = {
@@ -143,10 +147,8 @@ std::vector<std::string> cpu_levels(std::string_view flags, std::string own) {
     });
     if (has_all) levels.emplace_back(level);
   }
-  std::transform(own.begin(), own.end(), own.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  const bool is_none = own == "no avx" || own.empty();
-  if (!is_none && std::find(levels.begin(), levels.end(), own) == levels.end())
+  own = cpu_level_of(own);
+  if (!own.empty() && std::find(levels.begin(), levels.end(), own) == levels.end())
     levels.push_back(own);
   return levels;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/DeviceType.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -23,6 +25,10 @@ std::vector<std::string> cpu_levels(std::string_view flags, std::string own);
 
 /// The same of this machine.
 std::vector<std::string> cpu_levels();
+
+/// The kinds of devices that torch was built for or that a library has registered, the CPU among
+/// them; whether there is a device of each is another matter.
+std::vector<c10::DeviceType> device_kinds();
 
 /// "cpu", "cuda:0": asked in a child of its own, for a process that has initialised an accelerator
 /// cannot fork children that use it.

@@ -1,7 +1,6 @@
 #include "workers/eager/schemas.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <algorithm>
 
@@ -188,11 +187,8 @@ ordered_json schemas() {
     operators.back().second.push_back(describe_overload(*op));
   }
   document["devices"] = ordered_json::array();
-  for (int type = 0; type < static_cast<int>(c10::COMPILE_TIME_MAX_DEVICE_TYPES); ++type) {
-    const auto kind = static_cast<c10::DeviceType>(type);
-    if (c10::impl::hasDeviceGuardImpl(kind))
-      document["devices"].push_back(c10::DeviceTypeName(kind, /*lower_case=*/true));
-  }
+  for (const c10::DeviceType kind : device_kinds())
+    document["devices"].push_back(c10::DeviceTypeName(kind, /*lower_case=*/true));
   document["dtypes"] = ordered_json::array();
   for (const c10::ScalarType type : all_dtypes()) {
     document["dtypes"].push_back({{"name", dtype_name(type)}, {"bytes", c10::elementSize(type)}});
