@@ -27,6 +27,13 @@ at::Tensor bytes_of(const c10::Storage& storage, std::int64_t begin, std::int64_
   return raw.set_(storage, begin, {size}, {1});
 }
 
+/// The bytes of a storage in the memory of the host: where they lie, or else in `copy`.
+const char* bytes_on_host(const c10::Storage& storage, at::Tensor& copy) {
+  if (storage.device().is_cpu()) return static_cast<const char*>(storage.data());
+  copy = bytes_of(storage, 0, static_cast<std::int64_t>(storage.nbytes())).cpu();
+  return static_cast<const char*>(copy.const_data_ptr());
+}
+
 /// Has the views in a described value point into other storages; whether there were any such.
 bool point_elsewhere(ordered_json& value, const std::unordered_map<int, int>& storages) {
   bool any = false;
@@ -131,9 +138,8 @@ int Observer::write_storage(const c10::Storage& storage) {
   if (const auto likeness = digests ? known_.most_alike(bytes, *digests) : std::nullopt) {
     index = write_alike(storage, *likeness);
   } else {
-    const at::Tensor raw =
-        storage.device().is_cpu() ? at::Tensor() : bytes_of(storage, 0, bytes).cpu();
-    index = write_bytes(raw.defined() ? raw.const_data_ptr() : storage.data(), bytes);
+    at::Tensor copy;
+    index = write_bytes(bytes_on_host(storage, copy), bytes);
   }
   if (!digests) return index;
   if (!kept_.empty() && kept_.back().index == index) kept_.back().digests = digests;
@@ -184,10 +190,8 @@ bool Observer::has_changed(const Kept& kept) const {
     const auto now = known_.digest(kept.storage);
     return !now || *now != *kept.digests;
   }
-  const at::Tensor raw =
-      kept.storage.device().is_cpu() ? at::Tensor() : bytes_of(kept.storage, 0, bytes).cpu();
-  const auto* at =
-      static_cast<const char*>(raw.defined() ? raw.const_data_ptr() : kept.storage.data());
+  at::Tensor copy;
+  const char* at = bytes_on_host(kept.storage, copy);
   std::ifstream file(folder_ / written["file"].get<std::string>(), std::ios::binary);
   std::vector<char> chunk(1 << 16);
   while (bytes > 0) {

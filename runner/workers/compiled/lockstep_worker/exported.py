@@ -124,8 +124,7 @@ class Exporter:
         if not closed_over:
             return False
         module = exported.module()
-        for name, value in closed_over.items():
-            setattr(module, name, value)
+        _close_over(module, closed_over)
         before = [_bytes(value).clone() for value in closed_over.values()]
         module(*args)
         return not all(torch.equal(then, _bytes(value)) for then, value in zip(before, closed_over.values()))
@@ -139,9 +138,14 @@ class Exporter:
         module = exported.module()
         for call in self.program.calls:
             args, closed_over = self._arguments(call)
-            for name, value in closed_over.items():
-                setattr(module, name, value)
+            _close_over(module, closed_over)
             module(*args)
+
+
+def _close_over(module: torch.nn.Module, closed_over: dict[str, torch.Tensor]) -> None:
+    """Gives an exported program the tensors that it closes over, by their global names."""
+    for name, value in closed_over.items():
+        setattr(module, name, value)
 
 
 def _bytes(value: torch.Tensor) -> torch.Tensor:
@@ -178,8 +182,7 @@ class Exported:
             self.program, _ = self._exporter.make(flat=False)
             self._module = self.program.module()
             self._stage("run")
-        for name, value in closed_over.items():
-            setattr(self._module, name, value)
+        _close_over(self._module, closed_over)
         return self._module(*args)
 
     def proof(self) -> dict:
