@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/cuda.h"
+#include "base/cpu.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
@@ -209,15 +210,12 @@ void examine_places(const Options& options, Chart& chart) {
             fmt::format("{} available of {}, {} cores", size_text(available),
                         size_text(static_cast<double>(physical_memory())), cores),
             "fewer executions at a time need less: -j 1");
-  const Json machine = machine_environment();
   chart.say(Health::good, "processor",
-            fmt::format("{} ({})", machine.value("cpu", ""), machine.value("cpu_features", "")));
+            fmt::format("{} ({})", cpu_line("model name"), fmt::join(cpu_features(), " ")));
 }
 
-/// CUDA's devices as its runtime tells them, and what compares tensors there.  `eager`: what the
-/// eager worker says of itself.
-void examine_cuda(const SessionSettings& settings, const Json& eager, Chart& chart) {
-  const CudaInventory found = cuda_inventory({.runtime = cuda_runtime_of(settings, eager)});
+/// CUDA's devices as its runtime tells them, and what compares tensors there.
+void examine_cuda(const SessionSettings& settings, const CudaInventory& found, Chart& chart) {
   if (!found.lacking.empty()) {
     chart.say(Health::good, "cuda", fmt::format("no device: {} ({})", found.lacking, found.remedy));
     return;
@@ -306,10 +304,13 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
                    : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
             "`ci/lockstep` builds it; until then list, show and check know less");
   const std::vector<Path>& paths = session.suite().paths;
-  const Json machine = machine_environment(cuda_runtime_of(session.settings(), environment));
+  const CudaInventory cuda =
+      cuda_inventory({.runtime = cuda_runtime_of(session.settings(), environment)});
+  Json machine = Json::object();
+  add_cuda(machine, cuda);
   for (const DoctorFinding& finding : findings_of_devices(*hello, machine, paths))
     chart.say(finding);
-  examine_cuda(session.settings(), environment, chart);
+  examine_cuda(session.settings(), cuda, chart);
   examine_paths(session, chart);
 }
 
@@ -326,8 +327,12 @@ Exit command_doctor(const Options& options) {
   examine_suite(session, chart);
   const std::string torch = examine_python(options, chart);
   examine_places(options, chart);
-  if (options.quick) examine_cuda(session.settings(), Json::object(), chart);
-  if (!options.quick) examine_workers(session, torch, chart);
+  if (options.quick) {
+    const fs::path runtime = cuda_runtime_of(session.settings(), Json::object());
+    examine_cuda(session.settings(), cuda_inventory({.runtime = runtime}), chart);
+  } else {
+    examine_workers(session, torch, chart);
+  }
   if (interrupted()) return Exit::interrupted;
   const std::size_t bad = chart.count(Health::bad), poor = chart.count(Health::poor);
   fmt::print("\n{}\n", bad > 0    ? fmt::format("{} to mend before a run", bad)

@@ -30,8 +30,8 @@ DoctorFinding finding_of_path(const Path& path, const PathState& state,
                               const std::vector<std::string>& devices);
 
 /// Of each device that torch has, what it is; and of those that it lacks although the machine or a
-/// path speaks of them, why.  `hello` is the eager worker's, `machine` what machine_environment
-/// says.
+/// path speaks of them, why.  `hello` is the eager worker's, `machine` what add_cuda
+/// (record/machine.h) says.
 std::vector<DoctorFinding> findings_of_devices(const Json& hello, const Json& machine,
                                                const std::vector<Path>& paths);
 

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <string_view>
 
 #include "base/cpu.h"
-#include "base/cuda.h"
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -20,17 +18,6 @@ extern char** environ;
 
 namespace lockstep {
 namespace {
-
-/// CUDA's devices, or why there are none; `runtime` as in CudaLibraries.
-void add_cuda(Json& machine, const std::filesystem::path& runtime) {
-  const CudaInventory found = cuda_inventory({.runtime = runtime});
-  machine["cuda"] = found.lacking.empty() ? describe_versions(found) : "none: " + found.lacking;
-  for (const CudaDevice& device : found.devices) {
-    machine[fmt::format("cuda:{}", device.index)] = describe(device);
-    machine[fmt::format("cuda:{}{}", device.index, kFreeMemory)] =
-        fmt::format("{:.1f} GiB", static_cast<double>(device.free_bytes) / (1 << 30));
-  }
-}
 
 // What lists of folders take; a longer one is cut.
 constexpr std::size_t kLongestValue = 2000;
@@ -97,6 +84,15 @@ std::int64_t physical_memory() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGE_SIZE);
 }
 
+void add_cuda(Json& machine, const CudaInventory& found) {
+  machine["cuda"] = found.lacking.empty() ? describe_versions(found) : "none: " + found.lacking;
+  for (const CudaDevice& device : found.devices) {
+    machine[fmt::format("cuda:{}", device.index)] = describe(device);
+    machine[fmt::format("cuda:{}{}", device.index, kFreeMemory)] =
+        fmt::format("{:.1f} GiB", static_cast<double>(device.free_bytes) / (1 << 30));
+  }
+}
+
 Json machine_environment(const std::filesystem::path& cuda_runtime) {
   Json machine = Json::object();
   utsname name{};
@@ -108,7 +104,7 @@ Json machine_environment(const std::filesystem::path& cuda_runtime) {
   machine["cpu_features"] = fmt::format("{}", fmt::join(cpu_features(), " "));
   machine["cores"] = ::sysconf(_SC_NPROCESSORS_ONLN);
   machine["memory_gib"] = fmt::format("{:.1f}", static_cast<double>(physical_memory()) / (1 << 30));
-  add_cuda(machine, cuda_runtime);
+  add_cuda(machine, cuda_inventory({.runtime = cuda_runtime}));
   machine["binary"] = file_digest("/proc/self/exe");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

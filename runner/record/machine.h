@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cuda.h"
 #include "base/json.h"
 
 namespace lockstep {
@@ -13,6 +14,10 @@ namespace lockstep {
 /// running binary, and the environment variables that change what torch computes, what Inductor
 /// compiles, or which of them is found.  `cuda_runtime` as in CudaLibraries (base/cuda.h).
 Json machine_environment(const std::filesystem::path& cuda_runtime = {});
+
+/// The part of it about CUDA: "cuda" has the versions, or why there is no device, "cuda:0" what a
+/// device is.
+void add_cuda(Json& machine, const CudaInventory& found);
 
 /// Ends the name of what is different each time: "cuda:0 free".
 constexpr std::string_view kFreeMemory = " free";
