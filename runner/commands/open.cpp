@@ -22,6 +22,7 @@ fs::path beside_binary(std::string_view name) {
 
 /// Packages that one child of the eager worker executes: a fork costs as much as several of them.
 constexpr int kReplayBatch = 32;
+
 /// Of LOCKSTEP_DIGESTS and beside the binary, by the kind of a device: what digests storages there.
 std::map<std::string, fs::path> digest_libraries(const std::string& given) {
   std::map<std::string, fs::path> found;

@@ -101,7 +101,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-Chosen chosen(const Options& options, const Suite& suite, const Registry* registry) {
+Chosen chosen(const Options& options, const Suite& suite, const std::vector<std::string>& kinds) {
   const std::vector<Path>& paths = suite.paths;
   Chosen result{{}, options.paths, options.devices};
   const auto select = [&](const std::string& word) {
@@ -112,7 +112,6 @@ Chosen chosen(const Options& options, const Suite& suite, const Registry* regist
     for (const std::string& id : suite.own.at(own_cases_of(word, options)))
       result.select.push_back("id:" + id);
   };
-  const std::vector<std::string> kinds = known_names(paths, registry).devices;
   const auto is_path = [&](std::string_view word) {
     return std::any_of(paths.begin(), paths.end(),
                        [&](const Path& path) { return glob_match(word, path.name); });
@@ -280,8 +279,9 @@ std::vector<std::string> supposed(const std::vector<std::string>& words,
 
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {
   const std::vector<Path>& paths = session.suite().paths;
-  const Chosen words = chosen(options, session.suite(), session.operators());
-  session.suppose_devices(supposed(words.devices, known_names(paths, session.operators()).devices));
+  const std::vector<std::string> kinds = known_names(paths, session.operators()).devices;
+  const Chosen words = chosen(options, session.suite(), kinds);
+  session.suppose_devices(supposed(words.devices, kinds));
   std::vector<Error> errors;
   std::vector<std::string> more;
   Level level;

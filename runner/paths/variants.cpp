@@ -94,8 +94,7 @@ std::vector<Path> decode_variants(const Path& path, Diagnostics& diagnostics) {
     const Node variant{&value, child_pointer(variants->pointer, name)};
     if (!valid_variant_name(name))
       reader.error(variant.pointer,
-                   fmt::format("found `{}`, expected a name of lower-case "
-                               "letters, digits, `_` and "
+                   fmt::format("found `{}`, expected a name of lower-case letters, digits, `_` and "
                                "`-`, at most 20 of them",
                                name.substr(0, 60)),
                    "", true);

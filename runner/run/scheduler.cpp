@@ -36,6 +36,20 @@ std::string program_text(const Case& declared, const std::string& instance) {
   return text + "[...] `ci/lockstep show " + shell_quote(instance) + "` prints all of it\n";
 }
 
+/// Why an instance cannot be compared with eager on the device that the path is compared with;
+/// empty: it can.
+std::string lacking_reference(const Path& path, const Instance& instance) {
+  const std::string& device = path.reference.device;
+  if (device.empty() || device == instance.device) return "";
+  if (instance.elsewhere.at(device) == nullptr)
+    return fmt::format("the path is compared with eager on {}, for which the case is not meant",
+                       device);
+  if (!instance.declared->random) return "";
+  return fmt::format(
+      "the path is compared with eager on {}, which draws other random numbers than {}", device,
+      instance.device);
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
@@ -145,9 +159,7 @@ void Scheduler::begin(const TaskPtr& task) {
         fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
         "case");
   }
-  emit_declared(task);
-  emit_impossible(task);
-  emit_without_reference(task);
+  emit_unexecuted(task);
   find_references(*task, plan_);
   if (task->references.empty()) return eager_known(*task);
   task->directory = options_.scratch / fmt::format("in{}", task->index);
@@ -178,45 +190,22 @@ void Scheduler::begin(const TaskPtr& task) {
   engine_.submit(std::move(job));
 }
 
-/// Judges without an execution what paths declare not to support.
-void Scheduler::emit_declared(const TaskPtr& task) {
+/// Judges without an execution what needs none.
+void Scheduler::emit_unexecuted(const TaskPtr& task) {
   for (PendingVerdict& pending : task->items) {
-    const std::string& reason = plan_.items[pending.item].declared.unsupported;
-    if (!reason.empty())
-      emit_unjudged(task, pending, Status::unsupported, "declared: " + one_line(reason),
-                    "declaration");
-  }
-}
-
-/// Likewise what this machine cannot do.
-void Scheduler::emit_impossible(const TaskPtr& task) {
-  for (PendingVerdict& pending : task->items) {
-    if (pending.emitted) continue;
-    const Path& path = plan_.paths[plan_.items[pending.item].path];
-    const std::string reason = lacking_cpu_level(path, options_.cpu_levels);
-    if (!reason.empty()) emit_unjudged(task, pending, Status::unsupported, reason, "machine");
-  }
-}
-
-/// Likewise what cannot be compared with eager on the device that its path is compared with.
-void Scheduler::emit_without_reference(const TaskPtr& task) {
-  const Instance& instance = *task->instance;
-  for (PendingVerdict& pending : task->items) {
-    const std::string& device = plan_.paths[plan_.items[pending.item].path].reference.device;
-    if (pending.emitted || device.empty() || device == instance.device) continue;
-    std::string reason;
-    if (instance.elsewhere.at(device) == nullptr) {
-      reason = fmt::format("the path is compared with eager on {}, for which the case is not meant",
-                           device);
-    } else if (instance.declared->random) {
-      reason = fmt::format(
-          "the path is compared with eager on {}, which draws other random "
-          "numbers than {}",
-          device, instance.device);
-    } else {
-      continue;
+    const PlanItem& item = plan_.items[pending.item];
+    const Path& path = plan_.paths[item.path];
+    const auto emit_unsupported = [&](const std::string& reason, const char* by) {
+      emit_unjudged(task, pending, Status::unsupported, reason, by);
+    };
+    if (!item.declared.unsupported.empty()) {
+      emit_unsupported("declared: " + one_line(item.declared.unsupported), "declaration");
+    } else if (const std::string lacking = lacking_cpu_level(path, options_.cpu_levels);
+               !lacking.empty()) {
+      emit_unsupported(lacking, "machine");
+    } else if (const std::string none = lacking_reference(path, *task->instance); !none.empty()) {
+      emit_unsupported(none, "reference");
     }
-    emit_unjudged(task, pending, Status::unsupported, reason, "reference");
   }
 }
 

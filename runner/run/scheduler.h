@@ -59,10 +59,8 @@ class Scheduler {
  private:
   void begin_next();
   void begin(const TaskPtr& task);
-  void emit_declared(const TaskPtr& task);
+  void emit_unexecuted(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
-  void emit_impossible(const TaskPtr& task);
-  void emit_without_reference(const TaskPtr& task);
   void submit_eager(const TaskPtr& task, std::size_t index);
   void eager_known(const Task& task);
   void submit_paths(const SharedGraph& graph);
