@@ -66,6 +66,15 @@ Exit command_repro(const Options& options) {
                  "name a path of torch.compile: " + plan.instances[0].id + "/inductor"});
     return Exit::usage;
   }
+  if (const Path& path = plan.paths[item->path];
+      !path.reference.device.empty() &&
+      path.reference.device != plan.instances[item->instance].device) {
+    print_error({fmt::format("`{}` is compared with eager on {}, and a script compares on one "
+                             "device",
+                             item->id, path.reference.device),
+                 "a path file without `reference` compares with eager on the same device"});
+    return Exit::usage;
+  }
   if (const Case& declared = *plan.instances[item->instance].declared;
       !declared.newer_lockstep.empty()) {
     print_error({fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,

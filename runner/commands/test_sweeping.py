@@ -54,6 +54,14 @@ def test_a_reproducer_is_of_one_instance(sweeping):
     assert (done.returncode, done.stdout) == (0, "a script\n"), done.stderr
 
 
+def test_a_reproducer_compares_on_one_device(sweeping):
+    sweeping.dump({"aten::clone": [overload("Tensor", tags=())]})
+    sweeping.path("inductor", worker="compiled", backend="inductor", reference={"device": "other"})
+    done = sweeping("repro", "bugs/1-first", "path:inductor")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "`bugs/1-first@cpu/inductor` is compared with eager on other, and a script compares on one device" in done.stderr, done.stderr
+
+
 def test_a_run_sweeps_the_operators_of_the_torch_that_runs(sweeping):
     sweeping.dump({"aten::sin": [overload("Tensor")], "aten::clone": [overload("Tensor", tags=())]})
     other = sweeping.root / "other.json"

@@ -27,11 +27,12 @@ bool is_torchs_own(std::string_view backend) {
          std::find(kTorchsOwn.begin(), kTorchsOwn.end(), backend) != kTorchsOwn.end();
 }
 
+/// A name has no dot: what follows one is the name of a variant (variants.h).
 bool valid_path_name(std::string_view name) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
   return !name.empty() && name.size() <= 60 &&
-         name.find_first_not_of(kLetters) == std::string_view::npos && name.front() != '.' &&
-         name.front() != '-' && name.front() != '_';
+         name.find_first_not_of(kLetters) == std::string_view::npos && name.front() != '-' &&
+         name.front() != '_';
 }
 
 /// Who executes what is compiled with a backend: torch's operators, Inductor's code, or, where the
@@ -113,7 +114,9 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
     if ((*name)->is_string() && !valid_path_name(path.name))
-      reader.mismatch(*name, "a name of lower-case letters, digits, `_`, `.` and `-`");
+      reader.mismatch(*name,
+                      "a name of lower-case letters, digits, `_` and `-`; a dot is followed by a "
+                      "variant's name");
   }
   if (const auto title = reader.required(root, "title", "one line for reports"))
     path.title = reader.text(*title).value_or("");

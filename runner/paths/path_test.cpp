@@ -88,6 +88,18 @@ std::string fault_of(const std::string& keys) {
                              : diagnostics.front().pointer + ": " + diagnostics.front().message;
 }
 
+TEST(Paths, ANameHasNoDotWhichSeparatesAVariant) {
+  const std::string text =
+      R"({"format": 1, "name": "mine.avx2", "title": "t", "promise": "bits", "worker": "eager"})";
+  Diagnostics diagnostics;
+  decode_path({"p.json", text, Json::parse(text)}, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_EQ(
+      diagnostics.front().message,
+      "found \"mine.avx2\", expected a name of lower-case letters, digits, `_` and `-`; a dot "
+      "is followed by a variant's name");
+}
+
 TEST(Paths, OptionsAreScalarsAndExcludeAMode) {
   EXPECT_EQ(
       fault_of(R"("backend": "inductor", "options": {"a": 1, "b": false, "c": "d", "e": null})"),

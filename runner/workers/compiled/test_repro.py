@@ -64,6 +64,18 @@ def test_the_known_report_fails_on_inductor_and_agrees_elsewhere(tmp_path, scrip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_path_that_exports_has_a_script_of_its_own(tmp_path, script_environment):
+    calls = [{"x": view(0, [1, 5])}, {"x": view(0, [4, 5])}, {"x": view(0, [2, 5])}]
+    done = execute(render(request(tmp_path, calls=calls, path_=path("export"))), tmp_path, script_environment)
+    assert done.returncode == 0 and "torch.export to eager" in done.stdout, done.stdout + done.stderr
+    done = execute(render(request(tmp_path, calls=calls[1:], path_=path("aoti"))), tmp_path, script_environment)
+    assert done.returncode == 1 and "17 of 20 elements differ" in done.stdout, done.stdout + done.stderr
+    # A call that it was not exported for is refused, as in a run.
+    done = execute(render(request(tmp_path, calls=calls[1:], path_=path("export", dynamic=False))), tmp_path, script_environment)
+    assert done.returncode == 125 and "Guard failed" in done.stdout, done.stdout + done.stderr
+    assert "closes over tensors" in render(request(tmp_path, {**ROUND_TRIP, "constants": ["x"]}, path_=path("export")), status=3)
+
+
 def brief(tmp_path, *requests):
     """The brief scripts of some requests."""
     done = subprocess.run([sys.executable, "-m", "lockstep_worker", "repro"], input=json.dumps({"brief": requests}), text=True,

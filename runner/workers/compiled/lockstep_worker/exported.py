@@ -51,6 +51,35 @@ def _form(value: Any, tensors: list) -> Any:
     raise Unsupported("a package of AOTInductor returns tensors alone, and an output is a number")
 
 
+def _varying_sizes(name: str, inputs: list[dict]) -> list[int]:
+    """Dimensions of an input whose size differs between calls. Raises `Unsupported`."""
+    shapes = [each[name]["shape"] for each in inputs]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise Unsupported(f"torch.export takes tensors of one rank, and that of `{name}` differs between calls")
+    return [at for at in range(len(shapes[0])) if len({shape[at] for shape in shapes}) > 1]
+
+
+def varying(taken: list[str], inputs: list[dict], dynamic: bool | None) -> list[list[int] | bool]:
+    """Of each input that a program takes, by what each call gives and the `dynamic` of a path: the dimensions whose size may
+    vary, and of a number whether it may. Raises `Unsupported`."""
+    found: list[list[int] | bool] = []
+    for name in taken:
+        given = [each[name] for each in inputs]
+        if is_view(given[0]):
+            differing = _varying_sizes(name, inputs)
+            found.append(list(range(len(given[0]["shape"]))) if dynamic else differing if dynamic is None else [])
+        else:
+            differs = len({json.dumps(value) for value in given}) > 1
+            found.append(dynamic is not False and differs and type(given[0]) is int)
+    return found
+
+
+def example(taken: list[str], inputs: list[dict]) -> int:
+    """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary. Raises `Unsupported`."""
+    differing = [(name, at) for name in taken if is_view(inputs[0][name]) for at in _varying_sizes(name, inputs)]
+    return next((at for at, each in enumerate(inputs) if all(each[name]["shape"][dim] > 1 for name, dim in differing)), 0)
+
+
 class Exporter:
     """Exports one program of a request, for all of its calls."""
 
@@ -60,39 +89,15 @@ class Exporter:
         #: Global names of the source that stand for tensors.
         self.closed_over = [*program.source.constants.values(), *program.source.captured]
 
+        self.inputs = [call["inputs"] for call in program.calls]
+
     def given(self, name: str) -> list:
         """What each call gives for an input, as the request has it."""
-        return [call["inputs"][name] for call in self.program.calls]
-
-    def _varying(self, name: str) -> set[int]:
-        """Dimensions of an input whose size differs between calls."""
-        shapes = [view["shape"] for view in self.given(name)]
-        if len({len(shape) for shape in shapes}) > 1:
-            raise Unsupported(f"torch.export takes tensors of one rank, and that of `{name}` differs between calls")
-        return {at for at in range(len(shapes[0])) if len({shape[at] for shape in shapes}) > 1}
+        return [inputs[name] for inputs in self.inputs]
 
     def dynamic_shapes(self) -> dict | None:
         """Which sizes and numbers may vary, as torch.export takes it; by the path's `dynamic`. Raises `Unsupported`."""
-        dynamic, specs = self.path.get("dynamic"), []
-        for name in self.taken:
-            given = self.given(name)
-            if is_view(given[0]):
-                varying = self._varying(name)
-                dims = range(len(given[0]["shape"])) if dynamic else varying if dynamic is None else ()
-                specs.append(dict.fromkeys(dims, export.AUTO) or None)
-            else:
-                varies = len({json.dumps(value) for value in given}) > 1
-                specs.append(export.AUTO if dynamic is not False and varies and type(given[0]) is int else None)
-        return {"args": tuple(specs)} if any(spec is not None for spec in specs) else None
-
-    def _example(self) -> dict:
-        """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary."""
-        views = [name for name in self.taken if is_view(self.given(name)[0])]
-        varying = [(name, at) for name in views for at in self._varying(name)]
-        for call in self.program.calls:
-            if all(call["inputs"][name]["shape"][at] > 1 for name, at in varying):
-                return call
-        return self.program.calls[0]
+        return export.dynamic_shapes(varying(self.taken, self.inputs, self.path.get("dynamic")))
 
     def _arguments(self, call: dict) -> tuple[tuple, dict[str, torch.Tensor]]:
         """Fresh values that the program takes, and those that it closes over, by their global names."""
@@ -104,7 +109,7 @@ class Exporter:
 
     def make(self, flat: bool) -> tuple[export.Program, list]:
         """The exported program, and the forms of its outputs where it is `flat`. Raises whatever torch.export raises."""
-        args, closed_over = self._arguments(self._example())
+        args, closed_over = self._arguments(self.program.calls[example(self.taken, self.inputs)])
         forms: list = []
 
         def function(closed_over: dict, *args: Any) -> tuple:
@@ -120,7 +125,7 @@ class Exporter:
 
     def writes_to_what_it_closes_over(self, exported: export.Program) -> bool:
         """Whether the exported program does, which its signature does not tell: executed once."""
-        args, closed_over = self._arguments(self._example())
+        args, closed_over = self._arguments(self.program.calls[0])
         if not closed_over:
             return False
         module = exported.module()

@@ -21,6 +21,13 @@ def export(module: torch.nn.Module, args: tuple, dynamic_shapes: dict | None) ->
     return torch.export.export(module, args, dynamic_shapes=dynamic_shapes, strict=False)
 
 
+def dynamic_shapes(varying: list) -> dict | None:
+    """What of `args` may vary, as torch.export takes it: of each argument the dimensions whose size may, or whether a number
+    may. None: nothing."""
+    specs = [AUTO if each is True else dict.fromkeys(each or (), AUTO) or None for each in varying]
+    return {"args": tuple(specs)} if any(spec is not None for spec in specs) else None
+
+
 def operators(program: Program) -> int:
     """The calls of operators in an exported graph."""
     return sum(node.op == "call_function" and not _BESIDES.fullmatch(_base(node.target)) for node in program.graph.nodes)

@@ -15,6 +15,7 @@ import json
 
 import torch
 
+from ..exported import example, varying
 from ..problems import Malformed, Unsupported, need
 from .part import Part
 from .script.policy import parse_policy
@@ -23,15 +24,13 @@ from .script.policy import parse_policy
 MODULES = ("repro/script/begin.py", "compat/errors.py", "compat/device.py", "errors.py", "state.py", "repro/script/storage.py", "repro/script/view.py",
            "repro/script/pair.py", "repro/script/indices.py", "repro/script/samples.py", "repro/script/policy.py",
            "repro/script/metadata.py", "repro/script/endings.py", "repro/script/judge.py", "repro/script/left.py",
-           "repro/script/execute.py", "repro/script/run.py")
+           "repro/script/execute.py", "repro/script/exported.py", "repro/script/run.py")
 PROMISES = ("bits", "casts", "values")
 STRIDES = ("significant", "exact", "ignore")
 
 
 def render(request: dict) -> str:
     """The script. Raises `Malformed`, `Unsupported` or `ValueError`."""
-    if (request.get("path") or {}).get("export") is not None:
-        raise Unsupported("a whole script executes what torch.compile makes, and this path exports: `repro --brief` has it where one call is made")
     libraries = [str(library) for library in request.get("libraries") or []]
     for library in libraries:
         torch.ops.load_library(library)
@@ -86,7 +85,7 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         raise Malformed(f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not known here")
     return {
         "ID": str(request.get("id", "")), "BACKEND": str(path.get("backend") or "inductor"), "MODE": path.get("mode"),
-        "OPTIONS": path.get("options"),
+        "OPTIONS": path.get("options"), "EXPORT": _export(path, part),
         "DYNAMIC": path.get("dynamic"), "FULLGRAPH": bool(path.get("fullgraph", True)),
         "CONFIG": dict(path.get("config") or {}), "ENVIRONMENT": dict(path.get("environment") or {}),
         "IMPORT": list(path.get("import") or []), "LIBRARIES": libraries, "NEEDS": needs,
@@ -97,6 +96,20 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         # How to compare: what the case asks for, else the promise of the path decides by the dtype.
         "POLICIES": policies, "PROMISE": promise, "STRIDES": strides, "RAISES": raises,
     }
+
+
+def _export(path: dict, part: Part) -> dict | None:
+    """How a path exports: to what, which call is the example, what may vary (exported.py); null for any other path.
+    Raises `Unsupported`."""
+    if path.get("export") is None:
+        return None
+    if part.source.constants or part.source.captured:
+        raise Unsupported("a script exports no program that closes over tensors: `ci/lockstep run` does")
+    if part.program.get("backward") is not None and path["export"] == "aot_inductor":
+        raise Unsupported("a package computes without gradients")
+    vary = dict(zip(part.names, varying(part.names, part.calls, path.get("dynamic"))))
+    return {"TO": str(path["export"]), "EXAMPLE": example(part.names, part.calls),
+            "VARYING": [vary.get(name, []) for name in part.program["inputs"]]}
 
 
 def _data(value: object) -> str:

@@ -86,7 +86,7 @@ def execute(case: Case, function: Callable, reference: dict | None = None) -> Ex
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # SystemExit, too: no program may end the process
-                execution.error = describe(error, "run", reference)
+                execution.error = describe(error, getattr(function, "stage", "run"), reference)
                 snapshot = Snapshot()
                 inputs = {f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()}
                 execution.after_error = AfterError(call, inputs, observe_state(settings["DEVICE"])["modes"])

@@ -11,6 +11,7 @@ from ...compat.device import adopt
 from .begin import CannotTell, cannot_run
 from .endings import Verdict
 from .execute import Case, before_calls, execute
+from .exported import Exporting
 from .left import judge
 
 #: Statuses of Lockstep that accuse the compiler: exit status 1. Whatever is none of them and not
@@ -42,6 +43,11 @@ def verdict_on(case: Case) -> Verdict:
 
     before = before_calls(case)
     eager = execute(case, case.program)
+    if case.settings["EXPORT"] is not None:
+        exporting = Exporting(case)
+        with torch.set_grad_enabled(case.settings["EXPORT"]["TO"] != "aot_inductor"):
+            observed = execute(case, exporting, eager.error)
+        return judge(eager, observed, before, case.rules, exporting.done)
     torch._dynamo.reset()
     utils.counters.clear()
     if hasattr(utils, "clear_compilation_metrics"):
@@ -71,7 +77,7 @@ def configure(case: Case) -> None:
             except Exception as error:
                 cannot_run(f"import {name}: {type(error).__name__}: {error}")
     adopt()
-    if case.backend not in torch._dynamo.list_backends(exclude_tags=()):
+    if settings["EXPORT"] is None and case.backend not in torch._dynamo.list_backends(exclude_tags=()):
         cannot_run(f"torch {torch.__version__} has no backend {case.backend}")
     for name in settings["NEEDS"]:
         try:
@@ -110,7 +116,8 @@ def agree(case: Case) -> bool:
 
 def main(case: Case) -> int:
     """The exit status: 0 they agree, 1 they do not, 125 it cannot be told."""
-    print(f"torch {torch.__version__}, backend {case.backend}")
+    export = case.settings["EXPORT"]
+    print(f"torch {torch.__version__}, " + (f"backend {case.backend}" if export is None else f"torch.export to {export['TO']}"))
     try:
         return 0 if agree(case) else 1
     except CannotTell as why:
