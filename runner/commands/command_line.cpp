@@ -332,7 +332,8 @@ void add_coverage(CLI::App& app, Options& options) {
       "coverage",
       "Say which overloads of the torch at hand a run executed and judged, and why not the others");
   coverage->add_option("LOG", options.select,
-                       "The log run.jsonl, or the directory of a run (default: the latest)");
+                       "Logs run.jsonl, or directories of runs (default: the latest); what several "
+                       "say is counted together");
   coverage->add_flag("--missing", options.missing,
                      "Name every overload that was not judged, not only those of core");
   coverage->add_flag("--opinfo", options.opinfo,

@@ -28,34 +28,47 @@ Result<OpInfoNames> opinfo_names(const Options& options) {
   return answer->at("names").get<OpInfoNames>();
 }
 
+/// Whether a log is of the torch whose operators are at hand.
+Result<void> of_this_torch(const RunRecord& record, const Registry& registry) {
+  const Json eager = record.environment.value("eager", Json::object());
+  const std::string torch = eager.value("torch", std::string());
+  if (torch.empty() || torch == registry.torch()) return {};
+  return fail(fmt::format("the log {} is of torch {}, and the operators at hand are those of torch "
+                          "{}",
+                          record.directory.string(), torch, registry.torch()),
+              "choose its torch: LOCKSTEP_TORCH or LOCKSTEP_PYTHON");
+}
+
 }  // namespace
 
 Exit command_coverage(const Options& options) {
-  if (options.select.size() > 1) {
-    print_error({"found more than one log, expected one", ""});
-    return Exit::usage;
-  }
   auto session = open_session(options);
   if (!session) return session.error();
   if (auto operators = need_operators(*session); !operators) return operators.error();
-  const fs::path log =
-      options.select.empty() ? options.cache / "runs" / "latest" : fs::path(options.select.front());
-  auto record = read_log(log);
-  if (!record) {
-    print_error(record.error());
-    return Exit::usage;
-  }
   const Registry& registry = *session->operators();
-  const Json eager = record->environment.value("eager", Json::object());
-  const std::string torch = eager.value("torch", std::string());
-  if (!torch.empty() && torch != registry.torch()) {
-    print_error({fmt::format("the log is of torch {}, and the operators at hand are those of torch "
-                             "{}",
-                             torch, registry.torch()),
-                 "choose its torch: LOCKSTEP_TORCH or LOCKSTEP_PYTHON"});
-    return Exit::usage;
+  Coverage coverage(registry);
+  std::vector<fs::path> logs(options.select.begin(), options.select.end());
+  if (logs.empty()) logs.push_back(options.cache / "runs" / "latest");
+  std::string by;
+  for (const fs::path& log : logs) {
+    const auto record = read_log(log);
+    if (!record) {
+      print_error(record.error());
+      return Exit::usage;
+    }
+    if (auto same = of_this_torch(*record, registry); !same) {
+      print_error(same.error());
+      return Exit::usage;
+    }
+    for (const Verdict& verdict : record->verdicts) coverage.add(verdict);
+    if (logs.size() > 1)
+      by = fmt::format(", by {} logs", logs.size());
+    else if (!record->info.level.empty())
+      by = ", by the level " + record->info.level;
+    if (!record->complete())
+      fmt::print(stderr, "the log {} is not complete: what it lacks is not counted\n",
+                 log.string());
   }
-  const Coverage coverage = coverage_of(*record, registry);
   std::optional<CoverageCount> opinfo;
   if (options.opinfo) {
     const auto names = opinfo_names(options);
@@ -72,7 +85,7 @@ Exit command_coverage(const Options& options) {
     text = json.dump(1) + "\n";
   } else {
     text = fmt::format("executed and judged, of the overloads of torch {}{}\n\n", registry.torch(),
-                       record->info.level.empty() ? "" : ", by the level " + record->info.level) +
+                       by) +
            coverage_text(coverage, options.missing);
     if (opinfo) text += coverage_text(*opinfo, options.missing);
   }
@@ -82,8 +95,6 @@ Exit command_coverage(const Options& options) {
     print_error({fmt::format("cannot write {}", options.out.string()), ""});
     return Exit::internal;
   }
-  if (!record->complete())
-    fmt::print(stderr, "the log is not complete: what it lacks is not counted\n");
   return Exit::ok;
 }
 

@@ -60,9 +60,22 @@ def test_a_file_is_written_where_it_is_wanted(sweeping, log):
     assert json.loads(out.read_text())["format"] == 1
 
 
+def test_several_logs_are_counted_together(sweeping, log):
+    other = sweeping.root / "other"
+    other.mkdir()
+    lines = log_of(log)
+    (other / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    for record in lines:
+        record.pop("uses", None)
+    (log / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    alone, both = sweeping("coverage", str(log), "--json"), sweeping("coverage", str(log), str(other), "--json")
+    assert json.loads(alone.stdout)["counts"][0]["judged"] < json.loads(both.stdout)["counts"][0]["judged"]
+    assert ", by 2 logs" in sweeping("coverage", str(log), str(other)).stdout
+    assert sweeping("coverage", str(log), "nothing").returncode == 2
+
+
 def test_wrong_usage_is_said(sweeping, log):
     assert sweeping("coverage", str(sweeping.root / "nothing")).returncode == 2
-    assert "found more than one log" in sweeping("coverage", "a", "b").stderr
     sweeping.dump(OPERATORS)
     lines = log_of(log)
     for record in lines:
@@ -70,7 +83,7 @@ def test_wrong_usage_is_said(sweeping, log):
             record["values"]["torch"] = "1.0"
     (log / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
     done = sweeping("coverage", str(log))
-    assert done.returncode == 2 and "the log is of torch 1.0" in done.stderr
+    assert done.returncode == 2 and "is of torch 1.0, and the operators at hand are those of" in done.stderr
 
 
 def test_without_the_operators_nobody_counts(suite):

@@ -143,6 +143,7 @@ void Coverage::add(const Verdict& verdict) {
       overload.instances.push_back(verdict.instance);
   }
   for (const std::string& name : verdict.operators) {
+    if (is_judged && name.starts_with("torch.")) functions_.insert(name);
     const auto found = overloads_.find(name);
     if (found == overloads_.end() || (is_judged && used.contains(name))) continue;
     const std::string what = is_judged            ? "named, but eager did not say that it called it"
@@ -184,16 +185,16 @@ std::vector<CoverageCount> Coverage::counts() const {
 }
 
 CoverageCount Coverage::count(const OpInfoNames& names) const {
-  std::set<std::string> operators;
+  std::set<std::string> called = functions_;
   for (const auto& [name, overload] : overloads_) {
-    if (overload.is_judged()) operators.insert(name.substr(0, name.rfind('.')));
+    if (overload.is_judged()) called.insert(name.substr(0, name.rfind('.')));
   }
   CoverageCount count{"opinfo", "", 0, names.size()};
   CoverageGap gap{"no case of this run calls it"};
   for (const auto& [name, aliases] : names) {
     const bool is_judged =
         std::any_of(aliases.begin(), aliases.end(),
-                    [&](const std::string& alias) { return operators.contains("aten::" + alias); });
+                    [&](const std::string& alias) { return called.contains(alias); });
     if (is_judged)
       ++count.judged;
     else
@@ -202,12 +203,6 @@ CoverageCount Coverage::count(const OpInfoNames& names) const {
   gap.count = gap.names.size();
   if (gap.count > 0) count.gaps.push_back(std::move(gap));
   return count;
-}
-
-Coverage coverage_of(const RunRecord& record, const Registry& registry) {
-  Coverage coverage(registry);
-  for (const Verdict& verdict : record.verdicts) coverage.add(verdict);
-  return coverage;
 }
 
 std::string coverage_line(const RunRecord& record) {

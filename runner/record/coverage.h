@@ -32,7 +32,9 @@ struct CoveredOverload {
   std::string why_not(const std::string& path = {}) const;
 };
 
-/// What torch tests itself: the names of its OpInfo database, and what aten calls them, perhaps.
+/// What torch tests itself: the names of its OpInfo database, and how a case may call each:
+/// operators
+/// ("aten::sin") and public functions ("torch.nn.functional.softsign").
 using OpInfoNames = std::map<std::string, std::vector<std::string>>;
 
 /// Which overloads of a torch a run executed and judged: not what its cases name, but what eager
@@ -56,10 +58,9 @@ class Coverage {
   CoverageCount count(bool core, const std::string& path) const;
 
   std::set<std::string> paths_;
+  std::set<std::string> functions_;  ///< public ones, whose results were judged
   std::map<std::string, CoveredOverload> overloads_;
 };
-
-Coverage coverage_of(const RunRecord& record, const Registry& registry);
 
 /// "187 of 193 core overloads (96.9 %) and 940 of 975 functional ones (96.4 %)"; empty of a run
 /// that was none of a level: what it covers, whoever selected knows.

@@ -142,10 +142,19 @@ TEST(Coverage, CountsOnEachPathAndOnAny) {
 TEST(Coverage, OfTorchsOwnTestsOneOverloadIsEnough) {
   Coverage coverage(operators_to_cover());
   coverage.add(verdict(Status::conform, {"aten::sum.dim"}));
+  Verdict function = verdict(Status::conform, {});
+  function.operators = {"torch.nn.functional.softsign"};
+  coverage.add(function);
+  function.status = Status::refused;
+  function.operators = {"torch.su"};
+  coverage.add(function);
   const CoverageCount count =
-      coverage.count({{"sum", {"sum"}}, {"nn.functional.sine", {"sin", "sine"}}, {"su", {"su"}}});
-  EXPECT_EQ(count.judged, 1U);
-  EXPECT_EQ(count.all, 3U);
+      coverage.count({{"sum", {"aten::sum"}},
+                      {"nn.functional.sine", {"aten::sin", "aten::sine"}},
+                      {"nn.functional.softsign", {"torch.nn.functional.softsign"}},
+                      {"su", {"aten::su", "torch.su"}}});
+  EXPECT_EQ(count.judged, 2U);
+  EXPECT_EQ(count.all, 4U);
   ASSERT_EQ(count.gaps.size(), 1U);
   EXPECT_THAT(count.gaps[0].names, ElementsAre("nn.functional.sine", "su"));
 }

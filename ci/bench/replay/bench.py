@@ -5,9 +5,9 @@
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Packs instances of one small program that differ in their
 numbers alone, so that they share a package, which every one loads anew; then replays them on the first core that this
-process may use. The seconds are those of the run in its log, the start of the worker not among them; beside them stand those of the
-processor that all processes took, that start among them, which a machine that others use, too, does not stretch. Ends with 1 where a
-verdict does not conform, or where batches execute fewer than 200 a second.
+process may use. The seconds are those of the run in its log, the start of the worker not among them. Beside them stand those of the
+processor, which a machine that others use, too, does not stretch as far: what all processes took more than for a pack of one instance.
+Ends with 1 where a verdict does not conform, or where batches execute fewer than 200 a second by either.
 """
 
 import argparse
@@ -32,8 +32,8 @@ def lockstep(cache, *arguments, core=None):
         sys.exit(done.stdout + done.stderr)
 
 
-def rate(folder, cache, core, *more):
-    """Instances a second of a replay, and a second of the processor."""
+def replay(folder, pack, cache, core, *more):
+    """How many instances it were, the seconds by the clock and those of the processor."""
     def spent():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
@@ -41,12 +41,18 @@ def rate(folder, cache, core, *more):
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     before = spent()
-    lockstep(cache, "replay", folder / "pack", "-j", 1, "--out", out, *more, core=core)
+    lockstep(cache, "replay", folder / pack, "-j", 1, "--out", out, *more, core=core)
     record = json.loads((out / "run.json").read_text())
     if any(verdict["status"] != "conform" for verdict in record["verdicts"]):
         sys.exit("not every verdict conforms")
-    count = len(record["verdicts"])
-    return count / record["end"]["seconds"], count / (spent() - before)
+    return len(record["verdicts"]), record["end"]["seconds"], spent() - before
+
+
+def rate(folder, cache, core, *more):
+    """Instances a second of a replay, and a second of the processor."""
+    count, seconds, spent = replay(folder, "pack", cache, core, *more)
+    one, _, start = replay(folder, "one", cache, core, *more)
+    return count / seconds, (count - one) / (spent - start)
 
 
 def main():
@@ -63,7 +69,9 @@ def main():
         folder = pathlib.Path(name)
         cache = given.cache or folder / "cache"
         (folder / "small.json").write_text(json.dumps(case))
+        (folder / "one.json").write_text(json.dumps({**case, "matrix": {"seed": [0]}}))
         lockstep(cache, "pack", folder / "pack", folder / "small.json", "--out", folder / "packing", "--quiet")
+        lockstep(cache, "pack", folder / "one", folder / "one.json", "--out", folder / "packing-one", "--quiet")
         best = {"in batches": (0.0, 0.0), "one in a child": (0.0, 0.0)}
         for _ in range(given.rounds):  # side by side, so that both meet the same noise
             for how, more in (("in batches", []), ("one in a child", ["--alone"])):
@@ -71,7 +79,7 @@ def main():
         for how, found in best.items():
             print(f"{how}: {found[0]:.0f} instances a second, {found[1]:.0f} a second of the processor")
         print(f"batches: {best['in batches'][0] / best['one in a child'][0]:.1f} times faster")
-    return 0 if best["in batches"][0] >= WANTED else 1
+    return 0 if max(best["in batches"]) >= WANTED else 1
 
 
 sys.exit(main())

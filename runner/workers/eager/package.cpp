@@ -3,11 +3,14 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "workers/eager/errors.h"
@@ -56,6 +59,34 @@ void remove_unpacked() {
   for (const std::string& folder : folders) std::filesystem::remove_all(folder, error);
 }
 
+using Loader = torch::inductor::AOTIModelPackageLoader;
+
+/// What a file has, loaded; of a file that this process has loaded, under this or another name, the
+/// same: as the calls of one instance share it, so do the instances of a batch.
+std::shared_ptr<Loader> load(const std::filesystem::path& file, c10::Device device) {
+  static std::map<std::tuple<dev_t, ino_t, std::string>, std::shared_ptr<Loader>> loaded;
+  struct stat seen = {};
+  if (stat(file.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode))
+    throw Malformed("there is no " + file.string());
+  std::shared_ptr<Loader>& loader = loaded[{seen.st_dev, seen.st_ino, device.str()}];
+  if (loader != nullptr) return loader;
+  try {
+    // One runner, and none of the locks that several threads would need.
+    loader = std::make_shared<Loader>(
+        file.string(), "model", /*run_single_threaded=*/true, /*num_runners=*/1,
+        device.has_index() ? device.index() : static_cast<c10::DeviceIndex>(-1));
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw Unloadable(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    throw Unloadable(error.what());
+  }
+  // Kernels of an accelerator are read from there when they are first needed.
+  if (device == c10::kCPU) remove_unpacked();
+  return loader;
+}
+
 }  // namespace
 
 Package::Package(const std::filesystem::path& folder, const Program& program, c10::Device device) {
@@ -72,22 +103,7 @@ Package::Package(const std::filesystem::path& folder, const Program& program, c1
   for (std::size_t i = 0; alike && i < program.outputs.size(); ++i)
     alike = outputs_[i].at("name") == program.outputs[i];
   if (!alike) throw Malformed("the package returns other values than the program");
-  const std::filesystem::path file = folder / "package.pt2";
-  if (!std::filesystem::is_regular_file(file)) throw Malformed("there is no " + file.string());
-  try {
-    // One runner, and none of the locks that several threads would need.
-    loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(
-        file.string(), "model", /*run_single_threaded=*/true, /*num_runners=*/1,
-        device.has_index() ? device.index() : static_cast<c10::DeviceIndex>(-1));
-    // Kernels of an accelerator are read from there when they are first needed.
-    if (device == c10::kCPU) remove_unpacked();
-  } catch (const c10::OutOfMemoryError&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw Unloadable(error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    throw Unloadable(error.what());
-  }
+  loader_ = load(folder / "package.pt2", device);
 }
 
 Package::~Package() = default;

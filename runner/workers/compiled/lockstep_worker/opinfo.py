@@ -1,20 +1,32 @@
 """Which operators torch tests itself: the names of its OpInfo database, for `lockstep coverage --opinfo`.
 
-`python -m lockstep_worker opinfo` prints a JSON object: `torch` and `names`, each name with the aten operators that may stand
-behind it, or `error` where the database cannot be read.
+`python -m lockstep_worker opinfo` prints a JSON object: `torch` and `names`, each name with the aten operators and public
+functions by which a case may call it, or `error` where the database cannot be read.
 """
 
 import json
 import os
+import re
 import sys
 from typing import Any
 
 
+#: What stands behind names of Python's own: attributes, indexing, functions that only pass on.
+_BEHIND = {"T": ["numpy_T"], "H": ["matrix_H"], "__getitem__": ["index", "select", "slice"], "__rdiv__": ["div"], "__rmod__": ["remainder"],
+           "nn.functional.upsample_bilinear": ["upsample_bilinear2d"], "nn.functional.upsample_nearest": ["upsample_nearest2d"]}
+_REFLECTED = re.compile(r"__r(\w+)__")
+
+
 def candidates(entry: Any) -> list[str]:
-    """Names in aten by which an entry of the database may be called: what it says itself, its name with underscores
-    ("linalg.norm": `linalg_norm`), and the last part of its name ("nn.functional.relu": `relu`)."""
-    names = [entry.aten_name, entry.name.replace(".", "_"), entry.name.rsplit(".", 1)[-1]]
-    return sorted({name for name in names if name})
+    """Names by which a case may call an entry of the database. In aten: what it says itself, its name with underscores
+    ("linalg.norm": `aten::linalg_norm`), the last part of its name ("nn.functional.relu": `aten::relu`), the operator whose operands
+    it exchanges ("__radd__": `aten::add`). As a public function of torch: `torch.nn.functional.softsign`."""
+    name = re.sub(r"^torch\.(ops\.aten\.)?|\.default$", "", entry.name)
+    names = [entry.aten_name, name.replace(".", "_"), name.rsplit(".", 1)[-1], *_BEHIND.get(name, ())]
+    if reflected := _REFLECTED.fullmatch(name):
+        names += [reflected[1], f"bitwise_{reflected[1]}"]
+    return sorted({*(f"aten::{each}" for each in names if each),
+                   *(f"{module}.{name}" for module in ("torch", "torch.Tensor", "torch.functional"))})
 
 
 def main() -> int:
