@@ -29,8 +29,8 @@ struct Unloadable : std::runtime_error {
 };
 
 /// A package as the Python worker leaves it in a folder (workers/PROTOCOL.md, "Packages"):
-/// `package.pt2`, native code that is loaded into this process (once, where several folders have the
-/// same file), and `package.json`, which says what it takes and returns.
+/// `package.pt2`, native code that is loaded into this process (once, where several folders have
+/// the same file), and `package.json`, which says what it takes and returns.
 class Package {
  public:
   /// Throws Malformed for a folder without a package, or with one that takes or returns other names

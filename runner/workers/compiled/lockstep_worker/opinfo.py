@@ -10,7 +10,6 @@ import re
 import sys
 from typing import Any
 
-
 #: What stands behind names of Python's own: attributes, indexing, functions that only pass on.
 _BEHIND = {"T": ["numpy_T"], "H": ["matrix_H"], "__getitem__": ["index", "select", "slice"], "__rdiv__": ["div"], "__rmod__": ["remainder"],
            "nn.functional.upsample_bilinear": ["upsample_bilinear2d"], "nn.functional.upsample_nearest": ["upsample_nearest2d"]}
