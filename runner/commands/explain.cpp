@@ -9,8 +9,6 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/one_item.h"
-#include "commands/open.h"
-#include "commands/selection.h"
 #include "engine/scratch.h"
 #include "reports/explanation.h"
 #include "reports/terminal.h"
@@ -18,12 +16,6 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
-
-/// The verdict that is meant: of several paths one that compiles.
-const PlanItem* meant(const Plan& plan) {
-  const PlanItem* compiled = compiled_item(plan);
-  return plan.items.size() > 1 && compiled != nullptr ? compiled : &plan.items.front();
-}
 
 /// The names of a path and of those below it, lowest first.
 std::vector<std::string> down_from(const std::string& name, const std::vector<Path>& paths) {
@@ -78,47 +70,24 @@ std::optional<KnobTable> knobs_of(const Options& options) {
 
 Exit command_explain(const Options& options) {
   watch_for_interrupts();
-  const auto began = Trials::Clock::now();
   auto table = knobs_of(options);
   if (!table) return Exit::usage;
-  auto session = open_session(options);
-  if (!session) return session.error();
-  auto selected = selection(options, *session);
-  if (!selected) return selected.error();
-  if (auto ready = session->start({}).and_then([&] { return session->meet_torch(); }); !ready) {
-    if (interrupted()) return Exit::interrupted;
-    print_error(ready.error());
-    return Exit::internal;
-  }
-  PlanRequest request = session->plan_request(selected->filter);
-  request.earlier = &selected->earlier;
-  request.alone = true;
-  Diagnostics diagnostics;
-  const Plan plan = make_plan(request, diagnostics);
-  if (!diagnostics.empty()) {
-    print_diagnostics(diagnostics);
-    return Exit::usage;
-  }
-  if (plan.items.empty()) return nothing_selected(request);
-  if (plan.instances.size() > 1) {
-    print_error(several(plan.instances, "an explanation is of one"));
-    return Exit::usage;
-  }
-  const PlanItem* item = meant(plan);
-  auto rungs = rungs_of(plan, *item, *session, selected->filter);
+  auto asked = one_verdict(options, "an explanation is of one");
+  if (!asked) return asked.error();
+  Session& session = asked->session;
+  auto rungs = rungs_of(asked->plan, asked->item(), session, asked->selection.filter);
   auto scratch = Scratch::create();
   if (!rungs || !scratch) {
     if (interrupted()) return Exit::interrupted;
     print_error(rungs ? scratch.error() : rungs.error());
     return Exit::internal;
   }
-  const Instance& instance = plan.instances[item->instance];
-  Trials trials(session->engine(), session->scheduler_options(), instance.device,
-                began + std::chrono::duration_cast<Trials::Clock::duration>(
-                            std::chrono::duration<double>(options.seconds)));
+  const Instance& instance = asked->plan.instances[asked->item().instance];
+  Trials trials(session.engine(), session.scheduler_options(), instance.device,
+                deadline_of(options));
   const Explanation explanation = explain(
-      {item->id, instance.declared, std::move(*rungs), std::move(*table),
-       session->environment().value("torch", std::string()), session->operators(), scratch->path()},
+      {asked->item().id, instance.declared, std::move(*rungs), std::move(*table),
+       session.environment().value("torch", std::string()), session.operators(), scratch->path()},
       trials);
   if (interrupted()) return Exit::interrupted;
   const Terminal terminal = real_terminal();

@@ -202,7 +202,7 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
 
 bool selects(const std::string& command) {
   return executes(command) || command == "list" || command == "show" || command == "repro" ||
-         command == "explain";
+         command == "explain" || command == "shrink";
 }
 
 bool executes(const std::string& command) {

@@ -30,10 +30,11 @@ Result<Case> OperatorSearch::part(const Places& steps,
                                   const std::vector<std::string>& outputs) const {
   std::vector<FlatStep> chosen;
   for (const std::size_t at : steps) chosen.push_back(flat_[at]);
-  auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, suspect_.fault.bits);
+  auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_);
   // Strides of what lies between are nobody's promise, unless they are what is wrong.
   if (derived && suspect_.fault.status != Status::metadata_differs)
     derived->strides = StrideRule::ignore;
+  if (derived) derived->random = derived->random && draws_;
   return derived;
 }
 
@@ -60,7 +61,7 @@ void OperatorSearch::try_alone() {
     if (out_.steps[i].op.empty()) continue;
     auto derived = part({i}, tensors_of(i));
     if (!derived || derived->program.outputs.empty()) continue;
-    derived->share = !derived->random;
+    derived->share = !draws_;
     trials.push_back({trial_name(out_.steps[i].name + " alone"),
                       std::make_shared<const Case>(std::move(*derived)),
                       {suspect_.path}});
@@ -71,7 +72,7 @@ void OperatorSearch::try_alone() {
     out_.steps[of[k]].alone = status_text(tried[k].front().verdict);
     if (tried[k].front().departs()) alone_.push_back(of[k]);
   }
-  if (trials_.ran_out()) out_.open.emplace_back("each step alone: no time for all");
+  if (trials_.ran_out()) leave_open("each step alone: no time for all");
 }
 
 std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
@@ -164,7 +165,7 @@ void OperatorSearch::find_shortest_beginning() {
                                          std::make_shared<const Case>(beginning(middle)),
                                          {suspect_.path}});
     if (!tried.verdict) {
-      out_.open.emplace_back("the shortest beginning of the program that departs: no time");
+      leave_open("the shortest beginning of the program that departs: no time");
       return;
     }
     (tried.departs() ? high : low) = middle;
@@ -185,7 +186,7 @@ void OperatorSearch::find_what_raises() {
   const std::vector<std::vector<Tried>> tried = trials_.run(beginnings);
   for (std::size_t i = 0; i < tried.size(); ++i) {
     const auto& eager = tried[i].front().executed.eager;
-    if (!eager) return out_.open.emplace_back("which step raises: no time"), void();
+    if (!eager) return leave_open("which step raises: no time");
     if (eager->outcome == Outcome::returned) continue;
     blame({i}, "raises");
     std::vector<std::string> names;
@@ -282,12 +283,12 @@ void OperatorSearch::try_gradients() {
       if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
     }
     if (backward.of.empty()) continue;
-    if (suspect_.fault.bits) {
+    if (bits_) {
       for (const InputSpec& input : call.inputs)
         derived->compare.push_back({input.name + ".grad", "*", Policy()});
     }
     derived->program.backward = std::move(backward);
-    derived->share = !derived->random;
+    derived->share = !draws_;
     trials.push_back({trial_name(out_.steps[i].name + "'s gradient alone"),
                       std::make_shared<const Case>(std::move(*derived)),
                       {suspect_.path}});
@@ -301,7 +302,7 @@ void OperatorSearch::try_gradients() {
   // The first of the backward is the last of the program.
   if (!alone_.empty()) return blame({alone_.back()}, "gradient");
   if (flat_.size() == 1) return blame({0}, "gradient");
-  out_.open.emplace_back(
+  leave_open(
       "which operator's gradient it is: no step's backward departs alone, on what eager's hands "
       "it");
 }

@@ -89,8 +89,7 @@ bool OperatorSearch::explains(const Places& wide, std::size_t step, const std::s
 }
 
 void OperatorSearch::name_cast(std::size_t step) {
-  if (writes_ || suspect_.declared->random || !seen_.compiled.of.contains(out_.steps[step].name))
-    return;
+  if (writes_ || draws_ || !seen_.compiled.of.contains(out_.steps[step].name)) return;
   Places wide;  // of one narrow dtype, a generation more each time
   std::string narrow;
   for (Places more = producers_of({step}); !more.empty() && !trials_.time_is_up();) {

@@ -106,24 +106,25 @@ bool is_rounded(const KnownValues& values, const std::string& name, const Index&
 }  // namespace
 
 void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& explanation) {
-  const std::string accused =
-      explanation.guilty.empty() ? "" : explanation.steps[explanation.guilty.back()].name;
-  std::string subject = suspect.fault.name;
-  Index worst;
-  if (const OutputComparison* output =
-          comparison_of(suspect.verdict, suspect.fault.name, suspect.fault.call))
-    worst = output->worst;
-  const TensorView* eager = tensor_of(seen.eager, subject);
-  const TensorView* culprit = tensor_of(seen.eager, accused);
-  // Where the output's worst element does not lead to the accused step, its own is what matters.
-  if (culprit != nullptr &&
-      (eager == nullptr || !reaches(*eager, worst) ||
-       !paired(culprit->shape, worst, eager->shape) ||
-       text_at(seen.eager, accused, *paired(culprit->shape, worst, eager->shape)) ==
-           text_at(seen.compiled, accused, *paired(culprit->shape, worst, eager->shape)))) {
-    subject = accused;
-    eager = culprit;
-    worst = first_difference(*culprit, tensor_of(seen.compiled, accused));
+  // Where to look: at the worst element of what the fault is about, and where that does not lead,
+  // at the first element of the accused step that differs.
+  struct Anchor {
+    std::string name;
+    const TensorView* tensor;
+    Index at;
+  };
+  std::vector<Anchor> anchors;
+  const OutputComparison* output =
+      comparison_of(suspect.verdict, suspect.fault.name, suspect.fault.call);
+  const TensorView* worst = tensor_of(seen.eager, suspect.fault.name);
+  if (output != nullptr && worst != nullptr && reaches(*worst, output->worst))
+    anchors.push_back({suspect.fault.name, worst, output->worst});
+  if (!explanation.guilty.empty()) {
+    const std::string& name = explanation.steps[explanation.guilty.back()].name;
+    const TensorView* accused = tensor_of(seen.eager, name);
+    if (accused != nullptr && accused->elements() > 0)
+      anchors.push_back(
+          {name, accused, first_difference(*accused, tensor_of(seen.compiled, name))});
   }
   for (ExplainedStep& step : explanation.steps) {
     const TensorView* view = tensor_of(seen.eager, step.name);
@@ -131,20 +132,23 @@ void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& e
     step.type = describe(DataValue(*view));
     if (view->elements() == 0) continue;
     std::optional<Index> at;
-    if (eager != nullptr && reaches(*eager, worst)) at = paired(view->shape, worst, eager->shape);
+    for (const Anchor& anchor : anchors) {
+      if (!at) at = paired(view->shape, anchor.at, anchor.tensor->shape);
+    }
     step.at = at ? *at : first_difference(*view, tensor_of(seen.compiled, step.name));
     step.eager = text_at(seen.eager, step.name, step.at);
     step.compiled = text_at(seen.compiled, step.name, step.at);
     step.fp64 = text_at(seen.fp64, step.name, step.at);
     step.stepwise = text_at(seen.stepwise, step.name, step.at);
   }
-  if (eager == nullptr || !reaches(*eager, worst)) return;
+  if (anchors.empty()) return;
+  const auto& [subject, tensor, at] = anchors.front();
   for (const auto& [gold, values] :
        {std::pair{"fp64", &seen.fp64}, std::pair{"stepwise", &seen.stepwise}}) {
-    const std::optional<double> truth = number_at(*values, subject, worst);
-    if (is_rounded(seen.eager, subject, worst, truth))
+    const std::optional<double> truth = number_at(*values, subject, at);
+    if (is_rounded(seen.eager, subject, at, truth))
       explanation.agrees_with_eager.emplace_back(gold);
-    if (is_rounded(seen.compiled, subject, worst, truth))
+    if (is_rounded(seen.compiled, subject, at, truth))
       explanation.agrees_with_compiled.emplace_back(gold);
   }
 }

@@ -4,10 +4,10 @@
 
 namespace lockstep {
 
-/// Reads eager, compiled and the golds through every step at the worst element: that of the first
-/// guilty step, else of the output that the fault is about.  A step of another shape is read where
-/// broadcasting leads, one that this does not reach where it differs first, or at its beginning.
-/// Fills the numbers of `steps`, and which gold agrees with whom.
+/// Reads eager, compiled and the golds through every step: at the worst element of what the fault
+/// is about, as far as broadcasting leads there; else at the first element of the last guilty step
+/// that differs; else at the step's own first one.  Fills the numbers of `steps`, and which gold
+/// agrees with whom.
 void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& explanation);
 
 }  // namespace lockstep

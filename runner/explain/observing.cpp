@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "explain/operator_search.h"
 #include "judge/judge.h"
+#include "judge/results.h"
 #include "program/edit.h"
 
 namespace lockstep {
@@ -57,6 +58,18 @@ void forget_gradients(KnownValues& values) {
   }
 }
 
+/// Whether what was returned hangs on the seed: the last repetition has others.
+bool changes_with_seed(const Observation& seen) {
+  const Repetition &first = seen.repetitions.front(), &last = seen.repetitions.back();
+  for (std::size_t call = 0; call < std::min(first.size(), last.size()); ++call) {
+    for (std::size_t i = 0; i < std::min(first[call].outputs.size(), last[call].outputs.size());
+         ++i) {
+      if (!same_bits(first[call].outputs[i].second, last[call].outputs[i].second)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
@@ -94,18 +107,17 @@ void OperatorSearch::see_all() {
   for (const FlatStep& each : flat_) {
     for (std::string& name : results_of(each.step)) names.push_back(std::move(name));
   }
-  const Observed observed =
-      observe(*suspect_.declared, names, suspect_.fault.bits, suspect_.registry);
+  const Observed observed = observe(*suspect_.declared, names, bits_, suspect_.registry);
   Tried tried = trials_.run_one({trial_name("every value seen"),
                                  std::make_shared<const Case>(observed.declared),
                                  {suspect_.path}},
                                 kPlainGolds);
   if (!tried.verdict) {
-    out_.open.emplace_back(
-        "which operator it is: there was no time to see what the program computes");
+    leave_open("which operator it is: there was no time to see what the program computes");
     return;
   }
   eager_returns_ = tried.executed.eager && tried.executed.eager->outcome == Outcome::returned;
+  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*tried.executed.eager);
   const bool stays = has(*tried.verdict, suspect_.fault);
   out_.observing = stays ? "stays" : "vanishes";
   if (!eager_returns_) return;
@@ -137,7 +149,7 @@ void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   std::vector<Observed> seen;
   for (const std::string& name : names) {
     if (contains(suspect_.declared->program.outputs, name)) continue;
-    seen.push_back(observe(*suspect_.declared, {name}, suspect_.fault.bits, suspect_.registry));
+    seen.push_back(observe(*suspect_.declared, {name}, bits_, suspect_.registry));
     each.push_back({trial_name(name + " seen"),
                     std::make_shared<const Case>(seen.back().declared),
                     {suspect_.path}});
@@ -161,8 +173,7 @@ void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
         step.value = output->differing > 0 ? "differs" : "same";
     }
   }
-  if (missing)
-    out_.open.emplace_back("which values end the divergence when they are seen: no time");
+  if (missing) leave_open("which values end the divergence when they are seen: no time");
   // What the program returns anyway is as it was.
   Observed outputs{*suspect_.declared, {}};
   for (const std::string& name : suspect_.declared->program.outputs) outputs.seen_as[name] = name;
@@ -171,7 +182,7 @@ void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   if (plain.verdict) take_values(plain, outputs);
 }
 
-std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& steps, bool bits,
+std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& steps,
                                                                   bool with_noise) {
   std::set<std::string> taken = defined_names(suspect_.declared->program);
   std::vector<FlatStep> renamed;
@@ -190,10 +201,10 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
   }
   auto derived = part_of(*suspect_.declared, renamed, outputs, seen_.compiled, false);
   if (!derived) {
-    out_.open.push_back("what eager makes of compiled values: " + derived.error().message);
+    leave_open("what eager makes of compiled values: " + derived.error().message);
     return std::nullopt;
   }
-  const GoldSet golds = bits ? GoldSet{} : with_noise ? kNoisyGolds : kPlainGolds;
+  const GoldSet golds = bits_ ? GoldSet{} : with_noise ? kNoisyGolds : kPlainGolds;
   const Tried tried = trials_.run_one({trial_name("eager on what compiled steps were given"),
                                        std::make_shared<const Case>(std::move(*derived)),
                                        {eager_path()}},
@@ -217,7 +228,7 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
   request.promise = suspect_.path.promise;
   request.strides = StrideRule::ignore;
   request.compiles = false;
-  if (bits) request.policy_of = [](std::string_view) { return Policy(); };
+  if (bits_) request.policy_of = [](std::string_view) { return Policy(); };
   std::set<std::string> unlike;
   for (const Difference& difference : judge(request).differences) {
     for (const auto& [name, as] : made) {
@@ -227,10 +238,10 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
   return unlike;
 }
 
-OperatorSearch::Places OperatorSearch::unexplained(bool bits) {
-  if (writes_ || suspect_.declared->random) {
-    out_.open.emplace_back(writes_ ? "what each step was given: the program writes to its values"
-                                   : "what each step would draw on its own");
+OperatorSearch::Places OperatorSearch::unexplained() {
+  if (writes_ || draws_) {
+    leave_open(writes_ ? "what each step was given: the program writes to its values"
+                       : "what each step would draw on its own");
     return {};
   }
   Places steps;
@@ -244,8 +255,8 @@ OperatorSearch::Places OperatorSearch::unexplained(bool bits) {
   }
   // As when a run judges: what nobody can be held to is asked for where something fails.
   for (const bool with_noise : {false, true}) {
-    if (steps.empty() || (bits && with_noise)) break;
-    const auto unlike = unlike_eager(steps, bits, with_noise);
+    if (steps.empty() || (bits_ && with_noise)) break;
+    const auto unlike = unlike_eager(steps, with_noise);
     if (!unlike) return {};
     Places wrong;
     for (const std::size_t at : steps) {
@@ -265,7 +276,8 @@ void OperatorSearch::note_amplifier(std::size_t from) {
   for (std::size_t i = from + 1; i < flat_.size(); ++i) {
     for (const std::string& name : results_of(flat_[i].step)) {
       const OutputComparison* output = comparison_of(*observed_, name, suspect_.fault.call);
-      if (output == nullptr || output->status == Status::conform) continue;
+      const bool small = output == nullptr || output->grade.value_or(Grade::none) <= Grade::close;
+      if (small || out_.steps[i].explained != "yes") continue;
       out_.amplifier = out_.steps[i].op;
       return;
     }

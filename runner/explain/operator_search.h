@@ -23,12 +23,11 @@ class OperatorSearch {
   void see_in_turn(const std::vector<std::string>& names);
   void take_values(const Tried& tried, const Observed& observed);
   /// What eager makes of what each step was given in the compiled program, held against what it
-  /// gave there: the steps where that differs.  With `bits` the least difference counts.
-  Places unexplained(bool bits);
+  /// gave there: the steps where that differs.
+  Places unexplained();
   /// The results of some steps that are not what eager makes of what these were given; nothing: not
   /// known.
-  std::optional<std::set<std::string>> unlike_eager(const Places& steps, bool bits,
-                                                    bool with_noise);
+  std::optional<std::set<std::string>> unlike_eager(const Places& steps, bool with_noise);
   void note_amplifier(std::size_t from);
 
   // alone.cpp: parts of the program on eager's values.
@@ -48,6 +47,8 @@ class OperatorSearch {
   void name_cast(std::size_t step);
   bool explains(const Places& wide, std::size_t step, const std::string& narrow);
 
+  /// Notes a question that is open, once.
+  void leave_open(const std::string& question);
   std::string trial_name(const std::string& what) const;
   std::vector<std::string> tensors_of(std::size_t step) const;
   void blame(Places steps, const char* how);
@@ -56,7 +57,9 @@ class OperatorSearch {
   Trials& trials_;
   Explanation& out_;
   std::vector<FlatStep> flat_;
-  bool writes_ = false;
+  bool bits_ = false;    ///< the least difference counts
+  bool writes_ = false;  ///< to what is there
+  bool draws_ = false;   ///< random numbers
   bool eager_returns_ = true;
   SeenValues seen_;
   std::optional<Verdict> observed_;  ///< of the program that returns all that was seen

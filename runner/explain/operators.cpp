@@ -41,7 +41,8 @@ OperatorSearch::OperatorSearch(const Suspect& suspect, Trials& trials, Explanati
     : suspect_(suspect),
       trials_(trials),
       out_(explanation),
-      flat_(flatten(suspect.declared->program.steps)) {
+      flat_(flatten(suspect.declared->program.steps)),
+      bits_(suspect.fault.bits) {
   for (const FlatStep& each : flat_) {
     writes_ = writes_ || writes(each.step, suspect.registry);
     ExplainedStep step;
@@ -69,6 +70,10 @@ std::vector<std::string> OperatorSearch::tensors_of(std::size_t step) const {
   return names;
 }
 
+void OperatorSearch::leave_open(const std::string& question) {
+  if (!contains(out_.open, question)) out_.open.push_back(question);
+}
+
 void OperatorSearch::blame(Places steps, const char* how) {
   std::sort(steps.begin(), steps.end());
   out_.guilty = std::move(steps);
@@ -89,10 +94,13 @@ SeenValues OperatorSearch::run() {
   Places wrong;
   bool rounding = false;
   if (fault.is_value() && fault.is_output()) {
-    wrong = unexplained(fault.bits);
-    if (wrong.empty() && !fault.bits) {
-      wrong = unexplained(true);
+    wrong = unexplained();
+    if (wrong.empty() &&
+        !bits_) {  // rounding, which the promise bears until something magnifies it
+      bits_ = true;
+      wrong = unexplained();
       rounding = !wrong.empty();
+      bits_ = rounding;
     }
   }
   try_alone();

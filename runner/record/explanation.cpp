@@ -172,6 +172,8 @@ std::string sentence_of(const Explanation& explanation) {
                                            : "it was not judged: there is nothing to explain";
   std::string text = explanation.layer_title.empty() ? explanation.layer : explanation.layer_title;
   text += ", " + culprit(explanation);
+  if (!explanation.amplifier.empty())
+    text += fmt::format(", which `{}` makes a difference", explanation.amplifier);
   if (explanation.observing == "vanishes" && explanation.how != "fused")
     text += ", unless its values are seen";
   return text + knobs_text(explanation) + golds_text(explanation);
