@@ -28,6 +28,8 @@ Exit execute(const Options& options) {
   if (options.command == "report") return command_report(options);
   if (options.command == "doctor") return command_doctor(options);
   if (options.command == "repro") return command_repro(options);
+  if (options.command == "explain") return command_explain(options);
+  if (options.command == "shrink") return command_shrink(options);
   if (options.command == "new") return command_new(options);
   if (options.command == "completion") return command_completion(options);
   if (options.command == "man") return command_man(options);

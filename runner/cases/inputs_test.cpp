@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
 
-class Inputs : public testing::Test {
+class InputFiles : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() /
@@ -39,7 +39,7 @@ class Inputs : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Inputs, ViewsShareTheStorageOfTheirBase) {
+TEST_F(InputFiles, ViewsShareTheStorageOfTheirBase) {
   const Case declared = decode(
       R"("inputs": {"x": {"dtype": "int16", "values": [1, 2, 3, -1]}, "v": {"view_of": "x", "shape": [2], "strides": [2], "offset": 1},
          "n": {"float": 0.5}}, "steps": [{"let": "y", "op": "add", "args": ["%x", "%v"]}], "outputs": ["y", "n"])");
@@ -54,7 +54,7 @@ TEST_F(Inputs, ViewsShareTheStorageOfTheirBase) {
   EXPECT_EQ(bytes(*set, inputs["x"]), std::string("\1\0\2\0\3\0\377\377", 8));
 }
 
-TEST_F(Inputs, LiteralsOfStepsBecomeViewsAlsoInsideContexts) {
+TEST_F(InputFiles, LiteralsOfStepsBecomeViewsAlsoInsideContexts) {
   const Case declared = decode(
       R"("inputs": {"x": {"dtype": "int8", "values": [5]}}, "steps": [{"let": "t", "tensor": {"dtype": "int8", "values": [6]}},
          {"with": {"grad": false}, "steps": [{"let": "u", "tensor": {"dtype": "int8", "values": [7]}}]}], "outputs": ["x", "t", "u"])");
@@ -65,7 +65,7 @@ TEST_F(Inputs, LiteralsOfStepsBecomeViewsAlsoInsideContexts) {
   EXPECT_EQ(bytes(*set, program["steps"][1]["steps"][0]["tensor"]), "\7");
 }
 
-TEST_F(Inputs, EveryCallHasStoragesOfItsOwn) {
+TEST_F(InputFiles, EveryCallHasStoragesOfItsOwn) {
   const Case declared = decode(
       R"("inputs": {"x": {"dtype": "uint8", "shape": [2], "fill": "arange"}}, "calls": [{}, {"x": {"shape": [3]}}],
          "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"])");
@@ -75,7 +75,7 @@ TEST_F(Inputs, EveryCallHasStoragesOfItsOwn) {
   EXPECT_EQ(bytes(*set, set->calls[1]["inputs"]["x"]).size(), 3U);
 }
 
-TEST_F(Inputs, QuantizersTravelWithTheirView) {
+TEST_F(InputFiles, QuantizersTravelWithTheirView) {
   const Case declared = decode(
       R"("inputs": {"q": {"dtype": "quint8", "shape": [2, 1], "values": [[0], [255]], "quantizer":
          {"scheme": "per_channel_affine", "scale": [0.5, 2], "zero_point": [3, 0], "axis": 0}}},
@@ -89,7 +89,7 @@ TEST_F(Inputs, QuantizersTravelWithTheirView) {
                   {"axis", 0}}));
 }
 
-TEST_F(Inputs, WhatDoesNotFitOnTheDiskIsRefusedBeforeItIsMade) {
+TEST_F(InputFiles, WhatDoesNotFitOnTheDiskIsRefusedBeforeItIsMade) {
   const Case declared = decode(
       R"("inputs": {"x": {"dtype": "float32", "shape": [8796093022208], "fill": "normal"}},
          "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"])");

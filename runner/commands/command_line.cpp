@@ -320,6 +320,48 @@ void add_repro(CLI::App& app, Options& options) {
   repro->footer(selection_help());
 }
 
+/// How long a command may search, and with how much of the machine.
+void add_search(CLI::App* command, Options& options) {
+  command->add_option("--seconds", options.seconds, "Begin nothing new after so many")
+      ->capture_default_str()
+      ->check(number_between(1, kMostSeconds))
+      ->type_name("S");
+  command
+      ->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->add_option("--threads", options.threads, "Threads of each execution")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+}
+
+void add_explain(CLI::App& app, Options& options) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Say who did it: the layer, the operator, the setting that ends it, the numbers");
+  add_selection(explain, options);
+  add_search(explain, options);
+  explain
+      ->add_option("--knobs", options.knobs_file,
+                   "Settings of your own to try besides (runner/explain/README.md)")
+      ->type_name("FILE");
+  explain->add_flag("--json", options.json, "As JSON");
+  explain->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  explain->footer(selection_help());
+}
+
+void add_shrink(CLI::App& app, Options& options) {
+  CLI::App* shrink = app.add_subcommand(
+      "shrink", "Make a case smaller as long as it departs in the same way, and print its script");
+  add_selection(shrink, options);
+  add_search(shrink, options);
+  shrink->add_flag("--no-cache", options.no_cache,
+                   "Know nothing of what an earlier one found out about the same candidates");
+  shrink->add_option("--out", options.out, "Write the case to FILE, which must not be there")
+      ->type_name("FILE");
+  shrink->footer(selection_help());
+}
+
 void add_findings(CLI::App& app, Options& options) {
   CLI::App* findings = app.add_subcommand(
       "findings",
@@ -516,6 +558,8 @@ void add_commands(CLI::App& app, Options& options) {
   add_list(app, options);
   add_show(app, options);
   add_repro(app, options);
+  add_explain(app, options);
+  add_shrink(app, options);
   add_findings(app, options);
   add_coverage(app, options);
   add_new(app, options);

@@ -12,6 +12,8 @@ Exit command_check(const Options& options);
 Exit command_report(const Options& options);
 Exit command_doctor(const Options& options);
 Exit command_repro(const Options& options);
+Exit command_explain(const Options& options);
+Exit command_shrink(const Options& options);
 Exit command_completion(const Options& options);
 Exit command_man(const Options& options);
 Exit command_new(const Options& options);

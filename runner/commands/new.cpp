@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "cases/sweep.h"
+#include "cases/write.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::string_view kIssues = "https://github.com/pytorch/pytorch/issues/";
 constexpr std::string_view kToDo = "TODO: one line that says what must be the same";
-/// A line of a case file is no longer than this where it can be broken.
-constexpr std::size_t kColumns = 100;
 
 /// What NUMBER means: the name of the file, and the address of the report.
 struct Report {
@@ -37,31 +35,6 @@ Result<Report> report_of(const std::string& text) {
                             one_line(text)),
                 fmt::format("185337, 185337-half-round-trip, {}185337", kIssues));
   return Report{last, address ? text : std::string(kIssues) + number};
-}
-
-/// JSON as people write it: what fits into a line stands in one.
-std::string written(const Json& json, std::size_t indent, std::size_t before) {
-  const std::function<std::string(const Json&)> in_a_line = [&](const Json& value) {
-    if (!value.is_structured()) return value.dump();
-    std::string text;
-    for (const auto& [key, child] : value.items()) {
-      text += text.empty() ? "" : ", ";
-      text += (value.is_object() ? Json(key).dump() + ": " : "") + in_a_line(child);
-    }
-    return value.is_object() ? "{" + text + "}" : "[" + text + "]";
-  };
-  std::string line = in_a_line(json);
-  if (!json.is_structured() || json.empty() || (indent > 0 && before + line.size() <= kColumns))
-    return line;
-  const std::string margin(indent + 2, ' ');
-  std::string text;
-  for (const auto& [key, child] : json.items()) {
-    const std::string name = json.is_object() ? Json(key).dump() + ": " : "";
-    text += (text.empty() ? "\n" : ",\n") + margin + name +
-            written(child, indent + 2, indent + 2 + name.size());
-  }
-  text += "\n" + std::string(indent, ' ');
-  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 /// What is common to every new case.
@@ -190,7 +163,7 @@ Exit command_new(const Options& options) {
     begun = std::move(root);
   }
   if (!begun) return usage(begun.error());
-  const std::string text = written(*begun, 0, 0) + "\n";
+  const std::string text = json_text(*begun);
   const std::string shown = fs::absolute(file).lexically_normal().string();
   const Diagnostics faults = faults_of(shown, text, session->operators());
   if (!faults.empty()) {

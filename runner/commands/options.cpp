@@ -189,6 +189,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
                       &options.known_files, &options.allow_files}) {
     for (std::filesystem::path& file : *files) file = (directory / file).lexically_normal();
   }
+  if (!options.knobs_file.empty())
+    options.knobs_file = (directory / options.knobs_file).lexically_normal();
   if (!options.durations.empty())
     options.durations = (directory / options.durations).lexically_normal();
   if (options.update_known == "default")
@@ -199,7 +201,8 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
 }  // namespace
 
 bool selects(const std::string& command) {
-  return executes(command) || command == "list" || command == "show" || command == "repro";
+  return executes(command) || command == "list" || command == "show" || command == "repro" ||
+         command == "explain" || command == "shrink";
 }
 
 bool executes(const std::string& command) {

@@ -29,8 +29,8 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, pack, replay, list, show, repro, check, report, merge, gate, doctor, findings, coverage,
-  /// new, completion or man; empty when `text` says everything
+  /// run, pack, replay, list, show, repro, explain, shrink, check, report, merge, gate, doctor,
+  /// findings, coverage, new, completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// The command's options that were given, with their values, by name ("--level", "SELECT").
@@ -73,7 +73,9 @@ struct Options {
   std::filesystem::path pack;  ///< DIR of `pack` and `replay`
   std::string like, op;        ///< of `new`: the case or the operator that it begins with
   bool brief = false;          ///< `repro`: the few lines for a report
-  std::filesystem::path out;   ///< of `run`: the directory of its artefacts; of `report`: likewise
+  double seconds = 300;        ///< of `explain` and `shrink`: after which nothing new is begun
+  std::filesystem::path knobs_file;  ///< of `explain`: settings to try besides; absolute, or empty
+  std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
   std::string shard;  ///< "2/5", also where `auto` was given; empty: the whole run
   /// The log whose seconds balance the shards; absolute, or empty.

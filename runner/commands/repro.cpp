@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -8,38 +7,13 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "commands/one_item.h"
 #include "commands/open.h"
 #include "commands/reproducer.h"
 #include "commands/selection.h"
 #include "engine/scratch.h"
 
 namespace lockstep {
-namespace fs = std::filesystem;
-namespace {
-
-/// The item to render: of several paths `inductor`, else the first that compiles.
-const PlanItem* choose(const Plan& plan) {
-  const PlanItem* chosen = nullptr;
-  for (const PlanItem& item : plan.items) {
-    const Path& path = plan.paths[item.path];
-    if (path.worker != "compiled" || !path.compiles) continue;
-    if (chosen == nullptr || path.name == "inductor") chosen = &item;
-  }
-  return chosen;
-}
-
-/// Why there is no script where several instances are selected.
-Error several(const std::vector<Instance>& instances) {
-  constexpr std::size_t kShown = 5;
-  std::string message = fmt::format("found {} instances, expected one:", instances.size());
-  for (std::size_t i = 0; i < std::min(kShown, instances.size()); ++i)
-    message += "\n      " + instances[i].id;
-  if (instances.size() > kShown) message += "\n      ...";
-  return {message,
-          "a script is of one: name it; `ci/lockstep list` prints all that a SELECT takes"};
-}
-
-}  // namespace
 
 Exit command_repro(const Options& options) {
   auto session = open_session(options);
@@ -57,10 +31,10 @@ Exit command_repro(const Options& options) {
   }
   if (plan.items.empty()) return nothing_selected(request);
   if (plan.instances.size() > 1) {
-    print_error(several(plan.instances));
+    print_error(several(plan.instances, "a script is of one"));
     return Exit::usage;
   }
-  const PlanItem* item = choose(plan);
+  const PlanItem* item = compiled_item(plan);
   if (item == nullptr) {
     print_error({fmt::format("`{}` is not compiled by the Python worker", plan.items[0].id),
                  "name a path of torch.compile: " + plan.instances[0].id + "/inductor"});

@@ -101,10 +101,11 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
   if (!reader.object(
-          root, {"$schema",  "format",      "name",    "title",       "promise",   "default",
-                 "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
-                 "config",   "environment", "devices", "unsupported", "refuses",   "executes",
-                 "may_call", "above",       "options", "export",      "reference", "variants"})) {
+          root,
+          {"$schema", "format",      "name",     "title",     "promise",  "default", "worker",
+           "backend", "mode",        "dynamic",  "fullgraph", "import",   "config",  "environment",
+           "devices", "unsupported", "refuses",  "executes",  "may_call", "above",   "options",
+           "export",  "reference",   "variants", "layer",     "fall_back"})) {
     return std::nullopt;
   }
   Path path;
@@ -187,6 +188,10 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.above = path.compiles && !path.torchs_own ? "eager" : "";
   if (const auto above = reader.child(root, "above"))
     path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
+  if (const auto operators = reader.child(root, "fall_back"))
+    reader.texts(*operators, "a list of overloads, such as \"aten::exp.default\"");
+  if (const auto layer = reader.child(root, "layer"))
+    path.layer = reader.text(*layer, "what this path adds to the one below it").value_or("");
   path.declarations = decode_declarations(reader, root);
   if (reader.failed()) return std::nullopt;
   if (path.compiles && !path.declared.contains("executes"))

@@ -46,6 +46,7 @@ struct Path {
   bool packages = false;
   /// The path of which it does all and more: the rung below it on the ladder.  Empty: none.
   std::string above;
+  std::string layer;  ///< what it adds to that one, for people: "AOT autograd"; may be empty
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic
   Declarations declarations;    ///< what it does not support
   bool added = false;           ///< by the command line, from a file of the user's

@@ -34,6 +34,7 @@ std::vector<std::string> faults(const std::vector<Path>& paths) {
 
 TEST(Paths, StandOnTheRungThatTheyName) {
   EXPECT_EQ(path_of("mine", R"("backend": "mine", "above": "aot_eager")").above, "aot_eager");
+  EXPECT_EQ(path_of("mine", R"("backend": "mine", "layer": "Ours")").layer, "Ours");
   EXPECT_EQ(path_of("mine", R"("backend": "mine", "above": null)").above, "");
   // What any backend of Dynamo gets, `eager` executes.
   EXPECT_EQ(path_of("mine", R"("backend": "mine")").above, "eager");

@@ -275,10 +275,14 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::siz
 /// for.  So no gold is under way, either, once all verdicts of its instance are there.
 void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const Reference& reference = task->references[pending.reference];
-  // A pointwise case tells of whatever returns how far it is from the truth.
-  if (task->instance->declared->pointwise && reference.eager->outcome == Outcome::returned &&
-      pending.observation->outcome == Outcome::returned)
-    need_gold(task, pending, kFp64);
+  if (reference.eager->outcome == Outcome::returned &&
+      pending.observation->outcome == Outcome::returned) {
+    // A pointwise case tells of whatever returns how far it is from the truth.
+    if (task->instance->declared->pointwise) need_gold(task, pending, kFp64);
+    for (std::size_t index = 0; index < kGolds.size(); ++index) {
+      if (options_.golds[index]) need_gold(task, pending, index);
+    }
+  }
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
   Evidence evidence{item.id,
@@ -340,6 +344,14 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
 void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
   identify(*task, pending, verdict);
   const bool again = executes_again(pending, verdict);
+  if (options_.on_executed) {
+    const Reference& reference = task->references[pending.reference];
+    Executed executed{pending.item, reference.eager, pending.observation, {}};
+    for (std::size_t index = 0; index < kGolds.size(); ++index) {
+      if (pending.golds[index]) executed.golds[index] = reference.golds[index].made;
+    }
+    options_.on_executed(std::move(executed));
+  }
   pending.rounds.push_back(std::move(verdict));
   pending.observation.reset();
   if (again) return submit_path(task, pending);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,13 @@
 #include "run/thread_pool.h"
 
 namespace lockstep {
+
+/// What an item was executed to, as the judge has it last; nothing that others own.
+struct Executed {
+  std::size_t item = 0;  ///< of the plan
+  std::shared_ptr<const Observation> eager, compiled;
+  std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for
+};
 
 /// What a scheduler needs to know of its surroundings.
 struct SchedulerOptions {
@@ -30,6 +39,9 @@ struct SchedulerOptions {
   /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
+  GoldSet golds{};  ///< made of all that returns, whether or not they decide something
+  /// Gets what each item was executed to, before its verdict is given; null: nobody asks.
+  std::function<void(Executed)> on_executed;
 };
 
 /// Takes each instance of a plan through its executions: prepare, eager, every path, golds where

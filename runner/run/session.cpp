@@ -252,6 +252,19 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   return run;
 }
 
+SchedulerOptions Session::scheduler_options() const {
+  SchedulerOptions options;
+  options.jobs = settings_.jobs;
+  options.scratch = scratch_->path();
+  options.eager = eager();
+  options.worker_of = [settings = settings_](const Path& path) {
+    return lockstep::worker_of(path, settings);
+  };
+  options.torch = environment_.value("torch", std::string());
+  options.cpu_levels = cpu_levels_;
+  return options;
+}
+
 Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
                                      RunSettings& run) const {
   Json setting = {{"format", kLogFormat},

@@ -13,7 +13,7 @@ import torch
 
 from . import contexts, errors, names
 from .child import Stages
-from .compat import device, dynamo, inductor
+from .compat import device, dynamo, inductor, operators
 from .evidence import evidence, remembered
 from .exported import Exported, Exporter, package
 from .known import Known
@@ -200,6 +200,23 @@ def apply_config(config: dict | None) -> None:
             raise Unsupported(f"cannot set {attribute} to {value!r:.80}: {error}") from None
 
 
+def fall_back(written: list) -> None:
+    """Has Inductor call torch's own kernels for some overloads (`aten::exp.default`). Raises `Unsupported` where this
+    torch does not let it."""
+    overloads = []
+    for text in written:
+        space, _, rest = str(text).partition("::")
+        name, _, word = rest.partition(".")
+        found = operators.overload(space, name, word or "default")
+        if found is None:
+            raise Unsupported(f"torch {torch.__version__} has no {text!s:.80}")
+        overloads.append(found)
+    try:
+        inductor.fall_back(overloads)
+    except (ImportError, AttributeError) as error:
+        raise Unsupported(f"torch {torch.__version__} does not fall back on demand: {error}") from None
+
+
 def compiled(path: dict, function: Callable) -> Callable:
     """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend,
     a mode or an option that this torch lacks."""
@@ -320,6 +337,8 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
     if request.get("threads") and not any(name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config):
         with contextlib.suppress(Unsupported):  # a torch without this setting compiles for those that there are
             apply_config({inductor.THREADS: int(request["threads"])})
+    if path.get("fall_back"):
+        fall_back(path["fall_back"])
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
     options = path.get("options") if path.get("backend") == "inductor" else None
     packages = path.get("export") == "aot_inductor"

@@ -63,6 +63,21 @@ def no_graph_cache() -> contextlib.AbstractContextManager:
     return stack
 
 
+def fall_back(overloads: list[Any]) -> None:
+    """Has Inductor call torch's kernels for these overloads: takes their decompositions and lowerings away, and uses no
+    cached graph, whose keys do not know of it. Raises `AttributeError` or `ImportError` where this torch does not let it."""
+    import torch._functorch.config
+    import torch._inductor.config
+    from torch._inductor import decomposition, lowering
+
+    for overload in overloads:
+        decomposition.decompositions.pop(overload, None)
+        lowering.make_fallback(overload, warn=False, override_decomp=True)
+    decomposition.fast_random_decomps.cache_clear()
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
+
+
 def one_compile_thread() -> None:
     """No pools of compiler processes: they would be threads in a parent that forks."""
     import torch._inductor.config

@@ -1,0 +1,84 @@
+"""Explains divergences with a known diagnosis (ci/diagnoses.json) and says what was named; see ci/explained."""
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HOME = pathlib.Path(__file__).resolve().parents[1]
+
+
+def explained(one: str, seconds: float) -> dict:
+    """What `explain --json` says of a verdict; an object with `failed` where it says nothing."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "explanation.json"
+        done = subprocess.run([binary, "explain", one, "--json", "--seconds", str(seconds), "--out", file],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not file.exists():
+            return {"failed": (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]}
+        return json.loads(file.read_text("utf-8"))
+
+
+def judged(known: dict, found: dict) -> dict:
+    """A row of the table."""
+    operators = found.get("operators", [])
+    return {"id": known["id"], "known": known, "layer": found.get("layer", ""), "operators": operators,
+            "status": found.get("status", ""), "how": found.get("how", ""), "seconds": found.get("seconds", 0),
+            "ends": [knob["name"] for knob in found.get("knobs", []) if knob.get("ends")],
+            "pass": found.get("pass", {}), "sentence": found.get("sentence", found.get("failed", "")),
+            "departs": bool(found.get("layer")), "same_layer": found.get("layer") == known["layer"],
+            "same_operator": bool(set(operators) & set(known["operators"]))}
+
+
+def table(rows: list[dict]) -> str:
+    """The rows in Markdown, and the counts."""
+    lines = ["| divergence | layer | named | operators | named | how | ends with | seconds |", "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        known = row["known"]
+        mark = {True: "", False: " **(miss)**"}
+        lines.append("| {} | {} | {}{} | {} | {}{} | {} | {} | {:.0f} |".format(
+            row["id"], known["layer"], row["layer"], mark[row["same_layer"] or not row["departs"]],
+            ", ".join(known["operators"]), ", ".join(row["operators"]), mark[row["same_operator"] or not row["departs"]],
+            row["how"] if row["departs"] else f"does not depart here: {row['status']}", ", ".join(row["ends"]), row["seconds"]))
+    departs = [row for row in rows if row["departs"]]
+    lines += ["", f"Of {len(departs)} that depart here the layer of {sum(row['same_layer'] for row in departs)} and an operator of "
+              f"{sum(row['same_operator'] for row in departs)} is the one that is known; {len(rows) - len(departs)} do not depart."]
+    if departs:
+        lines[-1] += f" Median {statistics.median(row['seconds'] for row in departs):.0f} s."
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="ci/explained")
+    parser.add_argument("globs", nargs="*", metavar="GLOB")
+    parser.add_argument("--seconds", type=float, default=120, help="that each may take")
+    parser.add_argument("--out", type=pathlib.Path, help="where to write the table; else it is printed")
+    parser.add_argument("--json", type=pathlib.Path, help="where to write the rows as JSON")
+    options = parser.parse_args()
+    known = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+    chosen = [each for each in known if not options.globs or any(fnmatch.fnmatch(each["id"], f"*{glob}*".replace("[", "[[]"))
+                                                                 for glob in options.globs)]
+    if not chosen:
+        print("ci/explained: no diagnosis has such an id", file=sys.stderr)
+        return 4
+    rows = []
+    for each in chosen:
+        rows.append(judged(each, explained(each["id"], options.seconds)))
+        print(f"{each['id']}: {rows[-1]['sentence']}", file=sys.stderr, flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    if options.out:
+        options.out.write_text(table(rows), "utf-8")
+    else:
+        print(table(rows), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""Buries known divergences in random programs and shrinks them; see ci/shrunk."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import random_programs
+
+HOME = pathlib.Path(__file__).resolve().parents[1]
+FEWEST, MOST = 12, 30
+#: What a case may have that is buried: all else belongs to one program alone.
+BURIED = {"$schema", "format", "title", "comment", "links", "tags", "context", "inputs", "steps", "outputs", "compare", "strides", "raises"}
+
+
+def count(steps: list[dict[str, Any]]) -> int:
+    """How many steps there are, those in blocks counted."""
+    return sum(count(step["steps"]) if "with" in step else 1 for step in steps)
+
+
+def can_be_buried(case: dict[str, Any]) -> bool:
+    return set(case) <= BURIED and not any("set" in step or str(step.get("op", "")).partition(".")[0].endswith("_") for step in case["steps"])
+
+
+def renamed(value: Any, names: dict[str, str]) -> Any:
+    """A step of a program with other names."""
+    if isinstance(value, dict):
+        return {key: ([names.get(each, each) for each in child] if isinstance(child, list) else names.get(child, child)) if key == "let"
+                else renamed(child, names) for key, child in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    if isinstance(value, str) and value.startswith("%") and not value.startswith("%%"):
+        return re.sub(r"%(\w+)", lambda found: "%" + names.get(found[1], found[1]), value)
+    return value
+
+
+def around(seed: int, number: int) -> dict[str, Any]:
+    """A random program with one call, no gradients and names of its own, whose size leaves room for a case."""
+    while True:
+        program = random_programs.make_program(seed, number)
+        if "backward" not in program and "calls" not in program and FEWEST <= len(program["steps"]) <= MOST - 6:
+            break
+        number += 1000
+    names = {name: f"r_{name}" for name in program["inputs"]}
+    for step in program["steps"]:
+        for name in step["let"] if isinstance(step["let"], list) else [step["let"]]:
+            if name:
+                names[name] = f"r_{name}"
+    return {"inputs": {names[name]: spec for name, spec in program["inputs"].items()},
+            "steps": [renamed(step, names) for step in program["steps"]], "outputs": [names[name] for name in program["outputs"]]}
+
+
+def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
+    """The case in the middle of a random program: its floating inputs come from two steps that change nothing, its first output goes
+    into another one, and the steps of both are mixed."""
+    draw, host = random.Random(f"{seed}/{number}"), around(seed, number)
+    inputs, before, names = {}, [], {}
+    viewed = {spec.get("view_of") for spec in case.get("inputs", {}).values()}
+    for name, spec in case.get("inputs", {}).items():
+        inputs[name] = spec
+        if str(spec.get("dtype", "")).startswith(("float", "bfloat")) and "8" not in spec["dtype"] and not set(spec) & {
+                "requires_grad", "view_of", "constant", "zero_tensor"} and name not in viewed:
+            before += [{"let": f"r_{name}_n", "op": "neg", "args": [f"%{name}"]}, {"let": f"r_{name}_p", "op": "neg", "args": [f"%r_{name}_n"]}]
+            names[name] = f"r_{name}_p"
+    own = before + [renamed(step, names) for step in case["steps"]]
+    if "raises" not in case:
+        own.append({"let": "r_after", "op": "clone", "args": [f"%{case['outputs'][0]}"]})
+    steps, left = [], [list(own), list(host["steps"])]
+    while left[0] or left[1]:
+        steps.append(left[draw.random() * (len(left[0]) + len(left[1])) >= len(left[0])].pop(0))
+    outputs = case["outputs"] + host["outputs"] + (["r_after"] if "raises" not in case else [])
+    return {**{key: case[key] for key in case if key not in ("$schema", "tags", "comment")}, "title": f"Buried: {case['title']}"[:160],
+            "inputs": {**inputs, **host["inputs"]}, "steps": steps, "outputs": outputs}
+
+
+def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
+    """What became of a case: the steps that are left, or 0, and the time."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    out = file.with_suffix(".small.json")
+    out.unlink(missing_ok=True)
+    begin = time.monotonic()
+    done = subprocess.run([binary, "shrink", file, "--path", path, "--seconds", str(seconds), "--no-cache", "--out", out],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    result: dict[str, Any] = {"seconds": time.monotonic() - begin, "left": 0, "said": done.stderr.strip().splitlines()[-1:]}
+    if out.exists():
+        result["left"] = count(json.loads(out.read_text("utf-8"))["steps"])
+    return result
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = ["| divergence | steps by hand | buried in | left | times | seconds |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        kept = f"{row['left']} | {row['left'] / row['by_hand']:.1f}" if row["left"] else "does not depart | -"
+        lines.append(f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |")
+    kept_rows = [row for row in rows if row["left"]]
+    if kept_rows:
+        lines += ["", f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: {statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
+                  f"steps of the case by hand, {statistics.median(r['seconds'] for r in kept_rows):.0f} s."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="ci/shrunk")
+    parser.add_argument("globs", nargs="*", metavar="GLOB")
+    parser.add_argument("--cases", type=int, default=40, help="how many at most")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=120, help="that each may take")
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the buried cases and what is left of them")
+    parser.add_argument("--out", type=pathlib.Path, help="where to write the table; else it is printed")
+    options = parser.parse_args()
+    diagnoses = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or pathlib.Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, each in enumerate(diagnoses):
+            one, _, path = each["id"].rpartition("@cpu/")
+            source = HOME / "cases" / f"{one}.json"
+            if len(rows) == options.cases or not source.exists() or (options.globs and not any(fnmatch.fnmatch(one, f"*{glob}*") for glob in options.globs)):
+                continue
+            case = json.loads(source.read_text("utf-8"))
+            if not can_be_buried(case):
+                continue
+            file = folder / f"buried-{one.rpartition('/')[2]}.json"
+            large = buried(case, options.seed, number)
+            file.write_text(json.dumps(large, indent=1) + "\n", "utf-8")
+            rows.append({"id": one, "by_hand": count(case["steps"]), "buried": count(large["steps"]), **shrunk(file, path, options.seconds)})
+            print(f"{one}: {rows[-1]}", file=sys.stderr, flush=True)
+            if options.out:
+                options.out.write_text(table(rows), "utf-8")
+    if not options.out:
+        print(table(rows), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""`explain` and `shrink` on the four reports that the project starts from, with the real workers."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
+
+
+def lockstep(*arguments, **more):
+    environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), **more}
+    return subprocess.run([BINARY, *arguments], env=environment, capture_output=True, text=True, timeout=900)
+
+
+def explained(one, status, seconds=240):
+    done = lockstep("explain", one, "--json", "--seconds", str(seconds))
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_half_round_trip_is_a_fused_pair_of_casts():
+    found = explained("bugs/185337-half-round-trip@cpu/inductor", 1)
+    assert found["layer"] == "inductor" and [rung["path"] for rung in found["ladder"]][-1] == "inductor"
+    assert found["operators"] == ["to.dtype"] and found["how"] == "fused" and found["guilty"] == [0, 1]
+    assert found["cast"] == "compiled keeps float32 where eager rounds to float16 after step h"
+    ends = [knob["name"] for knob in found["knobs"] if knob.get("ends")]
+    assert "emulate_precision_casts" in ends and "pattern_matcher=false" not in ends
+    assert found["sentence"].startswith("Inductor, fusion of `to.dtype` twice; ends with emulate_precision_casts")
+    steps = {step["name"]: step for step in found["steps"]}
+    assert steps["h"]["value"] == "same" and steps["y"]["explained"] == "no" and steps["s"]["explained"] == "yes"
+    assert steps["y"]["eager"] == steps["y"]["stepwise"] != steps["y"]["compiled"]
+    assert found["agrees_with_eager"] == ["stepwise"] and found["agrees_with_compiled"] == ["fp64"]
+    assert "open" not in found
+    # What `torch` says of a knob is what the worker finds.
+    assert [knob["name"] for knob in found["knobs"] if "has no torch" in knob.get("why", "")] == []
+    if "subsystem" in found["pass"]:  # this torch has a bisector
+        assert found["pass"]["subsystem"] == "lowerings" and "convert_element_type" in found["pass"]["what"]
+
+
+@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long")
+def test_the_exponents_of_a_network_are_a_rounding_that_is_magnified():
+    found = explained("bugs/178045-full-model@cpu/inductor", 1, 600)
+    assert found["layer"] == "inductor" and found["operators"] == ["erf"] and found["how"] == "alone"
+    assert found["amplifier"] == "ceil"
+    assert "fall_back" in [knob["name"] for knob in found["knobs"] if knob.get("ends")]
+
+
+@pytest.mark.parametrize("one", ["bugs/177630-bmm-half-by-float@cpu/inductor", "bugs/179569-pooled-mean-exponents@cpu/inductor",
+                                 "bugs/178045-log2-of-powers-of-two@cpu/inductor"])
+def test_of_what_this_torch_has_mended_there_is_nothing_to_say(one):
+    found = explained(one, 0)
+    assert found["status"] == "conform" and "layer" not in found
+    assert found["sentence"] == "it conforms: there is nothing to explain"
+
+
+def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
+    file = tmp_path / "small.json"
+    one = "bugs/185337-half-round-trip@cpu/inductor"
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
+    compiled.mkdir(parents=True, exist_ok=True)
+    (cache / "inductor").symlink_to(compiled)
+    done = lockstep("shrink", one, "--out", str(file), LOCKSTEP_CACHE=str(cache))
+    assert done.returncode == 1, done.stderr
+    small = json.loads(file.read_text())
+    assert [step["op"] for step in small["steps"]] == ["to.dtype", "to.dtype"] and small["outputs"] == ["y"]
+    assert len(json.dumps(small["inputs"])) < 80
+    assert "torch.compile(" in done.stdout
+    assert lockstep("check", str(file)).returncode == 0
+    ran = lockstep("run", str(file), "--path", "inductor", "--out", str(tmp_path / "run"))
+    assert ran.returncode == 1 and "value differs" in ran.stdout, ran.stderr
+    again = lockstep("shrink", one, LOCKSTEP_CACHE=str(cache))
+    assert again.stdout.startswith(file.read_text())
+    assert "known from before" in again.stderr
+    assert lockstep("shrink", one, "--out", str(file)).returncode == 2

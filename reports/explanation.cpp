@@ -1,0 +1,178 @@
+#include "reports/explanation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "reports/text.h"
+#include "verdict/status.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostColumns = 60;  ///< of one cell
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Rows in columns, each line after `indent`; the first row is the head.
+std::string table(Rows rows, const Style& style, const std::string& indent) {
+  std::vector<std::size_t> widths;
+  for (auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = cut_columns(one_line(clean(row[i])), kMostColumns);
+      widths[i] = std::max(widths[i], columns(row[i]));
+    }
+  }
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      line += rows[r][i] + std::string(widths[i] - columns(rows[r][i]) + 2, ' ');
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += indent + (r == 0 ? style.faint(line) : line) + "\n";
+  }
+  return text;
+}
+
+/// A heading in the margin and what it is about.
+std::string section(std::string_view heading, const std::string& text) {
+  return fmt::format("{:<10}{}\n", heading, one_line(clean(text)));
+}
+
+std::string index_text(const std::vector<std::int64_t>& at) {
+  return fmt::format("[{}]", fmt::join(at, ", "));
+}
+
+std::string label_of(const std::string& status) {
+  const StatusInfo* found = find_status(status);
+  return found != nullptr ? std::string(found->label) : status;
+}
+
+std::string layer_text(const Explanation& explanation) {
+  std::vector<std::string> conform, unknown;
+  for (const ExplainedRung& rung : explanation.ladder) {
+    if (rung.path == explanation.layer) break;
+    (rung.status == "conform" ? conform : unknown).push_back(rung.path);
+  }
+  std::string text = fmt::format("{}: `{}` is the first rung that departs", explanation.layer_title,
+                                 explanation.layer);
+  if (!conform.empty())
+    text +=
+        fmt::format("; {} {}", enumerate(conform), conform.size() == 1 ? "conforms" : "conform");
+  if (!unknown.empty()) text += fmt::format("; of {} nothing is known", enumerate(unknown));
+  return text;
+}
+
+std::string operator_text(const Explanation& explanation) {
+  if (explanation.guilty.empty()) return "no step was found";
+  std::vector<std::string> steps;
+  for (const std::size_t at : explanation.guilty) {
+    const ExplainedStep& step = explanation.steps[at];
+    steps.push_back(step.name.empty() ? step.text : step.name);
+  }
+  const std::string names = enumerate(steps);
+  if (explanation.how == "alone")
+    return fmt::format("{}, which departs by itself on eager's values", names);
+  if (explanation.how == "fused")
+    return fmt::format("{}, which depart together on eager's values", names);
+  if (explanation.how == "gradient")
+    return fmt::format(
+        "the gradient of {}, which departs by itself on what eager's backward hands it", names);
+  if (explanation.how == "raises")
+    return fmt::format("{}, which raises in eager; alone on this path: {}", names,
+                       label_of(explanation.steps[explanation.guilty.front()].alone));
+  if (explanation.how == "first")
+    return fmt::format("{}: the shortest beginning of the program that departs ends with it",
+                       names);
+  return fmt::format(
+      "{}, which is not what eager makes of what it was given; alone on eager's values it conforms",
+      names);
+}
+
+std::string step_table(const Explanation& explanation, const Style& style) {
+  Rows rows = {{"", "step", "value", "as eager makes it", "alone"}};
+  for (std::size_t i = 0; i < explanation.steps.size(); ++i) {
+    const ExplainedStep& step = explanation.steps[i];
+    const bool guilty = std::find(explanation.guilty.begin(), explanation.guilty.end(), i) !=
+                        explanation.guilty.end();
+    rows.push_back({guilty ? "●" : "", step.text, step.value, step.explained,
+                    step.alone.empty() ? "" : label_of(step.alone)});
+  }
+  return table(std::move(rows), style, "    ");
+}
+
+std::string number_table(const Explanation& explanation, const Style& style) {
+  Rows rows = {{"step", "type", "at", "eager", "compiled", "fp64 gold", "eager-faithful gold"}};
+  for (const ExplainedStep& step : explanation.steps) {
+    if (step.eager.empty() && step.compiled.empty()) continue;
+    rows.push_back({step.name, step.type, index_text(step.at), step.eager, step.compiled, step.fp64,
+                    step.stepwise});
+  }
+  return rows.size() == 1 ? "" : table(std::move(rows), style, "    ");
+}
+
+std::string knobs_text(const Explanation& explanation) {
+  std::vector<std::string> ends, other, absent;
+  std::size_t tried = 0;
+  for (const ExplainedKnob& knob : explanation.knobs) {
+    if (knob.ends) ends.push_back(fmt::format("{} ({})", knob.name, knob.title));
+    if (knob.status.empty())
+      absent.push_back(knob.name);
+    else if (!knob.ends && knob.status != explanation.status)
+      other.push_back(fmt::format("{}: {}", knob.name, label_of(knob.status)));
+    tried += knob.status.empty() ? 0 : 1;
+  }
+  std::string text = ends.empty() ? "none ends it" : enumerate(ends, "or");
+  text += fmt::format("; {} tried", tried);
+  if (!other.empty()) text += fmt::format("; changed by {}", enumerate(other));
+  if (!absent.empty()) text += fmt::format("; not tried: {}", enumerate(absent));
+  return text;
+}
+
+std::string pass_text(const ExplainedPass& pass) {
+  if (pass.subsystem.empty()) return pass.why;
+  std::string text = fmt::format("{} of {}", pass.subsystem, pass.backend);
+  if (pass.number >= 0) text += fmt::format(", application {}", pass.number);
+  if (!pass.what.empty()) text += ": " + pass.what;
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& explanation, const Style& style) {
+  std::string text =
+      fmt::format("{}  {}\n", style.strong(clean(explanation.id)), label_of(explanation.status));
+  if (!explanation.reason.empty()) text += "    " + one_line(clean(explanation.reason)) + "\n";
+  text += "\n" + style.strong(one_line(clean(explanation.sentence))) + "\n\n";
+  if (!explanation.layer.empty()) {
+    text += section("layer", layer_text(explanation));
+    text += section("operator", operator_text(explanation));
+    if (!explanation.observing.empty()) {
+      std::string seen = "seeing every value at once: the divergence " + explanation.observing;
+      if (!explanation.ended_by.empty())
+        seen += fmt::format("; seeing {} alone ends it", enumerate(explanation.ended_by, "or"));
+      text += section("", seen);
+    }
+    if (!explanation.cast.empty()) text += section("", explanation.cast);
+    if (!explanation.amplifier.empty())
+      text += section("", fmt::format("it rounds otherwise, and `{}` makes a difference of that",
+                                      explanation.amplifier));
+    text += step_table(explanation, style);
+    if (const std::string numbers = number_table(explanation, style); !numbers.empty())
+      text += section("numbers", "at the worst element") + numbers;
+    if (!explanation.knobs.empty()) text += section("knobs", knobs_text(explanation));
+    if (const std::string pass = pass_text(explanation.pass); !pass.empty())
+      text += section("pass", pass);
+  }
+  for (const std::string& open : explanation.open) text += section("open", open);
+  return text +
+         style.faint(fmt::format("{}, {} executions", format_seconds(explanation.seconds),
+                                 grouped(explanation.executions))) +
+         "\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,310 @@
+// Parts of a program on eager's values.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "explain/operator_search.h"
+#include "program/edit.h"
+
+namespace lockstep {
+namespace {
+
+/// Whether a tensor can have a gradient.
+bool is_differentiable(const TensorView& view) {
+  return view.dtype != nullptr && (view.dtype->is_floating() || view.dtype->is_complex());
+}
+
+const TensorView* tensor_in(const KnownValues& values, const std::string& name) {
+  const auto found = values.of.find(name);
+  return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
+}
+
+std::string status_text(const std::optional<Verdict>& verdict) {
+  return verdict ? std::string(info(verdict->status).name) : "";
+}
+
+}  // namespace
+
+Result<Case> OperatorSearch::part(const Places& steps,
+                                  const std::vector<std::string>& outputs) const {
+  std::vector<FlatStep> chosen;
+  for (const std::size_t at : steps) chosen.push_back(flat_[at]);
+  auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_);
+  // Strides of what lies between are nobody's promise, unless they are what is wrong.
+  if (derived && suspect_.fault.status != Status::metadata_differs)
+    derived->strides = StrideRule::ignore;
+  if (derived) derived->random = derived->random && draws_;
+  return derived;
+}
+
+OperatorSearch::Places OperatorSearch::producers_of(const Places& steps) const {
+  Places producers;
+  for (const std::size_t at : steps) {
+    for (const std::string& name : uses_of(flat_[at].step)) {
+      for (std::size_t i = 0; i < at; ++i) {
+        const bool makes = contains(results_of(flat_[i].step), name);
+        const auto there = [&](const Places& places) {
+          return std::find(places.begin(), places.end(), i) != places.end();
+        };
+        if (makes && !there(steps) && !there(producers)) producers.push_back(i);
+      }
+    }
+  }
+  return producers;
+}
+
+void OperatorSearch::try_alone() {
+  std::vector<Trial> trials;
+  Places of;
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    if (out_.steps[i].op.empty()) continue;
+    auto derived = part({i}, tensors_of(i));
+    if (!derived || derived->program.outputs.empty()) continue;
+    derived->share = !draws_;
+    trials.push_back({trial_name(out_.steps[i].name + " alone"),
+                      std::make_shared<const Case>(std::move(*derived)),
+                      {suspect_.path}});
+    of.push_back(i);
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    out_.steps[of[k]].alone = status_text(tried[k].front().verdict);
+    if (tried[k].front().departs()) alone_.push_back(of[k]);
+  }
+  if (trials_.ran_out()) leave_open("each step alone: no time for all");
+}
+
+std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
+  Places sorted = steps;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> outputs;
+  std::string names;
+  for (const std::size_t at : sorted) {
+    names += (names.empty() ? "" : ", ") + out_.steps[at].name;
+    for (std::string& name : tensors_of(at)) {
+      const bool inside = std::any_of(sorted.begin(), sorted.end(), [&](std::size_t other) {
+        return contains(uses_of(flat_[other].step), name);
+      });
+      if (!inside) outputs.push_back(std::move(name));
+    }
+  }
+  auto derived = part(sorted, outputs);
+  if (!derived || outputs.empty()) return std::nullopt;
+  const Tried tried = trials_.run_one({trial_name(names + " together"),
+                                       std::make_shared<const Case>(std::move(*derived)),
+                                       {suspect_.path}});
+  if (!tried.verdict) return std::nullopt;
+  return tried.departs();
+}
+
+/// The step gives what eager would not: by itself, or which others does it take?
+void OperatorSearch::find_company(std::size_t step) {
+  if (std::find(alone_.begin(), alone_.end(), step) != alone_.end()) return blame({step}, "alone");
+  blame({step}, "value");
+  const Places before = producers_of({step});
+  Places after;
+  for (std::size_t i = step + 1; i < flat_.size(); ++i) {
+    const Places producers = producers_of({i});
+    if (std::find(producers.begin(), producers.end(), step) != producers.end()) after.push_back(i);
+  }
+  Places neighbours = before;
+  neighbours.insert(neighbours.end(), after.begin(), after.end());
+  for (const std::size_t other : neighbours) {
+    if (departs_together({step, other}) == true) return blame({step, other}, "fused");
+  }
+  // All that it is made of, one generation more each time.
+  Places together = {step};
+  for (Places more = before; !more.empty() && !trials_.time_is_up();
+       more = producers_of(together)) {
+    together.insert(together.end(), more.begin(), more.end());
+    if (together.size() > 2 && departs_together(together) == true) return blame(together, "fused");
+  }
+}
+
+Case OperatorSearch::beginning(std::size_t steps) const {
+  Case derived = *suspect_.declared;
+  const std::vector<FlatStep> kept(flat_.begin(),
+                                   flat_.begin() + static_cast<std::ptrdiff_t>(steps));
+  Program& program = derived.program;
+  std::set<std::string> made(program.inputs.begin(), program.inputs.end());
+  std::vector<std::string> used, outputs;
+  for (const FlatStep& each : kept) {
+    for (std::string& name : uses_of(each.step)) used.push_back(std::move(name));
+    for (std::string& name : results_of(each.step)) made.insert(std::move(name));
+  }
+  for (const FlatStep& each : kept) {
+    for (std::string& name : results_of(each.step)) {
+      const bool returned = contains(program.outputs, name) || !contains(used, name);
+      if (returned) outputs.push_back(std::move(name));
+    }
+  }
+  for (const std::string& name : program.outputs) {
+    if (made.contains(name) && !contains(outputs, name)) outputs.push_back(name);
+  }
+  program.steps = nest(kept);
+  program.outputs = std::move(outputs);
+  if (program.backward &&
+      !std::all_of(program.backward->of.begin(), program.backward->of.end(),
+                   [&](const auto& name) { return contains(program.outputs, name); }))
+    program.backward.reset();
+  std::erase_if(derived.compare, [&](const CompareRule& rule) {
+    return !made.contains(rule.output) && rule.output.find('.') == std::string::npos;
+  });
+  derived.pointwise = false;
+  note_operators(derived);
+  return derived;
+}
+
+/// The shortest beginning of the program that departs, found by halving.
+void OperatorSearch::find_shortest_beginning() {
+  std::size_t low = 0, high = flat_.size();  // that of `high` steps departs
+  while (high - low > 1) {
+    const std::size_t middle = (low + high) / 2;
+    const Tried tried = trials_.run_one({trial_name(fmt::format("the first {} steps", middle)),
+                                         std::make_shared<const Case>(beginning(middle)),
+                                         {suspect_.path}});
+    if (!tried.verdict) {
+      leave_open("the shortest beginning of the program that departs: no time");
+      return;
+    }
+    (tried.departs() ? high : low) = middle;
+  }
+  blame({high - 1}, "first");
+}
+
+/// Eager raises: the step whose error it is, and whether the path departs there alone.
+void OperatorSearch::find_what_raises() {
+  std::vector<Trial> beginnings;
+  for (std::size_t steps = 1; steps <= flat_.size(); ++steps) {
+    Case derived = beginning(steps);
+    derived.raises.reset();
+    beginnings.push_back({trial_name(fmt::format("eager's first {} steps", steps)),
+                          std::make_shared<const Case>(std::move(derived)),
+                          {eager_path()}});
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(beginnings);
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const auto& eager = tried[i].front().executed.eager;
+    if (!eager) return leave_open("which step raises: no time");
+    if (eager->outcome == Outcome::returned) continue;
+    blame({i}, "raises");
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < i; ++k) {
+      for (std::string& name : results_of(flat_[k].step)) names.push_back(std::move(name));
+    }
+    Case before = i == 0 ? beginning(1) : beginning(i);
+    if (i == 0) {  // nothing but the inputs
+      before.program.steps.clear();
+      before.program.outputs = before.program.inputs;
+      note_operators(before);
+    }
+    const Observed observed = observe(before, names, false, suspect_.registry);
+    const Tried known = trials_.run_one({trial_name("eager before it"),
+                                         std::make_shared<const Case>(observed.declared),
+                                         {eager_path()}});
+    take_values(known, observed);
+    auto derived = part({i}, results_of(flat_[i].step));
+    if (!derived) return;
+    const Tried alone = trials_.run_one({trial_name(out_.steps[i].name + " alone"),
+                                         std::make_shared<const Case>(std::move(*derived)),
+                                         {suspect_.path}});
+    out_.steps[i].alone = status_text(alone.verdict);
+    return;
+  }
+}
+
+/// The backward of each step alone, on eager's values, and on what eager's backward hands it.
+void OperatorSearch::try_gradients() {
+  const Program& program = suspect_.declared->program;
+  if (!program.backward) {
+    try_alone();
+    if (!alone_.empty())
+      blame({alone_.front()}, "alone");
+    else
+      find_shortest_beginning();
+    return;
+  }
+  // Eager's gradients of all that lies between.
+  Case whole = *suspect_.declared;
+  std::set<std::string> taken = defined_names(program);
+  GradCall grad;
+  for (const std::string& name : program.backward->of) grad.of.push_back({Ref{name}});
+  if (program.backward->with) {
+    grad.with.emplace();
+    for (const std::string& name : *program.backward->with) grad.with->push_back({Ref{name}});
+  }
+  std::map<std::string, std::string> gradient_of;
+  Step asks;
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    for (const std::string& name : tensors_of(i)) {
+      const TensorView* view = tensor_in(seen_.eager, name);
+      if (view == nullptr || !view->requires_grad || !is_differentiable(*view)) continue;
+      const std::string as = free_name(name + "_grad", taken);
+      gradient_of[name] = as;
+      grad.wrt.push_back({Ref{name}});
+      asks.let.emplace_back(as);
+    }
+  }
+  asks.does = std::move(grad);
+  whole.program.backward.reset();
+  whole.program.steps.push_back(asks);
+  for (const auto& [name, as] : gradient_of) whole.program.outputs.push_back(as);
+  const Tried eager = trials_.run_one({trial_name("eager's gradients"),
+                                       std::make_shared<const Case>(std::move(whole)),
+                                       {eager_path()}});
+  KnownValues handed;
+  if (eager.executed.eager) handed.add(*eager.executed.eager, suspect_.fault.call, false);
+
+  std::vector<Trial> trials;
+  Places of;
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    if (out_.steps[i].op.empty()) continue;
+    Backward backward;
+    backward.with.emplace();
+    auto derived = part({i}, tensors_of(i));
+    if (!derived) continue;
+    CallSpec& call = derived->calls.front();
+    for (const std::string& name : tensors_of(i)) {
+      const auto as = gradient_of.find(name);
+      const TensorView* gradient =
+          as == gradient_of.end() ? nullptr : tensor_in(handed, as->second);
+      if (gradient == nullptr) continue;
+      auto spec = spec_of(*gradient);
+      if (!spec) continue;
+      backward.of.push_back(name);
+      backward.with->push_back(as->second);
+      derived->program.inputs.push_back(as->second);
+      call.inputs.push_back({as->second, std::move(*spec)});
+    }
+    for (InputSpec& input : call.inputs) {
+      const TensorView* view = tensor_in(seen_.eager, input.name);
+      auto* spec = std::get_if<TensorSpec>(&input.value);
+      if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
+    }
+    if (backward.of.empty()) continue;
+    if (bits_) {
+      for (const InputSpec& input : call.inputs)
+        derived->compare.push_back({input.name + ".grad", "*", Policy()});
+    }
+    derived->program.backward = std::move(backward);
+    derived->share = !draws_;
+    trials.push_back({trial_name(out_.steps[i].name + "'s gradient alone"),
+                      std::make_shared<const Case>(std::move(*derived)),
+                      {suspect_.path}});
+    of.push_back(i);
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    out_.steps[of[k]].alone = status_text(tried[k].front().verdict);
+    if (tried[k].front().departs()) alone_.push_back(of[k]);
+  }
+  // The first of the backward is the last of the program.
+  if (!alone_.empty()) return blame({alone_.back()}, "gradient");
+  if (flat_.size() == 1) return blame({0}, "gradient");
+  leave_open(
+      "which operator's gradient it is: no step's backward departs alone, on what eager's hands "
+      "it");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,135 @@
+#include "explain/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "explain/numbers.h"
+#include "explain/operators.h"
+#include "explain/passes.h"
+#include "record/ladder.h"
+
+namespace lockstep {
+namespace {
+
+/// The verdicts of the rungs as a run has them, so that the ladder reads them.
+RunRecord record_of(const std::vector<Path>& rungs, const std::vector<Tried>& tried) {
+  RunRecord record;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    record.info.paths.push_back({rungs[i].name, rungs[i].title, "", "", rungs[i].declared});
+    if (tried[i].verdict) record.verdicts.push_back(*tried[i].verdict);
+  }
+  return record;
+}
+
+/// Goes down the ladder.  Which of the rungs departs first; nothing: none does.
+const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& tried,
+                       Explanation& explanation) {
+  for (std::size_t i = 0; i < request.rungs.size(); ++i) {
+    const auto& verdict = tried[i].verdict;
+    explanation.ladder.push_back({request.rungs[i].name,
+                                  verdict ? std::string(info(verdict->status).name) : "",
+                                  tried[i].departs()});
+  }
+  if (!tried.back().departs()) return nullptr;
+  const RunRecord record = record_of(request.rungs, tried);
+  const Ladder ladder(record);
+  const Verdict& verdict = *tried.back().verdict;
+  explanation.layer = ladder.first_departing(verdict);
+  const auto rung = std::find_if(request.rungs.begin(), request.rungs.end(),
+                                 [&](const Path& path) { return path.name == explanation.layer; });
+  if (const auto unknown = ladder.unknown_below(verdict);
+      !unknown.empty() && request.rungs.size() > 1)
+    explanation.open.push_back(
+        fmt::format("whether it begins below: {} gave no verdict", enumerate(unknown)));
+  explanation.layer_title = rung->layer.empty() ? rung->title : rung->layer;
+  return &*rung;
+}
+
+std::vector<std::string> overloads_of(const Explanation& explanation, const Case& declared) {
+  const std::vector<FlatStep> flat = flatten(declared.program.steps);
+  std::vector<std::string> names;
+  for (const std::size_t at : explanation.guilty) {
+    const auto* op = std::get_if<OpCall>(&flat[at].step.does);
+    if (op != nullptr && !contains(names, op->op)) names.push_back(op->op);
+  }
+  return names;
+}
+
+void try_knobs(const ExplainRequest& request, Trials& trials, Explanation& explanation) {
+  const Path& path = request.rungs.back();
+  const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
+  std::vector<Path> changed;
+  std::vector<std::size_t> of;
+  for (const Knob& knob : request.table.knobs) {
+    ExplainedKnob& tried = explanation.knobs.emplace_back();
+    tried.name = knob.name;
+    tried.title = knob.title;
+    tried.why = why_not(knob, path, request.torch, accused);
+    if (!tried.why.empty()) continue;
+    changed.push_back(with_knob(path, knob, accused));
+    of.push_back(explanation.knobs.size() - 1);
+  }
+  if (changed.empty()) return;
+  const std::vector<Tried> all = std::move(
+      trials.run({{request.declared->id + " (with a setting)", request.declared, changed}})
+          .front());
+  bool missing = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ExplainedKnob& knob = explanation.knobs[of[i]];
+    missing = missing || !all[i].verdict;
+    if (!all[i].verdict) {
+      knob.why = "no time";
+    } else if (all[i].verdict->status == Status::unsupported) {
+      knob.why = all[i].verdict->reason;
+    } else {
+      knob.status = std::string(info(all[i].verdict->status).name);
+      knob.ends = all[i].verdict->status == Status::conform;
+    }
+  }
+  if (missing) explanation.open.emplace_back("what some settings do: no time");
+}
+
+}  // namespace
+
+Explanation explain(const ExplainRequest& request, Trials& trials) {
+  const auto began = Trials::Clock::now();
+  Explanation explanation;
+  explanation.id = request.id;
+  const std::vector<Tried> rungs = std::move(
+      trials.run({{request.declared->id + " (down the ladder)", request.declared, request.rungs}})
+          .front());
+  const auto end = [&] {
+    explanation.seconds = std::chrono::duration<double>(Trials::Clock::now() - began).count();
+    explanation.executions = trials.count();
+    explanation.sentence = sentence_of(explanation);
+    return std::move(explanation);
+  };
+  const Tried& top = rungs.back();
+  if (!top.verdict) {
+    explanation.open.emplace_back("everything: there was no time for the verdict itself");
+    return end();
+  }
+  explanation.status = std::string(info(top.verdict->status).name);
+  explanation.reason = top.verdict->reason;
+  explanation.output = fault_of(*top.verdict).name;
+  const Path* layer = find_layer(request, rungs, explanation);
+  if (layer == nullptr) return end();
+  const auto place = static_cast<std::size_t>(layer - request.rungs.data());
+  Suspect suspect{request.declared->id,
+                  request.declared,
+                  *layer,
+                  request.registry,
+                  fault_of(*rungs[place].verdict),
+                  *rungs[place].verdict};
+  const SeenValues seen = find_operators(suspect, trials, explanation);
+  read_numbers(suspect, seen, explanation);
+  try_knobs(request, trials, explanation);
+  if (!request.scratch.empty())
+    explanation.pass = find_pass(suspect, request.table.bisected, request.scratch, trials);
+  return end();
+}
+
+}  // namespace lockstep

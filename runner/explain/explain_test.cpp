@@ -1,0 +1,144 @@
+#include "explain/explain.h"
+
+#include <gmock/gmock.h>
+
+#include "explain/fake_torch.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kRoundTrip = R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, 1.0001, 3]}},
+  "steps": [{"let": "n", "op": "aten::neg.default", "args": ["%x"]},
+            {"let": "h", "op": "aten::to.dtype", "args": ["%n", {"dtype": "float16"}]},
+            {"let": "y", "op": "aten::to.dtype", "args": ["%h", {"dtype": "float32"}]}],
+  "outputs": ["y"], "compare": {"y": "bits"})";
+
+constexpr const char* kChain = R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, -2, 3]}},
+  "steps": [{"let": "a", "op": "aten::add.Tensor", "args": ["%x", "%x"]},
+            {"let": "r", "op": "aten::relu.default", "args": ["%a"]},
+            {"let": "y", "op": "aten::mul.Tensor", "args": ["%r", "%x"]}],
+  "outputs": ["y"])";
+
+class Explaining : public OnFakeTorch {
+ protected:
+  Explanation explain(const std::string& text, double seconds = 60) {
+    ExplainRequest request;
+    request.id = "bugs/1@cpu/inductor";
+    request.declared = decode(text);
+    request.rungs = {path("low", "low"), path("inductor", "inductor")};
+    request.rungs[1].above = "low";
+    request.rungs[1].declared["above"] = "low";
+    Knob casts, other, later;
+    casts.name = "emulate_precision_casts";
+    casts.config = {{"torch._inductor.config.emulate_precision_casts", true}};
+    other.name = "freezing";
+    other.config = {{"torch._inductor.config.freezing", true}};
+    later.name = "numerics=strict";
+    later.torch = ">=2.14";
+    later.config = {{"torch._inductor.config.numerics", "strict"}};
+    for (Knob* knob : {&casts, &other, &later}) {
+      knob->backends = {"inductor"};
+      request.table.knobs.push_back(*knob);
+    }
+    request.torch = "2.13.0";
+    Trials all = trials(seconds);
+    return lockstep::explain(request, all);
+  }
+
+  static std::vector<std::string> guilty(const Explanation& explanation) {
+    std::vector<std::string> names;
+    for (const std::size_t at : explanation.guilty) names.push_back(explanation.steps[at].name);
+    return names;
+  }
+};
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
+  torch_.fuses_casts = true;
+  const Explanation found = explain(kRoundTrip);
+  EXPECT_EQ(found.status, "value_differs") << found.reason;
+  EXPECT_EQ(found.observing, "stays");
+  EXPECT_EQ(found.how, "fused");
+  EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
+  EXPECT_EQ(found.cast, "compiled keeps float32 where eager rounds to float16 after step h");
+  EXPECT_EQ(found.steps[1].value, "same") << "h is rounded where it is returned";
+  EXPECT_EQ(found.steps[2].explained, "no");
+  EXPECT_EQ(found.steps[2].alone, "conform");
+  EXPECT_THAT(found.steps[2].at, ElementsAre(1));
+  EXPECT_EQ(found.steps[2].eager, "-1.0");
+  EXPECT_EQ(found.steps[2].compiled, "-1.0001");
+  EXPECT_THAT(found.agrees_with_eager, ElementsAre("stepwise"));
+  EXPECT_THAT(found.agrees_with_compiled, ElementsAre("fp64"));
+  EXPECT_THAT(found.open, IsEmpty());
+}
+
+TEST_F(Explaining, TriesTheKnobsThatThereAre) {
+  torch_.fuses_casts = true;
+  const Explanation found = explain(kRoundTrip);
+  ASSERT_EQ(found.knobs.size(), 3U);
+  EXPECT_TRUE(found.knobs[0].ends);
+  EXPECT_FALSE(found.knobs[1].ends);
+  EXPECT_EQ(found.knobs[1].status, "value_differs");
+  EXPECT_THAT(found.knobs[2].why, HasSubstr("needs torch >=2.14"));
+  EXPECT_THAT(found.sentence, HasSubstr("; ends with emulate_precision_casts;"));
+}
+
+TEST_F(Explaining, SaysWhichValueEndsItWhenItIsSeen) {
+  torch_.fuses_casts = torch_.seeing_ends_it = true;
+  const Explanation found = explain(kRoundTrip);
+  EXPECT_EQ(found.observing, "vanishes");
+  EXPECT_THAT(found.ended_by, ElementsAre("h"));
+}
+
+TEST_F(Explaining, NamesTheOperatorThatDepartsByItselfAndTheLowestRung) {
+  torch_.wrong_operator = "aten::relu.default";
+  const Explanation found = explain(kChain);
+  EXPECT_EQ(found.layer, "low");
+  EXPECT_EQ(found.layer_title, "The path low");
+  EXPECT_EQ(found.how, "alone");
+  EXPECT_THAT(guilty(found), ElementsAre("r"));
+  EXPECT_EQ(found.steps[0].explained, "yes");
+  EXPECT_EQ(found.steps[2].value, "differs");
+  EXPECT_EQ(found.steps[2].explained, "yes") << "mul makes of a wrong value what eager makes of it";
+  EXPECT_THAT(found.sentence, HasSubstr("`relu` by itself"));
+}
+
+TEST_F(Explaining, NamesWhatEagerRefuses) {
+  torch_.raising_operator = "aten::relu.default";
+  const Explanation found = explain(kChain);
+  EXPECT_EQ(found.status, "validation_lost") << found.reason;
+  EXPECT_EQ(found.how, "raises");
+  EXPECT_THAT(guilty(found), ElementsAre("r"));
+  EXPECT_EQ(found.steps[1].alone, "validation_lost");
+}
+
+TEST_F(Explaining, HasNothingToSayOfWhatConforms) {
+  const Explanation found = explain(kChain);
+  EXPECT_EQ(found.status, "conform");
+  EXPECT_EQ(found.layer, "");
+  EXPECT_EQ(found.sentence, "it conforms: there is nothing to explain");
+  EXPECT_THAT(found.knobs, IsEmpty());
+}
+
+TEST_F(Explaining, SaysWhatItHadNoTimeFor) {
+  torch_.fuses_casts = true;
+  const Explanation found = explain(kRoundTrip, 0);
+  EXPECT_THAT(found.open, ElementsAre(HasSubstr("no time for the verdict itself")));
+  EXPECT_EQ(torch_.executed, 0U);
+}
+
+TEST_F(Explaining, IsTheSameEachTime) {
+  torch_.fuses_casts = true;
+  Explanation one = explain(kRoundTrip), other = explain(kRoundTrip);
+  one.seconds = other.seconds = 0;
+  EXPECT_EQ(one, other);
+  EXPECT_EQ(to_json(one).dump(), to_json(other).dump());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,287 @@
+// What a program computes on its way, seen in the program that departs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "explain/operator_search.h"
+#include "judge/judge.h"
+#include "judge/results.h"
+#include "program/edit.h"
+
+namespace lockstep {
+namespace {
+
+/// The golds by which the promise `values` is judged, and those that say what nobody can be held
+/// to.
+constexpr GoldSet kPlainGolds = {true, false, true, false, false, false};
+constexpr GoldSet kNoisyGolds = {true, false, true, false, true, true};
+
+/// The outputs of one call of an observation, some of them, under other names.
+Observation outputs_of(const KnownValues& values,
+                       const std::vector<std::pair<std::string, std::string>>& names) {
+  Observation seen;
+  seen.outcome = Outcome::returned;
+  CallResult call;
+  for (const auto& [name, as] : names) {
+    const auto value = values.of.find(name);
+    if (value != values.of.end()) call.outputs.emplace_back(as, value->second);
+  }
+  seen.repetitions = {{std::move(call)}};
+  seen.storages = values.storages;
+  return seen;
+}
+
+/// The same of what was returned, as it is.
+std::shared_ptr<const Observation> outputs_alone(const std::shared_ptr<const Observation>& of) {
+  if (!of || of->outcome != Outcome::returned || of->repetitions.empty()) return nullptr;
+  auto alone = std::make_shared<Observation>();
+  alone->outcome = Outcome::returned;
+  alone->storages = of->storages;
+  for (const Repetition& repetition : of->repetitions) {
+    Repetition calls;
+    for (const CallResult& call : repetition) {
+      calls.push_back({call.outputs, {}, {}});
+      calls.back().lost = call.lost;
+      calls.back().from = call.from;
+      calls.back().bits_of = call.bits_of;
+    }
+    alone->repetitions.push_back(std::move(calls));
+  }
+  return alone;
+}
+
+/// A tensor without what a compiled program may have otherwise and nothing hangs on here.
+void forget_gradients(KnownValues& values) {
+  for (auto& [name, value] : values.of) {
+    if (auto* view = std::get_if<TensorView>(&value)) view->requires_grad = false;
+  }
+}
+
+/// Whether what was returned hangs on the seed: the last repetition has others.
+bool changes_with_seed(const Observation& seen) {
+  const Repetition &first = seen.repetitions.front(), &last = seen.repetitions.back();
+  for (std::size_t call = 0; call < std::min(first.size(), last.size()); ++call) {
+    for (std::size_t i = 0; i < std::min(first[call].outputs.size(), last[call].outputs.size());
+         ++i) {
+      if (!same_bits(first[call].outputs[i].second, last[call].outputs[i].second)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
+  const std::size_t call = suspect_.fault.call;
+  const auto take = [&](const std::shared_ptr<const Observation>& from, KnownValues& into,
+                        bool inputs) {
+    if (!from || from->outcome != Outcome::returned) return;
+    KnownValues returned;
+    returned.add(*from, call, inputs);
+    for (const auto& [name, as] : observed.seen_as) {
+      const auto value = returned.of.find(as);
+      if (value != returned.of.end()) into.of.insert_or_assign(name, value->second);
+      for (std::size_t i = 0;; ++i) {  // the elements of a list stand beside it
+        const auto element = returned.of.find(fmt::format("{}[{}]", as, i));
+        if (element == returned.of.end()) break;
+        into.of.insert_or_assign(fmt::format("{}[{}]", name, i), element->second);
+      }
+    }
+    if (inputs) {
+      for (const std::string& name : suspect_.declared->program.inputs) {
+        const auto value = returned.of.find(name);
+        if (value != returned.of.end()) into.of.insert_or_assign(name, value->second);
+      }
+    }
+    into.storages.insert(into.storages.end(), returned.storages.begin(), returned.storages.end());
+  };
+  take(tried.executed.eager, seen_.eager, true);
+  take(tried.executed.compiled, seen_.compiled, true);
+  take(tried.executed.golds[kFp64], seen_.fp64, false);
+  take(tried.executed.golds[kStepwise], seen_.stepwise, false);
+}
+
+void OperatorSearch::see_all() {
+  std::vector<std::string> names;
+  for (const FlatStep& each : flat_) {
+    for (std::string& name : results_of(each.step)) names.push_back(std::move(name));
+  }
+  const Observed observed = observe(*suspect_.declared, names, bits_, suspect_.registry);
+  Tried tried = trials_.run_one({trial_name("every value seen"),
+                                 std::make_shared<const Case>(observed.declared),
+                                 {suspect_.path}},
+                                kPlainGolds);
+  if (!tried.verdict) {
+    leave_open("which operator it is: there was no time to see what the program computes");
+    return;
+  }
+  eager_returns_ = tried.executed.eager && tried.executed.eager->outcome == Outcome::returned;
+  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*tried.executed.eager);
+  const bool stays = has(*tried.verdict, suspect_.fault);
+  out_.observing = stays ? "stays" : "vanishes";
+  if (!eager_returns_) return;
+  const KnownValues none;
+  take_values(tried, observed);
+  if (!stays) {
+    seen_.compiled = none;
+    if (suspect_.fault.is_value() && suspect_.fault.is_output()) see_in_turn(names);
+    return;
+  }
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    for (const std::string& name : results_of(flat_[i].step)) {
+      const auto as = observed.seen_as.find(name);
+      if (as == observed.seen_as.end()) continue;
+      const OutputComparison* output =
+          comparison_of(*tried.verdict, as->second, suspect_.fault.call);
+      if (output == nullptr) continue;
+      if (output->differing > 0 || output->status != Status::conform)
+        out_.steps[i].value = "differs";
+      else if (out_.steps[i].value.empty())
+        out_.steps[i].value = "same";
+    }
+  }
+  observed_ = std::move(tried.verdict);
+}
+
+void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
+  std::vector<Trial> each;
+  std::vector<Observed> seen;
+  for (const std::string& name : names) {
+    if (contains(suspect_.declared->program.outputs, name)) continue;
+    seen.push_back(observe(*suspect_.declared, {name}, bits_, suspect_.registry));
+    each.push_back({trial_name(name + " seen"),
+                    std::make_shared<const Case>(seen.back().declared),
+                    {suspect_.path}});
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(each, kPlainGolds);
+  bool missing = false;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const Tried& one = tried[i].front();
+    missing = missing || !one.verdict;
+    if (!one.verdict) continue;
+    const std::string& name = seen[i].seen_as.begin()->first;
+    if (!has(*one.verdict, suspect_.fault)) {
+      out_.ended_by.push_back(name);
+      continue;
+    }
+    take_values(one, seen[i]);
+    const OutputComparison* output =
+        comparison_of(*one.verdict, seen[i].seen_as.begin()->second, suspect_.fault.call);
+    for (ExplainedStep& step : out_.steps) {
+      if (step.name == name && output != nullptr)
+        step.value = output->differing > 0 ? "differs" : "same";
+    }
+  }
+  if (missing) leave_open("which values end the divergence when they are seen: no time");
+  // What the program returns anyway is as it was.
+  Observed outputs{*suspect_.declared, {}};
+  for (const std::string& name : suspect_.declared->program.outputs) outputs.seen_as[name] = name;
+  const Tried plain =
+      trials_.run_one({trial_name("as it is"), suspect_.declared, {suspect_.path}}, kPlainGolds);
+  if (plain.verdict) take_values(plain, outputs);
+}
+
+std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& steps,
+                                                                  bool with_noise) {
+  std::set<std::string> taken = defined_names(suspect_.declared->program);
+  std::vector<FlatStep> renamed;
+  std::vector<std::string> outputs;
+  std::vector<std::pair<std::string, std::string>> made;
+  for (const std::size_t at : steps) {
+    FlatStep step = flat_[at];
+    for (auto& name : step.step.let) {
+      if (!name) continue;
+      std::string as = free_name(*name + "_made", taken);
+      made.emplace_back(*name, as);
+      outputs.push_back(as);
+      name = std::move(as);
+    }
+    renamed.push_back(std::move(step));
+  }
+  auto derived = part_of(*suspect_.declared, renamed, outputs, seen_.compiled, false);
+  if (!derived) {
+    leave_open("what eager makes of compiled values: " + derived.error().message);
+    return std::nullopt;
+  }
+  const GoldSet golds = bits_ ? GoldSet{} : with_noise ? kNoisyGolds : kPlainGolds;
+  const Tried tried = trials_.run_one({trial_name("eager on what compiled steps were given"),
+                                       std::make_shared<const Case>(std::move(*derived)),
+                                       {eager_path()}},
+                                      golds);
+  const auto eager = outputs_alone(tried.executed.eager);
+  if (!tried.verdict || !eager) return std::nullopt;
+  KnownValues without = seen_.compiled;
+  forget_gradients(without);
+  const Observation compiled = outputs_of(without, made);
+  const auto fp64 = outputs_alone(tried.executed.golds[kFp64]);
+  const auto stepwise = outputs_alone(tried.executed.golds[kStepwise]);
+  const auto fp64_noise = outputs_alone(tried.executed.golds[kFp64Noise]);
+  const auto stepwise_noise = outputs_alone(tried.executed.golds[kStepwiseNoise]);
+  JudgeRequest request;
+  request.eager = eager.get();
+  request.compiled = &compiled;
+  request.fp64 = fp64.get();
+  request.stepwise = stepwise.get();
+  request.fp64_noise = fp64_noise.get();
+  request.stepwise_noise = stepwise_noise.get();
+  request.promise = suspect_.path.promise;
+  request.strides = StrideRule::ignore;
+  request.compiles = false;
+  if (bits_) request.policy_of = [](std::string_view) { return Policy(); };
+  std::set<std::string> unlike;
+  for (const Difference& difference : judge(request).differences) {
+    for (const auto& [name, as] : made) {
+      if (difference.name == as && info(difference.status).departs()) unlike.insert(name);
+    }
+  }
+  return unlike;
+}
+
+OperatorSearch::Places OperatorSearch::unexplained() {
+  if (writes_ || draws_) {
+    leave_open(writes_ ? "what each step was given: the program writes to its values"
+                       : "what each step would draw on its own");
+    return {};
+  }
+  Places steps;
+  const auto known = [&](const std::string& name) { return seen_.compiled.of.contains(name); };
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    const std::vector<std::string> results = results_of(flat_[i].step),
+                                   uses = uses_of(flat_[i].step);
+    const bool gives = std::any_of(results.begin(), results.end(), known);
+    if (!results.empty() && gives && std::all_of(uses.begin(), uses.end(), known))
+      steps.push_back(i);
+  }
+  // As when a run judges: what nobody can be held to is asked for where something fails.
+  for (const bool with_noise : {false, true}) {
+    if (steps.empty() || (bits_ && with_noise)) break;
+    const auto unlike = unlike_eager(steps, with_noise);
+    if (!unlike) return {};
+    Places wrong;
+    for (const std::size_t at : steps) {
+      const std::vector<std::string> results = results_of(flat_[at].step);
+      const bool is_unlike = std::any_of(results.begin(), results.end(),
+                                         [&](const auto& name) { return unlike->contains(name); });
+      out_.steps[at].explained = is_unlike ? "no" : "yes";
+      if (is_unlike) wrong.push_back(at);
+    }
+    steps = std::move(wrong);
+  }
+  return steps;
+}
+
+void OperatorSearch::note_amplifier(std::size_t from) {
+  if (!observed_) return;
+  for (std::size_t i = from + 1; i < flat_.size(); ++i) {
+    for (const std::string& name : results_of(flat_[i].step)) {
+      const OutputComparison* output = comparison_of(*observed_, name, suspect_.fault.call);
+      const bool small = output == nullptr || output->grade.value_or(Grade::none) <= Grade::close;
+      if (small || out_.steps[i].explained != "yes") continue;
+      out_.amplifier = out_.steps[i].op;
+      return;
+    }
+  }
+}
+
+}  // namespace lockstep

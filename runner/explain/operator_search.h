@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "explain/operators.h"
+
+namespace lockstep {
+
+/// The search of find_operators.  The steps are the flat ones, by their places.
+class OperatorSearch {
+ public:
+  OperatorSearch(const Suspect& suspect, Trials& trials, Explanation& explanation);
+  SeenValues run();
+
+ private:
+  using Places = std::vector<std::size_t>;
+
+  // observing.cpp: the values of all steps, seen in the program that departs.
+  void see_all();
+  void see_in_turn(const std::vector<std::string>& names);
+  void take_values(const Tried& tried, const Observed& observed);
+  /// What eager makes of what each step was given in the compiled program, held against what it
+  /// gave there: the steps where that differs.
+  Places unexplained();
+  /// The results of some steps that are not what eager makes of what these were given; nothing: not
+  /// known.
+  std::optional<std::set<std::string>> unlike_eager(const Places& steps, bool with_noise);
+  void note_amplifier(std::size_t from);
+
+  // alone.cpp: parts of the program on eager's values.
+  void try_alone();
+  void try_gradients();
+  /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
+  std::optional<bool> departs_together(const Places& steps);
+  void find_company(std::size_t step);
+  void find_shortest_beginning();
+  void find_what_raises();
+  Case beginning(std::size_t steps) const;
+  Places producers_of(const Places& steps) const;
+  /// The steps as an execution of their own; an error where a value is not known.
+  Result<Case> part(const Places& steps, const std::vector<std::string>& outputs) const;
+
+  // cast.cpp
+  void name_cast(std::size_t step);
+  bool explains(const Places& wide, std::size_t step, const std::string& narrow);
+
+  /// Notes a question that is open, once.
+  void leave_open(const std::string& question);
+  std::string trial_name(const std::string& what) const;
+  std::vector<std::string> tensors_of(std::size_t step) const;
+  void blame(Places steps, const char* how);
+
+  const Suspect& suspect_;
+  Trials& trials_;
+  Explanation& out_;
+  std::vector<FlatStep> flat_;
+  bool bits_ = false;    ///< the least difference counts
+  bool writes_ = false;  ///< to what is there
+  bool draws_ = false;   ///< random numbers
+  bool eager_returns_ = true;
+  SeenValues seen_;
+  std::optional<Verdict> observed_;  ///< of the program that returns all that was seen
+  std::vector<std::size_t> alone_;   ///< the steps that depart alone
+};
+
+}  // namespace lockstep

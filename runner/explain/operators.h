@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "explain/derive.h"
+#include "explain/fault.h"
+#include "explain/trials.h"
+#include "record/explanation.h"
+
+namespace lockstep {
+
+/// A case that departs on a path, and what its verdict was made of.
+struct Suspect {
+  std::string name;  ///< of the trials of its parts
+  std::shared_ptr<const Case> declared;
+  Path path;
+  const Registry* registry = nullptr;
+  Fault fault;
+  Verdict verdict;
+};
+
+/// What the steps of a program were seen to compute.
+struct SeenValues {
+  KnownValues eager, compiled, fp64, stepwise;
+};
+
+/// Finds out which steps do it: sees each value in the program that departs, holds it against what
+/// eager makes of what the step was given there, and executes each step alone on eager's values,
+/// then with its neighbours.  Fills `steps`, `guilty`, `how`, `observing`, `ended_by`, `cast`,
+/// `amplifier` and what is `open`.
+SeenValues find_operators(const Suspect& suspect, Trials& trials, Explanation& explanation);
+
+/// The path that executes a program eagerly in C++ and compares it with itself: for what eager
+/// makes of something.
+Path eager_path();
+
+}  // namespace lockstep

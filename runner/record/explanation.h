@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "verdict/status.h"
+
+namespace lockstep {
+
+/// A rung of the ladder and what was found on it.
+struct ExplainedRung {
+  std::string path;
+  std::string status;  ///< by its name in the log; empty: not judged
+  bool departs = false;
+
+  bool operator==(const ExplainedRung&) const = default;
+};
+
+/// What was found about one step of the program.
+struct ExplainedStep {
+  std::string name;  ///< of its first result; empty where it has none
+  std::string text;  ///< as code: "h = aten::to.dtype(x, float16)"
+  std::string op;    ///< "to.dtype"; empty of a step that calls no operator
+  /// How its value compares with eager's, seen in the program that departs: "same", "differs", or
+  /// empty: it was not seen.
+  std::string value;
+  /// Whether that is what eager makes of what this step was given there: "yes", "no", or empty:
+  /// nobody could tell.
+  std::string explained;
+  /// What becomes of it as a program of its own on eager's values: the status by its name in the
+  /// log; empty: not tried.
+  std::string alone;
+  // The element at which the numbers of the explanation are read.
+  std::string type;              ///< "float16[4, 5]"
+  std::vector<std::int64_t> at;  ///< its index
+  std::string eager, compiled;   ///< exactly; empty: not known
+  std::string fp64, stepwise;    ///< golds, likewise
+
+  bool operator==(const ExplainedStep&) const = default;
+};
+
+/// A documented setting that was tried.
+struct ExplainedKnob {
+  std::string name, title;
+  std::string status;  ///< what the verdict is with it; empty: not tried
+  std::string why;     ///< why it was not, or why it cannot be
+  bool ends = false;   ///< the divergence
+
+  bool operator==(const ExplainedKnob&) const = default;
+};
+
+/// Which of torch's passes or lowerings it takes, by torch's own counts.
+struct ExplainedPass {
+  std::string backend, subsystem;  ///< "inductor", "lowerings"; empty: not found
+  std::int64_t number = -1;        ///< which application of it, from 0; -1: all or none
+  std::string what;                ///< what torch says of that one
+  std::string why;                 ///< why nothing was found
+
+  bool operator==(const ExplainedPass&) const = default;
+};
+
+/// Who did it: the answer to a verdict that departs.
+struct Explanation {
+  std::string id;      ///< of the verdict
+  std::string status;  ///< by its name in the log
+  std::string reason;
+  std::string output;  ///< the output, input or gradient that it is about
+  double seconds = 0;
+  std::size_t executions = 0;  ///< verdicts that it took
+  /// Questions that are open, because time ran out or nothing could be derived.
+  std::vector<std::string> open;
+
+  std::vector<ExplainedRung> ladder;  ///< lowest first
+  std::string layer;                  ///< the path of the first rung that departs; empty: none does
+  std::string layer_title;  ///< what that rung adds, in its own words (`layer` of its file)
+
+  std::vector<ExplainedStep> steps;
+  /// What seeing all steps at once did to the divergence: "stays", "vanishes"; empty: not tried.
+  std::string observing;
+  std::vector<std::string> ended_by;  ///< names of values each of which ends it when it is seen
+  std::vector<std::size_t> guilty;    ///< which of `steps`, in their order
+  /// How these were found: "alone" (each departs by itself), "fused" (only together), "value" (what
+  /// it gives is not what eager makes of what it got, in the whole program alone), "first" (the
+  /// shortest beginning of the program that departs ends with it), "gradient" (its backward alone),
+  /// "raises" (eager's error is its); empty: not found.
+  std::string how;
+  std::string cast;       ///< the cast that one side lacks, as a sentence; empty: none was found
+  std::string amplifier;  ///< the step that makes rounding a difference; empty: none
+  /// What agrees with eager, and with the path, at that element: "fp64", "stepwise".
+  std::vector<std::string> agrees_with_eager, agrees_with_compiled;
+
+  std::vector<ExplainedKnob> knobs;
+  ExplainedPass pass;
+  std::string sentence;  ///< all of it in one
+
+  bool operator==(const Explanation&) const = default;
+
+  /// The operators of the guilty steps, each once: "to.dtype".
+  std::vector<std::string> operators() const;
+};
+
+/// Keys are the members' names; what is empty is left out.
+nlohmann::ordered_json to_json(const Explanation& explanation);
+
+/// The sentence that sums an explanation up: "Inductor, fusion of `to.dtype` twice; ends with
+/// emulate_precision_casts; the eager-faithful gold agrees with eager".
+std::string sentence_of(const Explanation& explanation);
+
+}  // namespace lockstep

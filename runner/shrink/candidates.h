@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "explain/derive.h"
+
+// Smaller cases that a case may be replaced by, the boldest first.  None of them need be right:
+// whether it departs as before, an execution says.
+namespace lockstep {
+
+/// One call instead of several; without contexts, `raises`, a backward, flags and the like, each
+/// alone.
+std::vector<Case> simpler_settings(const Case& whole);
+
+/// One output alone, and the last steps away.
+std::vector<Case> fewer_outputs(const Case& whole);
+
+/// Steps whose results become inputs with eager's values: halves of the program, quarters, … single
+/// ones.
+std::vector<Case> cut_steps(const Case& whole, const KnownValues& eager);
+
+/// Steps passed by: what they were given, of the same shape and dtype, in the place of what they
+/// give.
+std::vector<Case> bypassed_steps(const Case& whole, const KnownValues& eager);
+
+/// Inputs that are smaller along the dimensions of one size, around an element: `worst`, an index
+/// into what differs; empty: the first one.
+std::vector<Case> narrowed(const Case& whole, const std::vector<std::int64_t>& worst);
+
+/// Contiguous inputs in storages of their own, without dimensions of size 1.
+std::vector<Case> plainer_layouts(const Case& whole);
+
+/// Inputs of fewer and shorter numbers.
+std::vector<Case> simpler_values(const Case& whole);
+
+/// Calls without some arguments by name.
+std::vector<Case> fewer_arguments(const Case& whole);
+
+/// The strides of a contiguous tensor.
+std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& shape);
+
+/// What `prepare` makes by what it holds, where that is not too much; else the case as it is.
+Case with_literal_inputs(const Case& whole, const KnownValues& eager);
+
+}  // namespace lockstep

@@ -1,0 +1,278 @@
+#include "shrink/shrink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "cases/write.h"
+#include "explain/operators.h"
+#include "program/edit.h"
+#include "shrink/candidates.h"
+#include "shrink/tidy.h"
+
+namespace lockstep {
+namespace {
+
+/// Candidates that are executed together; the first of them that departs as it should is taken.
+/// The number is the same on every machine, so that the result is, too.
+constexpr std::size_t kTogether = 6;
+
+/// What of a verdict must stay.
+std::string key_of(const Verdict& verdict) {
+  if (!info(verdict.status).departs()) return std::string(info(verdict.status).name);
+  const Fault fault = fault_of(verdict);
+  return fmt::format("{}:{}", info(verdict.status).name, fault.kind);
+}
+
+/// What becomes smaller, the most important first; a case of the same size is no better, so that
+/// the search ends.
+using Size = std::tuple<std::size_t, std::size_t, std::int64_t, std::size_t, std::size_t>;
+
+Size size_of(const Case& declared) {
+  std::size_t steps = step_count(declared.program), strided = 0;
+  if (declared.prepare) steps += step_count(declared.prepare->program);
+  for (const CallSpec& call : declared.calls) {
+    for (const InputSpec& input : call.inputs) {
+      const auto* spec = std::get_if<TensorSpec>(&input.value);
+      if (spec != nullptr && (!spec->view_of.empty() || spec->strides != contiguous(spec->shape)))
+        ++strided;
+    }
+  }
+  return {steps, declared.calls.size(), element_count(declared), strided,
+          case_text(declared).size()};
+}
+
+class Shrinker {
+ public:
+  Shrinker(const ShrinkRequest& request, Trials& trials, Journal& journal)
+      : request_(request), trials_(trials), journal_(journal) {}
+
+  Shrunk run() {
+    result_.declared = *request_.declared;
+    const Tried first = execute(*request_.declared);
+    if (!first.verdict) return std::move(result_);
+    result_.first = result_.verdict = *first.verdict;
+    result_.departs = first.departs();
+    if (!result_.departs) return std::move(result_);
+    key_ = key_of(*first.verdict);
+    take({bare(result_.declared)});
+    take_the_accused();
+    bool any = true;
+    while (any && !trials_.time_is_up()) {
+      any = settle([&] { return simpler_settings(best()); });
+      any = settle([&] { return fewer_outputs(best()); }) || any;
+      any = shrink_steps() || any;
+      any = settle([&] { return fewer_arguments(best()); }) || any;
+      any = shrink_inputs() || any;
+    }
+    result_.complete = !trials_.time_is_up();
+    look_again();
+    return std::move(result_);
+  }
+
+ private:
+  const Case& best() const { return result_.declared; }
+
+  /// Without what only people read, and with what belongs to a suite.
+  static Case bare(Case declared) {
+    declared.tags.clear();
+    declared.only_paths.clear();
+    declared.only_devices.clear();
+    declared.unverified.clear();
+    return declared;
+  }
+
+  Tried execute(const Case& declared, const GoldSet& golds = {}) {
+    return trials_.run_one({request_.declared->id + " (shrunk)",
+                            std::make_shared<const Case>(declared),
+                            {request_.path}},
+                           golds);
+  }
+
+  std::string digest_of(const std::string& text) const {
+    return Digest().add(text).add(request_.path.declared.dump()).add(request_.torch).hex();
+  }
+
+  /// Takes the first of the candidates that departs as it should; says whether there is one.
+  bool take(std::vector<Case> candidates) {
+    std::vector<std::pair<Case, std::string>> fresh;  // and their digests
+    std::set<std::string> seen;
+    for (Case& candidate : candidates) {
+      if (!tidy(candidate, request_.registry) || !check_program(candidate.program)) continue;
+      if (size_of(candidate) >= size_of(best())) continue;
+      std::string digest = digest_of(case_text(candidate));
+      if (seen.insert(digest).second) fresh.emplace_back(std::move(candidate), std::move(digest));
+    }
+    for (std::size_t begin = 0; begin < fresh.size(); begin += kTogether) {
+      if (trials_.time_is_up()) return false;
+      const std::size_t end = std::min(fresh.size(), begin + kTogether);
+      std::vector<std::string> keys(end - begin);
+      std::vector<Trial> unknown;
+      std::vector<std::size_t> of;
+      for (std::size_t i = begin; i < end; ++i) {
+        ++result_.candidates;
+        if (const auto known = journal_.find(fresh[i].second)) {
+          ++result_.known;
+          keys[i - begin] = *known;
+          continue;
+        }
+        auto declared = std::make_shared<Case>(fresh[i].first);
+        declared->share = can_share(*declared);
+        unknown.push_back({fmt::format("{} (smaller, {})", request_.declared->id, i + 1),
+                           std::move(declared),
+                           {request_.path}});
+        of.push_back(i - begin);
+      }
+      const std::vector<std::vector<Tried>> tried = trials_.run(unknown);
+      for (std::size_t k = 0; k < of.size(); ++k) {
+        const auto& verdict = tried[k].front().verdict;
+        if (!verdict) continue;  // no time: nothing is known of it
+        keys[of[k]] = key_of(*verdict);
+        journal_.add(fresh[begin + of[k]].second, keys[of[k]]);
+      }
+      for (std::size_t i = begin; i < end; ++i) {
+        if (keys[i - begin] != key_) continue;
+        result_.declared = std::move(fresh[i].first);
+        if (request_.on_smaller) request_.on_smaller(best());
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Candidates of values may share a graph: what departs is executed again alone, and only that
+  /// counts.  What fails otherwise would end the others' graph as well.
+  bool can_share(const Case& declared) const {
+    const bool value = key_.starts_with("value_differs:") || key_.starts_with("nonfinite_differs:");
+    return value && declared.calls.size() == 1 && !declared.prepare && !declared.raises &&
+           !declared.random;
+  }
+
+  /// Takes as long as there is something to take.
+  template <class Make>
+  bool settle(Make&& make) {
+    bool any = false;
+    while (!trials_.time_is_up() && take(make())) any = true;
+    return any;
+  }
+
+  /// What eager computes on the way of the best case.
+  KnownValues eager_values() {
+    std::vector<std::string> names;
+    for (const FlatStep& each : flatten(best().program.steps)) {
+      for (std::string& name : results_of(each.step)) names.push_back(std::move(name));
+    }
+    Case plain = best();
+    plain.raises.reset();
+    const Observed observed = observe(plain, names, false, request_.registry);
+    const Tried tried = trials_.run_one({request_.declared->id + " (eager)",
+                                         std::make_shared<const Case>(observed.declared),
+                                         {eager_path()}});
+    KnownValues values;
+    if (!tried.executed.eager || tried.executed.eager->outcome != Outcome::returned) return values;
+    values.add(*tried.executed.eager, 0, true);
+    for (const auto& [name, as] : observed.seen_as) {
+      const auto value = values.of.find(as);
+      if (value != values.of.end()) values.of.insert_or_assign(name, value->second);
+    }
+    return values;
+  }
+
+  /// What `explain` accuses, as a program of its own on eager's values.
+  void take_the_accused() {
+    const std::vector<FlatStep> flat = flatten(best().program.steps);
+    if (flat.size() < 2 || best().calls.size() > 1) return;
+    Explanation explanation;
+    const Suspect suspect{request_.declared->id,   std::make_shared<const Case>(best()),
+                          request_.path,           request_.registry,
+                          fault_of(result_.first), result_.first};
+    const SeenValues seen = find_operators(suspect, trials_, explanation);
+    if (explanation.guilty.empty() || explanation.how == "first" || explanation.how == "gradient")
+      return;
+    std::vector<FlatStep> accused;
+    std::set<std::string> used;
+    for (const std::size_t at : explanation.guilty) {
+      accused.push_back(flat[at]);
+      for (const std::string& name : uses_of(flat[at].step)) used.insert(name);
+    }
+    std::vector<std::string> outputs;
+    for (const FlatStep& each : accused) {
+      for (std::string& name : results_of(each.step)) {
+        if (!used.contains(name)) outputs.push_back(std::move(name));
+      }
+    }
+    std::vector<Case> candidates;
+    for (const bool bits : {suspect.fault.bits, true}) {
+      auto part = part_of(best(), accused, outputs, seen.eager, bits);
+      if (part) candidates.push_back(std::move(*part));
+    }
+    take(std::move(candidates));
+  }
+
+  bool shrink_steps() {
+    bool any = false, more = true;
+    while (more && !trials_.time_is_up()) {
+      if (flatten(best().program.steps).size() < 2) break;
+      const KnownValues eager = eager_values();
+      more = take(cut_steps(best(), eager)) || take(bypassed_steps(best(), eager));
+      any = any || more;
+    }
+    return any;
+  }
+
+  bool shrink_inputs() {
+    bool any = false;
+    if (best().prepare) any = take({with_literal_inputs(best(), eager_values())});
+    for (bool more = true; more && !trials_.time_is_up();) {
+      const Tried now = execute(best());
+      if (!now.verdict || !now.departs()) break;
+      const Fault fault = fault_of(*now.verdict);
+      const OutputComparison* output = comparison_of(*now.verdict, fault.name, fault.call);
+      more =
+          take(narrowed(best(), output == nullptr ? std::vector<std::int64_t>() : output->worst));
+      any = any || more;
+    }
+    any = settle([&] { return plainer_layouts(best()); }) || any;
+    return settle([&] { return simpler_values(best()); }) || any;
+  }
+
+  /// The smallest case as it will be read from its file, alone.
+  void look_again() {
+    const Tried last = execute(best());
+    if (last.verdict) result_.verdict = *last.verdict;
+  }
+
+  const ShrinkRequest& request_;
+  Trials& trials_;
+  Journal& journal_;
+  Shrunk result_;
+  std::string key_;
+};
+
+}  // namespace
+
+std::size_t step_count(const Program& program) { return flatten(program.steps).size(); }
+
+std::int64_t element_count(const Case& declared) {
+  std::int64_t count = 0;
+  for (const CallSpec& call : declared.calls) {
+    for (const InputSpec& input : call.inputs) {
+      const auto* spec = std::get_if<TensorSpec>(&input.value);
+      std::int64_t elements = 1;
+      if (spec != nullptr) {
+        for (const std::int64_t size : spec->shape) elements *= size;
+      }
+      count += elements;
+    }
+  }
+  return count;
+}
+
+Shrunk shrink(const ShrinkRequest& request, Trials& trials, Journal& journal) {
+  return Shrinker(request, trials, journal).run();
+}
+
+}  // namespace lockstep

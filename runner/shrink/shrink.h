@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "explain/fault.h"
+#include "explain/trials.h"
+#include "shrink/journal.h"
+
+namespace lockstep {
+
+/// What is to be made smaller.
+struct ShrinkRequest {
+  std::string id;  ///< of the verdict
+  std::shared_ptr<const Case> declared;
+  Path path;
+  const Registry* registry = nullptr;
+  std::string torch;  ///< version and all that tells two machines apart, for the journal
+  /// Told of each smaller case that departs as the first one did; may be null.
+  std::function<void(const Case&)> on_smaller;
+};
+
+/// What became of it.
+struct Shrunk {
+  Case declared;          ///< the smallest case that departs in the same way
+  Verdict first;          ///< of the case as it was
+  Verdict verdict;        ///< of the smallest one
+  bool departs = false;   ///< the case as it was does; else there is nothing to shrink
+  bool complete = false;  ///< nothing smaller was left to try; else time ran out
+  std::size_t candidates = 0;
+  std::size_t known = 0;  ///< of which the journal knew what they are
+};
+
+/// How many steps a program has, those in blocks counted.
+std::size_t step_count(const Program& program);
+
+/// The number of elements of all inputs of a case.
+std::int64_t element_count(const Case& declared);
+
+/// Makes a case smaller as long as it departs with the same status and the same class of difference
+/// on the same path: first to what `find_operators` accuses, then by candidates.h until nothing
+/// smaller departs so.  Of several candidates the first one counts, whichever is executed first, so
+/// that the same request gives the same case.
+Shrunk shrink(const ShrinkRequest& request, Trials& trials, Journal& journal);
+
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+#include "shrink/shrink.h"
+
+#include <gmock/gmock.h>
+
+#include "base/files.h"
+#include "cases/write.h"
+#include "explain/fake_torch.h"
+#include "shrink/candidates.h"
+#include "shrink/tidy.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kLong = R"(
+  "inputs": {"x": {"dtype": "float32", "shape": [8, 6], "fill": {"normal": {}, "seed": 3}},
+             "z": {"dtype": "float32", "shape": [8, 6], "fill": "arange"}},
+  "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%x"]},
+            {"let": "b", "op": "aten::add.Tensor", "args": ["%a", "%z"]},
+            {"let": "h", "op": "aten::to.dtype", "args": ["%b", {"dtype": "float16"}]},
+            {"let": "y", "op": "aten::to.dtype", "args": ["%h", {"dtype": "float32"}]},
+            {"let": "c", "op": "aten::add.Tensor", "args": ["%y", "%z"]},
+            {"let": "d", "op": "aten::relu.default", "args": ["%c"]},
+            {"let": "e", "op": "aten::mul.Tensor", "args": ["%z", "%z"]}],
+  "outputs": ["y", "d", "e"], "compare": {"y": "bits", "d": "bits"})";
+
+class Shrinking : public OnFakeTorch {
+ protected:
+  Shrunk shrink(const std::string& text, Journal& journal, double seconds = 60) {
+    ShrinkRequest request;
+    request.id = "bugs/1@cpu/inductor";
+    request.declared = decode(text);
+    request.path = path("inductor", "inductor");
+    request.torch = "2.13.0";
+    Trials all = trials(seconds);
+    return lockstep::shrink(request, all, journal);
+  }
+};
+
+TEST_F(Shrinking, LeavesTheStepsAndTheElementThatItTakes) {
+  torch_.fuses_casts = true;
+  Journal journal({});
+  const Shrunk shrunk = shrink(kLong, journal);
+  ASSERT_TRUE(shrunk.departs) << shrunk.first.reason;
+  EXPECT_TRUE(shrunk.complete);
+  EXPECT_EQ(step_count(shrunk.declared.program), 2U) << case_text(shrunk.declared);
+  EXPECT_EQ(element_count(shrunk.declared), 1) << case_text(shrunk.declared);
+  EXPECT_EQ(shrunk.verdict.status, Status::value_differs);
+  EXPECT_TRUE(decode(case_text(shrunk.declared)
+                         .substr(case_text(shrunk.declared).find("\"inputs\""),
+                                 case_text(shrunk.declared).rfind('}') -
+                                     case_text(shrunk.declared).find("\"inputs\""))));
+}
+
+TEST_F(Shrinking, GivesTheSameCaseEachTimeAndKnowsItsCandidatesAgain) {
+  torch_.wrong_operator = "aten::relu.default";
+  const std::string text = R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3, 4]}},
+    "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%x"]},
+              {"let": "b", "op": "aten::relu.default", "args": ["%a"]},
+              {"let": "c", "op": "aten::add.Tensor", "args": ["%b", "%x"]}],
+    "outputs": ["c"])";
+  const std::filesystem::path file = scratch_.path() / "journal.txt";
+  Journal empty(file);
+  const Shrunk one = shrink(text, empty);
+  EXPECT_EQ(one.known, 0U);
+  Journal full(file);
+  EXPECT_EQ(full.size(), empty.size());
+  const Shrunk other = shrink(text, full);
+  EXPECT_EQ(case_text(one.declared), case_text(other.declared));
+  EXPECT_EQ(other.known, other.candidates);
+  EXPECT_THAT(one.declared.operators, ElementsAre("aten::relu.default"));
+}
+
+TEST_F(Shrinking, OfWhatConformsIsNothing) {
+  Journal journal({});
+  const Shrunk shrunk = shrink(kLong, journal);
+  EXPECT_FALSE(shrunk.departs);
+  EXPECT_EQ(shrunk.candidates, 0U);
+}
+
+TEST_F(Shrinking, KeepsAnErrorThatEagerAloneRaises) {
+  torch_.raising_operator = "aten::relu.default";
+  Journal journal({});
+  const Shrunk shrunk = shrink(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3, 4]}},
+    "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%x"]},
+              {"let": "b", "op": "aten::relu.default", "args": ["%a"]},
+              {"let": "c", "op": "aten::add.Tensor", "args": ["%b", "%x"]}],
+    "outputs": ["c"], "raises": {"class": "RuntimeError"})",
+                               journal);
+  EXPECT_EQ(shrunk.verdict.status, Status::validation_lost);
+  EXPECT_THAT(shrunk.declared.operators, ElementsAre("aten::relu.default"))
+      << case_text(shrunk.declared);
+}
+
+TEST_F(Shrinking, StopsWhenTimeIsUpWithWhatItHas) {
+  torch_.fuses_casts = true;
+  Journal journal({});
+  const Shrunk shrunk = shrink(kLong, journal, 0);
+  EXPECT_FALSE(shrunk.departs);
+  EXPECT_FALSE(shrunk.complete);
+}
+
+TEST_F(Shrinking, TidyingTakesWhatNothingHangsOn) {
+  Case whole = *decode(kLong);
+  whole.program.outputs = {"e"};
+  ASSERT_TRUE(tidy(whole, nullptr));
+  EXPECT_EQ(step_count(whole.program), 1U);
+  EXPECT_THAT(whole.program.inputs, ElementsAre("z"));
+  EXPECT_EQ(whole.calls[0].inputs.size(), 1U);
+  EXPECT_TRUE(whole.compare.empty());
+  whole.program.outputs = {"z"};
+  EXPECT_FALSE(tidy(whole, nullptr)) << "nothing is left to execute";
+}
+
+TEST_F(Shrinking, AJournalPassesOverWhatIsNotWhole) {
+  const std::filesystem::path file = scratch_.path() / "journal.txt";
+  ASSERT_TRUE(write_file(file, "0123 conform.\nabcd value_differs:value.\nffff value_dif"));
+  const Journal journal(file);
+  EXPECT_EQ(journal.size(), 2U);
+  EXPECT_EQ(journal.find("abcd"), "value_differs:value");
+  EXPECT_EQ(journal.find("ffff"), std::nullopt);
+}
+
+TEST_F(Shrinking, CutsAroundTheWorstElement) {
+  const auto whole = decode(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [[1, 2, 3], [4, 5, 6]]}},
+    "steps": [{"let": "y", "op": "aten::neg.default", "args": ["%x"]}],
+    "outputs": ["y"])");
+  const std::vector<Case> cut = narrowed(*whole, {1, 2});
+  ASSERT_FALSE(cut.empty());
+  const auto& spec = std::get<TensorSpec>(cut.front().calls[0].inputs[0].value);
+  EXPECT_THAT(spec.shape, ElementsAre(2, 1));
+  EXPECT_EQ(std::get<LiteralFill>(spec.fill).elements[1].low, 0x40c00000U) << "6.0f";
+}
+
+}  // namespace
+}  // namespace lockstep
