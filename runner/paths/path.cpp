@@ -99,11 +99,11 @@ void check_options(Reader& reader, const Node& root, const Node& options) {
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema",  "format",      "name",    "title",       "promise",   "default",
-                 "worker",   "backend",     "mode",    "dynamic",     "fullgraph", "import",
-                 "config",   "environment", "devices", "unsupported", "refuses",   "executes",
-                 "may_call", "above",       "options", "export",      "reference", "variants"})) {
+  if (!reader.object(root, {"$schema",     "format",  "name",      "title",       "promise",
+                            "default",     "worker",  "backend",   "mode",        "dynamic",
+                            "fullgraph",   "import",  "config",    "environment", "devices",
+                            "unsupported", "refuses", "executes",  "may_call",    "above",
+                            "options",     "export",  "reference", "variants",    "tolerances"})) {
     return std::nullopt;
   }
   Path path;
