@@ -1,5 +1,7 @@
 #include "reports/by_path.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lockstep {
@@ -15,6 +17,29 @@ std::vector<std::pair<std::string, Tally>> tally_by_path(const RunRecord& record
     part->second.add(verdict, strict);
   }
   return parts;
+}
+
+std::vector<std::pair<std::string, std::string>> declared_tolerances(const RunInfo& run) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const PathInfo& path : run.paths) {
+    if (!path.declared.is_object() || !path.declared.contains("tolerances")) continue;
+    const auto words = [](const nlohmann::ordered_json& rule, const char* key) {
+      std::string text;
+      if (!rule.is_object() || !rule.contains(key)) return text;
+      const auto& value = rule[key];
+      for (const auto& each : value.is_array() ? value : nlohmann::ordered_json::array({value})) {
+        if (!text.empty()) text += ", ";
+        text += each.is_string() ? each.get<std::string>() : each.dump();
+      }
+      return text;
+    };
+    for (const auto& rule : path.declared["tolerances"])
+      lines.push_back(
+          {path.name, fmt::format("{} of {} within rtol {}, atol {}: {}", words(rule, "operators"),
+                                  words(rule, "dtypes"), words(rule, "rtol"), words(rule, "atol"),
+                                  words(rule, "reason"))});
+  }
+  return lines;
 }
 
 }  // namespace lockstep

@@ -35,6 +35,9 @@ std::string describe(const CauseGroup& group) {
         fmt::format("{} failing{}", grouped(group.failing),
                     others == 0 ? std::string() : fmt::format(", {} not", grouped(others))));
   }
+  if (group.alone < group.failing)
+    parts.push_back(
+        fmt::format("a fix mends {}, the others have more causes", grouped(group.alone)));
   if (!group.dtypes.empty()) parts.push_back(fmt::format("{}", fmt::join(group.dtypes, ", ")));
   std::string paths = group.paths.size() > kFewPaths
                           ? fmt::format("{} paths", group.paths.size())
@@ -76,8 +79,9 @@ nlohmann::ordered_json causes_json(const RunRecord& record, bool strict) {
   Json causes = Json::array();
   for (const CauseGroup& group : cause_groups(record, strict)) {
     Json cause = {{"name", group.name},       {"verdicts", group.verdicts.size()},
-                  {"failing", group.failing}, {"dtypes", group.dtypes},
-                  {"paths", group.paths},     {"begins", group.begins}};
+                  {"failing", group.failing}, {"alone", group.alone},
+                  {"dtypes", group.dtypes},   {"paths", group.paths},
+                  {"begins", group.begins}};
     if (group.grade) cause["grade"] = name_of(*group.grade);
     if (!group.nearer.empty()) cause["nearer"] = group.nearer;
     cause["example"] = group.example->id;

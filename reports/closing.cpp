@@ -147,6 +147,14 @@ std::string tolerated_section(const RunRecord& record, const Style& style) {
   return text + "\n";
 }
 
+std::string tolerances_section(const RunRecord& record, const Style& style) {
+  std::string text;
+  for (const auto& [path, tolerance] : declared_tolerances(record.info))
+    text +=
+        style.faint(fmt::format("{} declares {}", clean(path), one_line(clean(tolerance)))) + "\n";
+  return text;
+}
+
 std::string unmatched_section(const RunRecord& record, const Style& style) {
   if (!record.end || record.info.shard || record.end->unmatched.empty()) return {};
   std::string text = style.odd(fmt::format("{} met nothing in this run:",
@@ -266,7 +274,8 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   std::string covered = coverage_line(record);
   if (!covered.empty()) covered = style.faint("executed and judged: " + covered) + "\n";
   const std::string end =
-      (by_grade.empty() ? by_grade : by_grade + "\n") + covered + none + too_little +
+      tolerances_section(record, style) + (by_grade.empty() ? by_grade : by_grade + "\n") +
+      covered + none + too_little +
       (counts[Column::failing] > 0 ? style.bad(last) : style.strong(last)) + "\n";
   if (options.quiet)
     return wrapped(none + too_little, options.columns) + wrapped(last + "\n", options.columns);

@@ -39,6 +39,30 @@ std::string gzip(std::string_view bytes) {
   return out;
 }
 
+Result<std::string> gunzip(std::string_view bytes, std::size_t most) {
+  constexpr std::size_t kStep = 1 << 20;
+  z_stream stream{};
+  if (bytes.size() > std::numeric_limits<uInt>::max() || inflateInit2(&stream, kGzip) != Z_OK)
+    return fail("cannot decompress: too large, or no memory");
+  stream.next_in = reinterpret_cast<const Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  int result = Z_OK;
+  while (result == Z_OK && out.size() <= most) {
+    const std::size_t before = out.size();
+    out.resize(before + kStep);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+    stream.avail_out = kStep;
+    result = inflate(&stream, Z_NO_FLUSH);
+    out.resize(before + kStep - stream.avail_out);
+  }
+  const bool whole = result == Z_STREAM_END && stream.avail_in == 0 && out.size() <= most;
+  inflateEnd(&stream);
+  if (!whole)
+    return fail(out.size() > most ? "it holds more than an archive may" : "this is no gzip file");
+  return out;
+}
+
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

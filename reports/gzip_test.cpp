@@ -13,6 +13,18 @@ TEST(Gzip, RepetitionsAreShort) {
   EXPECT_EQ(gzip(""), std::string("\x1f\x8b\x08\0\0\0\0\0\x02\x03\x03\0\0\0\0\0\0\0\0\0", 20));
 }
 
+TEST(Gzip, ComesBackAndNothingElseDoes) {
+  const std::string text = "text" + std::string(3 << 20, 'a');
+  const std::string packed = gzip(text);
+  EXPECT_EQ(gunzip(packed, text.size()).value_or(""), text);
+  EXPECT_EQ(gunzip(gzip(""), 0).value_or("x"), "");
+  EXPECT_FALSE(gunzip(packed, text.size() - 1));
+  EXPECT_FALSE(gunzip(packed + "x", text.size()));
+  EXPECT_FALSE(gunzip(packed.substr(0, packed.size() - 1), text.size()));
+  EXPECT_FALSE(gunzip("", 10));
+  EXPECT_FALSE(gunzip("no gzip", 10));
+}
+
 TEST(Base64, IsThatOfTheRfc) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");

@@ -5,6 +5,7 @@
 #include "record/tally.h"
 #include "reports/causes.h"
 #include "reports/ladder.h"
+#include "reports/operators.h"
 
 namespace lockstep {
 namespace {
@@ -59,6 +60,7 @@ Json run_document(const RunRecord& record) {
   document["rungs"] = ladder["rungs"];
   document["departing"] = ladder["departing"];
   document["causes"] = causes_json(record, false);
+  document["operators"] = operators_json(record, false);
   document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "record/judged.h"
 #include "record/tally.h"
+#include "reports/by_path.h"
 #include "reports/closing.h"
 #include "reports/markup.h"
 #include "reports/text.h"
@@ -130,6 +131,8 @@ std::string properties_of(const RunRecord& record) {
     text += property("lockstep.digest." + name, digest);
   for (const AbsentPath& path : record.info.absent_paths)
     text += property("lockstep.absent." + path.name, path.reason);
+  for (const auto& [path, tolerance] : declared_tolerances(record.info))
+    text += property("lockstep.tolerance." + path, tolerance);
   for (const auto& [worker, values] : record.environment.items()) {
     if (!values.is_object()) continue;
     for (const auto& [key, value] : values.items()) {

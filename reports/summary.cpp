@@ -109,6 +109,17 @@ std::string table(const RunRecord& record, bool strict) {
                      }));
 }
 
+/// How far results may be off besides, as the paths declare it.
+std::string tolerances_section(const RunRecord& record) {
+  std::string text;
+  for (const auto& [path, tolerance] : declared_tolerances(record.info)) {
+    const std::string line =
+        fmt::format("- {} declares {}\n", markdown(path), markdown(one_line(tolerance)));
+    if (text.size() + line.size() <= kListLimit) text += line;
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 /// Which families conform in which dtypes, in percent of what is judged.
 std::string families_section(const RunRecord& record) {
   std::map<std::string, std::map<std::string_view, Share>> rows;  // by dtype, then by family
@@ -354,7 +365,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
                   : !none.empty()       ? none
                                         : "nothing fails",
                   totals_line(record, strict, seconds), notes, table(record, strict)) +
-      families_section(record);
+      families_section(record) + tolerances_section(record);
   const std::string tail = known_section(record, strict) + fixed_section(record) +
                            unmatched_section(record) + environment_section(record);
   const std::size_t spent = head.size() + tail.size() + 1;

@@ -37,6 +37,8 @@ Exit execute(const Options& options) {
   if (options.command == "coverage") return command_coverage(options);
   if (options.command == "merge") return command_merge(options);
   if (options.command == "gate") return command_gate(options);
+  if (options.command == "certify") return command_certify(options);
+  if (options.command == "verify") return command_verify(options);
   fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
   return options.exit;
 }

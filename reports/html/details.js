@@ -253,7 +253,7 @@ function causesSection(open) {
   const item = (cause) => h("li", {},
     h("p", {}, causeButton(cause.name), kinds.filter((kind) => of(cause).kinds.has(kind.name)).map((kind) =>
       h("span", { class: `ink-${kind.name}` }, `${grouped(of(cause).kinds.get(kind.name))} ${kind.name}`))),
-    h("p", { class: "label" }, [few([...of(cause).operators].map((name) => name.replace(/^aten::/, ""))), cause.dtypes.join(", "), cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
+    h("p", { class: "label" }, [few([...of(cause).operators].map((name) => name.replace(/^aten::/, ""))), cause.dtypes.join(", "), cause.alone < cause.failing && `a fix mends ${grouped(cause.alone)}`, cause.paths.join(", ") + (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
       cause.grade && `grade ${cause.grade}`].filter(Boolean).join(" · ")),
     h("button", { type: "button", class: "text", onclick: () => open(run.verdicts.find((verdict) => verdict.id === cause.example)) }, cause.example));
   return section(`Causes: ${grouped(run.causes.length)}`, h("ol", { class: "causes" }, ordered.slice(0, shown).map(item)),
@@ -308,6 +308,8 @@ function runDetails(open) {
       ["level", info.level], ["devices", info.devices.join(", ")], ["at a time", info.jobs], ["Lockstep", info.version],
       ["judged", `${grouped(run.judged.judged)} of ${grouped(run.judged.could)} that could be`],
       ...info.absent_paths.map((path) => [path.name, `${path.reason}; not run`]),
+      ...info.paths.flatMap((path) => (path.declared?.tolerances ?? []).map((rule) => [`${path.name} declares`,
+        `${rule.operators.join(", ")} of ${rule.dtypes.join(", ")} within rtol ${rule.rtol}, atol ${rule.atol}: ${rule.reason}`])),
       ...Object.entries(info.digests).map(([name, digest]) => [name, h("code", {}, digest)]), ["plan", h("code", {}, info.plan)]]),
     section("By path", pathTable()),
     accuracySection(),

@@ -6,8 +6,10 @@
 #include <array>
 
 #include "base/digest.h"
+#include "base/dtype.h"
 #include "base/reader.h"
 #include "base/text.h"
+#include "cases/fill.h"
 #include "cases/sweep.h"
 
 namespace lockstep {
@@ -44,6 +46,33 @@ std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
   for (const char* key : kBeside) root.erase(key);
   // Sorted keys: their order in the file says nothing, but for inputs, which have names.
   return Digest().add(nlohmann::json(root).dump()).hex().substr(0, 16);
+}
+
+std::map<std::string, std::string> fill_digests() {
+  constexpr std::array kDtypes = {"float16", "bfloat16", "float32",   "float64",
+                                  "int64",   "uint8",    "complex64", "bool"};
+  std::map<std::string, std::string> digests;
+  for (const FillRule& rule : fill_rules()) {
+    Digest digest;
+    for (const char* name : kDtypes) {
+      TensorSpec tensor;
+      tensor.dtype = find_dtype(name);
+      tensor.shape = {24, 10};
+      tensor.strides = {10, 1};
+      tensor.storage_elements = 240;
+      RuleFill fill{&rule, 1, {}};
+      for (const RuleParameter& parameter : rule.parameters)
+        fill.parameters.emplace_back(parameter.name, parameter.from_shape == nullptr
+                                                         ? parameter.fallback
+                                                         : parameter.from_shape(tensor.shape));
+      if (!rule.fault(fill, *tensor.dtype).empty()) continue;
+      tensor.fill = std::move(fill);
+      const std::vector<std::byte> bytes = storage_bytes(tensor, "x");
+      digest.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+    digests[std::string(rule.name)] = digest.hex().substr(0, 16);
+  }
+  return digests;
 }
 
 void add_choices(CaseFile& file, const std::set<std::string>& suffixes) {

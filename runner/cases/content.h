@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace lockstep {
 /// that the registry lacks.
 std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
                            const Registry* registry);
+
+/// By the name of each fill rule, the digest of numbers that it makes: an instance that says the
+/// same gets other inputs where one of them has changed.
+std::map<std::string, std::string> fill_digests();
 
 /// Adds to an expanded sweep the instances of other torches that `suffixes` name,
 /// "[op=of_the_future,x=rows]": those of operators that its rule does not take here.  Decoding

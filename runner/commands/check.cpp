@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/backends.h"
+#include "commands/certifying.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
@@ -57,6 +58,14 @@ void check_levels(const Options& options, const Suite& suite, const Registry* re
   }
 }
 
+/// What the suite demands of certificates, where it says so.
+void check_rules(const Options& options, Diagnostics& diagnostics) {
+  std::error_code error;
+  if (!fs::exists(options.suite / kRulesFile, error)) return;
+  if (const auto file = read_json(options.suite / kRulesFile, kRulesFile, diagnostics))
+    decode_rules(*file, diagnostics);
+}
+
 /// A whole suite.
 Result<std::vector<CaseFile>> check_suite(const Options& options, Session& session, Counts& counts,
                                           Diagnostics& diagnostics) {
@@ -68,6 +77,7 @@ Result<std::vector<CaseFile>> check_suite(const Options& options, Session& sessi
   counts.unchecked = check_backends(options, suite.paths, diagnostics);
   counts.expectations = suite.expectations.size();
   check_levels(options, suite, session.operators(), counts, diagnostics);
+  check_rules(options, diagnostics);
   return suite.cases;
 }
 

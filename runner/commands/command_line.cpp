@@ -131,8 +131,8 @@ void add_telling(CLI::App* command, Options& options) {
                     "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
 }
 
-/// How instances are executed, and where the run is written.
-void add_execution(CLI::App* command, Options& options) {
+/// How fast, and how long at most, instances are executed.
+void add_pace(CLI::App* command, Options& options) {
   command
       ->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
       ->check(CLI::Range(1, 1024))
@@ -152,6 +152,11 @@ void add_execution(CLI::App* command, Options& options) {
                    "GiB of address space of one execution (default: what the machine has)")
       ->check(number_between(0.001, kMostGib))
       ->type_name("GIB");
+}
+
+/// How instances are executed, and where the run is written.
+void add_execution(CLI::App* command, Options& options) {
+  add_pace(command, options);
   command
       ->add_option("--out", options.out,
                    "Directory for the log and the reports (default: a new one in .lockstep/runs)")
@@ -199,6 +204,18 @@ void add_run(CLI::App& app, Options& options) {
       "Execute everything N times; the worst verdict counts, and one that changes is "
       "`unstable`");
   repeat->check(CLI::Range(1, 10000))->type_name("N");
+  run->add_option("--repeat-share", options.repeat_share,
+                  "With --repeat: only this part of the verdicts, drawn by chance; the others once")
+      ->check(number_between(0, 100))
+      ->type_name("PERCENT")
+      ->needs(repeat);
+  run->add_option("--repeat-seed", options.repeat_seed,
+                  "Draw the same part again as a run whose log names this seed")
+      ->type_name("SEED")
+      ->needs(repeat);
+  run->add_flag("--ignore-declared", options.ignore_declared,
+                "Execute also what the path files declare as `unsupported`: what conforms is "
+                "declared needlessly");
   run->add_option(
          "--retries", options.retries,
          "Execute what would fail the run at most N times more, until it does not; it still "
@@ -445,6 +462,10 @@ void add_report(CLI::App& app, Options& options) {
                    "first, each with its smallest example");
   report->add_flag("--ladder", options.ladder,
                    "Say of every instance that departs from eager on which rung it begins to");
+  report->add_flag(
+      "--operators", options.operators,
+      "Say of each operator and dtype how much of what was judged conforms, those that "
+      "fail most first");
   report->add_flag("--tolerated", options.tolerated,
                    "List what conforms though it differs from eager, worst first, with the number, "
                    "the place and the policy that let it pass");
@@ -501,6 +522,73 @@ void add_gate(CLI::App& app, Options& options) {
                    "Write Markdown for a comment to FILE; at most 60,000 bytes")
       ->type_name("FILE");
   gate->add_flag("-v,--verbose", options.verbose, "A line for every change");
+}
+
+/// What a vendor shows of a certificate.
+void add_showing(CLI::App* command, Options& options) {
+  command
+      ->add_option("--page", options.page_file,
+                   "Write a page for the vendor's site that says what the archive says to FILE")
+      ->type_name("FILE");
+  command->add_option("--badge", options.badge_file, "Write a badge, an SVG, to FILE")
+      ->type_name("FILE");
+}
+
+void add_certify(CLI::App& app, Options& options) {
+  CLI::App* certify = app.add_subcommand(
+      "certify",
+      "Run a frozen level on a path, and write the archive that proves that it conforms");
+  certify->add_option("--level", options.level, "The level, a frozen one")
+      ->required()
+      ->type_name("LEVEL");
+  certify->add_option("--path", options.paths, "The path")
+      ->required()
+      ->expected(1)
+      ->type_name("PATH");
+  certify->add_option("--device", options.devices, "The device (default: cpu)")
+      ->expected(1)
+      ->type_name("DEVICE");
+  add_path_files(certify, options);
+  add_files(certify, "--waivers", options.waiver_files,
+            "Expectations that were agreed with the suite's owners, each with reason and link, "
+            "bound to a device and its driver (repeatable)");
+  certify
+      ->add_option("--out", options.out,
+                   "The archive to write (default: PATH-LEVEL.tar in this directory)")
+      ->type_name("ARCHIVE");
+  certify
+      ->add_option("--run", options.run_folder,
+                   "The run's directory; what is there is gone on with, or taken if it is whole "
+                   "(default: a new one in .lockstep/certificates)")
+      ->type_name("DIR");
+  certify
+      ->add_option("--seed", options.seed,
+                   "Draws what is executed several times (default: by chance)")
+      ->type_name("SEED");
+  add_showing(certify, options);
+  add_libraries(certify, options);
+  add_pace(certify, options);
+}
+
+void add_verify(CLI::App& app, Options& options) {
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Check an archive of `certify`: digests, completeness, statuses, what it states");
+  verify->add_option("ARCHIVE", options.select, "The archive")->required()->expected(1);
+  verify
+      ->add_option("--sample", options.sample,
+                   "Execute this part of its verdicts here, drawn by chance, and compare: 5%")
+      ->transform([](std::string text) {
+        if (text.ends_with('%')) text.pop_back();
+        return text;
+      })
+      ->check(number_between(0, 100))
+      ->type_name("PERCENT");
+  verify->add_option("--seed", options.seed, "Draws the sample (default: by chance)")
+      ->type_name("SEED");
+  add_showing(verify, options);
+  add_path_files(verify, options);
+  add_libraries(verify, options);
+  add_pace(verify, options);
 }
 
 void add_doctor(CLI::App& app, Options& options) {
@@ -568,6 +656,8 @@ void add_commands(CLI::App& app, Options& options) {
   add_report(app, options);
   add_merge(app, options);
   add_gate(app, options);
+  add_certify(app, options);
+  add_verify(app, options);
   add_doctor(app, options);
 }
 

@@ -21,5 +21,7 @@ Exit command_findings(const Options& options);
 Exit command_coverage(const Options& options);
 Exit command_merge(const Options& options);
 Exit command_gate(const Options& options);
+Exit command_certify(const Options& options);
+Exit command_verify(const Options& options);
 
 }  // namespace lockstep

@@ -131,6 +131,17 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
       if (argument == "--shuffle") argument += "=" + options.shuffle;
     }
   }
+  if (!options.repeat_seed.empty() && !is_seed(options.repeat_seed))
+    return misused(
+        fmt::format("found --repeat-seed {}, expected a whole number", options.repeat_seed));
+  if (!options.seed.empty() && !is_seed(options.seed))
+    return misused(fmt::format("found --seed {}, expected a whole number", options.seed));
+  if (options.seed.empty()) options.seed = random_seed();
+  if (options.repeat_share < 100 && options.repeat_seed.empty()) {
+    options.repeat_seed = random_seed();
+    // For --resume, as above.
+    options.arguments.insert(options.arguments.end(), {"--repeat-seed", options.repeat_seed});
+  }
   if (!options.shard.empty()) {
     const auto shard = parse_shard(options.shard, environment);
     if (!shard)
@@ -186,7 +197,7 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   if (options.cache.empty()) options.cache = options.home / ".lockstep";
   if (options.python.empty()) options.python = "python3";
   for (auto* files : {&options.libraries, &options.case_files, &options.path_files,
-                      &options.known_files, &options.allow_files}) {
+                      &options.known_files, &options.allow_files, &options.waiver_files}) {
     for (std::filesystem::path& file : *files) file = (directory / file).lexically_normal();
   }
   if (!options.knobs_file.empty())

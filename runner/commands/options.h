@@ -29,8 +29,8 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, pack, replay, list, show, repro, explain, shrink, check, report, merge, gate, doctor,
-  /// findings, coverage, new, completion or man; empty when `text` says everything
+  /// run, pack, replay, list, show, repro, explain, shrink, certify, verify, check, report, merge,
+  /// gate, doctor, findings, coverage, new, completion or man; empty when `text` says everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// The command's options that were given, with their values, by name ("--level", "SELECT").
@@ -86,10 +86,13 @@ struct Options {
   double compile_timeout = 300;  ///< seconds tracing, lowering and compiling may take
   double memory_gib = 0;         ///< address space of one execution; 0: what the machine has
   std::size_t max_fail = 0;
-  int repeat = 1;       ///< executions of every item on its path
-  bool reuse = false;   ///< take verdicts of earlier runs where nothing has changed
-  int retries = 0;      ///< executions more of what would fail the run, until it does not
-  std::string shuffle;  ///< the seed, "random", or empty: the order of the suite
+  int repeat = 1;                ///< executions of every item on its path
+  double repeat_share = 100;     ///< of `run`: percent of the verdicts that --repeat is about
+  std::string repeat_seed;       ///< which these are; a whole number, where they are not all
+  bool ignore_declared = false;  ///< execute what a path declares not to support
+  bool reuse = false;            ///< take verdicts of earlier runs where nothing has changed
+  int retries = 0;               ///< executions more of what would fail the run, until it does not
+  std::string shuffle;           ///< the seed, "random", or empty: the order of the suite
   /// Where to propose expectations for new divergences: a file, "-" for standard output; empty:
   /// nowhere.
   std::string update_known;
@@ -102,8 +105,13 @@ struct Options {
   bool strict = false;
   /// Percent of what could be judged that must be; empty: record/judged.h has the default.
   std::optional<double> min_judged;
-  std::filesystem::path baseline;                  ///< of `gate`: the log to compare with
-  bool compare_eager = false;                      ///< of `gate`
+  std::vector<std::filesystem::path> waiver_files;  ///< of `certify`; absolute
+  std::filesystem::path page_file, badge_file;      ///< of `certify` and `verify`
+  std::filesystem::path run_folder;                 ///< of `certify`: of its run
+  std::string seed;                                 ///< of `certify` and `verify`: a whole number
+  double sample = 0;               ///< of `verify`: percent of the verdicts that are executed again
+  std::filesystem::path baseline;  ///< of `gate`: the log to compare with
+  bool compare_eager = false;      ///< of `gate`
   std::vector<std::string> fail_on;                ///< of `gate`: transitions; empty: the default
   std::vector<std::filesystem::path> allow_files;  ///< of `gate`; absolute
   bool no_expectations = false;
@@ -112,6 +120,7 @@ struct Options {
   bool verbose = false;
   bool quiet = false;      ///< of `run`: what fails, and the last line
   bool tolerated = false;  ///< of `report`: list what conforms though it differs
+  bool operators = false;  ///< of `report`: list how much conforms by operator and dtype
   bool github = false;
   /// Of `list`: what to print instead of ids, by its flag: "paths", "levels", "policies",
   /// "statuses"; empty: the ids.

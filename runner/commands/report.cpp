@@ -12,6 +12,7 @@
 #include "reports/causes.h"
 #include "reports/closing.h"
 #include "reports/ladder.h"
+#include "reports/operators.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -38,6 +39,12 @@ void print_ladder(const RunRecord& record, const Options& options) {
   out << (text.empty() && options.ladder
               ? "nothing departs, or the run did not go down to the lowest rung: run --ladder\n"
               : text);
+  out.flush();
+}
+
+void print_operators(const RunRecord& record, const Options& options) {
+  const auto [out, style] = people_output(options);
+  out << operators_text(record, style, options.strict);
   out.flush();
 }
 
@@ -81,6 +88,7 @@ Exit command_report(const Options& options) {
   if (options.causes || options.verbose) print_causes(*record, options);
   if (options.ladder || options.verbose) print_ladder(*record, options);
   if (options.tolerated) print_tolerated(*record, options);
+  if (options.operators) print_operators(*record, options);
   if (options.github) print_annotations(*record, options);
   const Tally counts = tally(*record, options.strict);
   if (!writes_to_stdout(options))

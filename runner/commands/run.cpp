@@ -121,6 +121,7 @@ Exit command_run(const Options& given) {
 
   PlanRequest request = session->plan_request(selected->filter);
   request.earlier = &selected->earlier;
+  request.ignore_declared = options.ignore_declared;
   request.alone = options.alone || replayed;  // as it was packed
   if (auto meant = check_terms(request); !meant) {
     remove_unused(*directory, options);
@@ -184,6 +185,9 @@ Exit command_run(const Options& given) {
   info.min_judged = options.min_judged;
   if (!info.min_judged && (options.strict || !selected->level.empty()))
     info.min_judged = kMinJudged;
+  if (options.repeat_share < 100)
+    info.repeated_part =
+        RepeatedPart{options.repeat, options.repeat_share, std::stoull(options.repeat_seed)};
   RunSettings settings =
       session->run_settings(request, plan, std::move(info), selected->every_case && !replayed);
   if (replayed) {

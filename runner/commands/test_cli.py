@@ -14,7 +14,7 @@ from suites import FAKE, GOLDENS, case, log_of, verdicts
 
 # --- goldens ---
 
-@pytest.mark.parametrize("command", ["", "run", "list", "show", "check", "report", "merge", "gate", "repro", "explain", "shrink", "new", "doctor", "pack", "replay"])
+@pytest.mark.parametrize("command", ["", "run", "list", "show", "check", "report", "merge", "gate", "repro", "explain", "shrink", "new", "doctor", "pack", "replay", "certify", "verify"])
 def test_help_is_its_golden(suite, command):
     result = suite(*[command] * bool(command), "--help")
     assert (result.returncode, result.stderr) == (0, "")

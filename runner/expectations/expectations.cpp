@@ -54,10 +54,11 @@ void check_cause(Reader& reader, const Node& node, const std::string& cause) {
 /// Decodes one rule; everything that a reader of the report needs is demanded.
 std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
   const int before = reader.failures();
-  if (!reader.object(node, {"instances",  "causes",       "paths",    "devices", "torch",
-                            "cpu_levels", "cpu_features", "through",  "flake",   "status",
-                            "grade",      "waived",       "because",  "reason",  "finding",
-                            "link",       "example",      "searched", "date",    "expires"})) {
+  if (!reader.object(
+          node,
+          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
+           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
+           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
     return std::nullopt;
   }
   Expectation rule;
@@ -98,6 +99,18 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
                                name, enumerate(known_cpu_features())),
                    suggestion(name, known_cpu_features()));
   });
+  if (const auto facts = reader.child(node, "environment")) {
+    if (!(*facts)->is_object() || (*facts)->empty()) {
+      reader.mismatch(*facts,
+                      "an object of globs by what the log's environment calls it, such as "
+                      "{\"cuda:0\": \"*H100*\"}");
+    } else {
+      for (const auto& [name, value] : (*facts)->items()) {
+        if (const auto glob = reader.text({&value, child_pointer(facts->pointer, name)}, "a glob"))
+          rule.environment[name] = *glob;
+      }
+    }
+  }
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
     return value ? reader.text(*value).value_or("") : std::string();
@@ -174,6 +187,18 @@ std::string describe(const Expectation& rule) {
 
 }  // namespace
 
+std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager) {
+  std::map<std::string, std::string> facts;
+  for (const Json* of : {&machine, &eager}) {
+    if (!of->is_object()) continue;
+    for (const auto& [name, value] : of->items()) {
+      if (!value.is_primitive() || value.is_null()) continue;
+      facts.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return facts;
+}
+
 std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
                                              Diagnostics& diagnostics) {
   std::vector<Expectation> rules;
@@ -226,6 +251,10 @@ bool Expectations::holds_here(const Expectation& rule, const std::string& path) 
   const std::vector<std::string>& features =
       has_own ? own->second.features : conditions_.cpu_features;
   if (!rule.cpu_levels.empty() && !contains(rule.cpu_levels, level)) return false;
+  for (const auto& [name, glob] : rule.environment) {
+    const auto fact = conditions_.environment.find(name);
+    if (fact == conditions_.environment.end() || !glob_match(glob, fact->second)) return false;
+  }
   return std::all_of(rule.cpu_features.begin(), rule.cpu_features.end(), [&](std::string feature) {
     const bool wanted = !feature.starts_with('!');
     if (!wanted) feature.erase(0, 1);
@@ -321,7 +350,11 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id, Met& met)
       // What the suite alone would not know.
       std::any_of(known.begin(), known.end(),
                   [](const Expectation* rule) { return rule != nullptr && rule->added; }) ||
-          shown->added};
+          shown->added,
+      contains(shown->paths, "*") &&
+          std::all_of(known.begin(), known.end(), [](const Expectation* rule) {
+            return rule == nullptr || contains(rule->paths, "*");
+          })};
 }
 
 std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {

@@ -25,6 +25,9 @@ struct Expectation {
   std::vector<std::string> cpu_levels;  ///< "avx2", "avx512", ...; empty: all
   /// What the CPU must have ("avx512_fp16") and must not have ("!avx512_fp16"), all of them.
   std::vector<std::string> cpu_features;
+  /// What the machine and eager's torch must say of themselves in the log, globs by name:
+  /// {"cuda:0": "*H100*"}; all of them.
+  std::map<std::string, std::string> environment;
   /// It holds only where AOT autograd was seen at work, whatever the path.
   bool through_aot = false;
   /// It holds only where executions disagree: of what happens now and then, and is not fixed where
@@ -60,7 +63,13 @@ struct ExpectationConditions {
   std::string today;  ///< "2026-11-21"
   /// The CPU as it is to paths that have a level of their own, by name.
   std::map<std::string, CpuConditions> cpu_of_paths = {};
+  /// What the machine and eager's torch say of themselves, by name.
+  std::map<std::string, std::string> environment = {};
 };
+
+/// What a machine and eager's torch say of themselves, as ExpectationConditions have it; the
+/// machine's word counts.  Both are objects; what is no string, number or boolean is left out.
+std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager);
 
 /// Of what a run is the whole: a rule can only be said to match nothing where all that it could
 /// match was run.

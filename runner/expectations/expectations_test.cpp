@@ -81,6 +81,33 @@ TEST(Expectations, AskForTheCpuThatThePathHas) {
 }
 
 // Torch's own AOT divergences are known on every path that compiles through it, whatever its name.
+TEST(Expectations, AskForWhatTheMachineSaysOfItself) {
+  Expectation bound = rule(Status::value_differs);
+  bound.environment = {{"cuda:0", "*H100*"}, {"torch", "2.13.*"}};
+  ExpectationConditions conditions{"2.13.0", "avx512", {}, "2026-11-21"};
+  const Json eager = {{"torch", "2.13.0"}, {"cores", 7}};
+  conditions.environment = facts_of({{"cuda:0", "NVIDIA H100"}, {"cores", 2}}, eager);
+  EXPECT_EQ(conditions.environment["cores"], "2") << "the machine's word counts";
+  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::known);
+  conditions.environment["cuda:0"] = "NVIDIA A100";
+  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::new_);
+  conditions.environment.erase("cuda:0");
+  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::new_);
+}
+
+TEST(Expectations, SayWhetherTheySpeakOfEveryPath) {
+  const auto speaks = [](std::vector<std::string> paths) {
+    Expectation expectation = rule(Status::value_differs);
+    expectation.paths = std::move(paths);
+    Verdict judged = verdict(Status::value_differs);
+    Expectations({expectation}, {"2.13.0", "", {}, "2026-11-21"}).apply(judged, "bugs/1");
+    return judged.expectation && judged.expectation->every_path;
+  };
+  EXPECT_TRUE(speaks({"*", "!eager-python"}));
+  EXPECT_FALSE(speaks({"inductor"}));
+  EXPECT_FALSE(speaks({"induct*"}));
+}
+
 TEST(Expectations, CanBeAboutEveryPathThroughAot) {
   Expectation expected = rule(Status::metadata_differs);
   expected.paths = {"*"};

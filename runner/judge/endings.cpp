@@ -70,14 +70,27 @@ bool class_matches(std::string_view glob, std::string_view name) {
          glob_match(glob, name.substr(name.rfind('.') + 1));
 }
 
-/// The declaration of the path that an error meets, or nullptr.
-const RefusalRule* declared_refusal(std::span<const RefusalRule> rules, const RaisedError& error) {
+/// Whether an error says no more than that its diagnostics do: "compilation failed, see output".
+bool points_elsewhere(const RaisedError& error) {
+  constexpr std::string_view kPoints =
+      "(?i)\\b(?:see|check|consult|refer to|look at)\\b.*"
+      "\\b(?:diagnostics?|logs?|stderr|output|console|above|messages?)\\b";
+  return is_found(kPoints, error.message).value_or(false);
+}
+
+/// The declaration of the path that an error meets, or nullptr.  Where it only points to its
+/// diagnostics, these are asked, too.
+const RefusalRule* declared_refusal(std::span<const RefusalRule> rules,
+                                    const Observation& compiled) {
+  const RaisedError& error = *compiled.error;
+  const bool points = points_elsewhere(error);
   const auto meets = [&](const RefusalRule& rule) {
     // Not by what torch wraps around it: that would take every failure of a backend.  A path file
     // whose expression is none was refused.
     return class_matches(rule.error, error.class_name) &&
            (rule.match.empty() || is_found(rule.match, error.message).value_or(false) ||
-            is_found(rule.match, error.detail).value_or(false));
+            is_found(rule.match, error.detail).value_or(false) ||
+            (points && is_found(rule.match, compiled.stderr_tail).value_or(false)));
   };
   const auto found = std::find_if(rules.begin(), rules.end(), meets);
   return found == rules.end() ? nullptr : &*found;
@@ -85,11 +98,8 @@ const RefusalRule* declared_refusal(std::span<const RefusalRule> rules, const Ra
 
 /// The error of the path in words; where it only points to its diagnostics, with them.
 std::string describe_whole(const Observation& compiled) {
-  constexpr std::string_view kPoints =
-      "(?i)\\b(?:see|check|consult|refer to|look at)\\b.*"
-      "\\b(?:diagnostics?|logs?|stderr|output|console|above|messages?)\\b";
   std::string text = describe(*compiled.error);
-  if (!is_found(kPoints, compiled.error->message).value_or(false)) return text;
+  if (!points_elsewhere(*compiled.error)) return text;
   const std::string line = telling_line(compiled.stderr_tail);
   return line.empty() || text.find(line) != std::string::npos ? text : text + ": " + line;
 }
@@ -115,7 +125,7 @@ Ending compiled_raised(const Observation& eager, const Observation& compiled,
     return {rules.raises ? Status::conform : Status::unsupported,
             fmt::format("eager raises {}; compiled {}", describe(*eager.error), text)};
   }
-  if (const RefusalRule* rule = declared_refusal(rules.refuses, error))
+  if (const RefusalRule* rule = declared_refusal(rules.refuses, compiled))
     return {Status::unsupported, "declared: " + one_line(rule->reason), true};
   if (error.kind == "refused")
     return {Status::refused, fmt::format("the compiler refuses: {}", text)};

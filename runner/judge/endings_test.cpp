@@ -142,6 +142,19 @@ TEST(Endings, AMessageThatPointsToItsDiagnosticsComesWithThem) {
   EXPECT_EQ(telling_line(""), "");
 }
 
+TEST(Endings, ADeclarationMayMatchTheDiagnosticsToWhichAMessagePoints) {
+  const RefusalRule legalize = {"", "failed to legalize operation", "There is no lowering."};
+  Observation failed = raised("VendorError", "compilation failed, see diagnostics", "internal");
+  failed.stderr_tail = "loading\nerror: failed to legalize operation 'vendor.sort'\n2 passes ran\n";
+  EXPECT_EQ(declared_status(fine(), failed, legalize), Status::unsupported);
+  failed.stderr_tail = "error: out of registers\n";
+  EXPECT_EQ(declared_status(fine(), failed, legalize), Status::internal_error);
+  // Where the message says what failed, noise before it decides nothing.
+  failed.stderr_tail = "failed to legalize operation 'vendor.sort', trying another way\n";
+  failed.error->message = "wrong size";
+  EXPECT_EQ(declared_status(fine(), failed, legalize), Status::internal_error);
+}
+
 TEST(Endings, OnlyTracingBeforeAnyGraphIsTheFrontEnds) {
   Observation traced = raised("RuntimeError", "boom");
   traced.error->stage = "trace";

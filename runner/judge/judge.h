@@ -49,6 +49,8 @@ struct JudgeRequest {
   std::string unpromised_bits;
   /// Why of gradients no more than `values` is promised, or empty.
   std::string unpromised_gradient_bits;
+  /// How far results may be off besides, where the case asks for no policy.
+  std::span<const ToleranceRule> tolerances;
   std::optional<RaisesRule> raises;
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).

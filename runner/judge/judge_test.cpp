@@ -444,5 +444,23 @@ TEST(Judge, BitsThatAreNotPromisedAreJudgedAsValues) {
   EXPECT_EQ(judged(2, "sums have another order").reason, "");
 }
 
+TEST(Judge, ATolerancesOfThePathIsForWhatACaseSaysNothingOf) {
+  const std::vector<ToleranceRule> rules = {{{"mm"}, {"float32"}, 0.01, 0, "It adds in halves."}};
+  const auto judged = [&](double compiled_value, bool asks) {
+    const Observation eager = returned(tensor("float32", {1, 2}));
+    const Observation compiled = returned(tensor("float32", {1, compiled_value}));
+    JudgeRequest request = between(eager, compiled);
+    request.promise = Promise::bits;
+    request.tolerances = rules;
+    if (asks) request.policy_of = [](std::string_view) { return *parse_policy("bits"); };
+    return fixtures::judged(request);
+  };
+  const Verdict within = judged(2.015, false);
+  EXPECT_EQ(within.status, Status::conform);
+  EXPECT_EQ(within.outputs.front().policy, "any_of(bits, close(rtol=0.01, atol=0))");
+  EXPECT_EQ(judged(2.03, false).status, Status::value_differs);
+  EXPECT_EQ(judged(2.015, true).status, Status::value_differs);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -108,7 +108,9 @@ Policy policy_for(const JudgeRequest& request, const std::string& name, const Da
   // Which casts a backward has, the program does not say, and no gold rounds its steps.
   const bool weaker = name.starts_with("grad ") && (request.promise == Promise::casts ||
                                                     !request.unpromised_gradient_bits.empty());
-  return default_policy(weaker ? Promise::values : request.promise, dtype_of(value));
+  const Dtype& dtype = dtype_of(value);
+  return tolerant(default_policy(weaker ? Promise::values : request.promise, dtype), dtype,
+                  request.tolerances);
 }
 
 bool is_list(const DataValue& value) {
@@ -155,7 +157,7 @@ class CallComparison {
     const Dtype* dtype = &dtype_of(eager);
     if (const Dtype* floats = bits_of(group, name, *dtype);
         policy.kind == Policy::Kind::decided && !asked && floats != nullptr) {
-      policy = default_policy(request_.promise, *floats);
+      policy = tolerant(default_policy(request_.promise, *floats), *floats, request_.tolerances);
       dtype = floats;
     }
     if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};

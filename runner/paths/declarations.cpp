@@ -143,6 +143,26 @@ RefusalRule decode_refusal(Reader& reader, const Node& entry) {
   return result;
 }
 
+ToleranceRule decode_tolerance(Reader& reader, const Node& entry) {
+  ToleranceRule result;
+  if (!reader.object(entry, {"operators", "dtypes", "rtol", "atol", "reason"})) return result;
+  for (const char* key : {"operators", "dtypes"}) reader.required(entry, key, "a list of globs");
+  result.operators = globs_of(reader, entry, "operators");
+  result.dtypes = globs_of(reader, entry, "dtypes");
+  check_dtypes(reader, entry);
+  const auto number = [&](std::string_view key) {
+    const auto node = reader.required(entry, key, "a tolerance");
+    const auto value = node ? reader.number(*node, "a tolerance") : std::nullopt;
+    if (value && !(*value >= 0 && *value < 1e300))
+      reader.mismatch(*node, "a number that is not negative");
+    return value.value_or(0);
+  };
+  result.rtol = number("rtol");
+  result.atol = number("atol");
+  result.reason = reason_of(reader, entry);
+  return result;
+}
+
 }  // namespace
 
 std::span<const FeatureInfo> all_features() { return kFeatures; }
@@ -162,6 +182,8 @@ Declarations decode_declarations(Reader& reader, const Node& path) {
        [&](const Node& entry) { result.unsupported.push_back(decode_unsupported(reader, entry)); });
   each("refuses",
        [&](const Node& entry) { result.refuses.push_back(decode_refusal(reader, entry)); });
+  each("tolerances",
+       [&](const Node& entry) { result.tolerances.push_back(decode_tolerance(reader, entry)); });
   return result;
 }
 

@@ -43,12 +43,13 @@ struct Unsupported {
 struct Declarations {
   std::vector<Unsupported> unsupported;
   std::vector<RefusalRule> refuses;
+  std::vector<ToleranceRule> tolerances = {};
 
   bool operator==(const Declarations&) const = default;
 };
 
-/// The keys `unsupported` and `refuses` of a path file (README.md beside this file); what is wrong
-/// is added to the reader.  Whether operators and devices exist is not asked here
+/// The keys `unsupported`, `refuses` and `tolerances` of a path file (README.md beside this file);
+/// what is wrong is added to the reader.  Whether operators and devices exist is not asked here
 /// (plan/names.h, check_declarations).
 Declarations decode_declarations(Reader& reader, const Node& path);
 

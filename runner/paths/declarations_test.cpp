@@ -109,6 +109,34 @@ TEST(Declarations, ARefusalSaysWhichErrorsItMeans) {
   EXPECT_THAT(refuses(R"("erorr": "E", "reason": "r")"), HasSubstr("did you mean `error`?"));
 }
 
+TEST(Declarations, ATolerancesSaysHowFarAndWhy) {
+  const auto faults = [](const std::string& entry) {
+    return path_faults(fmt::format(R"("tolerances": [{{{}}}])", entry));
+  };
+  const std::string all =
+      R"("operators": ["mm"], "dtypes": ["float16"], "rtol": 0.01, "atol": 0, "reason": "r")";
+  std::string text;
+  const auto path = read_path(R"("backend": "mine", "tolerances": [{)" + all + "}]", text);
+  ASSERT_TRUE(path) << text;
+  EXPECT_EQ(path->declarations.tolerances,
+            (std::vector<ToleranceRule>{{{"mm"}, {"float16"}, 0.01, 0, "r"}}));
+  EXPECT_EQ(faults(all), "");
+  for (const char* key : {"operators", "dtypes", "rtol", "atol", "reason"}) {
+    Json without = Json::parse("{" + all + "}");
+    without.erase(key);
+    std::string entry = without.dump();
+    EXPECT_THAT(faults(entry.substr(1, entry.size() - 2)),
+                HasSubstr(fmt::format("the key `{}` is missing", key)));
+  }
+  const std::string head = R"("operators": ["mm"], "reason": "r", )";
+  EXPECT_THAT(faults(head + R"("dtypes": ["float16"], "rtol": -1, "atol": 0)"),
+              HasSubstr("expected a number that is not negative"));
+  EXPECT_THAT(faults(head + R"("dtypes": ["flaot16"], "rtol": 0, "atol": 0)"),
+              HasSubstr("did you mean `float16`?"));
+  EXPECT_THAT(faults(head + R"("dtypes": [], "rtol": 0, "atol": 0)"),
+              HasSubstr("expected at least one"));
+}
+
 TEST(Declarations, DocumentsHaveTheFeatures) {
   std::vector<std::string> rows;
   Json names = Json::array();

@@ -103,18 +103,6 @@ bool has_any(const std::vector<std::string>& globs, const std::vector<std::strin
          });
 }
 
-/// As globs_take, with the spellings of operators.
-bool takes_operator(const std::vector<std::string>& globs, const std::string& name) {
-  bool only_excludes = true, met = false;
-  for (const std::string_view glob : globs) {
-    const bool excludes = glob.starts_with('!');
-    if (excludes && operator_matches(glob.substr(1), name)) return false;
-    only_excludes = only_excludes && excludes;
-    met = met || (!excludes && operator_matches(glob, name));
-  }
-  return met || only_excludes;
-}
-
 bool is_about(const Unsupported& entry, const Needs& needs, const std::string& torch) {
   if (!entry.torch.empty() && (torch.empty() || !version_matches(torch, entry.torch))) return false;
   if (!devices_take(entry.devices, needs.device) || !has_any(entry.dtypes, needs.dtypes))
@@ -125,6 +113,17 @@ bool is_about(const Unsupported& entry, const Needs& needs, const std::string& t
 }
 
 }  // namespace
+
+bool takes_operator(const std::vector<std::string>& globs, const std::string& name) {
+  bool only_excludes = true, met = false;
+  for (const std::string_view glob : globs) {
+    const bool excludes = glob.starts_with('!');
+    if (excludes && operator_matches(glob.substr(1), name)) return false;
+    only_excludes = only_excludes && excludes;
+    met = met || (!excludes && operator_matches(glob, name));
+  }
+  return met || only_excludes;
+}
 
 Needs needs_of(const Case& declared, const std::string& device, const Registry* registry) {
   Needs needs;
@@ -169,6 +168,11 @@ Declared declared_of(const Path& path, const Needs& needs, const std::string& to
                      std::any_of(entry.features.begin(), entry.features.end(),
                                  [&](Feature each) { return has_feature(path, needs, each); });
     if (has && why.empty()) why = entry.reason;
+  }
+  for (const ToleranceRule& entry : path.declarations.tolerances) {
+    if (std::any_of(needs.operators.begin(), needs.operators.end(),
+                    [&](const auto& name) { return takes_operator(entry.operators, name); }))
+      declared.tolerances.push_back(entry);
   }
   return declared;
 }

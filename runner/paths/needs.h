@@ -23,6 +23,9 @@ struct Needs {
 /// one, their names do.
 Needs needs_of(const Case& declared, const std::string& device, const Registry* registry);
 
+/// Whether a list of globs takes an operator, in any of its spellings; `!glob` excludes.
+bool takes_operator(const std::vector<std::string>& globs, const std::string& name);
+
 /// What a path declares about an instance.
 struct Declared {
   std::string unsupported;  ///< why it is not supported; empty: it is
@@ -30,6 +33,9 @@ struct Declared {
   /// Why no more than `values` is promised, of all results and of gradients; empty: what the path
   /// promises.
   std::string bits, gradient_bits;
+  /// How far results may be off besides: those of the path's tolerances that are about one of its
+  /// operators.
+  std::vector<ToleranceRule> tolerances = {};
 
   /// What the path promises of the instance's results, gradients apart.
   Promise promise(const Path& path) const { return bits.empty() ? path.promise : Promise::values; }

@@ -101,11 +101,11 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
   if (!reader.object(
-          root,
-          {"$schema", "format",      "name",     "title",     "promise",  "default", "worker",
-           "backend", "mode",        "dynamic",  "fullgraph", "import",   "config",  "environment",
-           "devices", "unsupported", "refuses",  "executes",  "may_call", "above",   "options",
-           "export",  "reference",   "variants", "layer",     "fall_back"})) {
+          root, {"$schema",  "format",      "name",      "title",       "promise",   "default",
+                 "worker",   "backend",     "mode",      "dynamic",     "fullgraph", "import",
+                 "config",   "environment", "devices",   "unsupported", "refuses",   "executes",
+                 "may_call", "above",       "options",   "export",      "reference", "variants",
+                 "layer",    "fall_back",   "tolerances"})) {
     return std::nullopt;
   }
   Path path;

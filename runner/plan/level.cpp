@@ -56,7 +56,7 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
   Level level;
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema", "format", "name", "title", "select", "instances"}))
+  if (!reader.object(root, {"$schema", "format", "name", "title", "select", "fills", "instances"}))
     return level;
   reader.format(root);
   for (const char* key : {"name", "title"}) {
@@ -74,6 +74,14 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
                      true);
       if (const auto text = reader.text({&digest, pointer}, "a digest"))
         level.instances[id] = *text;
+    }
+  }
+  if (const auto fills = reader.child(root, "fills")) {
+    if (!(*fills)->is_object())
+      reader.mismatch(*fills, "an object of fill rules with their digests");
+    for (const auto& [name, digest] : (*fills)->items()) {
+      const std::string pointer = child_pointer(fills->pointer, name);
+      if (const auto text = reader.text({&digest, pointer}, "a digest")) level.fills[name] = *text;
     }
   }
   const auto select = reader.child(root, "select");
@@ -109,6 +117,17 @@ void complete(std::vector<CaseFile>& suite, const Level& level) {
 void check_frozen(const JsonFile& file, const Level& level, const std::vector<CaseFile>& suite,
                   const Registry* registry, Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
+  const std::map<std::string, std::string> fills = fill_digests();
+  for (const auto& [name, digest] : level.fills) {
+    const auto here = fills.find(name);
+    if (here != fills.end() && here->second == digest) continue;
+    reader.error(
+        child_pointer("/fills", name),
+        fmt::format("found the digest {} of what the fill rule `{}` makes, which is {} here",
+                    one_line(digest, 40), one_line(name, 40),
+                    here == fills.end() ? "none" : here->second),
+        "what a frozen level has does not change: another rule gets another name");
+  }
   std::map<std::string, std::pair<const CaseFile*, const MatrixChoice*>> known;
   for (const CaseFile& each : suite) {
     for (const MatrixChoice& choice : each.choices)
@@ -140,6 +159,7 @@ std::string frozen_level(const std::vector<std::string>& ids, const std::string&
   for (const std::string& id : ids) wanted.insert(id.substr(0, id.find('@')));
   Json level = {{"format", 1}, {"title", title}};
   if (!terms.empty()) level["select"] = terms;
+  level["fills"] = fill_digests();
   level["instances"] = Json::object();
   for (const CaseFile& file : suite) {
     for (const MatrixChoice& choice : file.choices) {

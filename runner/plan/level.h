@@ -17,6 +17,8 @@ struct Level {
   /// Of a frozen level: its instances by id, without the device, with the digest of what each is
   /// (cases/content.h).  Empty: all that the terms take, whatever cases come later.
   std::map<std::string, std::string> instances;
+  /// Likewise the fill rules that there were, with the digest of numbers that each makes.
+  std::map<std::string, std::string> fills = {};
 
   /// What it selects.
   Filter filter() const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cases/content.h"
+
 namespace lockstep {
 namespace {
 
@@ -63,6 +65,24 @@ TEST(Level, FrozenTakesItsInstancesOnWhateverDevice) {
   EXPECT_TRUE(takes("bugs/2@cuda:1", "a"));
   EXPECT_FALSE(takes("bugs/2@cpu", "b"));
   EXPECT_FALSE(takes("bugs/1[dim=1]@cpu", "a"));
+}
+
+TEST(Level, FrozenHoldsWhatFillsMake) {
+  const std::vector<CaseFile> suite = {case_file("bugs/2", "{}")};
+  std::string text = frozen_level({"bugs/2"}, "", {}, suite, nullptr);
+  const auto faults_of = [&] {
+    JsonFile file{"level.json", text, {}};
+    Diagnostics diagnostics;
+    parse_json(file, diagnostics);
+    check_frozen(file, decode_level(file, diagnostics), suite, nullptr, diagnostics);
+    return diagnostics.empty() ? std::string() : to_string(diagnostics.front());
+  };
+  EXPECT_EQ(faults_of(), "");
+  const std::string digest = fill_digests().at("normal");
+  text.replace(text.find(digest), digest.size(), "0123456789abcdef");
+  EXPECT_NE(faults_of().find("what the fill rule `normal` makes"), std::string::npos);
+  text.replace(text.find("\"normal\""), 8, "\"normul\"");
+  EXPECT_NE(faults_of().find("which is none here"), std::string::npos);
 }
 
 TEST(Level, NamesWhatThereIs) {

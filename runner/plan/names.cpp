@@ -115,17 +115,11 @@ void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& dia
 
 void check_declarations(const Path& path, const KnownNames& names, const Registry* registry,
                         Diagnostics& diagnostics) {
-  if (path.file == nullptr || path.declarations.unsupported.empty()) return;
+  if (path.file == nullptr) return;
   Reader reader(*path.file, diagnostics);
-  const auto list = reader.child({&path.file->root, ""}, "unsupported");
-  for (std::size_t i = 0; i < path.declarations.unsupported.size(); ++i) {
-    const Node entry = reader.element(*list, i);
-    reader.each_text(reader.child(entry, "devices"),
-                     [&](const Node& item, const std::string& glob) {
-                       check_device(reader, names, item.pointer, glob);
-                     });
-    const std::string& range = path.declarations.unsupported[i].torch;
-    if (registry == nullptr || !version_matches(registry->torch(), range)) continue;
+  const Node root{&path.file->root, ""};
+  const auto check_operators = [&](const Node& entry, const char* more) {
+    if (registry == nullptr) return;
     reader.each_text(reader.child(entry, "operators"), [&](const Node& item, std::string glob) {
       if (glob.starts_with('!')) glob.erase(0, 1);
       if (glob.starts_with("torch.") || means_any(glob, *registry)) return;
@@ -133,9 +127,22 @@ void check_declarations(const Path& path, const KnownNames& names, const Registr
       reader.error(item.pointer,
                    fmt::format("found `{}`, expected an operator of torch {} or a glob of some",
                                one_line(glob, 60), registry->torch()),
-                   (near.empty() ? "" : fmt::format("did you mean `{}`? ", near)) +
-                       "An entry about other releases says so: \"torch\": \">=2.14\"");
+                   (near.empty() ? "" : fmt::format("did you mean `{}`? ", near)) + more);
     });
+  };
+  const auto tolerances = reader.child(root, "tolerances");
+  for (std::size_t i = 0; i < path.declarations.tolerances.size(); ++i)
+    check_operators(reader.element(*tolerances, i), "");
+  const auto list = reader.child(root, "unsupported");
+  for (std::size_t i = 0; i < path.declarations.unsupported.size(); ++i) {
+    const Node entry = reader.element(*list, i);
+    reader.each_text(reader.child(entry, "devices"),
+                     [&](const Node& item, const std::string& glob) {
+                       check_device(reader, names, item.pointer, glob);
+                     });
+    const std::string& range = path.declarations.unsupported[i].torch;
+    if (registry != nullptr && version_matches(registry->torch(), range))
+      check_operators(entry, "An entry about other releases says so: \"torch\": \">=2.14\"");
   }
 }
 

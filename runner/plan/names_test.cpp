@@ -78,11 +78,12 @@ TEST(Names, LeaveWhatIsIllTypedToDecoding) {
 }
 
 /// What is wrong with a path that declares one entry.
-std::string declaration_faults(const std::string& entry, const Registry* registry) {
+std::string declaration_faults(const std::string& entry, const Registry* registry,
+                               const std::string& key = "unsupported") {
   JsonFile file{"mine.json",
                 R"({"format": 1, "name": "mine", "title": "t", "promise": "bits",
-"worker": "compiled", "unsupported": [{"reason": "r", )" +
-                    entry + "}]}",
+"worker": "compiled", ")" +
+                    key + R"(": [{"reason": "r", )" + entry + "}]}",
                 {}};
   Diagnostics diagnostics;
   parse_json(file, diagnostics);
@@ -118,6 +119,14 @@ TEST(Names, ADeclarationOfAnOperatorThatThereIsNotWouldSayNothing) {
     EXPECT_NE(declaration_faults(bad, &*registry), "") << bad;
     EXPECT_EQ(declaration_faults(bad, nullptr), "") << bad;
   }
+  const char* tolerance = R"(, "dtypes": ["float16"], "rtol": 0, "atol": 0)";
+  EXPECT_EQ(declaration_faults(R"("operators": ["add"])" + std::string(tolerance), &*registry,
+                               "tolerances"),
+            "");
+  EXPECT_NE(declaration_faults(R"("operators": ["ad"])" + std::string(tolerance), &*registry,
+                               "tolerances")
+                .find("/tolerances/0/operators/0: found `ad`"),
+            std::string::npos);
   EXPECT_NE(declaration_faults(R"("devices": ["cudda"])", nullptr).find("did you mean `cuda`?"),
             std::string::npos);
 }

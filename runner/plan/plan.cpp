@@ -163,9 +163,11 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
           plan.items.emplace_back(PlanItem{plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
       decode_elsewhere(plan.paths[path].reference.device);
-      if (plan.paths[path].declarations.unsupported.empty()) return;
+      const Declarations& says = plan.paths[path].declarations;
+      if (says.unsupported.empty() && says.tolerances.empty()) return;
       if (!needs) needs = needs_of(*instance.declared, device, registry);
       item.declared = declared_of(plan.paths[path], *needs, torch);
+      if (request.ignore_declared) item.declared.unsupported.clear();
     });
     const bool taken =
         instance.items > 0 || (request.pathless && !of_verdicts(request.filter) &&

@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/enum_table.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -235,6 +236,22 @@ Policy default_policy(Promise promise, const Dtype& dtype) {
   Policy either = simple(Kind::any_of);
   either.children = {simple(Kind::close), simple(kind)};
   return either;
+}
+
+Policy tolerant(Policy promised, const Dtype& dtype, std::span<const ToleranceRule> tolerances) {
+  if (!dtype.is_floating() && !dtype.is_complex()) return promised;
+  for (const ToleranceRule& rule : tolerances) {
+    if (!globs_take(rule.dtypes, dtype.name)) continue;
+    if (promised.kind != Kind::any_of) {
+      Policy either = simple(Kind::any_of);
+      either.children = {std::move(promised)};
+      promised = std::move(either);
+    }
+    Policy& close = promised.children.emplace_back(simple(Kind::close));
+    close.rtol = rule.rtol;
+    close.atol = rule.atol;
+  }
+  return promised;
 }
 
 GoldNeeds gold_needs(const Policy& policy) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policies/rules.h"
 
 namespace lockstep {
 
@@ -65,6 +66,11 @@ std::string to_string(const Policy& policy);
 /// The policy that a promise means for an output of that dtype: of what is neither floating nor
 /// complex, exact where bits are promised, else decided.
 Policy default_policy(Promise promise, const struct Dtype& dtype);
+
+/// The same with what a path declares besides: an output also conforms where `close` with one of
+/// the tolerances holds that are about its dtype.
+Policy tolerant(Policy promised, const struct Dtype& dtype,
+                std::span<const ToleranceRule> tolerances);
 
 /// Which golds a policy reads.
 struct GoldNeeds {

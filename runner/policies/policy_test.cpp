@@ -95,6 +95,20 @@ TEST(Policy, PromisesMeanPolicies) {
   }
 }
 
+TEST(Policy, TolerancesComeBesideWhatIsPromised) {
+  const std::vector<ToleranceRule> rules = {{{"mm"}, {"float16"}, 0.01, 0.001, ""},
+                                            {{"mm"}, {"float*"}, 0.5, 0, ""}};
+  const auto spelled = [&](Promise promise, const char* name) {
+    const Dtype& dtype = *find_dtype(name);
+    return to_string(tolerant(default_policy(promise, dtype), dtype, rules));
+  };
+  EXPECT_EQ(spelled(Promise::values, "float16"),
+            "any_of(close, no_worse(1), close(rtol=0.01, atol=0.001), close(rtol=0.5, atol=0))");
+  EXPECT_EQ(spelled(Promise::bits, "float32"), "any_of(bits, close(rtol=0.5, atol=0))");
+  EXPECT_EQ(spelled(Promise::bits, "bfloat16"), "bits");
+  EXPECT_EQ(spelled(Promise::values, "int64"), "decided");
+}
+
 TEST(Policy, ExamplesAreSpellingsOfTheirPolicy) {
   for (const PolicyInfo& policy : all_policies()) {
     for (const std::string_view example : examples_of(policy)) {

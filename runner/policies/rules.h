@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -14,6 +15,17 @@ struct RefusalRule {
   std::string reason;  ///< what it means, a sentence
 
   bool operator==(const RefusalRule&) const = default;
+};
+
+/// How far results of some operators may be off, besides what the path promises
+/// (paths/declarations.h): an output also conforms where `close(rtol=…, atol=…)` holds.
+struct ToleranceRule {
+  std::vector<std::string> operators;  ///< globs; the instances that have one of them
+  std::vector<std::string> dtypes;     ///< globs; of outputs
+  double rtol = 0, atol = 0;           ///< not negative
+  std::string reason;                  ///< a sentence
+
+  bool operator==(const ToleranceRule&) const = default;
 };
 
 /// Which error the case is about, if it is about one.

@@ -59,6 +59,7 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
       CauseGroup& group = groups[place->second];
       group.verdicts.push_back(&verdict);
       group.failing += verdict.fails(strict) ? 1 : 0;
+      group.alone += verdict.fails(strict) && causes[i].size() == 1 ? 1 : 0;
       group.dtypes.insert(verdict.dtypes.begin(), verdict.dtypes.end());
       paths[place->second].insert(verdict.path);
       if (std::string rung = beginning(ladder, causes, record, verdict, cause.name); !rung.empty())

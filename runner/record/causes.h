@@ -17,8 +17,10 @@ struct CauseGroup {
   std::string name;
   std::vector<const Verdict*> verdicts;  ///< in the order of the run
   std::size_t failing = 0;               ///< of them, how many fail the run
-  std::set<std::string> dtypes;          ///< of the inputs of their cases
-  std::vector<std::string> paths;        ///< as rungs are ordered, then as the run names them
+  /// Of those that fail, how many have no other cause: so many a fix of it would mend.
+  std::size_t alone = 0;
+  std::set<std::string> dtypes;    ///< of the inputs of their cases
+  std::vector<std::string> paths;  ///< as rungs are ordered, then as the run names them
   /// The rungs on which it begins, in that order: on each below, the instance was judged and does
   /// not have this cause.  Empty where the run cannot tell.
   std::vector<std::string> begins;

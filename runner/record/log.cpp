@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -174,6 +175,18 @@ Result<void> RunLog::cut() {
     return refuse("mend the end of", path_, errno);
   torn_ = false;
   return {};
+}
+
+std::string log_text(const RunRecord& record) {
+  std::string text = line_of(to_json(record.info));
+  std::map<std::string, const Json*> environments;
+  for (const auto& [name, values] : record.environment.items()) environments[name] = &values;
+  for (const auto& [name, values] : environments)
+    text += line_of({{"type", "environment"}, {"name", name}, {"values", *values}});
+  for (const Verdict& verdict : record.verdicts)
+    text += line_of(typed("verdict", to_json(verdict)));
+  if (record.end) text += line_of(to_json(*record.end));
+  return text;
 }
 
 Result<RunRecord> parse_log(std::string_view text, std::string_view where) {

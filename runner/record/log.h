@@ -58,6 +58,10 @@ class RunLog {
 /// line, and so is what follows an end.
 Result<RunRecord> read_log(const std::filesystem::path& path);
 
+/// The log of a run that is known as a whole, as text: its environments by name, its verdicts in
+/// their order, its end.  parse_log of it is the record again, and there is one such text of it.
+std::string log_text(const RunRecord& record);
+
 /// The same for the text of a log; `where` names it in errors.
 Result<RunRecord> parse_log(std::string_view text, std::string_view where);
 

@@ -38,6 +38,10 @@ Json to_json(const RunInfo& info) {
                         {"of", info.shard->of},
                         {"plan", info.shard->plan},
                         {"planned", info.shard->planned}};
+  if (info.repeated_part)
+    written["repeated_part"] = {{"times", info.repeated_part->times},
+                                {"percent", info.repeated_part->percent},
+                                {"seed", info.repeated_part->seed}};
   if (info.merged > 0) written["merged"] = info.merged;
   return written;
 }
@@ -116,6 +120,8 @@ Result<RunInfo> run_info_from_json(const Json& json) {
     if (const auto shard = json.find("shard"); shard != json.end())
       info.shard =
           ShardInfo{shard->at("number"), shard->at("of"), shard->at("plan"), shard->at("planned")};
+    if (const auto part = json.find("repeated_part"); part != json.end())
+      info.repeated_part = RepeatedPart{part->at("times"), part->at("percent"), part->at("seed")};
     info.merged = json.value("merged", std::size_t{0});
     return info;
   } catch (const Json::exception& error) {

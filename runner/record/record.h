@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,6 +41,15 @@ struct ShardInfo {
   bool operator==(const ShardInfo&) const = default;
 };
 
+/// A random part of a run that is executed several times, the rest once (draw.h).
+struct RepeatedPart {
+  int times = 3;
+  double percent = 10;
+  std::uint64_t seed = 0;
+
+  bool operator==(const RepeatedPart&) const = default;
+};
+
 /// What is known when a run begins.
 struct RunInfo {
   int format = kLogFormat;
@@ -59,8 +69,9 @@ struct RunInfo {
   std::vector<PathInfo> paths;
   std::vector<AbsentPath> absent_paths;
   std::vector<std::string> devices;
-  std::optional<ShardInfo> shard;  ///< of one that is a part of a run
-  std::size_t merged = 0;          ///< of a run that was put together: from how many shards
+  std::optional<ShardInfo> shard;             ///< of one that is a part of a run
+  std::optional<RepeatedPart> repeated_part;  ///< where a part of it is executed several times
+  std::size_t merged = 0;  ///< of a run that was put together: from how many shards
 };
 
 /// Overloads that a run did not judge, for one reason (record/coverage.h).

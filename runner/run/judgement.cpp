@@ -63,6 +63,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.unpromised_strides = evidence.of_path.strides;
   request.unpromised_bits = evidence.of_path.bits;
   request.unpromised_gradient_bits = evidence.of_path.gradient_bits;
+  request.tolerances = evidence.of_path.tolerances;
   request.raises = declared.raises;
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "record/alike.h"
 #include "record/coverage.h"
+#include "record/draw.h"
 #include "record/machine.h"
 #include "run/absent_paths.h"
 #include "run/scheduler.h"
@@ -228,6 +229,12 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   options.torch = torch;
   options.cpu_levels = settings.cpu_levels;
   options.executions = std::max(1, settings.repeat);
+  if (const std::optional<RepeatedPart>& part = settings.info.repeated_part) {
+    options.executions = part->times;
+    options.repeated = [drawn = *part](const std::string& id) {
+      return is_drawn(drawn.seed, drawn.percent, id);
+    };
+  }
   if (settings.keep) options.keep = settings.directory;
   options.retries = settings.retries;
   options.worth_retrying = [&](Verdict verdict) {

@@ -360,7 +360,8 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdi
 
 bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
   const auto done = static_cast<int>(pending.rounds.size()) + 1;
-  if (done < options_.executions) return true;
+  const bool repeated = !options_.repeated || options_.repeated(verdict.id);
+  if (repeated && done < options_.executions) return true;
   return done <= options_.retries && options_.worth_retrying && options_.worth_retrying(verdict);
 }
 

@@ -34,7 +34,9 @@ struct SchedulerOptions {
   std::string torch;                    ///< version of the reference, for `requires`
   int repeat = 2;                       ///< calls within one execution
   int executions = 1;                   ///< of every item on its path; the worst one counts
-  std::filesystem::path keep;           ///< where the tensors of failing outputs go; empty: nowhere
+  /// Which items these are, by their ids; the others are executed once.  Null: all.
+  std::function<bool(const std::string&)> repeated;
+  std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
   JudgeFunction judge = lockstep::judge;
   /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
   int retries = 0;

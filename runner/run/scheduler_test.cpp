@@ -155,6 +155,29 @@ TEST_F(Schedulers, AskForStoragesAndNameNoDirectoryOfThisMachine) {
   EXPECT_EQ(ids[0], "bugs/1[rows=1]@cpu/eager");
 }
 
+TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
+  const Plan made = plan({"good"});
+  FakeEngine engine(1, [&](const Job& job) { return returned(job); });
+  SchedulerOptions settings = options(1);
+  settings.executions = 3;
+  settings.repeated = [](const std::string& id) { return id == "bugs/1[rows=2]@cpu/good"; };
+  std::map<std::string, std::map<std::string, int>> executions;
+  Scheduler scheduler(made, engine, std::move(settings), std::vector<bool>(made.items.size()));
+  scheduler.on_verdict = [&](const Verdict& verdict) {
+    executions[verdict.id] = verdict.executions;
+  };
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0.05);
+    while (scheduler.hear()) {
+    }
+  }
+  EXPECT_EQ(executions, (std::map<std::string, std::map<std::string, int>>{
+                            {"bugs/1[rows=1]@cpu/good", {}},
+                            {"bugs/1[rows=2]@cpu/good", {{"conform", 3}}},
+                            {"bugs/1[rows=3]@cpu/good", {}}}));
+}
+
 // What a path declares costs no execution: neither of its own, nor of eager where no path is left.
 TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   Plan made = plan({"good", "mine"});

@@ -240,7 +240,10 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.operators = operators();
   run.conditions = {environment_.value("torch", std::string()),
                     cpu_level_of(environment_.value("cpu_capability", std::string())),
-                    cpu_features(), info.started.substr(0, 10), cpu_conditions_of(plan.paths)};
+                    cpu_features(),
+                    info.started.substr(0, 10),
+                    cpu_conditions_of(plan.paths),
+                    facts_of(run.machine, environment_)};
   run.cpu_levels = cpu_levels_;
   run.info = std::move(info);
   run.info.digests = digests_of_suite(settings_);

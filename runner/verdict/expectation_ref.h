@@ -12,6 +12,9 @@ struct ExpectationRef {
   std::string reason;
   std::string link;
   bool added = false;  ///< it, or another that is needed beside it, is of a --known file
+  /// It, and all others that are needed beside it, speak of every path (`"paths": ["*"]`): what
+  /// they expect is no fault of one compiler.
+  bool every_path = false;
 
   bool operator==(const ExpectationRef&) const = default;
 };

@@ -297,6 +297,7 @@ void members(Visitor& visit, T& expectation) {
   visit("reason", expectation.reason);
   visit("link", expectation.link);
   visit("added", expectation.added);
+  visit("every_path", expectation.every_path);
 }
 
 template <class Visitor, Is<Verdict> T>

@@ -1,0 +1,292 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/digest.h"
+#include "base/dtype.h"
+#include "base/text.h"
+#include "certificate/submission.h"
+#include "paths/needs.h"
+#include "plan/plan.h"
+#include "record/draw.h"
+#include "record/machine.h"
+#include "reports/families.h"
+
+namespace lockstep {
+namespace {
+
+/// No more faults of a kind than these are told one by one.
+constexpr std::size_t kMostFaults = 10;
+
+/// Adds faults of one kind; of many the first ones, and how many more.
+class Faults {
+ public:
+  Faults(std::vector<std::string>& faults, std::string kind)
+      : faults_(faults), kind_(std::move(kind)) {}
+  Faults(const Faults&) = delete;
+  Faults& operator=(const Faults&) = delete;
+  ~Faults() {
+    if (count_ > kMostFaults)
+      faults_.push_back(fmt::format("{}: {} more", kind_, count_ - kMostFaults));
+  }
+  void add(const std::string& what) {
+    if (++count_ <= kMostFaults) faults_.push_back(fmt::format("{}: {}", kind_, what));
+  }
+
+ private:
+  std::vector<std::string>& faults_;
+  std::string kind_;
+  std::size_t count_ = 0;
+};
+
+/// Whether it was executed at all, and so as often as the rules demand.
+bool is_executed(const Verdict& verdict) { return verdict.status != Status::unsupported; }
+
+void check_run(const RunRecord& run, const Submission& submission, const std::string& which,
+               std::vector<std::string>& faults) {
+  const auto fault = [&](const std::string& what) { faults.push_back(which + ": " + what); };
+  if (run.info.format != kLogFormat) fault("the log has an old format");
+  if (!run.complete()) fault("it did not come to its end");
+  if (run.info.shard || run.info.merged > 0) fault("it is put together of shards");
+  if (run.info.level != submission.level_name)
+    fault(fmt::format("it took the level `{}`", run.info.level));
+  if (run.info.devices.size() != 1 || run.info.paths.size() != 1) {
+    fault("it took several devices or paths, or none");
+  } else {
+    const PathInfo& path = run.info.paths.front();
+    const Path& declared = submission.path;
+    if (path.name != declared.name || path.declared != declared.declared ||
+        path.title != declared.title || path.promise != name_of(declared.promise) ||
+        path.digest != Digest().add(declared.declared.dump()).hex())
+      fault(fmt::format("the path {} was another one than the file says", path.name));
+    Faults unlike(faults, which + ": says another instance, path or device than its id");
+    for (const Verdict& verdict : run.verdicts) {
+      if (verdict.id != verdict.instance + "/" + verdict.path || verdict.path != declared.name ||
+          verdict.device != run.info.devices.front() ||
+          !verdict.instance.ends_with("@" + verdict.device))
+        unlike.add(verdict.id);
+    }
+  }
+  if (run.info.digests.contains("libraries") && run.info.digests.at("libraries").empty())
+    fault("a library is not known by its digest");
+  std::vector<std::string_view> ids;
+  bool in_order = true;
+  for (const Verdict& verdict : run.verdicts) {
+    in_order = in_order && verdict.index == ids.size();
+    ids.push_back(verdict.id);
+  }
+  if (!in_order || digest_of(ids) != run.info.plan)
+    fault("its verdicts are not in the order of its plan");
+  Faults reused(faults, which + ": taken from an earlier run");
+  for (const Verdict& verdict : run.verdicts) {
+    if (!verdict.reused.empty()) reused.add(verdict.id);
+  }
+}
+
+void check_completeness(const Submission& submission, std::vector<std::string>& faults) {
+  const RunRecord& run = submission.run;
+  if (run.info.devices.empty()) return;
+  const std::string suffix = "@" + run.info.devices.front() + "/" + submission.path.name;
+  std::set<std::string> wanted;
+  for (const auto& [instance, digest] : submission.level.instances) {
+    if (!submission.not_meant.contains(instance)) wanted.insert(instance + suffix);
+  }
+  Faults missing(faults, "missing"), twice(faults, "twice"), other(faults, "not of the level");
+  std::set<std::string> seen;
+  for (const Verdict& verdict : run.verdicts) {
+    if (!wanted.contains(verdict.id)) other.add(verdict.id);
+    if (!seen.insert(verdict.id).second) twice.add(verdict.id);
+  }
+  for (const std::string& id : wanted) {
+    if (!seen.contains(id)) missing.add(id);
+  }
+}
+
+/// Whether the random part that has to be executed several times was, and nothing else decided
+/// which that is.
+void check_repetition(const Submission& submission, Assessment& assessment) {
+  const CertificationRules& rules = submission.rules;
+  const std::optional<RepeatedPart>& part = submission.run.info.repeated_part;
+  if (!part || part->times < rules.times || part->percent < rules.percent) {
+    assessment.faults.push_back(
+        fmt::format("no {} executions of {} % of the verdicts", rules.times, rules.percent));
+    return;
+  }
+  Faults once(assessment.faults, fmt::format("not executed {} times", part->times));
+  for (const Verdict& verdict : submission.run.verdicts) {
+    if (!is_executed(verdict) || !is_drawn(part->seed, part->percent, verdict.id)) continue;
+    int times = 0;
+    for (const auto& [status, count] : verdict.executions) times += count;
+    ++assessment.repeated;
+    if (times != part->times) once.add(verdict.id);
+  }
+}
+
+void check_shares(const Submission& submission, Assessment& assessment) {
+  const Floor* floor = submission.rules.floor_of(submission.level_name);
+  if (floor == nullptr) {
+    assessment.faults.push_back("the suite's rules have no floor for this level");
+    return;
+  }
+  assessment.all = {"all", 0, 0, floor->all};
+  std::map<std::string, ClassShare> classes;
+  for (const Verdict& verdict : submission.run.verdicts) {
+    const Merit merit = merit_of(verdict);
+    if (merit == Merit::unsupported || merit == Merit::upstream) continue;
+    const std::string name(family_of(verdict));
+    ClassShare& share = classes[name];
+    share.name = name;
+    const auto own = floor->classes.find(name);
+    share.floor = own == floor->classes.end() ? floor->each : own->second;
+    for (ClassShare* each : {&share, &assessment.all}) {
+      ++each->could;
+      each->judged += merit != Merit::declared && info(verdict.status).judged();
+    }
+  }
+  const auto check = [&](const ClassShare& share) {
+    const double percent = share.could == 0 ? 100
+                                            : 100 * static_cast<double>(share.judged) /
+                                                  static_cast<double>(share.could);
+    if (percent < share.floor)
+      assessment.faults.push_back(
+          fmt::format("too little was judged of {}: {} of {} ({:.1f} %), the floor is {} %",
+                      share.name == "all" ? "the level" : share.name, share.judged, share.could,
+                      percent, share.floor));
+  };
+  check(assessment.all);
+  for (const auto& [name, share] : classes) {
+    check(share);
+    assessment.classes.push_back(share);
+  }
+}
+
+/// The first bound that is about an operator and a dtype; null: none is.
+const ToleranceBound* bound_of(const CertificationRules& rules, const std::string& op,
+                               std::string_view dtype) {
+  for (const ToleranceBound& bound : rules.tolerances) {
+    if (bound.dtype == dtype && takes_operator(bound.operators, op)) return &bound;
+  }
+  return nullptr;
+}
+
+/// The dtypes of numbers that are not whole, of which tolerances speak.
+std::vector<std::string> tolerant_dtypes(const ToleranceRule& rule) {
+  std::vector<std::string> dtypes;
+  for (const Dtype& dtype : all_dtypes()) {
+    if ((dtype.is_floating() || dtype.is_complex()) && globs_take(rule.dtypes, dtype.name))
+      dtypes.emplace_back(dtype.name);
+  }
+  return dtypes;
+}
+
+void check_tolerances(const Submission& submission, std::vector<std::string>& faults) {
+  std::set<std::string> operators;
+  for (const Verdict& verdict : submission.run.verdicts)
+    operators.insert(verdict.operators.begin(), verdict.operators.end());
+  Faults loose(faults, "a tolerance looser than the suite bears");
+  for (const ToleranceRule& rule : submission.path.declarations.tolerances) {
+    for (const std::string& op : operators) {
+      if (!takes_operator(rule.operators, op)) continue;
+      for (const std::string& dtype : tolerant_dtypes(rule)) {
+        const ToleranceBound* bound = bound_of(submission.rules, op, dtype);
+        if (bound == nullptr) {
+          loose.add(fmt::format("{} {}: the suite has no bound", op, dtype));
+        } else if (rule.rtol > bound->rtol || rule.atol > bound->atol) {
+          loose.add(fmt::format("{} {}: rtol {}, atol {}, at most rtol {}, atol {} ({})", op, dtype,
+                                rule.rtol, rule.atol, bound->rtol, bound->atol, bound->source));
+        }
+      }
+    }
+  }
+}
+
+/// What workers and the machine say of themselves, but for what is different each time.
+std::map<std::string, nlohmann::json> lasting(const Json& environment) {
+  std::map<std::string, nlohmann::json> facts;
+  for (const auto& [worker, values] : environment.items()) {
+    for (const auto& [name, value] : values.items()) {
+      if (!name.ends_with(kFreeMemory)) facts[worker + "\n" + name] = value;
+    }
+  }
+  return facts;
+}
+
+/// What is declared as unsupported must have been executed all the same.
+void check_declared(const Submission& submission, Assessment& assessment) {
+  std::set<std::string> declared;
+  for (const Verdict& verdict : submission.run.verdicts) {
+    if (verdict.reason.starts_with("declared: ") && verdict.unsupported_by == "declaration" &&
+        verdict.stage.empty())
+      declared.insert(verdict.id);
+  }
+  if (!submission.declared) {
+    if (!declared.empty())
+      assessment.faults.push_back("what the path declares was not executed: it may be supported");
+    return;
+  }
+  const RunRecord& again = *submission.declared;
+  check_run(again, submission, "the run of what is declared", assessment.faults);
+  if (again.info.version != submission.run.info.version ||
+      again.info.devices != submission.run.info.devices ||
+      again.info.digests != submission.run.info.digests ||
+      lasting(again.environment) != lasting(submission.run.environment))
+    assessment.faults.push_back("the run of what is declared: it took place elsewhere");
+  Faults missing(assessment.faults, "declared, and not executed all the same");
+  for (const Verdict& verdict : submission.declared->verdicts) {
+    if (declared.erase(verdict.id) > 0 && verdict.status == Status::conform)
+      assessment.overdeclared.push_back(verdict.id);
+  }
+  for (const std::string& id : declared) missing.add(id);
+}
+
+}  // namespace
+
+Merit merit_of(const Verdict& verdict) {
+  if (verdict.status == Status::conform) return Merit::conform;
+  const bool met = verdict.expectation.has_value();
+  if (verdict.standing == Standing::waived)
+    return verdict.front_end && met && verdict.expectation->file.empty() ? Merit::upstream
+                                                                         : Merit::waived;
+  if (verdict.standing == Standing::known && met && verdict.expectation->every_path &&
+      !verdict.expectation->added)
+    return Merit::upstream;
+  if (verdict.status == Status::extension || verdict.status == Status::inconclusive)
+    return Merit::unsupported;
+  if (verdict.status != Status::unsupported) return Merit::failing;
+  if (verdict.unsupported_by == "declaration") return Merit::declared;
+  const std::vector<std::string> others = {"case", "torch", "reference", "machine"};
+  return contains(others, verdict.unsupported_by) ? Merit::unsupported : Merit::failing;
+}
+
+Assessment assess(const Submission& submission) {
+  Assessment assessment;
+  check_run(submission.run, submission, "the run", assessment.faults);
+  check_completeness(submission, assessment.faults);
+  {
+    Faults failing(assessment.faults, "fails");
+    Faults refused(assessment.faults, "refused, and not declared");
+    for (const Verdict& verdict : submission.run.verdicts) {
+      const Merit merit = merit_of(verdict);
+      ++assessment.counts[merit];
+      if (merit == Merit::failing) {
+        const bool refuses =
+            verdict.status == Status::refused || verdict.status == Status::unsupported;
+        (refuses ? refused : failing)
+            .add(fmt::format("{}: {}", verdict.id, info(verdict.status).label));
+      }
+      if (merit != Merit::conform) continue;
+      ++(verdict.execution == "observed" ? assessment.observed
+         : verdict.execution == "stated" ? assessment.stated
+                                         : assessment.unseen);
+      assessment.partly += verdict.share > 0;
+    }
+  }
+  check_repetition(submission, assessment);
+  check_shares(submission, assessment);
+  check_tolerances(submission, assessment.faults);
+  check_declared(submission, assessment);
+  return assessment;
+}
+
+}  // namespace lockstep

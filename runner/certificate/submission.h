@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "certificate/rules.h"
+#include "expectations/expectations.h"
+#include "paths/path.h"
+#include "plan/level.h"
+#include "record/record.h"
+
+namespace lockstep {
+
+/// A run of a frozen level on one path and one device, and all that it was judged by: what is
+/// certified.
+struct Submission {
+  RunRecord run;
+  /// What the path declares not to support, executed all the same; nothing where it declares none.
+  std::optional<RunRecord> declared;
+  std::string level_name;
+  JsonFile level_file, path_file, rules_file;
+  std::vector<JsonFile> waiver_files;
+  std::map<std::string, std::string> tensors;  ///< of what is waived, by name: "tensors/…"
+
+  /// Instances of the level whose cases are not meant for this path, or not for this device.
+  std::set<std::string> not_meant;
+
+  Level level;               ///< of level_file
+  Path path;                 ///< of path_file
+  CertificationRules rules;  ///< of rules_file
+  std::vector<Expectation> waivers;
+};
+
+/// Decodes the files of a submission.  Besides what is wrong with each: a level that is not frozen,
+/// and a waiver that is none (`waived`), has no link, or is not bound to a device and to what the
+/// machine says of itself.
+void decode_files(Submission& submission, const KnownNames& names, Diagnostics& diagnostics);
+
+/// What a verdict is to a certificate.
+enum class Merit {
+  conform,      ///< also where it was expected to fail
+  waived,       ///< by a waiver
+  upstream,     ///< what torch does on every path, known to the suite, or to its front end
+  declared,     ///< not supported, as the path file says
+  unsupported,  ///< by the torch, the machine or eager
+  failing,      ///< all else
+};
+
+Merit merit_of(const Verdict& verdict);
+
+/// How much of a class of operators was judged.
+struct ClassShare {
+  std::string name;
+  std::size_t judged = 0, could = 0;
+  double floor = 0;
+};
+
+/// What a submission comes to.
+struct Assessment {
+  /// Why it is no certificate, in the order of the checks; empty: it is one.
+  std::vector<std::string> faults;
+  std::map<Merit, std::size_t> counts;
+  /// Of what conforms: how it is known who executed it.
+  std::size_t observed = 0, stated = 0, unseen = 0;
+  std::size_t partly = 0;    ///< likewise: others than the path's own executed a part
+  std::size_t repeated = 0;  ///< verdicts of several executions
+  ClassShare all;
+  std::vector<ClassShare> classes;        ///< sorted by name
+  std::vector<std::string> overdeclared;  ///< ids: declared as unsupported, and conform
+};
+
+Assessment assess(const Submission& submission);
+
+/// What a certificate says, as JSON; a function of the submission.
+Json statement_of(const Submission& submission, const Assessment& assessment);
+
+/// The same for people, with a final newline.
+std::string statement_text(const Json& statement);
+
+}  // namespace lockstep
