@@ -65,6 +65,15 @@ std::string prepare_job(const Instance& instance);
 /// Where eager is executed that a path is compared with, of an instance.
 Site reference_site(const Path& path, const Instance& instance);
 
+/// Says which verdict of the plan it is, that of an item.
+void identify(const Plan& plan, std::size_t item, Verdict& verdict);
+
+/// The case for the reports, cut where it is long: `lockstep show` has all of it.
+std::string program_text(const Instance& instance);
+
+/// Says of an identified verdict what the plan knows; `program` as program_text has it.
+void tell_case(const Plan& plan, const std::string& program, Verdict& verdict);
+
 /// Whether that is another site than the path's own.
 std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
                                    const Instance& instance);
