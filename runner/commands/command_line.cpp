@@ -27,6 +27,7 @@ constexpr const char* kEnvironment =
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
     "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) that tells of devices\n"
+    "  LOCKSTEP_DASK     an interpreter that has Dask, for run --on\n"
     "  LOCKSTEP_DIGESTS  KIND=FILE, what digests tensors on devices of a kind\n"
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";

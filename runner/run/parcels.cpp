@@ -14,6 +14,8 @@ constexpr double kPartOfShare = 0.25;
 /// Seconds of a parcel, for each execution at a time: below the least, telling would cost more than
 /// it evens out; above the most, too much would be lost with a machine.
 constexpr double kLeastSeconds = 1, kMostSeconds = 60;
+/// Seconds of a part of a graph, at least: each part is compiled by itself.
+constexpr double kLeastOfGraph = 10;
 
 }  // namespace
 
@@ -37,13 +39,32 @@ Parcel ParcelPool::take(std::size_t jobs, std::size_t slots) {
                                    kMostSeconds * executions / factor());
   Parcel parcel;
   while (!graphs_.empty() && parcel.seconds < wanted) {
-    const Parcel& graph = graphs_.front();
+    const Parcel graph = take_graph(share, std::max(wanted, kLeastOfGraph / factor()));
     parcel.items.insert(parcel.items.end(), graph.items.begin(), graph.items.end());
     parcel.seconds += graph.seconds;
-    left_ -= graph.seconds;
-    graphs_.pop_front();
   }
   return parcel;
+}
+
+Parcel ParcelPool::take_graph(double share, double part_seconds) {
+  Parcel graph = std::move(graphs_.front());
+  graphs_.pop_front();
+  // Below two parts the rest would be less than one.
+  if (graph.seconds > std::max(share, 2 * part_seconds)) {
+    Parcel part;
+    auto next = graph.items.begin();
+    const auto instance = [&](std::size_t item) { return plan_.items[item].instance; };
+    while (next != graph.items.end() &&
+           (part.seconds < part_seconds || instance(*next) == instance(part.items.back()))) {
+      part.seconds += expected_[*next];
+      part.items.push_back(*next++);
+    }
+    Parcel rest{{next, graph.items.end()}, graph.seconds - part.seconds};
+    if (!rest.items.empty()) graphs_.push_front(std::move(rest));
+    graph = std::move(part);
+  }
+  left_ -= graph.seconds;
+  return graph;
 }
 
 double ParcelPool::idle_in(const std::vector<Parcel>& parcels, std::size_t jobs) const {
@@ -61,8 +82,10 @@ void ParcelPool::learn(std::size_t item, double seconds) {
 }
 
 double ParcelPool::factor() const {
-  constexpr double kEnough = 10;  // expected seconds; before, one verdict would decide too much
-  return expected_of_known_ < kEnough ? 1 : std::max(took_ / expected_of_known_, 1e-3);
+  // What is short is known first, and decides too much.
+  constexpr double kEnough = 20, kFarthest = 4;
+  if (expected_of_known_ < kEnough) return 1;
+  return std::clamp(took_ / expected_of_known_, 1 / kFarthest, kFarthest);
 }
 
 Parcel ParcelPool::take_lost() {

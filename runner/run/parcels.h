@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Items of a plan that one machine is given at a time: of whole shared graphs, as far as they have
-/// no verdict.
+/// Items of a plan that one machine is given at a time: of whole shared graphs, but for those that
+/// take longer than a machine's share, and as far as they have no verdict.
 struct Parcel {
   std::vector<std::size_t> items;  ///< places in Plan::items, ascending in each graph
   double seconds = 0;              ///< that one execution after the other is expected to take
@@ -49,6 +49,9 @@ class ParcelPool {
   void put_lost(const std::vector<std::size_t>& items);
 
  private:
+  /// The graph in front; where it takes longer than a machine's share, so many seconds of it, of
+  /// whole instances.
+  Parcel take_graph(double share, double part_seconds);
   /// By what expected seconds are to be multiplied.
   double factor() const;
   /// Parcels of one graph each.

@@ -196,6 +196,19 @@ def test_a_machine_without_lockstep_is_named(scene, cluster):
     assert same(scene.root / "without") == scene.whole
 
 
+def test_a_lost_scheduler_ends_the_run_which_can_be_gone_on_with(scene, cluster, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
+    cluster.worker("only")
+    run = scene.suite.start("run", *SELECT, "--on", f"dask:{cluster.file}", "--out", "alone")
+    log = scene.root / "alone" / "run.jsonl"
+    wait_for(lambda: log.exists() and len(ids(scene.root / "alone")) > 3, 90)
+    cluster.processes["scheduler"].kill()
+    output, errors = run.communicate(timeout=90)
+    assert run.returncode == 3 and "the cluster cannot be used: its scheduler is lost" in errors and "--resume" in errors, errors
+    resumed = scene.call("run", "--resume", "alone", "--on", "local")
+    assert resumed.returncode == 1 and same(scene.root / "alone") == scene.whole, resumed.stderr
+
+
 def test_what_kills_its_machine_twice_is_reported(scene):
     """One instance kills the Lockstep that executes it, each time; the others of its parcel are not to blame."""
     script = scene.root / "murderer.py"
