@@ -228,11 +228,13 @@ def test_slurm(workspace, tmp_path):
     command = [DASK, workspace.root / "ci/recipes/slurm.py", "--cores", "2", "--memory", "1GB", "--partition", "short", "--nodes", "1"]
     environment = workspace.environment(PATH=f"{bin_}:{os.environ['PATH']}", DASK_TEMPORARY_DIRECTORY=str(tmp_path))
     ask = lambda *more: subprocess.run([*command, *more], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
-    shown = ask("--dry-run")
+    (written,) = (line for line in (RECIPES / "slurm.md").read_text("utf-8").splitlines() if "--dry-run" in line)
+    assert written.startswith("ci/dask python ")
+    shown = subprocess.run([DASK, *written.split()[2:]], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
     assert shown.returncode == 0, shown.stderr
-    for line in ("#SBATCH -p short", "#SBATCH --cpus-per-task=2", "#SBATCH -t 04:00:00", f"export LOCKSTEP_HOME={workspace.root}"):
+    for line in ("#SBATCH -p short", "#SBATCH --cpus-per-task=8", "#SBATCH -t 04:00:00", f"export LOCKSTEP_HOME={workspace.root}"):
         assert line in shown.stdout.splitlines(), shown.stdout
-    assert "--nthreads 2" in shown.stdout and "--no-nanny" in shown.stdout and not (tmp_path / "job").exists()
+    assert "--nthreads 8" in shown.stdout and "--no-nanny" in shown.stdout and not (tmp_path / "job").exists()
     result = ask("--", "--level", "core", "--out", "out")
     assert result.returncode == 1, result.stdout + result.stderr + (tmp_path / "log").read_text()
     assert sorted(verdicts(workspace.root / "out/run.jsonl")) == ["conform"] * 3 + ["value_differs"] * 3

@@ -211,24 +211,21 @@ void Dispatcher::hear_verdict(const std::string& name, Member& member, const Jso
   auto verdict = verdict_from_json(record);
   std::string wrong = verdict ? contradiction(*verdict) : verdict.error().message;
   if (!wrong.empty()) return refuse(name, member, "its verdict says: " + one_line(wrong, 500));
-  // Its place is that in the whole plan, of which this one may be a shard.
-  const auto item =
-      std::lower_bound(plan_.items.begin(), plan_.items.end(), verdict->index,
-                       [](const PlanItem& each, std::size_t place) { return each.place < place; });
-  const auto index = static_cast<std::size_t>(item - plan_.items.begin());
-  for (Parcel& parcel : member.parcels) {
-    const auto ordered = std::find(parcel.items.begin(), parcel.items.end(), index);
-    if (ordered == parcel.items.end() || item->id != verdict->id) continue;
-    parcel.items.erase(ordered);
-    std::erase_if(member.parcels, [](const Parcel& each) { return each.items.empty(); });
-    --left_;
-    member.endings = 0;
-    verdict->index = index;
-    pool_.learn(index, verdict->seconds);
-    on_verdict(std::move(*verdict));
-    return fill(name, member);
-  }
-  refuse(name, member, "it judged what it was not given: " + one_line(verdict->id, 200));
+  const auto index = find_item(plan_, *verdict);
+  const auto parcel =
+      std::find_if(member.parcels.begin(), member.parcels.end(), [&](const Parcel& each) {
+        return index && std::find(each.items.begin(), each.items.end(), *index) != each.items.end();
+      });
+  if (parcel == member.parcels.end())
+    return refuse(name, member, "it judged what it was not given: " + one_line(verdict->id, 200));
+  std::erase(parcel->items, *index);
+  if (parcel->items.empty()) member.parcels.erase(parcel);
+  --left_;
+  member.endings = 0;
+  verdict->index = *index;
+  pool_.learn(*index, verdict->seconds);
+  on_verdict(std::move(*verdict));
+  fill(name, member);
 }
 
 void Dispatcher::hand_out() {

@@ -16,6 +16,7 @@
 #include "record/machine.h"
 #include "run/absent_paths.h"
 #include "run/scheduler.h"
+#include "run/task.h"
 
 namespace lockstep {
 namespace {
@@ -185,11 +186,9 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
 
   std::vector<bool> skip(plan.items.size(), false);
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
-    const auto item = std::lower_bound(
-        plan.items.begin(), plan.items.end(), verdict.index,
-        [](const PlanItem& each, std::size_t place) { return each.place < place; });
-    if (item == plan.items.end() || item->id != verdict.id) continue;
-    verdict.index = static_cast<std::size_t>(item - plan.items.begin());
+    const auto item = find_item(plan, verdict);
+    if (!item) continue;
+    verdict.index = *item;
     skip[verdict.index] = true;
     verdict.standing = Standing::new_;  // expectations may have been written meanwhile
     verdict.expectation.reset();

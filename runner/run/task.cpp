@@ -34,6 +34,14 @@ Site reference_site(const Path& path, const Instance& instance) {
   return site;
 }
 
+std::optional<std::size_t> find_item(const Plan& plan, const Verdict& verdict) {
+  const auto item =
+      std::lower_bound(plan.items.begin(), plan.items.end(), verdict.index,
+                       [](const PlanItem& each, std::size_t place) { return each.place < place; });
+  if (item == plan.items.end() || item->id != verdict.id) return std::nullopt;
+  return static_cast<std::size_t>(item - plan.items.begin());
+}
+
 void identify(const Plan& plan, std::size_t index, Verdict& verdict) {
   const PlanItem& item = plan.items[index];
   const Instance& instance = plan.instances[item.instance];

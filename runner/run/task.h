@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,10 @@ std::string prepare_job(const Instance& instance);
 
 /// Where eager is executed that a path is compared with, of an instance.
 Site reference_site(const Path& path, const Instance& instance);
+
+/// The item of a verdict that is in a log: `index` is its place in the whole plan, of which this
+/// one may be a shard.  Nothing: it is none of this plan.
+std::optional<std::size_t> find_item(const Plan& plan, const Verdict& verdict);
 
 /// Says which verdict of the plan it is, that of an item.
 void identify(const Plan& plan, std::size_t item, Verdict& verdict);

@@ -5,7 +5,8 @@
     ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
 
 The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and compares seconds: all of them,
-and those from the first verdict to the last. It ends with 1 where a verdict differs.
+those from the first verdict to the last, and those of the processor, which tell more where others use the machine. Each member
+starts workers of its own, which costs the same in every run, however long. It ends with 1 where a verdict differs.
 
 The second form gives the real coordinator 64 machines that only pretend, in a time of their own: each takes for a verdict what
 LOG says, more or less by up to `noise`, and hears an order `latency` seconds after it was given. It compares with the ideal
@@ -20,6 +21,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -42,7 +44,12 @@ def home_of(folder, bridge):
 
 
 def execute(home, out, *words):
-    """Runs to the end; the seconds of all, and from the first verdict to the end."""
+    """Runs to the end; the seconds of all, from the first verdict to the end, and of the processor."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = spent()
     environment = {**os.environ, "LOCKSTEP_HOME": str(home), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")}
     begin, first = time.perf_counter(), None
     with open(out.with_suffix(".said"), "w+") as said:
@@ -56,7 +63,7 @@ def execute(home, out, *words):
         if run.returncode not in (0, 1):
             said.seek(0)
             sys.exit(said.read())
-    return end - begin, end - (first or begin)
+    return end - begin, end - (first or begin), spent() - before
 
 
 def verdicts(log):
@@ -75,8 +82,8 @@ def measure(given, folder):
         differing = [name for name in said[0].keys() | said[1].keys() if said[0].get(name) != said[1].get(name)]
         wrong = wrong or bool(differing)
         print(f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}")
-        print(f"  here {here[0]:.1f} s, on {given.jobs} dask workers {there[0]:.1f} s: {100 * (there[0] / here[0] - 1):+.1f} %")
-        print(f"  from the first verdict on {here[1]:.1f} s against {there[1]:.1f} s: {100 * (there[1] / here[1] - 1):+.1f} %")
+        for what, one, other in zip(("in all", "from the first verdict on", "of the processor"), here, there):
+            print(f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %", flush=True)
     return 1 if wrong else 0
 
 
