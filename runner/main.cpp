@@ -21,7 +21,7 @@ bool reader_left() {
 }
 
 Exit execute(const Options& options) {
-  if (executes(options.command)) return command_run(options);
+  if (executes(options.command) || options.command == "serve") return command_run(options);
   if (options.command == "list") return command_list(options);
   if (options.command == "show") return command_show(options);
   if (options.command == "check") return command_check(options);

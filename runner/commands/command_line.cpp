@@ -27,6 +27,7 @@ constexpr const char* kEnvironment =
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
     "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) that tells of devices\n"
+    "  LOCKSTEP_DASK     an interpreter that has Dask, for run --on\n"
     "  LOCKSTEP_DIGESTS  KIND=FILE, what digests tensors on devices of a kind\n"
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
@@ -175,16 +176,23 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--resume", options.resume,
                   "Go on with the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
-  CLI::Option* shard = run->add_option(
-      "--shard", options.shard,
-      "Run one part of so many, which machines that know nothing of each other choose alike: 2/5, "
-      "or auto, which asks the variables of GitLab, Buildkite, CircleCI, SLURM or Kubernetes; "
-      "`merge` puts them together");
-  shard->type_name("NUMBER/OF");
-  run->add_option("--durations", options.durations,
-                  "Balance the shards by what verdicts took in LOG, the same for all shards")
-      ->type_name("LOG")
-      ->needs(shard);
+  run->add_option(
+         "--on", options.on,
+         "Execute on a Dask cluster (runner/run/CLUSTER.md): dask://HOST:PORT, dask+tls://"
+         "HOST:PORT or dask:FILE, of its scheduler; dask: one on this machine; local: none")
+      ->type_name("CLUSTER");
+  run->add_option(
+         "--shard", options.shard,
+         "Run one part of so many, which machines that know nothing of each other choose alike: "
+         "2/5, "
+         "or auto, which asks the variables of GitLab, Buildkite, CircleCI, SLURM or Kubernetes; "
+         "`merge` puts them together")
+      ->type_name("NUMBER/OF");
+  run->add_option(
+         "--durations", options.durations,
+         "Balance the shards, or the machines of --on, by what verdicts took in LOG; the same "
+         "for all shards")
+      ->type_name("LOG");
   CLI::Option* keep =
       run->add_flag("--keep", options.keep,
                     "Keep the tensors of every output that does not conform, as .npy files in "
@@ -280,6 +288,13 @@ void add_replay(CLI::App& app, Options& options) {
   add_report_files(replay, options);
   add_telling(replay, options);
   replay->footer(selection_help());
+}
+
+void add_serve(CLI::App& app) {
+  app.add_subcommand(
+      "serve",
+      "Execute parts of another Lockstep's run as standard input says, and write the "
+      "log to standard output: what `run --on` starts on other machines");
 }
 
 void add_list(CLI::App& app, Options& options) {
@@ -643,6 +658,7 @@ void add_commands(CLI::App& app, Options& options) {
   add_run(app, options);
   add_pack(app, options);
   add_replay(app, options);
+  add_serve(app);
   add_list(app, options);
   add_show(app, options);
   add_repro(app, options);

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 /// The subcommands.  Each prints to standard output and standard error and gives the exit status.
-Exit command_run(const Options& options);  ///< and `pack` and `replay`, which are runs
+Exit command_run(const Options& options);  ///< and `pack`, `replay` and `serve`, which are runs
 Exit command_list(const Options& options);
 Exit command_show(const Options& options);
 Exit command_check(const Options& options);

@@ -11,6 +11,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "commands/command_line.h"
+#include "commands/elsewhere.h"
 #include "commands/report_formats.h"
 #include "plan/shard.h"
 
@@ -158,6 +159,12 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
     }
     options.shard = resolved;
   }
+  if (!options.on.empty()) {
+    if (const auto cluster = parse_cluster(options.on, directory); !cluster)
+      return misused(fmt::format("{}\n    {}", cluster.error().message, cluster.error().hint));
+  }
+  if (!options.durations.empty() && options.shard.empty() && options.on.empty())
+    return misused("found --durations without --shard or --on, which it balances");
   if (options.accept_crashes && options.update_known.empty())
     return misused("--accept-crashes needs --update-known");
   if (!options.known_files.empty() && options.no_expectations)

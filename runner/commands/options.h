@@ -29,8 +29,9 @@ struct FollowingWords {
 
 /// The command line.  Flags come before environment variables, these before what is built in.
 struct Options {
-  /// run, pack, replay, list, show, repro, explain, shrink, certify, verify, check, report, merge,
-  /// gate, doctor, findings, coverage, new, completion or man; empty when `text` says everything
+  /// run, pack, replay, serve, list, show, repro, explain, shrink, certify, verify, check, report,
+  /// merge, gate, doctor, findings, coverage, new, completion or man; empty when `text` says
+  /// everything
   std::string command;
   std::vector<std::string> arguments;  ///< as they were given, without the program's name
   /// The command's options that were given, with their values, by name ("--level", "SELECT").
@@ -77,8 +78,9 @@ struct Options {
   std::filesystem::path knobs_file;  ///< of `explain`: settings to try besides; absolute, or empty
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;
+  std::string on;     ///< the cluster that executes, as it was given; empty or "local": none
   std::string shard;  ///< "2/5", also where `auto` was given; empty: the whole run
-  /// The log whose seconds balance the shards; absolute, or empty.
+  /// The log whose seconds balance the shards, or the machines of a cluster; absolute, or empty.
   std::filesystem::path durations;
   std::size_t jobs = 0;  ///< 0: three for two cores
   int threads = 1;

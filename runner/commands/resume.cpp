@@ -19,7 +19,7 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
     return fail("the log does not say with which arguments its run was begun", "begin a new run");
   std::set<std::string> free = {"--resume",         "--jobs",    "--strict", "--max-fail",
                                 "--fail-fast",      "--verbose", "--github", "--update-known",
-                                "--accept-crashes", "--quiet"};
+                                "--accept-crashes", "--quiet",   "--on"};
   for (const ReportFormat& report : report_formats()) free.insert(report.flag);
   for (const auto& [name, values] : given.given) {
     const auto before = options.given.find(name);
@@ -34,6 +34,7 @@ Result<Options> resumed_options(const Options& given, const RunRecord& record) {
   }
   options.resume = given.resume;
   options.out.clear();
+  if (!given.on.empty()) options.on = given.on;
   if (given.jobs > 0) options.jobs = given.jobs;
   if (given.max_fail > 0) options.max_fail = given.max_fail;
   options.strict |= given.strict;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands/artefacts.h"
 #include "commands/commands.h"
+#include "commands/elsewhere.h"
 #include "commands/errors.h"
 #include "commands/finish.h"
 #include "commands/open.h"
@@ -76,6 +77,16 @@ std::string again(const Options& options, const RunSettings& settings, const fs:
 
 Exit command_run(const Options& given) {
   Options options = given;
+  std::optional<Service> service;
+  if (given.command == "serve") {
+    auto begun = begin_service();
+    if (!begun) {
+      print_error(begun.error());
+      return Exit::usage;
+    }
+    service = std::move(*begun);
+    options = service->options;
+  }
   watch_for_interrupts();
   const bool packs = given.command == "pack";
   std::optional<PackInfo> replayed;
@@ -198,6 +209,7 @@ Exit command_run(const Options& given) {
     const std::string difference = difference_of(*replayed, session->environment());
     if (!difference.empty()) console.note(difference);
   }
+  settings.cluster = cluster_options(options, selected->filter, plan, *directory, seconds);
   if (!options.shard.empty()) {
     const Shard shard = *parse_shard(options.shard, {});
     settings.info.shard = ShardInfo{shard.number, shard.of, plan.digest, plan.items.size()};
@@ -211,6 +223,7 @@ Exit command_run(const Options& given) {
   settings.repeat = options.repeat;
   settings.retries = options.retries;
   settings.keep = options.keep;
+  if (service) return serve(*service, plan, *session, std::move(settings));
   if (options.reuse) {
     if (auto reused = session->reuse_verdicts(options.cache / "verdicts", plan, settings);
         !reused) {

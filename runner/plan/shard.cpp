@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/digest.h"
+#include "plan/units.h"
 
 namespace lockstep {
 namespace {
@@ -81,22 +82,6 @@ Result<Shard> shard_of_job(const std::function<std::string(const char*)>& enviro
               "--shard NUMBER/OF says it");
 }
 
-/// The instances of one graph, from the first to before the last.
-struct Unit {
-  std::size_t begin = 0, end = 0;
-  double seconds = 0;
-};
-
-std::vector<Unit> units_of(const Plan& plan) {
-  std::vector<Unit> units;
-  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
-    const bool same = i > 0 && plan.instances[i].shared_graph == plan.instances[i - 1].shared_graph;
-    if (!same) units.push_back({i, i, 0});
-    units.back().end = i + 1;
-  }
-  return units;
-}
-
 /// The shard of each unit, from 0.
 std::vector<std::size_t> by_name(const Plan& plan, const std::vector<Unit>& units, std::size_t of) {
   std::vector<std::size_t> shards;
@@ -109,36 +94,29 @@ std::vector<std::size_t> by_name(const Plan& plan, const std::vector<Unit>& unit
   return shards;
 }
 
-std::vector<std::size_t> by_seconds(const Plan& plan, std::vector<Unit> units, std::size_t of,
-                                    const std::map<std::string, double>& seconds) {
-  std::vector<double> known;
-  for (const PlanItem& item : plan.items) {
-    if (const auto found = seconds.find(item.id); found != seconds.end())
-      known.push_back(found->second);
-  }
-  std::sort(known.begin(), known.end());
-  const double median = known.empty() ? 1 : known[known.size() / 2];
+std::vector<std::size_t> by_seconds(const Plan& plan, const std::vector<Unit>& units,
+                                    std::size_t of, const std::map<std::string, double>& seconds) {
+  const std::vector<double> expected = expected_seconds(plan, seconds);
   std::vector<std::size_t> unit_of(plan.instances.size());
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
     for (std::size_t i = units[unit].begin; i < units[unit].end; ++i) unit_of[i] = unit;
   }
-  for (const PlanItem& item : plan.items) {
-    const auto found = seconds.find(item.id);
-    units[unit_of[item.instance]].seconds += found == seconds.end() ? median : found->second;
-  }
+  std::vector<double> cost(units.size(), 0);
+  for (std::size_t i = 0; i < plan.items.size(); ++i)
+    cost[unit_of[plan.items[i].instance]] += expected[i];
   std::vector<std::size_t> order(units.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Ids decide among equals, so that no order of the suite or of the log does.
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(units[b].seconds, plan.instances[units[a].begin].id) <
-           std::tie(units[a].seconds, plan.instances[units[b].begin].id);
+    return std::tie(cost[b], plan.instances[units[a].begin].id) <
+           std::tie(cost[a], plan.instances[units[b].begin].id);
   });
   std::vector<double> load(of, 0);
   std::vector<std::size_t> shards(units.size());
   for (const std::size_t unit : order) {
     const auto least = std::min_element(load.begin(), load.end());
     shards[unit] = static_cast<std::size_t>(least - load.begin());
-    *least += units[unit].seconds;
+    *least += cost[unit];
   }
   return shards;
 }

@@ -131,6 +131,12 @@ Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) 
   return log;
 }
 
+Result<RunLog> RunLog::to(int fd, const RunInfo& info) {
+  Result<RunLog> log = RunLog(fd, "the output", 0);
+  if (Result<void> done = log->append(to_json(info)); !done) return tl::unexpected(done.error());
+  return log;
+}
+
 Result<void> RunLog::environment(std::string_view name, const Json& values) {
   return append({{"type", "environment"}, {"name", name}, {"values", values}});
 }
@@ -189,6 +195,13 @@ std::string log_text(const RunRecord& record) {
   return text;
 }
 
+Result<Json> record_of(std::string_view line) {
+  Result<Json> json = parse_bounded_json(line, kRecordBounds);
+  if (json && (!json->is_object() || !json->contains("type") || !(*json)["type"].is_string()))
+    return fail("it has no `type`");
+  return json;
+}
+
 Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
   /// Where an id was seen last.
   struct Seen {
@@ -204,14 +217,14 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
     const auto at = [&](const std::string& what) {
       return fail(fmt::format("{}:{}: {}", where, number, what));
     };
-    const Result<Json> parsed = parse_bounded_json(line, kRecordBounds);
-    const Json json = parsed.value_or(Json());
-    if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
+    const Result<Json> parsed = record_of(line);
+    if (!parsed) {
       if (number == 1)
         return at("this is no run log: a run log begins with a record of type \"run\"");
-      return at(fmt::format("this line is no record; the log was damaged: {}",
-                            parsed ? "it has no `type`" : parsed.error().message));
+      return at(
+          fmt::format("this line is no record; the log was damaged: {}", parsed.error().message));
     }
+    const Json& json = *parsed;
     const std::string type = json["type"];
     if ((type == "run") != (number == 1)) {
       return at(number == 1 ? "a run log begins with a record of type \"run\""

@@ -26,6 +26,9 @@ class RunLog {
   /// the version and the time.  What a killed writer left of its last record is cut off.
   static Result<RunLog> append_to(const std::filesystem::path& directory, const RunInfo& now);
 
+  /// A log that somebody reads from a descriptor, such as a pipe, which it takes.
+  static Result<RunLog> to(int fd, const RunInfo& info);
+
   RunLog(RunLog&& other) noexcept;
   RunLog& operator=(RunLog&&) = delete;
   ~RunLog();
@@ -51,6 +54,9 @@ class RunLog {
   std::uint64_t size_;  ///< where the last whole record ends
   bool torn_ = false;   ///< there are bytes behind it that could not be cut off
 };
+
+/// The record of one line: an object with a `type`.
+Result<nlohmann::ordered_json> record_of(std::string_view line);
 
 /// Reads a log, or the log of a run's directory.  A torn last line and a missing end are no errors:
 /// they are what kill -9 leaves behind (RunRecord::complete).  Verdicts come in the order of the

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -78,6 +79,30 @@ TEST_F(RunLogTest, WhatIsWrittenIsReadBack) {
   ASSERT_TRUE(record->end);
   EXPECT_EQ(record->end->seconds, 1.5);
   EXPECT_EQ(record->end->unmatched.at(0).where, "known.json:1");
+}
+
+TEST_F(RunLogTest, GoesToWhoeverReadsADescriptor) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  {
+    auto log = RunLog::to(ends[1], some_info());
+    ASSERT_TRUE(log) << log.error().message;
+    ASSERT_TRUE(log->environment("eager", {{"torch", "2.13.0"}}));
+    ASSERT_TRUE(log->verdict(some_verdict(2)));
+    ASSERT_TRUE(log->end({})) << "a pipe is on no disk";
+  }
+  char bytes[1 << 14];
+  const ssize_t count = ::read(ends[0], bytes, sizeof bytes);
+  EXPECT_EQ(::read(ends[0], bytes, 1), 0) << "it is closed with the log";
+  ::close(ends[0]);
+  ASSERT_GT(count, 0);
+  const std::string_view said(bytes, static_cast<std::size_t>(count));
+  const auto record = parse_log(said, "pipe");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->verdicts, std::vector<Verdict>{some_verdict(2)});
+  EXPECT_TRUE(record_of(said.substr(0, said.find('\n'))));
+  EXPECT_FALSE(record_of("{}"));
+  EXPECT_FALSE(record_of("[1"));
 }
 
 TEST_F(RunLogTest, EveryRecordIsOneLineThatBeginsWithItsType) {

@@ -17,6 +17,7 @@
 #include "record/machine.h"
 #include "run/absent_paths.h"
 #include "run/scheduler.h"
+#include "run/task.h"
 
 namespace lockstep {
 namespace {
@@ -118,8 +119,9 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
 Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter) {
   const auto began = std::chrono::steady_clock::now();
-  auto opened = settings.resumed ? RunLog::append_to(settings.directory, settings.info)
-                                 : RunLog::create(settings.directory, settings.info);
+  auto opened = settings.log_to >= 0 ? RunLog::to(settings.log_to, settings.info)
+                : settings.resumed   ? RunLog::append_to(settings.directory, settings.info)
+                                     : RunLog::create(settings.directory, settings.info);
   if (!opened) return tl::unexpected(opened.error());
   RunLog& log = *opened;
   RunRecord record;
@@ -185,11 +187,9 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
 
   std::vector<bool> skip(plan.items.size(), false);
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
-    const auto item = std::lower_bound(
-        plan.items.begin(), plan.items.end(), verdict.index,
-        [](const PlanItem& each, std::size_t place) { return each.place < place; });
-    if (item == plan.items.end() || item->id != verdict.id) continue;
-    verdict.index = static_cast<std::size_t>(item - plan.items.begin());
+    const auto item = find_item(plan, verdict);
+    if (!item) continue;
+    verdict.index = *item;
     skip[verdict.index] = true;
     verdict.standing = Standing::new_;  // expectations may have been written meanwhile
     verdict.expectation.reset();
@@ -212,40 +212,7 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     judged(std::move(verdict), true);
   }
 
-  const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
-  for (const std::size_t path : used) {
-    if (!all_done && lacking_cpu_level(plan.paths[path], settings.cpu_levels).empty())
-      engine.warm_up(settings.worker_of(plan.paths[path]));
-  }
-  const auto torch =
-      eager_hello == nullptr
-          ? std::string()
-          : eager_hello->value("environment", Json::object()).value("torch", std::string());
-  SchedulerOptions options;
-  options.jobs = settings.jobs;
-  options.scratch = settings.scratch;
-  options.eager = settings.eager;
-  options.worker_of = settings.worker_of;
-  options.torch = torch;
-  options.cpu_levels = settings.cpu_levels;
-  options.executions = std::max(1, settings.repeat);
-  if (const std::optional<RepeatedPart>& part = settings.info.repeated_part) {
-    options.executions = part->times;
-    options.repeated = [drawn = *part](const std::string& id) {
-      return is_drawn(drawn.seed, drawn.percent, id);
-    };
-  }
-  if (settings.keep) options.keep = settings.directory;
-  options.retries = settings.retries;
-  options.worth_retrying = [&](Verdict verdict) {
-    const PlanItem& item = plan.items[verdict.index];
-    expectations.tell(verdict, plan.instances[item.instance].declared->id);
-    waive_front_end(verdict, plan.paths[item.path]);
-    return verdict.fails(settings.strict);
-  };
-  Scheduler scheduler(plan, engine, std::move(options), skip);
-  scheduler.on_note = [&](const std::string& text) { reporter.note(text); };
-  scheduler.on_verdict = [&](Verdict verdict) {
+  const auto take = [&](Verdict verdict) {
     if (settings.cache && !settings.cache_keys[verdict.index].empty())
       settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
     judged(with_repro(std::move(verdict)), true);
@@ -254,19 +221,87 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     return !written || interrupted() ||
            (settings.max_failures > 0 && failures >= settings.max_failures);
   };
-  while (!scheduler.done() && !stopped()) {
-    scheduler.advance();
-    engine.step(1);
-    while (!stopped() && scheduler.hear()) {
+  const auto note = [&](const std::string& text) { reporter.note(text); };
+  const auto execute_elsewhere = [&]() -> Result<void> {
+    Dispatcher dispatcher(plan, settings.info, record.environment, settings.eager.name, skip,
+                          settings.cluster->seconds);
+    dispatcher.on_verdict = [&](Verdict verdict) {
+      verdict.standing = Standing::new_;  // given here, by what is known here
+      verdict.expectation.reset();
+      if (!stopped()) take(std::move(verdict));
+    };
+    dispatcher.on_note = note;
+    dispatcher.on_environment = note_environment;
+    if (dispatcher.done()) return {};
+    const std::filesystem::path said = settings.directory / "worker-cluster.log";
+    note(fmt::format("connecting with the cluster; the first time, this sets Dask up ({})",
+                     said.string()));
+    auto cluster = Cluster::connect(*settings.cluster, said, dispatcher);
+    if (!cluster) return tl::unexpected(cluster.error());
+    while (!dispatcher.done() && !stopped()) {
+      if (auto stepped = cluster->step(0.25); !stepped) return stepped;
+      reporter.running(dispatcher.running(), dispatcher.starting());
+      reporter.tick();
+      if (std::exchange(g_asked, 0) != 0) reporter.note(dispatcher.report());
     }
-    tell_running();
-    reporter.tick();
-    if (std::exchange(g_asked, 0) != 0) reporter.note(engine.report());
-  }
-  engine.abandon();
+    return {};
+  };
+  const auto execute_here = [&]() -> Result<void> {
+    const bool all_done = std::all_of(skip.begin(), skip.end(), [](bool done) { return done; });
+    for (const std::size_t path : used) {
+      if (!all_done && lacking_cpu_level(plan.paths[path], settings.cpu_levels).empty())
+        engine.warm_up(settings.worker_of(plan.paths[path]));
+    }
+    SchedulerOptions options;
+    options.jobs = settings.jobs;
+    options.scratch = settings.scratch;
+    options.eager = settings.eager;
+    options.worker_of = settings.worker_of;
+    if (eager_hello != nullptr)
+      options.torch =
+          eager_hello->value("environment", Json::object()).value("torch", std::string());
+    options.cpu_levels = settings.cpu_levels;
+    options.executions = std::max(1, settings.repeat);
+    if (const std::optional<RepeatedPart>& part = settings.info.repeated_part) {
+      options.executions = part->times;
+      options.repeated = [drawn = *part](const std::string& id) {
+        return is_drawn(drawn.seed, drawn.percent, id);
+      };
+    }
+    if (settings.keep) options.keep = settings.directory;
+    options.retries = settings.retries;
+    options.worth_retrying = [&](Verdict verdict) {
+      const PlanItem& item = plan.items[verdict.index];
+      expectations.tell(verdict, plan.instances[item.instance].declared->id);
+      waive_front_end(verdict, plan.paths[item.path]);
+      return verdict.fails(settings.strict);
+    };
+    if (settings.orders) skip.assign(skip.size(), true);
+    Scheduler scheduler(plan, engine, std::move(options), skip);
+    scheduler.on_note = note;
+    scheduler.on_verdict = take;
+    while (!(settings.orders ? settings.orders->ended() : scheduler.done()) && !stopped()) {
+      if (settings.orders) {
+        auto items = settings.orders->take(plan.items.size());
+        if (!items) return tl::unexpected(items.error());
+        scheduler.add(*items);
+      }
+      scheduler.advance();
+      engine.step(settings.orders ? 0.1 : 1);  // orders do not wake an engine
+      while (!stopped() && scheduler.hear()) {
+      }
+      tell_running();
+      reporter.tick();
+      if (std::exchange(g_asked, 0) != 0) reporter.note(engine.report());
+    }
+    engine.abandon();
+    return {};
+  };
+  const auto executed = settings.cluster ? execute_elsewhere() : execute_here();
   engine.on_hello = nullptr;
   engine.on_note = nullptr;
   engine.on_started = nullptr;
+  if (!executed) return tl::unexpected(executed.error());
 
   RunEnd end;
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

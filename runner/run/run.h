@@ -11,6 +11,8 @@
 #include "plan/plan.h"
 #include "record/log.h"
 #include "record/reporter.h"
+#include "run/cluster.h"
+#include "run/orders.h"
 #include "run/verdict_cache.h"
 
 namespace lockstep {
@@ -33,6 +35,12 @@ struct RunSettings {
   /// of the plan; an empty one is always executed.
   std::shared_ptr<const VerdictCache> cache;
   std::vector<std::string> cache_keys;
+  /// Members of a cluster execute the plan, not the engine.
+  std::optional<ClusterOptions> cluster;
+  /// Of a member: executes what it is told to, until that ends, and not the whole plan.
+  std::shared_ptr<Orders> orders;
+  /// Of a member: the descriptor to which its log goes, instead of a file; below 0: none.
+  int log_to = -1;
   /// What the log in `directory` says, of a run that is to be gone on with.
   std::optional<RunRecord> resumed;
   WorkerSpec eager;

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cases/inputs.h"
-#include "cases/show.h"
+#include "plan/units.h"
 #include "run/absent_paths.h"
 #include "run/repeat.h"
 #include "run/workers.h"
@@ -24,16 +24,6 @@ std::string eager_failure(const Observation& eager) {
                        one_line(eager.error->message));
   return fmt::format("eager does not return ({}): {}", name_of(eager.outcome),
                      one_line(eager.reason));
-}
-
-/// The case for the reports, cut where it is long: `lockstep show` has all of it.
-std::string program_text(const Case& declared, const std::string& instance) {
-  constexpr std::size_t kMost = 6 * 1024;
-  std::string text = show_case(declared, instance);
-  if (text.size() <= kMost) return text;
-  const std::size_t end = text.rfind('\n', kMost);
-  text.resize(end == std::string::npos ? 0 : end + 1);
-  return text + "[...] `ci/lockstep show " + shell_quote(instance) + "` prints all of it\n";
 }
 
 /// Why an instance cannot be compared with eager on the device that the path is compared with;
@@ -58,11 +48,33 @@ Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
       engine_(engine),
       options_(std::move(options)),
       skip_(std::move(skip)),
-      judges_(options_.jobs, [this] { engine_.wake(); }) {}
+      judges_(options_.jobs, [this] { engine_.wake(); }) {
+  std::size_t items = 0;
+  for (const Unit& unit : units_of(plan_)) {
+    const std::size_t before = items;
+    for (std::size_t i = unit.begin; i < unit.end; ++i) {
+      first_items_.push_back(items);
+      first_of_unit_.push_back(unit.begin);
+      items += plan_.instances[i].items;
+    }
+    const auto begin = skip_.begin() + static_cast<std::ptrdiff_t>(before);
+    const auto end = skip_.begin() + static_cast<std::ptrdiff_t>(items);
+    if (std::find(begin, end, false) != end) waiting_.push_back(unit.begin);
+  }
+}
 
 Scheduler::~Scheduler() { engine_.abandon(); }
 
-bool Scheduler::done() const { return graphs_.empty() && next_instance_ == plan_.instances.size(); }
+bool Scheduler::done() const { return graphs_.empty() && waiting_.empty(); }
+
+void Scheduler::add(const std::vector<std::size_t>& items) {
+  for (const std::size_t item : items) {
+    skip_[item] = false;
+    const std::size_t first = first_of_unit_[plan_.items[item].instance];
+    if (std::find(waiting_.rbegin(), waiting_.rend(), first) == waiting_.rend())
+      waiting_.push_back(first);
+  }
+}
 
 void Scheduler::clear_finished() {
   for (const TaskPtr& task : std::exchange(finished_, {})) {
@@ -78,27 +90,36 @@ void Scheduler::clear_finished() {
 
 void Scheduler::advance() {
   clear_finished();
-  while (graphs_.size() < engine_.wanted() && next_instance_ < plan_.instances.size()) begin_next();
+  while (graphs_.size() < engine_.wanted() && begin_next()) {
+  }
 }
 
-void Scheduler::begin_next() {
-  const std::size_t number = plan_.instances[next_instance_].shared_graph;
+bool Scheduler::begin_next() {
+  // Of one that is under way the rest, if it was added, waits.
+  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [this](std::size_t index) {
+    return !graphs_.contains(plan_.instances[index].shared_graph);
+  });
+  if (next == waiting_.end()) return false;
+  const std::size_t first = *next;
+  waiting_.erase(next);
+  const std::size_t number = plan_.instances[first].shared_graph;
   SharedGraph graph;
-  for (; next_instance_ < plan_.instances.size() &&
-         plan_.instances[next_instance_].shared_graph == number;
-       ++next_instance_) {
+  for (std::size_t index = first;
+       index < plan_.instances.size() && plan_.instances[index].shared_graph == number; ++index) {
     auto task = std::make_shared<Task>();
-    task->index = next_instance_;
-    task->instance = &plan_.instances[next_instance_];
-    for (std::size_t i = 0; i < task->instance->items; ++i, ++next_item_) {
-      if (!skip_[next_item_]) task->items.emplace_back().item = next_item_;
+    task->index = index;
+    task->instance = &plan_.instances[index];
+    for (std::size_t i = 0; i < task->instance->items; ++i) {
+      const std::size_t item = first_items_[index] + i;
+      if (!skip_[item]) task->items.emplace_back().item = item;
+      skip_[item] = true;
     }
     if (!task->items.empty()) graph.tasks.push_back(std::move(task));
   }
-  if (graph.tasks.empty()) return;
   graph.waiting = graph.unfinished = graph.tasks.size();
   const SharedGraph& begun = graphs_.emplace(number, std::move(graph)).first->second;
   for (const TaskPtr& task : begun.tasks) begin(task);
+  return true;
 }
 
 Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat) const {
@@ -342,7 +363,7 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
 
 /// A verdict is there: the only one, or that of one of several executions.
 void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  identify(*task, pending, verdict);
+  identify(plan_, pending.item, verdict);
   const bool again = executes_again(pending, verdict);
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
@@ -382,33 +403,11 @@ void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Stat
   emit(task, pending, std::move(verdict));
 }
 
-/// Which verdict it is, of the plan.
-void Scheduler::identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const {
-  const PlanItem& item = plan_.items[pending.item];
-  verdict.id = item.id;
-  verdict.instance = task.instance->id;
-  verdict.path = plan_.paths[item.path].name;
-  verdict.device = task.instance->device;
-  verdict.reference =
-      describe(reference_site(plan_.paths[item.path], *task.instance), task.instance->device);
-  verdict.index = pending.item;
-  verdict.operators = task.instance->declared->operators;
-}
-
 void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  const Case& declared = *task->instance->declared;
-  identify(*task, pending, verdict);
-  verdict.title = declared.title;
-  verdict.case_file = declared.file;
-  verdict.links = declared.links;
-  verdict.unverified = declared.unverified;
+  identify(plan_, pending.item, verdict);
   verdict.seconds = pending.seconds;
-  if (task->program.empty()) task->program = program_text(declared, verdict.instance);
-  verdict.program = task->program;
-  verdict.tags = declared.tags;
-  const int of_path = plan_.paths[plan_.items[pending.item].path].site.threads;
-  verdict.threads = of_path > 0 ? of_path : declared.threads;
-  verdict.dtypes = input_dtypes(declared);
+  if (task->program.empty()) task->program = program_text(*task->instance);
+  tell_case(plan_, task->program, verdict);
   if (const Observation* eager = pending.reference < task->references.size()
                                      ? task->references[pending.reference].eager.get()
                                      : nullptr)

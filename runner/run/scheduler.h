@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -52,8 +53,8 @@ struct SchedulerOptions {
 /// first (plan/share.h).
 class Scheduler {
  public:
-  /// `skip` says of each item of the plan whether it needs no execution (it is in the log that a
-  /// run resumes).
+  /// `skip` says of each item of the plan whether it needs no execution: it is in the log that a
+  /// run resumes, or it is added later, if at all.
   Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options, std::vector<bool> skip);
   /// Abandons what the engine has under way; waits for what is being judged.
   ~Scheduler();
@@ -64,6 +65,8 @@ class Scheduler {
   /// Called with what a person should know and no verdict says: tensors that cannot be kept.
   std::function<void(const std::string&)> on_note;
 
+  /// Executes items, too, that were skipped until now.
+  void add(const std::vector<std::size_t>& items);
   /// Begins what there is room for.  Call it until `done`, with Engine::step and `hear` in between.
   void advance();
   /// Goes on with one judgement, if there is one: that may give a verdict.
@@ -71,7 +74,7 @@ class Scheduler {
   bool done() const;
 
  private:
-  void begin_next();
+  bool begin_next();
   void begin(const TaskPtr& task);
   void emit_unexecuted(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
@@ -92,7 +95,6 @@ class Scheduler {
   void emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
                      const std::string& reason, const std::string& unsupported_by);
   bool executes_again(const PendingVerdict& pending, const Verdict& verdict) const;
-  void identify(const Task& task, const PendingVerdict& pending, Verdict& verdict) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();
   /// A job of an instance with one part, for the eager worker on the instance's device.  What may
@@ -109,8 +111,9 @@ class Scheduler {
   Engine& engine_;
   SchedulerOptions options_;
   std::vector<bool> skip_;
-  std::size_t next_instance_ = 0;
-  std::size_t next_item_ = 0;
+  std::vector<std::size_t> first_items_;       ///< of each instance
+  std::vector<std::size_t> first_of_unit_;     ///< of each instance, the first one of its graph
+  std::deque<std::size_t> waiting_;            ///< the first instances of graphs to be begun
   std::map<std::size_t, SharedGraph> graphs_;  ///< under way, by Instance::shared_graph
   std::vector<TaskPtr> finished_;
   ThreadPool judges_;  ///< last: it ends before what it reads

@@ -214,6 +214,34 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   }
 }
 
+TEST_F(Schedulers, ExecuteWhatIsAddedLater) {
+  const Plan made = plan({"good"});
+  FakeEngine engine(1, [&](const Job& job) { return returned(job); });
+  std::vector<std::size_t> heard;
+  Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size(), true));
+  scheduler.on_verdict = [&](const Verdict& verdict) { heard.push_back(verdict.index); };
+  EXPECT_TRUE(scheduler.done()) << "nothing was added";
+  const auto until = [&](std::size_t count) {
+    for (int i = 0; i < 1000 && heard.size() < count; ++i) {
+      scheduler.advance();
+      engine.step(0.05);
+      while (scheduler.hear()) {
+      }
+    }
+    return heard.size() == count;
+  };
+  scheduler.add({2});
+  EXPECT_FALSE(scheduler.done());
+  EXPECT_TRUE(until(1));
+  scheduler.add({0});
+  scheduler.advance();
+  scheduler.add({1});  // maybe of the same graph, which is under way
+  EXPECT_TRUE(until(3));
+  scheduler.advance();
+  EXPECT_TRUE(scheduler.done());
+  EXPECT_EQ(heard, (std::vector<std::size_t>{2, 0, 1}));
+}
+
 /// A plan to its end: all verdicts.
 std::vector<Verdict> run_plan(const Plan& made, Engine& engine, SchedulerOptions options) {
   std::vector<Verdict> heard(made.items.size());

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,19 @@ std::string prepare_job(const Instance& instance);
 
 /// Where eager is executed that a path is compared with, of an instance.
 Site reference_site(const Path& path, const Instance& instance);
+
+/// The item of a verdict that is in a log: `index` is its place in the whole plan, of which this
+/// one may be a shard.  Nothing: it is none of this plan.
+std::optional<std::size_t> find_item(const Plan& plan, const Verdict& verdict);
+
+/// Says which verdict of the plan it is, that of an item.
+void identify(const Plan& plan, std::size_t item, Verdict& verdict);
+
+/// The case for the reports, cut where it is long: `lockstep show` has all of it.
+std::string program_text(const Instance& instance);
+
+/// Says of an identified verdict what the plan knows; `program` as program_text has it.
+void tell_case(const Plan& plan, const std::string& program, Verdict& verdict);
 
 /// Whether that is another site than the path's own.
 std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,

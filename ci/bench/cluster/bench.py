@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""What does a cluster cost, and how well does it share out?
+
+    ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1]
+    ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
+
+The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and compares seconds: all of them,
+those from the first verdict to the last, and those of the processor, which tell more where others use the machine. Each member
+starts workers of its own, which costs the same in every run, however long. It ends with 1 where a verdict differs.
+
+The second form gives the real coordinator 64 machines that only pretend, in a time of their own: each takes for a verdict what
+LOG says, more or less by up to `noise`, and hears an order `latency` seconds after it was given. It compares with the ideal
+makespan, the greater one of the sum over all machines and the longest verdict: where the coordinator knows LOG, and where it
+knows nothing. The run is that of LOG: level, paths, terms.
+
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep), LOCKSTEP_PYTHON and, for the first form, LOCKSTEP_DASK."""
+
+import argparse
+import heapq
+import json
+import os
+import pathlib
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
+
+
+def home_of(folder, bridge):
+    """A checkout like this one, but for the bridge, and with the binary that is measured."""
+    home = folder / "home"
+    (home / "ci").mkdir(parents=True)
+    for name in ("cases", "expected", "runner", "reports"):
+        (home / name).symlink_to(ROOT / name)
+    for name, command in (("lockstep", f"exec {BINARY}"), ("dask", bridge)):
+        (home / "ci" / name).write_text(f'#!/bin/sh\n{command} "$@"\n')
+        (home / "ci" / name).chmod(0o755)
+    return home
+
+
+def execute(home, out, *words):
+    """Runs to the end; the seconds of all, from the first verdict to the end, and of the processor."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = spent()
+    environment = {**os.environ, "LOCKSTEP_HOME": str(home), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")}
+    begin, first = time.perf_counter(), None
+    with open(out.with_suffix(".said"), "w+") as said:
+        run = subprocess.Popen([BINARY, "run", *words, "--out", out], env=environment, stdout=subprocess.DEVNULL, stderr=said)
+        while run.poll() is None:
+            log = out / "run.jsonl"
+            if first is None and log.exists() and b'{"type":"verdict"' in log.read_bytes():
+                first = time.perf_counter()
+            time.sleep(0.05)
+        end = time.perf_counter()
+        if run.returncode not in (0, 1):
+            said.seek(0)
+            sys.exit(said.read())
+    return end - begin, end - (first or begin), spent() - before
+
+
+def verdicts(log):
+    return [record for line in open(log, encoding="utf-8") if '"type":"verdict"' in line[:40] for record in [json.loads(line)]]
+
+
+def measure(given, folder):
+    home = home_of(folder, f"exec {os.environ['LOCKSTEP_DASK']} {ROOT}/runner/run/dask_bridge.py")
+    words = [*given.select, "--path", given.path, "-j", str(given.jobs)]
+    execute(home, folder / "first", *words)  # whatever is compiled only once
+    wrong = False
+    for number in range(given.rounds):
+        here = execute(home, folder / f"here-{number}", *words)
+        there = execute(home, folder / f"there-{number}", *words, "--on", "dask", "--durations", str(folder / "first"))
+        said = [{v["id"]: (v["status"], v.get("grade"), v["standing"]) for v in verdicts(folder / f"{name}-{number}" / "run.jsonl")} for name in ("here", "there")]
+        differing = [name for name in said[0].keys() | said[1].keys() if said[0].get(name) != said[1].get(name)]
+        wrong = wrong or bool(differing)
+        print(f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}")
+        for what, one, other in zip(("in all", "from the first verdict on", "of the processor"), here, there):
+            print(f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %", flush=True)
+    return 1 if wrong else 0
+
+
+def pretend(log, machines, noise, latency, result):
+    """The bridge of the simulation: one thread, and a queue of what will be done when."""
+    begin = json.loads(sys.stdin.readline())
+    own = pathlib.Path(begin["directory"]) / "run.jsonl"
+    lines = sorted(verdicts(log), key=lambda verdict: verdict["index"])
+    dice = random.Random(1)
+    took = [verdict.get("seconds", 0) * dice.uniform(1 - noise, 1 + noise) for verdict in lines]
+    head = [line for line in own.read_text().splitlines() if '"type":"verdict"' not in line]
+    free = {f"m{i}": 0.0 for i in range(machines)}
+    waiting = {name: [] for name in free}
+    done, queue, now, number = 0, [], 0.0, 0
+
+    def say(**message):
+        sys.stdout.write(json.dumps(message) + "\n")
+
+    def hear():
+        """What it answers to all that was said, with a machine that comes and goes for a mark behind it."""
+        nonlocal number
+        number += 1
+        say(joined=f"mark{number}", jobs=1)
+        say(of=f"mark{number}", gone=True, why="")
+        sys.stdout.flush()
+        while (told := json.loads(sys.stdin.readline())) != {"start": f"mark{number}"}:
+            if "order" in told:
+                for first, behind in told["items"]:
+                    waiting[told["order"]] += [(item, now + latency) for item in range(first, behind)]
+                begin_next(told["order"])
+
+    def begin_next(name):
+        if waiting[name] and free[name] is not None:
+            item, arrives = waiting[name].pop(0)
+            heapq.heappush(queue, (max(free[name], arrives) + took[item], name, item))
+            free[name] = None
+
+    for name in free:
+        say(joined=name, jobs=1)
+    hear()
+    for name in free:
+        for line in head:
+            say(of=name, line=line)
+    hear()
+    while queue:
+        now, name, item = heapq.heappop(queue)
+        done += 1
+        if done == len(lines):
+            pathlib.Path(result).write_text(json.dumps({"makespan": now, "sum": sum(took), "longest": max(took)}))
+        say(of=name, line=json.dumps({**lines[item], "seconds": took[item]}))
+        free[name] = now
+        begin_next(name)
+        if done == len(lines):
+            sys.stdout.flush()
+            sys.stdin.read()
+            return
+        hear()
+
+
+def simulate(given, folder):
+    log = given.simulate if given.simulate.is_file() else given.simulate / "run.jsonl"
+    with open(log, encoding="utf-8") as file:
+        arguments = json.loads(file.readline())["arguments"]
+    at = arguments.index("--out") if "--out" in arguments else len(arguments)
+    words = arguments[1:at] + arguments[at + 2:]
+    result = folder / "result"
+    home = home_of(folder, f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} --result {result} "
+                           f"--machines {given.machines} --noise {given.noise} --latency {given.latency} --")
+    far = False
+    for name, more in (("its durations are known", ("--durations", str(log))), ("nothing is known", ())):
+        execute(home, folder / name.replace(" ", "-"), *words, "--on", "dask", *more)
+        found = json.loads(result.read_text())
+        ideal = max(found["sum"] / given.machines, found["longest"])
+        print(f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal {ideal:.1f} s (all {found['sum']:.0f} s, the longest "
+              f"{found['longest']:.1f} s): {100 * (found['makespan'] / ideal - 1):+.1f} %")
+        far = far or (bool(more) and found["makespan"] > 1.1 * ideal)
+    return 1 if far else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--select", nargs="+", default=["bugs/*"])
+    parser.add_argument("--path", default="inductor")
+    parser.add_argument("-j", "--jobs", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--simulate", type=pathlib.Path, metavar="LOG")
+    parser.add_argument("--machines", type=int, default=64)
+    parser.add_argument("--noise", type=float, default=0.3)
+    parser.add_argument("--latency", type=float, default=0.1)
+    parser.add_argument("--pretend", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--result", help=argparse.SUPPRESS)
+    parser.add_argument("bridge", nargs="*", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.pretend:
+        return pretend(given.pretend, given.machines, given.noise, given.latency, given.result)
+    with tempfile.TemporaryDirectory() as folder:
+        return (simulate if given.simulate else measure)(given, pathlib.Path(folder))
+
+
+sys.exit(main())
