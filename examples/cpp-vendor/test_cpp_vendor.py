@@ -61,7 +61,8 @@ def test_the_archive_holds_what_it_rests_on(archive):
     assert names == ["manifest.json", "certification.json", "declared.jsonl.gz", "level.json", "path.json", "run.jsonl.gz",
                      "statement.json", "statement.txt"]
     assert statement["verdicts"] == {"conform": 10, "waived": 0, "upstream": 0, "declared": 1, "unsupported": 0}
-    assert statement["executed"] == {"observed": 0, "stated": 10, "unseen": 0, "partly": 0} or statement["executed"]["unseen"] == 10
+    # What another worker than Lockstep's says is its word; of the error that both sides raise nobody says anything.
+    assert statement["executed"] == {"observed": 0, "stated": 9, "unseen": 1, "partly": 0}
     assert statement["packages"]["vendor"]["package vendor"] == "1.0"
     assert statement["repeated"]["times"] == 3 and statement["repeated"]["seed"] == 7
     assert "There are kernels for float32 alone." in text

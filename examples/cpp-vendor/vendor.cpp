@@ -253,8 +253,11 @@ void execute(const Json& message) {
       }
       observation["runs"].push_back({{"calls", std::move(calls)}});
     }
-    observation["proof"] = {
-        {"graphs", 1}, {"operators", operators}, {"frames", 1}, {"frames_skipped", 0}};
+    observation["proof"] = {{"graphs", 1},
+                            {"operators", operators},
+                            {"frames", 1},
+                            {"frames_skipped", 0},
+                            {"execution", "stated"}};  // by this code: nobody else is here
   } catch (const ProgramError& error) {
     observation["outcome"] = "raised";
     observation["error"] = {{"stage", "run"},

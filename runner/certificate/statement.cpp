@@ -7,6 +7,15 @@
 #include "certificate/submission.h"
 
 namespace lockstep {
+namespace {
+
+/// The reason of a declaration without what marks it as one in a verdict.
+std::string without_mark(const std::string& reason) {
+  constexpr std::string_view kMark = "declared: ";
+  return reason.starts_with(kMark) ? reason.substr(kMark.size()) : reason;
+}
+
+}  // namespace
 
 Json statement_of(const Submission& submission, const Assessment& assessment) {
   const RunInfo& run = submission.run.info;
@@ -52,7 +61,7 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
                        {"expires", rule.expires}});
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (merit_of(verdict) == Merit::declared) ++reasons[verdict.reason];
+    if (merit_of(verdict) == Merit::declared) ++reasons[without_mark(verdict.reason)];
   }
   Json declarations = Json::array();
   for (const auto& [reason, verdicts] : reasons)
@@ -116,7 +125,8 @@ std::string statement_text(const Json& statement) {
   line("torch", statement["torch"].is_string() ? statement["torch"].get<std::string>() : "none");
   for (const auto& [worker, values] : statement["packages"].items()) {
     for (const auto& [name, value] : values.items()) {
-      if (name.starts_with("package ")) line(name.substr(8), value.dump());
+      if (name.starts_with("package "))
+        line(name.substr(8), value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
   line("lockstep", statement["lockstep"]);
@@ -128,7 +138,7 @@ std::string statement_text(const Json& statement) {
                                executed["observed"].dump(), executed["stated"].dump(),
                                executed["unseen"].dump(), executed["partly"].dump()));
   line("repeated",
-       fmt::format("{} verdicts {} times, seed {}", statement["repeated"]["verdicts"].dump(),
+       fmt::format("{} of the verdicts {} times, seed {}", statement["repeated"]["verdicts"].dump(),
                    statement["repeated"]["times"].dump(), statement["repeated"]["seed"].dump()));
   line("judged", share(statement["judged"]));
   for (const Json& each : statement["classes"])
