@@ -54,10 +54,10 @@ OperatorSearch::Places OperatorSearch::producers_of(const Places& steps) const {
   return producers;
 }
 
-void OperatorSearch::try_alone() {
+void OperatorSearch::try_alone(const Places& steps) {
   std::vector<Trial> trials;
   Places of;
-  for (std::size_t i = 0; i < flat_.size(); ++i) {
+  for (const std::size_t i : steps) {
     if (out_.steps[i].op.empty()) continue;
     auto derived = part({i}, tensors_of(i));
     if (!derived || derived->program.outputs.empty()) continue;
@@ -218,7 +218,7 @@ void OperatorSearch::find_what_raises() {
 void OperatorSearch::try_gradients() {
   const Program& program = suspect_.declared->program;
   if (!program.backward) {
-    try_alone();
+    try_alone(all_steps());
     if (!alone_.empty())
       blame({alone_.front()}, "alone");
     else

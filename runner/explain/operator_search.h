@@ -31,7 +31,7 @@ class OperatorSearch {
   void note_amplifier(std::size_t from);
 
   // alone.cpp: parts of the program on eager's values.
-  void try_alone();
+  void try_alone(const Places& steps);
   void try_gradients();
   /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
   std::optional<bool> departs_together(const Places& steps);
@@ -50,6 +50,7 @@ class OperatorSearch {
   /// Notes a question that is open, once.
   void leave_open(const std::string& question);
   std::string trial_name(const std::string& what) const;
+  Places all_steps() const;
   std::vector<std::string> tensors_of(std::size_t step) const;
   void blame(Places steps, const char* how);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.h"
 #include "explain/operator_search.h"
@@ -70,6 +71,12 @@ std::vector<std::string> OperatorSearch::tensors_of(std::size_t step) const {
   return names;
 }
 
+OperatorSearch::Places OperatorSearch::all_steps() const {
+  Places all(flat_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
 void OperatorSearch::leave_open(const std::string& question) {
   if (!contains(out_.open, question)) out_.open.push_back(question);
 }
@@ -103,14 +110,18 @@ SeenValues OperatorSearch::run() {
       bits_ = rounding;
     }
   }
-  try_alone();
+  if (!wrong.empty() && suspect_.brief) {
+    try_alone({wrong.front()});
+  } else {
+    try_alone(all_steps());
+  }
   if (!wrong.empty()) {
     find_company(wrong.front());
     if (rounding) note_amplifier(wrong.front());
-    name_cast(wrong.front());
+    if (!suspect_.brief) name_cast(wrong.front());
   } else if (!alone_.empty()) {
     blame({alone_.front()}, "alone");
-    name_cast(alone_.front());
+    if (!suspect_.brief) name_cast(alone_.front());
   } else if (flat_.size() > 1) {
     find_shortest_beginning();
   }

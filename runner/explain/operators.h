@@ -17,6 +17,9 @@ struct Suspect {
   const Registry* registry = nullptr;
   Fault fault;
   Verdict verdict;
+  /// Ask only for who it is: of all steps the accused one alone is tried alone, and no cast is
+  /// named.
+  bool brief = false;
 };
 
 /// What the steps of a program were seen to compute.

@@ -58,7 +58,7 @@ class Shrinker {
     result_.departs = first.departs();
     if (!result_.departs) return std::move(result_);
     key_ = key_of(*first.verdict);
-    take({bare(result_.declared)});
+    take_one_output();
     take_the_accused();
     bool any = true;
     while (any && !trials_.time_is_up()) {
@@ -181,14 +181,32 @@ class Shrinker {
     return values;
   }
 
+  /// What nobody but people and the suite needs away, and all that the output does not hang on
+  /// which is wrong.
+  void take_one_output() {
+    const Fault fault = fault_of(result_.first);
+    Case plain = bare(best()), one = plain;
+    std::vector<Case> candidates;
+    if (fault.is_output() && contains(one.program.outputs, fault.name) && !one.program.backward) {
+      one.program.outputs = {fault.name};
+      candidates.push_back(std::move(one));
+    }
+    candidates.push_back(std::move(plain));
+    take(std::move(candidates));
+  }
+
   /// What `explain` accuses, as a program of its own on eager's values.
   void take_the_accused() {
     const std::vector<FlatStep> flat = flatten(best().program.steps);
     if (flat.size() < 2 || best().calls.size() > 1) return;
     Explanation explanation;
-    const Suspect suspect{request_.declared->id,   std::make_shared<const Case>(best()),
-                          request_.path,           request_.registry,
-                          fault_of(result_.first), result_.first};
+    const Suspect suspect{request_.declared->id,
+                          std::make_shared<const Case>(best()),
+                          request_.path,
+                          request_.registry,
+                          fault_of(result_.first),
+                          result_.first,
+                          true};
     const SeenValues seen = find_operators(suspect, trials_, explanation);
     if (explanation.guilty.empty() || explanation.how == "first" || explanation.how == "gradient")
       return;

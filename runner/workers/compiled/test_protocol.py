@@ -288,6 +288,16 @@ def test_a_path_can_be_configured_without_a_program(worker, changes, reason):
         assert seen["outcome"] == "unsupported" and reason in seen["reason"] and seen["runs"] == []
 
 
+def test_a_path_can_have_torchs_own_kernels_called(worker):
+    program = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::erf.default", "args": [X], "kwargs": {}}]}
+    data, call = pack([i / 7 for i in range(20)], "f"), [{"x": view(0, [20])}]
+    own = worker.run(program, call, [data], path_=path("inductor"))["proof"]
+    theirs = worker.run(program, call, [data], path_=path("inductor", fall_back=["aten::erf.default"]))["proof"]
+    assert own["fallbacks"] == [] and any("erf" in name for name in theirs["fallbacks"])
+    seen = worker.run(program, call, [data], path_=path("inductor", fall_back=["aten::not_there.default"]))
+    assert seen["outcome"] == "unsupported" and "has no aten::not_there.default" in seen["reason"]
+
+
 def test_path_files():
 
 
@@ -297,7 +307,7 @@ def test_path_files():
     assert len(ours) >= 10
     for p in ours:
         how = {"export"} if "export" in p else {"backend", "mode", "fullgraph"}
-        assert set(p) - {"unsupported", "refuses", "variants"} == keys | how and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
+        assert set(p) - {"unsupported", "refuses", "variants", "layer"} == keys | how and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
     assert {p["name"] for p in ours if p["default"]} == {"inductor", "inductor-emulate-casts", "inductor-strict"}
     json.dumps(ours)
 
