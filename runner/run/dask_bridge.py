@@ -24,6 +24,9 @@ from distributed import Client, LocalCluster, get_worker, secede
 #: Seconds without a word from the bridge after which a member ends itself: nobody is there any more.
 SILENCE = 120
 BEAT = 20
+#: What Dask looks at of tasks of its own, of which there are none to speak of: on one machine it costs what executions could have.
+IDLE = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s", "distributed.admin.tick.interval": "1s",
+        "distributed.worker.memory.monitor-interval": "10s"}
 
 
 def member(run, where, home, told):
@@ -151,7 +154,7 @@ class Bridge:
                 if address not in self.places:
                     self.places[address] = facts["local_directory"]
                     say(joined=address, jobs=self.begin["run"].get("jobs", facts["nthreads"]))
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(1)
 
     async def beat(self):
         while True:
@@ -218,8 +221,9 @@ async def ending(future):
 async def connect(on, folder):
     """A cluster of our own or None, and a client."""
     if "here" in on:
+        dask.config.set(IDLE)
         cluster = await LocalCluster(n_workers=on["workers"], threads_per_worker=1, dashboard_address=None, asynchronous=True,
-                                     local_directory=folder)
+                                     memory_limit=0, local_directory=folder)
         return cluster, await Client(cluster, asynchronous=True)
     place = {"scheduler_file": on["file"]} if "file" in on else {"address": on["address"]}
     return None, await Client(**place, asynchronous=True, timeout=30)

@@ -6,7 +6,8 @@
 
 The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and compares seconds: all of them,
 those from the first verdict to the last, and those of the processor, which tell more where others use the machine. Each member
-starts workers of its own, which costs the same in every run, however long. It ends with 1 where a verdict differs.
+starts workers of its own, which costs the same in every run, however long: the last line is without that, what the run costs
+more than one of a part of it (`--part`). It ends with 1 where a verdict differs.
 
 The second form gives the real coordinator 64 machines that only pretend, in a time of their own: each takes for a verdict what
 LOG says, more or less by up to `noise`, and hears an order `latency` seconds after it was given. It compares with the ideal
@@ -75,14 +76,19 @@ def measure(given, folder):
     words = [*given.select, "--path", given.path, "-j", str(given.jobs)]
     execute(home, folder / "first", *words)  # whatever is compiled only once
     wrong = False
+    on = ["--on", "dask", "--durations", str(folder / "first")]
     for number in range(given.rounds):
+        part = [given.part, *words[len(given.select):]]
+        start = [execute(home, folder / f"part-{name}-{number}", *part, *more)[2] for name, more in (("here", []), ("there", on))]
         here = execute(home, folder / f"here-{number}", *words)
-        there = execute(home, folder / f"there-{number}", *words, "--on", "dask", "--durations", str(folder / "first"))
+        there = execute(home, folder / f"there-{number}", *words, *on)
         said = [{v["id"]: (v["status"], v.get("grade"), v["standing"]) for v in verdicts(folder / f"{name}-{number}" / "run.jsonl")} for name in ("here", "there")]
         differing = [name for name in said[0].keys() | said[1].keys() if said[0].get(name) != said[1].get(name)]
         wrong = wrong or bool(differing)
         print(f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}")
-        for what, one, other in zip(("in all", "from the first verdict on", "of the processor"), here, there):
+        rows = [*zip(("in all", "from the first verdict on", "of the processor"), here, there),
+                ("of the processor, of the part", *start), ("of the processor, of the rest", here[2] - start[0], there[2] - start[1])]
+        for what, one, other in rows:
             print(f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %", flush=True)
     return 1 if wrong else 0
 
@@ -166,6 +172,7 @@ def simulate(given, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--select", nargs="+", default=["bugs/*"])
+    parser.add_argument("--part", default="bugs/18*")
     parser.add_argument("--path", default="inductor")
     parser.add_argument("-j", "--jobs", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=1)
