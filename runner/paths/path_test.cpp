@@ -95,10 +95,10 @@ TEST(Paths, ANameHasNoDotWhichSeparatesAVariant) {
   Diagnostics diagnostics;
   decode_path({"p.json", text, Json::parse(text)}, diagnostics);
   ASSERT_EQ(diagnostics.size(), 1U);
-  EXPECT_EQ(
-      diagnostics.front().message,
-      "found \"mine.avx2\", expected a name of lower-case letters, digits, `_` and `-`; a dot "
-      "is followed by a variant's name");
+  EXPECT_EQ(diagnostics.front().message,
+            "found the string \"mine.avx2\", expected a name of lower-case letters, digits, `_` "
+            "and `-`; a dot "
+            "is followed by a variant's name");
 }
 
 TEST(Paths, OptionsAreScalarsAndExcludeAMode) {
