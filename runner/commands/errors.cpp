@@ -16,6 +16,7 @@ void print_error(const Error& error) {
 }
 
 void print_diagnostics(const Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return;
   Diagnostics sorted = diagnostics;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
