@@ -33,6 +33,9 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
   EXPECT_EQ(nearer(2.0, &moved).nearer, "ill-conditioned");
   const Observation still = returned(tensor("float64", {1.0, 2.0}));
   EXPECT_EQ(nearer(2.0, &still).nearer, "eager");
+  // A gold whose elements are half as long says nothing, and is not read beyond its end.
+  const Observation narrow = returned(tensor("float32", {1.0, 3.0}));
+  EXPECT_EQ(nearer(2.0, &narrow).nearer, "eager");
 }
 
 TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {

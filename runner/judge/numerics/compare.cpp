@@ -78,7 +78,9 @@ NoiseNumbers Comparison::noise_stepwise(double steps) const {
 }
 
 std::optional<Conditioning> Comparison::conditions() const {
-  if (subject_.fp64 == nullptr || subject_.perturbed == nullptr) return std::nullopt;
+  if (subject_.fp64 == nullptr || subject_.perturbed == nullptr ||
+      subject_.perturbed->dtype != subject_.fp64->dtype)
+    return std::nullopt;
   const std::array views = {subject_.eager, subject_.compiled, subject_.fp64, subject_.perturbed};
   return conditioning(TensorWalk(views), dtype_, *subject_.fp64->dtype, table_.atol);
 }
