@@ -1,5 +1,6 @@
 #include "cases/case.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/text.h"
@@ -53,6 +54,16 @@ bool every_clause(std::string_view range, Visit visit) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
 
 double RuleFill::parameter(std::string_view name) const {
   for (const auto& [key, value] : parameters) {

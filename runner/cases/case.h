@@ -58,6 +58,9 @@ struct TensorSpec {
   std::optional<Quantizer> quantizer;
 };
 
+/// The strides, in elements, of a dense tensor in row-major order.
+std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape);
+
 /// An input: a tensor, or a scalar.
 struct InputSpec {
   std::string name;

@@ -34,16 +34,6 @@ std::optional<std::vector<std::int64_t>> decode_sizes(Reader& reader, const Node
   return good ? std::optional(sizes) : std::nullopt;
 }
 
-std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
-  }
-  return strides;
-}
-
 /// Elements that a view needs in its storage, from the first; nothing when it is more than a
 /// machine can have.
 std::optional<std::int64_t> extent(const TensorSpec& spec) {

@@ -103,16 +103,6 @@ Json written_fill(const TensorSpec& spec, const RuleFill& fill) {
   return json;
 }
 
-std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
-  }
-  return strides;
-}
-
 /// Elements that a view needs in its storage, from the first.
 std::int64_t reach_of(const TensorSpec& spec) {
   std::int64_t last = spec.offset;
@@ -178,7 +168,7 @@ Json written_tensor(const TensorSpec& spec, const std::vector<InputSpec>& before
   if (!spec.view_of.empty()) json["view_of"] = spec.view_of;
   json["shape"] = spec.shape;
   const bool owns = spec.view_of.empty() && !spec.zero_tensor;
-  const bool strided = spec.strides != dense_strides(spec.shape);
+  const bool strided = spec.strides != contiguous_strides(spec.shape);
   const bool larger = owns && spec.storage_elements != reach_of(spec);
   if (!spec.zero_tensor) {
     if (strided || whole) json["strides"] = spec.strides;

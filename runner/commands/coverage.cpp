@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <optional>
 
 #include "base/text.h"
@@ -89,13 +88,7 @@ Exit command_coverage(const Options& options) {
            coverage_text(coverage, options.missing);
     if (opinfo) text += coverage_text(*opinfo, options.missing);
   }
-  if (options.out.empty()) {
-    fmt::print("{}", text);
-  } else if (!(std::ofstream(options.out) << text).flush()) {
-    print_error({fmt::format("cannot write {}", options.out.string()), ""});
-    return Exit::internal;
-  }
-  return Exit::ok;
+  return write_answer(options.out, text) ? Exit::ok : Exit::internal;
 }
 
 }  // namespace lockstep

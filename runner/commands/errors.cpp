@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -28,6 +29,16 @@ void print_diagnostics(const Diagnostics& diagnostics) {
   }
   fmt::print(stderr, "lockstep: {} error{} in {} file{}\n", sorted.size(),
              sorted.size() == 1 ? "" : "s", files.size(), files.size() == 1 ? "" : "s");
+}
+
+bool write_answer(const std::filesystem::path& file, std::string_view text) {
+  if (file.empty()) {
+    fmt::print("{}", text);
+    return true;
+  }
+  if ((std::ofstream(file, std::ios::binary | std::ios::trunc) << text).flush()) return true;
+  print_error({fmt::format("cannot write {}", file.string()), ""});
+  return false;
 }
 
 }  // namespace lockstep

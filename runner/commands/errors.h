@@ -1,5 +1,8 @@
 #pragma once
 
+#include <filesystem>
+#include <string_view>
+
 #include "base/diagnostic.h"
 #include "base/result.h"
 
@@ -10,5 +13,9 @@ void print_error(const Error& error);
 
 /// Prints diagnostics to standard error, in the order of files and places, and how many there are.
 void print_diagnostics(const Diagnostics& diagnostics);
+
+/// Writes what a command says to a file, or to standard output where `file` is empty; prints why it
+/// cannot.  Whether it could.
+bool write_answer(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace lockstep

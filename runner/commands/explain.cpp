@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/text.h"
 #include "commands/commands.h"
@@ -95,12 +94,7 @@ Exit command_explain(const Options& options) {
                      use_color(terminal, terminal.out_is_terminal, color_choice(options.color));
   const std::string text = options.json ? to_json(explanation).dump(1) + "\n"
                                         : explanation_text(explanation, Style(color));
-  if (options.out.empty()) {
-    fmt::print("{}", text);
-  } else if (!(std::ofstream(options.out) << text).flush()) {
-    print_error({fmt::format("cannot write {}", options.out.string()), ""});
-    return Exit::internal;
-  }
+  if (!write_answer(options.out, text)) return Exit::internal;
   return explanation.layer.empty() ? Exit::ok : Exit::failures;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "base/text.h"
@@ -174,15 +173,9 @@ Exit command_findings(const Options& options) {
     if (rule.because == "unreported" && rule.example.empty()) small += row(rule);
   }
   if (!small.empty()) text += kSmall + small;
-  if (options.out.empty()) {
-    fmt::print("{}", text);
-    return Exit::ok;
-  }
-  if (!(std::ofstream(options.out, std::ios::binary | std::ios::trunc) << text).flush()) {
-    print_error({fmt::format("cannot write {}", options.out.string()), ""});
-    return Exit::internal;
-  }
-  fmt::print(stderr, "{} findings in {}\n", findings.size(), options.out.string());
+  if (!write_answer(options.out, text)) return Exit::internal;
+  if (!options.out.empty())
+    fmt::print(stderr, "{} findings in {}\n", findings.size(), options.out.string());
   return Exit::ok;
 }
 

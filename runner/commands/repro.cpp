@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -67,15 +66,9 @@ Exit command_repro(const Options& options) {
     print_error(script.error());
     return Exit::internal;
   }
-  if (options.out.empty()) {
-    fmt::print("{}", *script);
-    return Exit::ok;
-  }
-  if (!(std::ofstream(options.out, std::ios::binary | std::ios::trunc) << *script).flush()) {
-    print_error({fmt::format("cannot write {}", options.out.string()), ""});
-    return Exit::internal;
-  }
-  fmt::print(stderr, "{}: python {}\n", item->id, shell_quote(options.out.string()));
+  if (!write_answer(options.out, *script)) return Exit::internal;
+  if (!options.out.empty())
+    fmt::print(stderr, "{}: python {}\n", item->id, shell_quote(options.out.string()));
   return Exit::ok;
 }
 

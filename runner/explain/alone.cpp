@@ -54,24 +54,31 @@ OperatorSearch::Places OperatorSearch::producers_of(const Places& steps) const {
   return producers;
 }
 
-void OperatorSearch::try_alone(const Places& steps) {
+void OperatorSearch::run_alone(std::vector<std::pair<std::size_t, Case>> parts,
+                               const std::string& what) {
   std::vector<Trial> trials;
-  Places of;
+  for (auto& [step, derived] : parts) {
+    derived.share = !draws_;
+    trials.push_back({trial_name(out_.steps[step].name + what),
+                      std::make_shared<const Case>(std::move(derived)),
+                      {suspect_.path}});
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::size_t step = parts[k].first;
+    out_.steps[step].alone = status_text(tried[k].front().verdict);
+    if (tried[k].front().departs()) alone_.push_back(step);
+  }
+}
+
+void OperatorSearch::try_alone(const Places& steps) {
+  std::vector<std::pair<std::size_t, Case>> parts;
   for (const std::size_t i : steps) {
     if (out_.steps[i].op.empty()) continue;
     auto derived = part({i}, tensors_of(i));
-    if (!derived || derived->program.outputs.empty()) continue;
-    derived->share = !draws_;
-    trials.push_back({trial_name(out_.steps[i].name + " alone"),
-                      std::make_shared<const Case>(std::move(*derived)),
-                      {suspect_.path}});
-    of.push_back(i);
+    if (derived && !derived->program.outputs.empty()) parts.emplace_back(i, std::move(*derived));
   }
-  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
-  for (std::size_t k = 0; k < of.size(); ++k) {
-    out_.steps[of[k]].alone = status_text(tried[k].front().verdict);
-    if (tried[k].front().departs()) alone_.push_back(of[k]);
-  }
+  run_alone(std::move(parts), " alone");
   if (trials_.ran_out()) leave_open("each step alone: no time for all");
 }
 
@@ -256,8 +263,7 @@ void OperatorSearch::try_gradients() {
   KnownValues handed;
   if (eager.executed.eager) handed.add(*eager.executed.eager, suspect_.fault.call, false);
 
-  std::vector<Trial> trials;
-  Places of;
+  std::vector<std::pair<std::size_t, Case>> parts;
   for (std::size_t i = 0; i < flat_.size(); ++i) {
     if (out_.steps[i].op.empty()) continue;
     Backward backward;
@@ -288,17 +294,9 @@ void OperatorSearch::try_gradients() {
         derived->compare.push_back({input.name + ".grad", "*", Policy()});
     }
     derived->program.backward = std::move(backward);
-    derived->share = !draws_;
-    trials.push_back({trial_name(out_.steps[i].name + "'s gradient alone"),
-                      std::make_shared<const Case>(std::move(*derived)),
-                      {suspect_.path}});
-    of.push_back(i);
+    parts.emplace_back(i, std::move(*derived));
   }
-  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
-  for (std::size_t k = 0; k < of.size(); ++k) {
-    out_.steps[of[k]].alone = status_text(tried[k].front().verdict);
-    if (tried[k].front().departs()) alone_.push_back(of[k]);
-  }
+  run_alone(std::move(parts), "'s gradient alone");
   // The first of the backward is the last of the program.
   if (!alone_.empty()) return blame({alone_.back()}, "gradient");
   if (flat_.size() == 1) return blame({0}, "gradient");

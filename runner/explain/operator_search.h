@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explain/operators.h"
@@ -32,6 +33,9 @@ class OperatorSearch {
 
   // alone.cpp: parts of the program on eager's values.
   void try_alone(const Places& steps);
+  /// Compiles parts of the program, each that of one step, and notes what becomes of it; `what`
+  /// names the part behind the step.
+  void run_alone(std::vector<std::pair<std::size_t, Case>> parts, const std::string& what);
   void try_gradients();
   /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
   std::optional<bool> departs_together(const Places& steps);

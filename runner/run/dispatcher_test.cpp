@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/splitmix.h"
-#include "cases/decode.h"
+#include "cases/suite.h"
 #include "record/log.h"
 #include "run/task.h"
 
@@ -26,12 +26,8 @@ constexpr const char* kCopy = R"({
 class Dispatchers : public testing::Test {
  protected:
   Dispatchers() {
-    file_.file = {"cases/bugs/1.json", kCopy, {}};
-    file_.id = "bugs/1";
     Diagnostics diagnostics;
-    parse_json(file_.file, diagnostics);
-    Reader reader(file_.file, diagnostics);
-    file_.choices = matrix_choices(reader, file_.file.root);
+    file_ = parse_case_file({"cases/bugs/1.json", kCopy, {}}, diagnostics);
     suite_ = {file_};
     PlanRequest request{&suite_, {}, {"cpu"}, {}, {}};
     for (const char* name : {"one", "two"}) {

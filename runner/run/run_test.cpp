@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/files.h"
-#include "cases/decode.h"
+#include "cases/suite.h"
 #include "engine/local.h"
 #include "engine/scratch.h"
 #include "plan/share.h"
@@ -44,12 +44,8 @@ constexpr const char* kCase = R"({
 class Runs : public testing::Test {
  protected:
   Runs() : scratch_(std::move(*Scratch::create())) {
-    file_.file = {"cases/bugs/1.json", kCase, {}};
-    file_.id = "bugs/1";
     Diagnostics diagnostics;
-    parse_json(file_.file, diagnostics);
-    Reader reader(file_.file, diagnostics);
-    file_.choices = matrix_choices(reader, file_.file.root);
+    file_ = parse_case_file({"cases/bugs/1.json", kCase, {}}, diagnostics);
     suite_ = {file_};
   }
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "cases/decode.h"
+#include "cases/suite.h"
 #include "engine/fake.h"
 #include "engine/scratch.h"
 #include "plan/share.h"
@@ -38,12 +38,8 @@ std::shared_ptr<const FileCopy> storage_of(const fs::path& file, std::string_vie
 class Schedulers : public testing::Test {
  protected:
   Schedulers() : scratch_(std::move(*Scratch::create())) {
-    file_.file = {"cases/bugs/1.json", kDoubler, {}};
-    file_.id = "bugs/1";
     Diagnostics diagnostics;
-    parse_json(file_.file, diagnostics);
-    Reader reader(file_.file, diagnostics);
-    file_.choices = matrix_choices(reader, file_.file.root);
+    file_ = parse_case_file({"cases/bugs/1.json", kDoubler, {}}, diagnostics);
     suite_ = {file_};
   }
 

@@ -51,7 +51,7 @@ std::optional<TensorSpec> literal_part(const InputSpec& input,
   const auto size = static_cast<std::size_t>(spec->dtype->bytes);
   TensorSpec part = *spec;
   part.shape = shape;
-  part.strides = contiguous(shape);
+  part.strides = contiguous_strides(shape);
   part.offset = 0;
   part.storage_elements = elements_of(shape);
   LiteralFill fill;
@@ -181,16 +181,6 @@ std::vector<Step> without(const std::vector<FlatStep>& flat, std::size_t at) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    strides[d] = step;
-    step *= std::max<std::int64_t>(shape[d], 1);
-  }
-  return strides;
-}
 
 std::vector<Case> simpler_settings(const Case& whole) {
   std::vector<Case> found;
@@ -381,14 +371,14 @@ std::vector<Case> plainer_layouts(const Case& whole) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorSpec* spec = tensor(inputs[i]);
     if (spec == nullptr) continue;
-    const bool plain = spec->strides == contiguous(spec->shape) && spec->offset == 0 &&
+    const bool plain = spec->strides == contiguous_strides(spec->shape) && spec->offset == 0 &&
                        spec->storage_elements == elements_of(spec->shape);
     auto literal = literal_whole(inputs[i]);
     if (!plain && literal)
       found.push_back(changed(whole, [&](Case& c) { c.calls.front().inputs[i].value = *literal; }));
     if (literal && std::find(spec->shape.begin(), spec->shape.end(), 1) != spec->shape.end()) {
       std::erase(literal->shape, 1);
-      literal->strides = contiguous(literal->shape);
+      literal->strides = contiguous_strides(literal->shape);
       squeezed.calls.front().inputs[i].value = std::move(*literal);
       any = true;
     }

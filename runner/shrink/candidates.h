@@ -39,9 +39,6 @@ std::vector<Case> simpler_values(const Case& whole);
 /// Calls without some arguments by name.
 std::vector<Case> fewer_arguments(const Case& whole);
 
-/// The strides of a contiguous tensor.
-std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& shape);
-
 /// What `prepare` makes by what it holds, where that is not too much; else the case as it is.
 Case with_literal_inputs(const Case& whole, const KnownValues& eager);
 

@@ -37,7 +37,8 @@ Size size_of(const Case& declared) {
   for (const CallSpec& call : declared.calls) {
     for (const InputSpec& input : call.inputs) {
       const auto* spec = std::get_if<TensorSpec>(&input.value);
-      if (spec != nullptr && (!spec->view_of.empty() || spec->strides != contiguous(spec->shape)))
+      if (spec != nullptr &&
+          (!spec->view_of.empty() || spec->strides != contiguous_strides(spec->shape)))
         ++strided;
     }
   }
