@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import pytest
@@ -150,6 +151,15 @@ def test_what_is_declared_needlessly_is_named(vendor):
     done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "shy", unsupported=unsupported), "--out", "shy.tar")
     assert done.returncode == 0, done.stderr
     assert "elementwise[op=sub.Tensor]@cpu/shy is declared as unsupported, and conforms" in done.stdout
+
+
+def test_certificates_made_at_the_same_time_keep_out_of_each_others_way(vendor):
+    folders = lambda: set((vendor.folder / "cache" / "certificates").iterdir())
+    before = folders()
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda i: vendor("certify", "--level", "tiny-1", *path_file(vendor, f"side-{i}"), "--out", f"side-{i}.tar"), range(4)))
+    assert [each.returncode for each in done] == [0] * 4, [each.stderr for each in done]
+    assert len(folders() - before) == 4
 
 
 def test_what_is_not_declared_and_refused_gets_none(vendor):

@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
+#include "commands/run_directory.h"
 #include "record/machine.h"
 
 namespace lockstep {
@@ -83,10 +84,14 @@ Exit command_certify(const Options& options) {
   const CertificationRules& rules = submission->rules;
   const std::string device = options.devices.empty() ? "cpu" : options.devices.front();
 
-  std::string now = utc_now();
-  std::replace(now.begin(), now.end(), ':', '-');
-  const fs::path folder = fs::absolute(
-      options.run_folder.empty() ? options.cache / "certificates" / now : options.run_folder);
+  const auto made = options.run_folder.empty()
+                        ? new_directory(options.cache / "certificates", utc_now())
+                        : fs::absolute(options.run_folder);
+  if (!made) {
+    print_error(made.error());
+    return Exit::internal;
+  }
+  const fs::path& folder = *made;
   std::vector<std::string> arguments = run_arguments(options);
   arguments.insert(arguments.end(),
                    {"--level", options.level, "--path", submission->path.name, "--device", device});

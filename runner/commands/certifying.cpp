@@ -7,6 +7,8 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cases/decode.h"
+#include "cases/expand.h"
 #include "certificate/page.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -30,16 +32,24 @@ SuiteAtHand suite_at_hand(const Options& options, const Session& session) {
   };
   result.is_meant = [&cases = suite.cases](const std::string& instance, const std::string& device,
                                            const std::string& path) {
-    const std::string id = instance.substr(0, instance.find('['));
-    const auto file = std::find_if(cases.begin(), cases.end(),
-                                   [&](const CaseFile& each) { return each.id == id; });
-    if (file == cases.end() || !file->file.root.contains("only")) return true;
-    const Json& only = file->file.root["only"];
-    const auto globs = [&](const char* key) {
-      return only.contains(key) ? only[key].get<std::vector<std::string>>()
-                                : std::vector<std::string>();
-    };
-    return devices_take(globs("devices"), device) && paths_take(globs("paths"), path);
+    const std::size_t bracket = std::min(instance.find('['), instance.size());
+    const auto file = std::find_if(cases.begin(), cases.end(), [&](const CaseFile& each) {
+      return each.id == instance.substr(0, bracket);
+    });
+    if (file == cases.end()) return true;
+    // Of a sweep's instances the torch at hand decides; nothing of them is in `only`.
+    const auto choice = std::find_if(
+        file->choices.begin(), file->choices.end(),
+        [&](const MatrixChoice& each) { return each.suffix == instance.substr(bracket); });
+    std::vector<std::string> unknown;
+    const Json root = choice == file->choices.end()
+                          ? file->file.root
+                          : substitute(file->file.root, *choice, device, unknown);
+    Diagnostics ignored;  // `check` tells them
+    Reader reader(file->file, ignored);
+    Case header;
+    decode_header(reader, Node{&root, ""}, header);
+    return devices_take(header.only_devices, device) && paths_take(header.only_paths, path);
   };
   result.rules = read_file(options.suite / kRulesFile).value_or("");
   result.judge = judge_digest();

@@ -9,28 +9,24 @@
 
 namespace lockstep {
 namespace fs = std::filesystem;
-namespace {
 
-/// The directory of a new run: its time, and a number when there are several in one second.
-Result<fs::path> new_run_directory(const fs::path& runs, const std::string& now) {
+Result<fs::path> new_directory(const fs::path& parent, const std::string& now) {
   std::error_code error;
-  fs::create_directories(runs, error);
+  fs::create_directories(parent, error);
   if (error)
-    return fail(fmt::format("cannot make {}: {}", runs.string(), error.message()),
+    return fail(fmt::format("cannot make {}: {}", parent.string(), error.message()),
                 "--out DIR or LOCKSTEP_CACHE choose another place");
   std::string name = now;
   std::replace(name.begin(), name.end(), ':', '-');
   for (int i = 1; i < 1000; ++i) {
-    const fs::path directory = runs / (i == 1 ? name : fmt::format("{}-{}", name, i));
-    if (fs::create_directory(directory, error)) return directory;
+    const fs::path directory = parent / (i == 1 ? name : fmt::format("{}-{}", name, i));
+    if (fs::create_directory(directory, error)) return fs::absolute(directory);
     if (error)
       return fail(fmt::format("cannot make {}: {}", directory.string(), error.message()),
                   "--out DIR or LOCKSTEP_CACHE choose another place");
   }
   return fail("cannot find a name for the directory of the run");
 }
-
-}  // namespace
 
 Result<void> check_out(const fs::path& out) {
   std::error_code error;
@@ -43,10 +39,7 @@ Result<void> check_out(const fs::path& out) {
 
 Result<fs::path> run_directory(const Options& options, const std::string& now) {
   const fs::path given = options.resume.empty() ? options.out : options.resume;
-  if (given.empty()) {
-    auto made = new_run_directory(options.cache / "runs", now);
-    return made ? Result<fs::path>(fs::absolute(*made)) : made;
-  }
+  if (given.empty()) return new_directory(options.cache / "runs", now);
   std::error_code error;
   fs::create_directories(given, error);
   if (error) return fail(fmt::format("cannot make {}: {}", given.string(), error.message()));

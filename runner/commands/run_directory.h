@@ -10,6 +10,11 @@ namespace lockstep {
 /// Refuses an --out that has a run already, for a log is never overwritten; before anything starts.
 Result<void> check_out(const std::filesystem::path& out);
 
+/// Makes a directory below `parent`, absolute: the time `now` for a name, and a number where there
+/// are several in one second.
+Result<std::filesystem::path> new_directory(const std::filesystem::path& parent,
+                                            const std::string& now);
+
 /// Makes the directory of a run, absolute: of the one that is resumed, or --out, or a new one below
 /// the cache with the time `now` for a name.
 Result<std::filesystem::path> run_directory(const Options& options, const std::string& now);

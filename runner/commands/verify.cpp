@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
+#include "commands/run_directory.h"
 #include "record/draw.h"
 #include "record/machine.h"
 
@@ -31,11 +32,12 @@ std::vector<const Verdict*> sample_of(const RunRecord& run, const Options& optio
 
 /// Executes a sample here and compares; the exit status.
 Exit execute_sample(const Submission& submission, const Options& options, const Session& session) {
-  std::string now = utc_now();
-  std::replace(now.begin(), now.end(), ':', '-');
-  const fs::path folder = fs::absolute(options.cache / "certificates" / (now + "-sample"));
-  std::error_code error;
-  fs::create_directories(folder, error);
+  const auto made = new_directory(options.cache / "certificates", utc_now());
+  if (!made) {
+    print_error(made.error());
+    return Exit::internal;
+  }
+  const fs::path& folder = *made;
   std::vector<std::string> arguments = run_arguments(options);
   const auto& paths = session.suite().paths;
   const bool is_known = std::any_of(paths.begin(), paths.end(), [&](const Path& path) {

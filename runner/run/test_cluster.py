@@ -171,7 +171,8 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
     assert run.returncode == 1, output + errors
     assert same(scene.root / "hurt") == scene.whole
     assert len(ids(scene.root / "hurt")) == len(set(ids(scene.root / "hurt"))), "a verdict is there twice"
-    assert errors.count("is lost (it left the cluster)") == 2, errors
+    # The scheduler may notice it first, or whoever tells the member something.
+    assert errors.count(" is lost (") == 2, errors
     cluster.close()
     wait_for(lambda: not members(), 30)
 
