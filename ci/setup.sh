@@ -300,6 +300,29 @@ install_dask() {
   printf '%s\n' "${REQUIREMENTS[*]}" >"$LOCKSTEP_CACHE/dask/.ready"
 }
 
+# provide_openvino: sets LOCKSTEP_OPENVINO, a folder for PYTHONPATH that has the packages of ../examples/openvino: beside torch's
+# environment, which stays as it is, and one for each Python, since they have modules in C++.
+provide_openvino() {
+  [[ -z ${LOCKSTEP_OPENVINO:-} ]] || return 0
+  export LOCKSTEP_OPENVINO=$LOCKSTEP_CACHE/openvino/${KEY##*-}
+  requirements ../examples/openvino/requirements.txt
+  openvino_is_ready || locked install_openvino
+}
+
+openvino_is_ready() {
+  [[ -f $LOCKSTEP_OPENVINO/.ready && $(<"$LOCKSTEP_OPENVINO/.ready") == "${REQUIREMENTS[*]}" ]]
+}
+
+install_openvino() {
+  openvino_is_ready && return  # another one did, while we waited
+  rm -rf "$LOCKSTEP_OPENVINO"
+  # Without what they depend on: NumPy is where torch is, and a second one must not come before it.
+  step "installing ${REQUIREMENTS[*]} with pip" pip-openvino.log \
+    "$LOCKSTEP_PYTHON" -m pip install --no-input --progress-bar off --no-deps --target "$LOCKSTEP_OPENVINO" "${REQUIREMENTS[@]}" ||
+    fail "LOCKSTEP_OPENVINO=DIR, a folder that has them, does without."
+  printf '%s\n' "${REQUIREMENTS[*]}" >"$LOCKSTEP_OPENVINO/.ready"
+}
+
 # build PRESET: configures and builds what changed.
 build() {
   plan_build "$1"

@@ -51,6 +51,19 @@ CLI::Validator number_between(double low, double high) {
           bounds};
 }
 
+/// A share in percent, with its sign or without: 5% or 5.
+template <class Number>
+CLI::Option* add_percent(CLI::App* command, const char* flag, Number& share,
+                         const std::string& help) {
+  return command->add_option(flag, share, help)
+      ->transform([](std::string text) {
+        if (text.ends_with('%')) text.pop_back();
+        return text;
+      })
+      ->check(number_between(0, 100))
+      ->type_name("PERCENT");
+}
+
 /// An option that names files besides those of the suite, repeatable.
 void add_files(CLI::App* command, const char* flag, std::vector<std::filesystem::path>& files,
                const char* help, const char* type = "FILE") {
@@ -111,14 +124,11 @@ void add_report_files(CLI::App* command, Options& options) {
 }
 
 void add_min_judged(CLI::App* command, Options& options, const char* fallback) {
-  command
-      ->add_option("--min-judged", options.min_judged,
-                   fmt::format("Fail where less than PERCENT of what could be judged is; what the "
-                               "case, the torch or eager lacks, or the path declares, does not "
-                               "count (default: {})",
-                               fallback))
-      ->check(number_between(0, 100))
-      ->type_name("PERCENT");
+  add_percent(command, "--min-judged", options.min_judged,
+              fmt::format("Fail where less than PERCENT of what could be judged is; what the "
+                          "case, the torch or eager lacks, or the path declares, does not "
+                          "count (default: {})",
+                          fallback));
 }
 
 /// How much of its verdicts a run tells, and to whom.
@@ -212,10 +222,9 @@ void add_run(CLI::App& app, Options& options) {
       "Execute everything N times; the worst verdict counts, and one that changes is "
       "`unstable`");
   repeat->check(CLI::Range(1, 10000))->type_name("N");
-  run->add_option("--repeat-share", options.repeat_share,
-                  "With --repeat: only this part of the verdicts, drawn by chance; the others once")
-      ->check(number_between(0, 100))
-      ->type_name("PERCENT")
+  add_percent(run, "--repeat-share", options.repeat_share,
+              "With --repeat: only this part of the verdicts, drawn by chance (10%); the others "
+              "once")
       ->needs(repeat);
   run->add_option("--repeat-seed", options.repeat_seed,
                   "Draw the same part again as a run whose log names this seed")
@@ -589,15 +598,21 @@ void add_verify(CLI::App& app, Options& options) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Check an archive of `certify`: digests, completeness, statuses, what it states");
   verify->add_option("ARCHIVE", options.select, "The archive")->required()->expected(1);
+  CLI::Option* signature =
+      verify->add_option("--signature", options.signature_file,
+                         "Check its signature in FILE, too, which `ssh-keygen -Y sign` or "
+                         "`minisign` has made");
+  signature->type_name("FILE");
   verify
-      ->add_option("--sample", options.sample,
-                   "Execute this part of its verdicts here, drawn by chance, and compare: 5%")
-      ->transform([](std::string text) {
-        if (text.ends_with('%')) text.pop_back();
-        return text;
-      })
-      ->check(number_between(0, 100))
-      ->type_name("PERCENT");
+      ->add_option("--signers", options.signers_file,
+                   "Of ssh: whose signatures are taken (allowed_signers, see ssh-keygen(1))")
+      ->type_name("FILE")
+      ->needs(signature);
+  verify->add_option("--key", options.key, "Of minisign: the public key, or the file that has it")
+      ->type_name("KEY")
+      ->needs(signature);
+  add_percent(verify, "--sample", options.sample,
+              "Execute this part of its verdicts here, drawn by chance, and compare: 5%");
   verify->add_option("--seed", options.seed, "Draws the sample (default: by chance)")
       ->type_name("SEED");
   add_showing(verify, options);

@@ -185,6 +185,15 @@ def test_numbers_have_bounds(suite, flag, number):
     assert suite("run", "bugs/1-first", "tag:loud", f"{flag}=0.5").returncode == 4
 
 
+@pytest.mark.parametrize("flag", [["--min-judged"], ["--repeat", "2", "--repeat-share"]])
+def test_shares_are_said_with_a_percent_sign_or_without(suite, flag):
+    for share in ("5", "5%", "0.5%", "100%"):
+        assert suite("run", "bugs/1-first", "tag:loud", *flag, share).returncode == 4, share
+    for share in ("101%", "5%%", "%", "-1%", "nan%"):
+        result = suite("run", "bugs/1-first", "tag:loud", *flag, share)
+        assert result.returncode == 2 and "expected a number from 0 to 100" in result.stderr, result.stderr
+
+
 # --- selecting ---
 
 @pytest.mark.parametrize("terms, expected", [
