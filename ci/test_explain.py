@@ -41,6 +41,29 @@ def test_the_half_round_trip_is_a_fused_pair_of_casts():
         assert found["pass"]["subsystem"] == "lowerings" and "convert_element_type" in found["pass"]["what"]
 
 
+def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
+    done = lockstep("run", "bugs/185337-half-round-trip", "bugs/105264-uint8-wraps", "--path", "inductor", "--no-expectations", "--explain", "--out", tmp_path / "run")
+    assert done.returncode == 1, done.stderr
+    one = "bugs/185337-half-round-trip@cpu/inductor"
+    assert f"{one}\n    Inductor, fusion of `to.dtype` twice; ends with emulate_precision_casts" in done.stderr
+    verdicts = {verdict["id"]: verdict for verdict in json.loads((tmp_path / "run" / "run.json").read_text())["verdicts"]}
+    assert [verdict["id"] for verdict in verdicts.values() if "explanation" in verdict] == [one]
+    assert verdicts[one]["explanation"]["operators"] == ["to.dtype"] and verdicts[one]["causes"] == ["to:value/emulate_precision_casts"]
+    assert "explained: Inductor, fusion of `to.dtype` twice" in (tmp_path / "run" / "junit.xml").read_text()
+    # Every report can be made again from the log, and a merged log has it, too.
+    assert "to:value/emulate_precision_casts" in lockstep("report", "--causes", tmp_path / "run").stdout
+    log = (tmp_path / "run" / "run.jsonl").read_text().splitlines()
+    assert [json.loads(line)["type"] for line in log][-2:] == ["end", "explanation"]
+
+
+def test_a_run_that_has_no_time_to_explain_says_so(tmp_path):
+    done = lockstep("run", "bugs/185337-half-round-trip", "bugs/195675-clamp-bound-out-of-range", "--path", "inductor", "--no-expectations",
+                    "--explain=1", "--out", tmp_path / "run")
+    assert done.returncode == 1, done.stderr
+    assert "1 of 2 failing verdicts explained; --explain=SECONDS gives more time" in done.stderr
+    assert lockstep("run", "bugs/185337-half-round-trip", "--explain=0", "--out", tmp_path / "none").returncode == 2
+
+
 @pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long")
 def test_the_exponents_of_a_network_are_a_rounding_that_is_magnified():
     found = explained("bugs/178045-full-model@cpu/inductor", 1, 600)

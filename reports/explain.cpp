@@ -169,6 +169,8 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   lines.add(Part::reason, headline(verdict));
   if (const std::string causes = causes_line(verdict); !causes.empty())
     lines.add(Part::note, causes);
+  if (verdict.explained.is_object())
+    lines.add(Part::note, "explained: " + verdict.explained.value("sentence", std::string()));
   if (!verdict.reference.empty()) lines.add(Part::note, "eager is that " + verdict.reference);
   for (const OutputComparison& output : verdict.outputs) {
     if (options.all_outputs || output.status != Status::conform)

@@ -58,6 +58,13 @@ TEST(Explain, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
   EXPECT_THAT(explain_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
 }
 
+TEST(Explain, SaysWhoDidItWhereSomebodyAsked) {
+  Verdict verdict = pointwise();
+  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("explained")));
+  verdict.explained = {{"sentence", "Inductor, `erf` by itself\n; ends with fall_back"}};
+  EXPECT_THAT(explain_text(verdict), HasSubstr("\nexplained: Inductor, `erf` by itself"));
+}
+
 TEST(Explain, OthersShowTheWorst) {
   Verdict verdict = pointwise();
   for (OutputComparison& output : verdict.outputs) output.first.clear();

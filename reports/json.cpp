@@ -66,7 +66,8 @@ Json run_document(const RunRecord& record) {
   Json& verdicts = document["verdicts"] = Json::array();
   for (const Verdict& verdict : record.verdicts) {
     Json& entry = verdicts.emplace_back(to_json(verdict));
-    for (const Cause& cause : causes_of(verdict)) entry["causes"].push_back(cause.name);
+    for (const Cause& cause : explained_causes_of(verdict)) entry["causes"].push_back(cause.name);
+    if (!verdict.explained.is_null()) entry["explanation"] = verdict.explained;
   }
   return document;
 }

@@ -292,6 +292,32 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
 
 
+def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
+    records = sample()
+    verdict = next(record for record in records if record.get("id") == "ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
+    records.append({"type": "explanation", "format": 1, "id": verdict["id"], "status": verdict["status"], "executions": 9, "seconds": 1.5,
+                    "sentence": f"Inductor, fusion of `to.dtype` twice {NASTY}", "layer": "inductor", "layer_title": "Inductor", "operators": ["to.dtype"],
+                    "ladder": [{"path": "aot_eager", "status": "conform"}, {"path": "inductor", "status": "value_differs", "departs": True}],
+                    "how": "fused", "guilty": [1], "cast": "compiled keeps float32 after step h",
+                    "steps": [{"name": "h", "text": f"h = aten::add(x, {NASTY})", "value": "same", "explained": "yes"},
+                              {"name": "y", "text": "y = aten::to.dtype(h, float32)", "value": "differs", "explained": "no", "alone": "conform",
+                               "at": [1, 2], "eager": "1.5", "compiled": "1.25"}],
+                    "knobs": [{"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
+                              {"name": "emulate_precision_casts", "title": "casts", "status": "conform", "ends": True}],
+                    "pass": {"backend": "inductor", "subsystem": "lowerings", "what": NASTY}, "open": [NASTY]})
+    dom = Page(records, tmp_path / "page").dom(f"#id={verdict['id']}")
+    part = re.search(r"<h3>Who did it</h3>.*?</section>", dom, re.S).group(0)
+    assert "<img" not in part and "<title>broken out" not in dom
+    cells = [[html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in re.findall(r"<tr[^>]*>(.*?)</tr>", part)]
+    assert cells[0] == ["step", "value", "alone", "at", "eager", "compiled"]
+    assert cells[2] == ["y = aten::to.dtype(h, float32)", "differs, not as eager makes it", "conform", "1, 2", "1.5", "1.25"]
+    assert 'class="guilty"' in part and part.index("fusion of") < part.index("Layer: ") < part.index("<table")
+    assert "Ends with emulate_precision_casts (casts)." in part and "Pass: inductor, lowerings, " in part and "Nobody looked into: " in part
+    # Its cause has the name of what was found, and the one of others stays.
+    assert "to:value/emulate_precision_casts" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
+    assert "Who did it" not in page.dom(f"#id={verdict['id']}")
+
+
 def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
     text = page.dom()
     listed = re.search(r'<ol class="causes">(.*?)</ol>', text, re.S).group(1)

@@ -188,6 +188,31 @@ function times(executions) {
   return Object.entries(executions).map(([status, count]) => `${statuses.get(status)?.label ?? status} ${count}×`).join(", ");
 }
 
+/** Who did it, where the run was told to explain: the sentence, what it rests on, and what nobody looked into. */
+function explanation(found) {
+  if (!found) return null;
+  const guilty = new Set(found.guilty ?? []);
+  const word = { yes: "as eager makes it", no: "not as eager makes it" };
+  const ending = (found.knobs ?? []).filter((knob) => knob.ends);
+  const tried = (found.knobs ?? []).filter((knob) => knob.status).length;
+  const cells = [["step", (step) => step.text], ["value", (step) => [step.value, word[step.explained]].filter(Boolean).join(", ")],
+    ["alone", (step) => step.alone && (statuses.get(step.alone)?.label ?? step.alone)], ["at", (step) => step.at?.join(", ")],
+    ["eager", (step) => step.eager], ["compiled", (step) => step.compiled], ["fp64 gold", (step) => step.fp64],
+    ["eager-faithful gold", (step) => step.stepwise]].filter(([, of]) => (found.steps ?? []).some((step) => of(step)));
+  return section("Who did it", h("p", { class: "reason" }, found.sentence),
+    found.ladder?.length > 0 && h("p", {}, "Layer: ", found.layer ? h("b", {}, found.layer_title || found.layer) : "none departs", ". ",
+      found.ladder.map((rung) => `${rung.path} ${statuses.get(rung.status)?.label ?? rung.status ?? "not judged"}`).join(", "), "."),
+    found.cast && h("p", {}, found.cast),
+    cells.length > 0 && h("div", { class: "scroll" }, h("table", { class: "steps" },
+      h("thead", {}, h("tr", {}, cells.map(([name]) => h("th", {}, name)))),
+      h("tbody", {}, found.steps.map((step, place) => h("tr", { class: guilty.has(place) ? "guilty" : "" },
+        cells.map(([, of], column) => h("td", {}, column === 0 && guilty.has(place) ? h("b", {}, of(step)) : of(step) ?? ""))))))),
+    h("p", {}, ending.length > 0 ? `Ends with ${ending.map((knob) => knob.title ? `${knob.name} (${knob.title})` : knob.name).join(" or ")}.`
+      : tried > 0 ? `None of ${tried} settings ends it.` : ""),
+    found.pass?.subsystem && h("p", {}, `Pass: ${[found.pass.backend, found.pass.subsystem, found.pass.what].filter(Boolean).join(", ")}.`),
+    found.open?.length > 0 && h("p", { class: "label" }, `Nobody looked into: ${found.open.join("; ")}.`));
+}
+
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
   const { begins } = departureOf(verdict);
@@ -221,6 +246,7 @@ function verdictDetails(verdict, open) {
     verdict.repro && command(verdict.repro),
     h("div", { class: "copies", role: "group", "aria-label": "Copy" }, copyButton("Copy reproducer command", reproducer(verdict), "plain"),
       copyButton("Copy text for a report", publicReport(verdict), "plain"), copyButton("Copy id", tidy(verdict.id), "plain")),
+    explanation(verdict.explanation),
     failed.length > 0 && section("What differs", failed.map((item) => numbers(verdict, item))),
     (verdict.eager_error || verdict.compiled_error) && section("Errors",
       h("div", { class: "errors" }, raised("eager", verdict.eager_error), raised(verdict.path, verdict.compiled_error))),

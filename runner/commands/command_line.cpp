@@ -241,6 +241,12 @@ void add_run(CLI::App& app, Options& options) {
       ->check(CLI::Range(0, 1000))
       ->type_name("N")
       ->excludes(repeat);
+  run->add_flag("--explain{600}", options.explain_seconds,
+                "Say at the end who did what fails, as `explain` does: one verdict of each cause "
+                "first, two minutes each at most; begin nothing new after 600 seconds, or as many "
+                "as --explain=SECONDS says")
+      ->check(CLI::Range(1.0, 1e6))
+      ->type_name("SECONDS");
   run->add_flag("--reuse", options.reuse,
                 "Take the verdicts that an earlier --reuse made of the same cases, paths, torch, "
                 "workers, judge and machine, marked as such, and execute the others")

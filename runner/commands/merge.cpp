@@ -28,7 +28,12 @@ Result<void> write_log(const fs::path& directory, const RunRecord& record) {
   for (const Verdict& verdict : record.verdicts) {
     if (auto written = log->verdict(verdict); !written) return written;
   }
-  return log->end(*record.end);
+  if (auto written = log->end(*record.end); !written) return written;
+  for (const Verdict& verdict : record.verdicts) {
+    if (verdict.explained.is_null()) continue;
+    if (auto written = log->explanation(verdict.explained); !written) return written;
+  }
+  return {};
 }
 
 /// Brings along the tensors that `run --keep` wrote, which the verdicts name.

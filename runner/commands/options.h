@@ -93,8 +93,10 @@ struct Options {
   std::string repeat_seed;       ///< which these are; a whole number, where they are not all
   bool ignore_declared = false;  ///< execute what a path declares not to support
   bool reuse = false;            ///< take verdicts of earlier runs where nothing has changed
-  int retries = 0;               ///< executions more of what would fail the run, until it does not
-  std::string shuffle;           ///< the seed, "random", or empty: the order of the suite
+  /// Of `run`: explain what fails, and begin nothing new of that after so many seconds; 0: do not.
+  double explain_seconds = 0;
+  int retries = 0;      ///< executions more of what would fail the run, until it does not
+  std::string shuffle;  ///< the seed, "random", or empty: the order of the suite
   /// Where to propose expectations for new divergences: a file, "-" for standard output; empty:
   /// nowhere.
   std::string update_known;

@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/elsewhere.h"
 #include "commands/errors.h"
+#include "commands/explaining.h"
 #include "commands/finish.h"
 #include "commands/open.h"
 #include "commands/packing.h"
@@ -108,6 +109,8 @@ Exit command_run(const Options& given) {
     print_error(unused.error());
     return Exit::usage;
   }
+  std::optional<KnobTable> knobs;
+  if (options.explain_seconds > 0 && !(knobs = knobs_of(options))) return Exit::usage;
   if (packs) {
     if (auto begun = begin_packing(options); !begun) return begun.error();
   }
@@ -249,6 +252,14 @@ Exit command_run(const Options& given) {
   if (options.out.empty() && !settings.resumed) point_latest_at(*directory);
   if (packs && !record->end->interrupted) {
     if (auto packed = end_packing(options, *session, plan, *record); !packed) return packed.error();
+  }
+  if (options.explain_seconds > 0 && !record->end->interrupted) {
+    const auto explained = explain_failing(*record, *directory, plan, *session, *knobs, options,
+                                           [&](const std::string& text) { console.note(text); });
+    if (!explained) {
+      print_error(explained.error());
+      return Exit::internal;
+    }
   }
   const Exit exit = finish(*record, options, *directory, plan.paths);
   if (options.quiet) return exit;

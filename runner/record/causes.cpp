@@ -42,14 +42,17 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
   for (const PathInfo& path : record.info.paths) {
     if (!contains(order, path.name)) order.push_back(path.name);
   }
-  std::vector<std::vector<Cause>> causes;  // of each verdict
+  std::vector<std::vector<Cause>>
+      causes;  // of each verdict, as rungs that nobody explained name them
   for (const Verdict& verdict : record.verdicts) causes.push_back(causes_of(verdict));
   std::vector<CauseGroup> groups;
   std::unordered_map<std::string, std::size_t> places;
   std::vector<std::set<std::string>> paths, begins;
   for (std::size_t i = 0; i < causes.size(); ++i) {
     const Verdict& verdict = record.verdicts[i];
-    for (const Cause& cause : causes[i]) {
+    const std::vector<Cause> explained = explained_causes_of(verdict);
+    for (std::size_t j = 0; j < explained.size(); ++j) {
+      const Cause& cause = explained[j];
       const auto [place, is_new] = places.emplace(cause.name, groups.size());
       if (is_new) {
         groups.emplace_back().name = cause.name;
@@ -57,12 +60,15 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
         begins.emplace_back();
       }
       CauseGroup& group = groups[place->second];
+      // Several of its causes may have turned out to be one.
+      if (!group.verdicts.empty() && group.verdicts.back() == &verdict) continue;
       group.verdicts.push_back(&verdict);
       group.failing += verdict.fails(strict) ? 1 : 0;
       group.alone += verdict.fails(strict) && causes[i].size() == 1 ? 1 : 0;
       group.dtypes.insert(verdict.dtypes.begin(), verdict.dtypes.end());
       paths[place->second].insert(verdict.path);
-      if (std::string rung = beginning(ladder, causes, record, verdict, cause.name); !rung.empty())
+      if (std::string rung = beginning(ladder, causes, record, verdict, causes[i][j].name);
+          !rung.empty())
         begins[place->second].insert(std::move(rung));
       group.grade = std::max(group.grade, cause.grade);  // none is less than any
       if (!verdict.nearer.empty()) ++group.nearer[verdict.nearer];

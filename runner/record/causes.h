@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// All verdicts of a run that have one cause (verdict/cause.h).  Points into the record.
+/// All verdicts of a run that have one cause (explained_causes_of).  Points into the record.
 struct CauseGroup {
   std::string name;
   std::vector<const Verdict*> verdicts;  ///< in the order of the run

@@ -130,7 +130,114 @@ std::string golds_text(const Explanation& explanation) {
   return text;
 }
 
+enum class JsonKind { text, number, flag, texts, numbers, objects, object };
+
+bool is_of_kind(const Json& json, JsonKind kind) {
+  const auto all = [&](auto&& is) {
+    return json.is_array() && std::all_of(json.begin(), json.end(), is);
+  };
+  switch (kind) {
+    case JsonKind::text:
+      return json.is_string();
+    case JsonKind::number:
+      return json.is_number();
+    case JsonKind::flag:
+      return json.is_boolean();
+    case JsonKind::texts:
+      return all([](const Json& each) { return each.is_string(); });
+    case JsonKind::numbers:
+      return all([](const Json& each) { return each.is_number_integer(); });
+    case JsonKind::objects:
+      return all([](const Json& each) { return each.is_object(); });
+    case JsonKind::object:
+      return json.is_object();
+  }
+  return false;
+}
+
+using JsonKinds = std::vector<std::pair<const char*, JsonKind>>;
+
+/// The first key that there is and has another type; empty: none.
+std::string misfit_in(const Json& json, const JsonKinds& kinds) {
+  for (const auto& [key, kind] : kinds) {
+    if (json.contains(key) && !is_of_kind(json[key], kind)) return key;
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_explanation(const Json& json) {
+  static const JsonKinds kTop = {{"id", JsonKind::text},
+                                 {"status", JsonKind::text},
+                                 {"reason", JsonKind::text},
+                                 {"output", JsonKind::text},
+                                 {"seconds", JsonKind::number},
+                                 {"executions", JsonKind::number},
+                                 {"open", JsonKind::texts},
+                                 {"sentence", JsonKind::text},
+                                 {"layer", JsonKind::text},
+                                 {"layer_title", JsonKind::text},
+                                 {"ladder", JsonKind::objects},
+                                 {"operators", JsonKind::texts},
+                                 {"how", JsonKind::text},
+                                 {"guilty", JsonKind::numbers},
+                                 {"observing", JsonKind::text},
+                                 {"ended_by", JsonKind::texts},
+                                 {"cast", JsonKind::text},
+                                 {"amplifier", JsonKind::text},
+                                 {"steps", JsonKind::objects},
+                                 {"knobs", JsonKind::objects},
+                                 {"pass", JsonKind::object},
+                                 {"agrees_with_eager", JsonKind::texts},
+                                 {"agrees_with_compiled", JsonKind::texts}};
+  static const std::vector<std::pair<const char*, JsonKinds>> kLists = {
+      {"ladder",
+       {{"path", JsonKind::text}, {"status", JsonKind::text}, {"departs", JsonKind::flag}}},
+      {"steps",
+       {{"name", JsonKind::text},
+        {"text", JsonKind::text},
+        {"op", JsonKind::text},
+        {"value", JsonKind::text},
+        {"explained", JsonKind::text},
+        {"alone", JsonKind::text},
+        {"type", JsonKind::text},
+        {"at", JsonKind::numbers},
+        {"eager", JsonKind::text},
+        {"compiled", JsonKind::text},
+        {"fp64", JsonKind::text},
+        {"stepwise", JsonKind::text}}},
+      {"knobs",
+       {{"name", JsonKind::text},
+        {"title", JsonKind::text},
+        {"status", JsonKind::text},
+        {"why", JsonKind::text},
+        {"ends", JsonKind::flag}}}};
+  static const JsonKinds kPass = {{"backend", JsonKind::text},
+                                  {"subsystem", JsonKind::text},
+                                  {"number", JsonKind::number},
+                                  {"what", JsonKind::text},
+                                  {"why", JsonKind::text}};
+  if (!json.is_object()) return fail("an explanation is an object");
+  for (const char* key : {"id", "sentence"}) {
+    if (!json.contains(key)) return fail(fmt::format("an explanation needs `{}`", key));
+  }
+  std::string wrong = misfit_in(json, kTop);
+  for (const auto& [key, kinds] : kLists) {
+    if (!wrong.empty() || !json.contains(key)) continue;
+    for (const Json& each : json[key]) {
+      if (const std::string inside = misfit_in(each, kinds); !inside.empty() && wrong.empty())
+        wrong = fmt::format("{}/{}", key, inside);
+    }
+  }
+  if (wrong.empty() && json.contains("pass")) {
+    if (const std::string inside = misfit_in(json["pass"], kPass); !inside.empty())
+      wrong = "pass/" + inside;
+  }
+  if (!wrong.empty())
+    return fail(fmt::format("`{}` of an explanation has another type than expected", wrong));
+  return {};
+}
 
 std::vector<std::string> Explanation::operators() const {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "verdict/status.h"
 
 namespace lockstep {
@@ -103,6 +104,10 @@ struct Explanation {
 
 /// Keys are the members' names; what is empty is left out.
 nlohmann::ordered_json to_json(const Explanation& explanation);
+
+/// Whether JSON that anybody may have written is what to_json makes: every key that there is has
+/// the type that readers of it expect.  Unknown keys are left alone.
+Result<void> check_explanation(const nlohmann::ordered_json& json);
 
 /// The sentence that sums an explanation up: "Inductor, fusion of `to.dtype` twice; ends with
 /// emulate_precision_casts; the eager-faithful gold agrees with eager".

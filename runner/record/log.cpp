@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "record/explanation.h"
 #include "verdict/contradiction.h"
 
 namespace lockstep {
@@ -113,7 +114,7 @@ Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
   return log;
 }
 
-Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) {
+Result<RunLog> RunLog::reopen(const fs::path& directory) {
   Result<RunLog> log = open(directory / kFileName, 0);
   if (!log) return log;
   Result<std::string> text = read_file(log->path_);
@@ -126,6 +127,12 @@ Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) 
   log->size_ = text->rfind('\n') + 1;
   log->torn_ = log->size_ != text->size();
   if (Result<void> done = log->cut(); !done) return tl::unexpected(done.error());
+  return log;
+}
+
+Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) {
+  Result<RunLog> log = reopen(directory);
+  if (!log) return log;
   const Json resumed = {{"type", "resumed"}, {"version", now.version}, {"started", now.started}};
   if (Result<void> done = log->append(resumed); !done) return tl::unexpected(done.error());
   return log;
@@ -152,6 +159,10 @@ Result<void> RunLog::end(const RunEnd& end) {
     return refuse("write", path_, errno);
   }
   return {};
+}
+
+Result<void> RunLog::explanation(const Json& explanation) {
+  return append(typed("explanation", explanation));
 }
 
 Result<void> RunLog::append(const Json& record) {
@@ -192,6 +203,9 @@ std::string log_text(const RunRecord& record) {
   for (const Verdict& verdict : record.verdicts)
     text += line_of(typed("verdict", to_json(verdict)));
   if (record.end) text += line_of(to_json(*record.end));
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.explained.is_null()) text += line_of(typed("explanation", verdict.explained));
+  }
   return text;
 }
 
@@ -275,6 +289,17 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
       if (!end) return at(end.error().message);
       record.end = std::move(*end);
       end_line = number;
+    } else if (type == "explanation") {
+      Json explained = json;
+      explained.erase("type");
+      if (Result<void> checked = check_explanation(explained); !checked)
+        return at(checked.error().message);
+      const std::string id = explained["id"];
+      const auto found = seen.find(id);
+      if (found == seen.end())
+        return at(fmt::format("found an explanation of {}, of which there is no verdict before",
+                              one_line(id, 200)));
+      record.verdicts[found->second.place].explained = std::move(explained);
     } else if (type == "resumed") {
       ++resumptions;
       record.end.reset();

@@ -26,6 +26,10 @@ class RunLog {
   /// the version and the time.  What a killed writer left of its last record is cut off.
   static Result<RunLog> append_to(const std::filesystem::path& directory, const RunInfo& now);
 
+  /// An existing log, without what a killed writer left of its last record: for what is said of a
+  /// run behind its end.
+  static Result<RunLog> reopen(const std::filesystem::path& directory);
+
   /// A log that somebody reads from a descriptor, such as a pipe, which it takes.
   static Result<RunLog> to(int fd, const RunInfo& info);
 
@@ -39,6 +43,8 @@ class RunLog {
   Result<void> verdict(const Verdict& verdict);
   /// Also brings everything to the disk.
   Result<void> end(const RunEnd& end);
+  /// Of a verdict that the log has; also after the end (record/explanation.h).
+  Result<void> explanation(const nlohmann::ordered_json& explanation);
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -65,7 +71,8 @@ Result<nlohmann::ordered_json> record_of(std::string_view line);
 Result<RunRecord> read_log(const std::filesystem::path& path);
 
 /// The log of a run that is known as a whole, as text: its environments by name, its verdicts in
-/// their order, its end.  parse_log of it is the record again, and there is one such text of it.
+/// their order, its end, what was explained of them.  parse_log of it is the record again, and
+/// there is one such text of it.
 std::string log_text(const RunRecord& record);
 
 /// The same for the text of a log; `where` names it in errors.

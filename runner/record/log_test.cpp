@@ -316,6 +316,67 @@ TEST(ParseLogTest, AVerdictThatContradictsItselfIsRefusedWithItsLine) {
   EXPECT_TRUE(parse_log(log_of(verdict, 1), "run.jsonl"));
 }
 
+TEST_F(RunLogTest, AnExplanationMayFollowTheEndAndBelongsToItsVerdict) {
+  const Json said = {{"id", some_verdict(0).id}, {"sentence", "Inductor, `add` by itself"}};
+  {
+    auto log = RunLog::create(directory_, some_info());
+    ASSERT_TRUE(log->verdict(some_verdict(0)));
+    ASSERT_TRUE(log->verdict(some_verdict(1)));
+    ASSERT_TRUE(log->end({}));
+  }
+  {
+    auto log = RunLog::reopen(directory_);
+    ASSERT_TRUE(log) << log.error().message;
+    ASSERT_TRUE(log->explanation(said));
+  }
+  const auto record = read_log(directory_);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_TRUE(record->end);
+  EXPECT_EQ(record->verdicts.at(0).explained, said);
+  EXPECT_TRUE(record->verdicts.at(1).explained.is_null());
+  // There is one text of a record, which is read back as it.
+  const auto again = parse_log(log_text(*record), "text");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->verdicts, record->verdicts);
+  // Who judges it again knows nothing yet of who did it.
+  {
+    auto log = RunLog::append_to(directory_, some_info());
+    ASSERT_TRUE(log->verdict(some_verdict(0)));
+  }
+  EXPECT_TRUE(read_log(directory_)->verdicts.at(0).explained.is_null());
+}
+
+TEST(ParseLogTest, AnExplanationOfNothingOrOfAnotherFormIsRefused) {
+  const auto read = [](const Json& explanation) {
+    Json record = {{"type", "explanation"}};
+    record.update(explanation);
+    const auto parsed =
+        parse_log(log_of(some_verdict(0), kLogFormat) + record.dump() + "\n", "run.jsonl");
+    return parsed ? std::string() : parsed.error().message;
+  };
+  const std::string id = some_verdict(0).id;
+  EXPECT_EQ(read({{"id", id}, {"sentence", ""}, {"new", 1}}), "");
+  EXPECT_EQ(read({{"id", "ops/other@cpu/inductor"}, {"sentence", ""}}),
+            "run.jsonl:3: found an explanation of ops/other@cpu/inductor, of which there is no "
+            "verdict before");
+  EXPECT_EQ(read({{"id", id}}), "run.jsonl:3: an explanation needs `sentence`");
+  const std::pair<const char*, Json> wrong[] = {{"id", 1},
+                                                {"sentence", Json::array()},
+                                                {"operators", {"add", 1}},
+                                                {"guilty", {"first"}},
+                                                {"ladder", {"inductor"}},
+                                                {"knobs", {{{"name", "a"}, {"ends", "yes"}}}},
+                                                {"steps", {{{"text", 1}}}},
+                                                {"steps", {{{"at", {1.5}}}}},
+                                                {"pass", {{"number", "one"}}},
+                                                {"open", "nothing"}};
+  for (const auto& [key, value] : wrong) {
+    Json explanation = {{"id", id}, {"sentence", ""}};
+    explanation[key] = value;
+    EXPECT_THAT(read(explanation), HasSubstr("has another type than expected")) << key;
+  }
+}
+
 TEST(ParseLogTest, SkipsRecordsOfTypesToCome) {
   const Result<RunRecord> record =
       parse_log(std::string(kRun) + "{\"type\":\"weather\"}\n", "run.jsonl");

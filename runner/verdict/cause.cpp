@@ -213,6 +213,30 @@ std::string_view operators_of(std::string_view cause) {
   return operators;
 }
 
+std::vector<Cause> explained_causes_of(const Verdict& verdict) {
+  std::vector<Cause> causes = causes_of(verdict);
+  if (!verdict.explained.is_object()) return causes;
+  const std::string program = operators_of(verdict.operators, verdict.instance);
+  const std::vector<std::string> found =
+      verdict.explained.value("operators", std::vector<std::string>());
+  // "add.Tensor" is aten's.
+  std::vector<std::string> operators;
+  for (const std::string& each : found)
+    operators.push_back(each.find("::") == std::string::npos && !each.starts_with("torch.")
+                            ? "aten::" + each
+                            : each);
+  std::string knob;
+  for (const auto& each : verdict.explained.value("knobs", nlohmann::ordered_json::array())) {
+    if (knob.empty() && each.value("ends", false)) knob = each.value("name", std::string());
+  }
+  for (Cause& cause : causes) {
+    if (!operators.empty() && operators_of(cause.name) == program)
+      cause.name = operators_of(operators, verdict.instance) + cause.name.substr(program.size());
+    if (!knob.empty()) cause.name += "/" + one_line(knob, kLongestWord);
+  }
+  return causes;
+}
+
 std::vector<Cause> causes_of(const Verdict& verdict) {
   std::vector<Cause> causes;
   if (!info(verdict.status).expectable()) return causes;

@@ -37,6 +37,12 @@ struct Cause {
 /// Empty for what conforms and what is unsupported; else there is at least one.
 std::vector<Cause> causes_of(const Verdict& verdict);
 
+/// The causes as reports put verdicts together by, one for each of causes_of: where `explain` has
+/// said who did it, its operators stand in the name, and the setting that ends the divergence
+/// behind it: "rsqrt:value/fall_back".  Rules go by causes_of alone: what nobody has
+/// explained yet has no other name.
+std::vector<Cause> explained_causes_of(const Verdict& verdict);
+
 /// The name of a program in a cause: its operators in their order, each once, without namespace,
 /// overload and the underscore of those that work in place ("linear+relu"), for all these are one
 /// lowering; what only asks for sizes does not count.  A program of more than three, or of none, is

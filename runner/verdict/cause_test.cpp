@@ -212,5 +212,29 @@ TEST(Cause, OfAProcessThatEndedSaysWhere) {
   EXPECT_THAT(names_of(verdict), ElementsAre("f:crash-in-compile"));
 }
 
+TEST(Cause, OfWhatWasExplainedIsWhoDidItAndWhatEndsIt) {
+  Verdict verdict =
+      judge_under(returned(tensor("float32", {1})), returned(tensor("float32", {2})), "bits");
+  verdict.instance = "patterns/gelu[dtype=bfloat16]@cpu";
+  verdict.operators = {"aten::mul.Tensor", "aten::erf", "aten::add.Tensor", "aten::to.dtype"};
+  const auto explained = [&] {
+    std::vector<std::string> names;
+    for (const Cause& cause : explained_causes_of(verdict)) names.push_back(cause.name);
+    return names;
+  };
+  EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value"));
+  verdict.explained = {
+      {"operators", {"mul.Tensor", "erf"}},
+      {"knobs", {{{"name", "dynamic=true"}}, {{"name", "fall_back"}, {"ends", true}}}}};
+  EXPECT_THAT(explained(), ElementsAre("mul+erf:value/fall_back"));
+  EXPECT_THAT(names_of(verdict), ElementsAre("patterns/gelu:value")) << "rules go by that";
+  verdict.explained = {{"operators", {"torch.nn.functional.gelu"}}};
+  EXPECT_THAT(explained(), ElementsAre("gelu:value"));
+  verdict.explained = {{"knobs", {{{"name", "fall_back"}, {"ends", true}}}}};
+  EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value/fall_back")) << "nobody was found";
+  verdict.explained = {{"operators", {"a", "b", "c", "d"}}};
+  EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value")) << "too many to be a name";
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -103,6 +103,9 @@ struct Verdict {
       dtypes;  ///< of the case, for filters; dtypes of its inputs
   /// What eager executed of it (Observation::uses): what the verdict covers, where it was judged.
   std::vector<std::string> uses;
+  /// What `explain` has found of it (record/explanation.h); null: nobody asked.  The log has it in
+  /// a record of its own.
+  nlohmann::ordered_json explained;
 
   /// Whether it fails a run.
   bool fails(bool strict) const;
