@@ -7,9 +7,11 @@ orders, and tells what it writes. The task lasts as long as the run, so that who
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import pathlib
+import queue
 import shutil
 import subprocess
 import sys
@@ -24,6 +26,8 @@ from distributed import Client, LocalCluster, get_worker, secede
 #: Seconds without a word from the bridge after which a member ends itself: nobody is there any more.
 SILENCE = 120
 BEAT = 20
+#: Lines of a member travel together, at most so often: each event costs the dask worker, the scheduler and the bridge more than a line does.
+TOGETHER = 0.25
 #: What Dask looks at of tasks of its own, of which there are none to speak of: on one machine it costs what executions could have.
 IDLE = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s", "distributed.admin.tick.interval": "1s",
         "distributed.worker.memory.monitor-interval": "10s"}
@@ -36,8 +40,29 @@ def member(run, where, home, told):
         return "another dask worker has taken its place"
     secede()  # its threads count executions of ours, not tasks of Dask's
 
+    lines = queue.SimpleQueue()  #: and at last None
+
     def tell(**message):
         worker.log_event(run, {"of": worker.address, **message})
+
+    def send(process):
+        """Tells all that has come, files and lines in their order, until there is nothing more to come."""
+        going = True
+        while going:
+            waiting = [lines.get()]
+            time.sleep(TOGETHER if waiting[0] is not None else 0)
+            while not lines.empty():
+                waiting.append(lines.get())
+            going = waiting[-1] is not None
+            waiting = [line for line in waiting if line is not None]
+            try:
+                for name in itertools.chain.from_iterable(files_of(line) for line in waiting if b'"tensors"' in line):
+                    tell(file=name, data=(out / "run" / name).read_bytes())
+                if waiting:
+                    tell(lines=[line.decode("utf-8", "replace") for line in waiting])
+            except (OSError, ValueError):  # what is not told is never done
+                process.terminate()
+                return
 
     def files_of(line):
         """The kept tensors that a verdict names; they are sent before it."""
@@ -63,16 +88,18 @@ def member(run, where, home, told):
                                        start_new_session=True)
             mine = members[run] = {"process": process, "heard": time.monotonic()}
             threading.Thread(target=watch, args=(process, mine), daemon=True).start()
+            sender = threading.Thread(target=send, args=(process,), daemon=True)
+            sender.start()
             with contextlib.suppress(OSError):  # of one that ended at once
                 process.stdin.write(json.dumps({"jobs": worker.state.nthreads, **told, "out": str(out / "run")}).encode() + b"\n")
                 process.stdin.flush()
             for line in process.stdout:
                 if not line.endswith(b"\n"):  # it was killed while it wrote
                     break
-                for name in files_of(line) if b'"tensors"' in line else ():
-                    tell(file=name, data=(out / "run" / name).read_bytes())
-                tell(line=line.decode("utf-8", "replace"))
+                lines.put(line)
             status = process.wait()
+            lines.put(None)
+            sender.join()
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
             said = errors.read().decode("utf-8", "replace").strip()
             return f"its Lockstep ended with {status}: {said}"
@@ -137,7 +164,7 @@ class Bridge:
             except (OSError, ValueError) as error:
                 say(note=f"cannot keep tensors: {error}")
         else:
-            say(of=message["of"], line=message["line"])
+            print("\n".join(json.dumps({"of": message["of"], "line": line}) for line in message["lines"]), flush=True)
 
     async def look(self):
         """Tells which dask workers came and went, and goes on for ever."""
