@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What does a cluster cost, and how well does it share out?
 
-    ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1]
+    ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1] [--cold]
     ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
 
 The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and compares seconds: all of them,
 those from the first verdict to the last, and those of the processor, which tell more where others use the machine. Each member
 starts workers of its own, which costs the same in every run, however long: the last line is without that, what the run costs
-more than one of a part of it (`--part`). It ends with 1 where a verdict differs.
+more than one of a part of it (`--part`). With `--cold` every run compiles all anew, as a nightly run of a new torch does; else
+all that can be compiled once is. It ends with 1 where a verdict differs.
 
 The second form gives the real coordinator 64 machines that only pretend, in a time of their own: each takes for a verdict what
 LOG says, more or less by up to `noise`, and hears an order `latency` seconds after it was given. It compares with the ideal
@@ -44,14 +45,15 @@ def home_of(folder, bridge):
     return home
 
 
-def execute(home, out, *words):
+def execute(home, out, *words, cold=False):
     """Runs to the end; the seconds of all, from the first verdict to the end, and of the processor."""
     def spent():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
     before = spent()
-    environment = {**os.environ, "LOCKSTEP_HOME": str(home), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")}
+    cache = out.with_suffix(".cache") if cold else os.environ.get("LOCKSTEP_CACHE") or ROOT / ".lockstep"
+    environment = {**os.environ, "LOCKSTEP_HOME": str(home), "LOCKSTEP_CACHE": str(cache)}
     begin, first = time.perf_counter(), None
     with open(out.with_suffix(".said"), "w+") as said:
         run = subprocess.Popen([BINARY, "run", *words, "--out", out], env=environment, stdout=subprocess.DEVNULL, stderr=said)
@@ -79,9 +81,10 @@ def measure(given, folder):
     on = ["--on", "dask", "--durations", str(folder / "first")]
     for number in range(given.rounds):
         part = [given.part, *words[len(given.select):]]
-        start = [execute(home, folder / f"part-{name}-{number}", *part, *more)[2] for name, more in (("here", []), ("there", on))]
-        here = execute(home, folder / f"here-{number}", *words)
-        there = execute(home, folder / f"there-{number}", *words, *on)
+        start = [execute(home, folder / f"part-{name}-{number}", *part, *more, cold=given.cold)[2]
+                 for name, more in (("here", []), ("there", on))]
+        here = execute(home, folder / f"here-{number}", *words, cold=given.cold)
+        there = execute(home, folder / f"there-{number}", *words, *on, cold=given.cold)
         said = [{v["id"]: (v["status"], v.get("grade"), v["standing"]) for v in verdicts(folder / f"{name}-{number}" / "run.jsonl")} for name in ("here", "there")]
         differing = [name for name in said[0].keys() | said[1].keys() if said[0].get(name) != said[1].get(name)]
         wrong = wrong or bool(differing)
@@ -176,6 +179,7 @@ def main():
     parser.add_argument("--path", default="inductor")
     parser.add_argument("-j", "--jobs", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--cold", action="store_true")
     parser.add_argument("--simulate", type=pathlib.Path, metavar="LOG")
     parser.add_argument("--machines", type=int, default=64)
     parser.add_argument("--noise", type=float, default=0.3)
