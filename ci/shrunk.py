@@ -98,11 +98,54 @@ def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     return result
 
 
+def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
+    """What torch's own minifier makes of the same program: the operators that are left, the time, and whether what it wrote still
+    fails by itself. It takes what its own comparison, with a tolerance, sees; where that sees nothing there is nothing to minify."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    folder = file.with_suffix(".minifier")
+    folder.mkdir()
+    script = folder / "script.py"
+    script.write_bytes(subprocess.run([binary, "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout)
+    environment = {**os.environ, "TORCHDYNAMO_REPRO_AFTER": "aot", "TORCHDYNAMO_REPRO_LEVEL": "4", "TORCH_COMPILE_DEBUG_DIR": str(folder),
+                   "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder)}
+
+    def run(program: pathlib.Path) -> int:
+        """The exit status; 124 where there is no time left."""
+        left = seconds - (time.monotonic() - begin)
+        try:
+            return subprocess.run([os.environ["LOCKSTEP_PYTHON"], program], cwd=folder, env=environment, timeout=max(left, 1),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        except subprocess.TimeoutExpired:
+            return 124
+
+    begin = time.monotonic()
+    run(script)
+    result: dict[str, Any] = {"operators": 0, "kept": False}
+    for launcher in sorted(folder.rglob("minifier_launcher.py"))[:1]:
+        run(launcher)
+        result["seconds"] = time.monotonic() - begin
+        for repro in sorted(folder.rglob("repro.py"), key=lambda each: each.stat().st_mtime)[-1:]:
+            result["operators"] = len(re.findall(r"^\s+\w+ = torch\.ops\.", repro.read_text("utf-8"), re.MULTILINE))
+            begin = time.monotonic()
+            environment.pop("TORCHDYNAMO_REPRO_AFTER")
+            result["kept"] = run(repro) not in (0, 124)
+    return {"seconds": time.monotonic() - begin, **result}
+
+
+def minified_cells(found: dict[str, Any]) -> str:
+    if not found["operators"]:
+        return f"sees nothing | {found['seconds']:.0f} | -"
+    return f"{found['operators']} | {found['seconds']:.0f} | {'yes' if found['kept'] else 'no'}"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = ["| divergence | steps by hand | buried in | left | times | seconds |", "|---|---|---|---|---|---|"]
+    beside = any("minified" in row for row in rows)
+    lines = ["| divergence | steps by hand | buried in | left | times | seconds |" + (" torch's minifier leaves | seconds | fails by itself |" if beside else ""),
+             "|---|---|---|---|---|---|" + ("---|---|---|" if beside else "")]
     for row in rows:
         kept = f"{row['left']} | {row['left'] / row['by_hand']:.1f}" if row["left"] else "does not depart | -"
-        lines.append(f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |")
+        more = f" {minified_cells(row['minified'])} |" if "minified" in row else " | | |" if beside else ""
+        lines.append(f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |{more}")
     kept_rows = [row for row in rows if row["left"]]
     if kept_rows:
         lines += ["", f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: {statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
@@ -113,9 +156,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/shrunk")
     parser.add_argument("globs", nargs="*", metavar="GLOB")
-    parser.add_argument("--cases", type=int, default=40, help="how many at most")
+    parser.add_argument("--cases", type=int, default=40, help="how many that depart when buried")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120, help="that each may take")
+    parser.add_argument("--minifier", type=int, default=0, metavar="N", help="give the first N that depart to torch's own minifier as well")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the buried cases and what is left of them")
     parser.add_argument("--out", type=pathlib.Path, help="where to write the table; else it is printed")
     options = parser.parse_args()
@@ -127,7 +171,7 @@ def main() -> int:
         for number, each in enumerate(diagnoses):
             one, _, path = each["id"].rpartition("@cpu/")
             source = HOME / "cases" / f"{one}.json"
-            if len(rows) == options.cases or not source.exists() or (options.globs and not any(fnmatch.fnmatch(one, f"*{glob}*") for glob in options.globs)):
+            if sum(row["left"] > 0 for row in rows) == options.cases or not source.exists() or (options.globs and not any(fnmatch.fnmatch(one, f"*{glob}*") for glob in options.globs)):
                 continue
             case = json.loads(source.read_text("utf-8"))
             if not can_be_buried(case):
@@ -136,6 +180,8 @@ def main() -> int:
             large = buried(case, options.seed, number)
             file.write_text(json.dumps(large, indent=1) + "\n", "utf-8")
             rows.append({"id": one, "by_hand": count(case["steps"]), "buried": count(large["steps"]), **shrunk(file, path, options.seconds)})
+            if rows[-1]["left"] and sum("minified" in row for row in rows) < options.minifier:
+                rows[-1]["minified"] = minified(file, path, options.seconds)
             print(f"{one}: {rows[-1]}", file=sys.stderr, flush=True)
             if options.out:
                 options.out.write_text(table(rows), "utf-8")

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/wide.h"
 
 namespace lockstep {
 namespace {
@@ -63,6 +64,16 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sh
     step *= std::max<std::int64_t>(shape[i], 1);
   }
   return strides;
+}
+
+std::optional<std::int64_t> reach_of(const TensorSpec& spec) {
+  Wide last = static_cast<Wide>(spec.offset);
+  for (std::size_t i = 0; i < spec.shape.size(); ++i) {
+    if (spec.shape[i] == 0) return spec.offset;
+    last += static_cast<Wide>(spec.shape[i] - 1) * static_cast<Wide>(spec.strides[i]);
+    if (last > static_cast<Wide>(kMostTensorBytes)) return std::nullopt;
+  }
+  return static_cast<std::int64_t>(last) + 1;
 }
 
 double RuleFill::parameter(std::string_view name) const {

@@ -61,6 +61,13 @@ struct TensorSpec {
 /// The strides, in elements, of a dense tensor in row-major order.
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape);
 
+/// More than any machine has, small enough that no product overflows.
+constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 46;
+
+/// Elements that a tensor needs in its storage, from the first; nothing when it is more than a
+/// machine can have.
+std::optional<std::int64_t> reach_of(const TensorSpec& spec);
+
 /// An input: a tensor, or a scalar.
 struct InputSpec {
   std::string name;

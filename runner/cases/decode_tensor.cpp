@@ -5,14 +5,10 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/wide.h"
 #include "cases/decode.h"
 
 namespace lockstep {
 namespace {
-
-// More than any machine has, small enough that no product overflows.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
@@ -27,23 +23,11 @@ std::optional<std::vector<std::int64_t>> decode_sizes(Reader& reader, const Node
   std::vector<std::int64_t> sizes;
   bool good = true;
   for (std::size_t i = 0; i < node->size(); ++i) {
-    const auto size = reader.integer(reader.element(node, i), 0, kMostBytes, element);
+    const auto size = reader.integer(reader.element(node, i), 0, kMostTensorBytes, element);
     good = good && size.has_value();
     sizes.push_back(size.value_or(0));
   }
   return good ? std::optional(sizes) : std::nullopt;
-}
-
-/// Elements that a view needs in its storage, from the first; nothing when it is more than a
-/// machine can have.
-std::optional<std::int64_t> extent(const TensorSpec& spec) {
-  Wide last = static_cast<Wide>(spec.offset);
-  for (std::size_t i = 0; i < spec.shape.size(); ++i) {
-    if (spec.shape[i] == 0) return spec.offset;
-    last += static_cast<Wide>(spec.shape[i] - 1) * static_cast<Wide>(spec.strides[i]);
-    if (last > static_cast<Wide>(kMostBytes)) return std::nullopt;
-  }
-  return static_cast<std::int64_t>(last) + 1;
 }
 
 /// Flattens nested lists in row-major order and reports where their shape is not regular.
@@ -185,7 +169,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     product *= static_cast<double>(std::max<std::int64_t>(size, 1));
   spec.strides = std::vector<std::int64_t>(spec.shape.size(), 0);
   if (!strides) {
-    if (product > static_cast<double>(kMostBytes)) {
+    if (product > static_cast<double>(kMostTensorBytes)) {
       reader.error(
           shape ? shape->pointer : node.pointer,
           fmt::format("found a tensor of {:.3g} bytes, expected one that a machine can hold",
@@ -207,10 +191,11 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
   }
   if (const auto offset = reader.child(node, "offset")) {
     spec.offset =
-        reader.integer(*offset, 0, kMostBytes, "an offset of 0 or more, in elements").value_or(0);
+        reader.integer(*offset, 0, kMostTensorBytes, "an offset of 0 or more, in elements")
+            .value_or(0);
   }
-  const auto needed = extent(spec);
-  if (!needed || *needed > kMostBytes / spec.dtype->bytes) {
+  const auto needed = reach_of(spec);
+  if (!needed || *needed > kMostTensorBytes / spec.dtype->bytes) {
     reader.error(node.pointer, "found a view that reaches further than a machine's memory");
     return std::nullopt;
   }
@@ -224,7 +209,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     }
   }
   if (const auto storage = reader.child(node, "storage"); storage && base == nullptr) {
-    const auto elements = reader.integer(*storage, 0, kMostBytes / spec.dtype->bytes,
+    const auto elements = reader.integer(*storage, 0, kMostTensorBytes / spec.dtype->bytes,
                                          "the number of elements of the storage");
     if (elements && *elements < *needed) {
       reader.error(

@@ -103,16 +103,6 @@ Json written_fill(const TensorSpec& spec, const RuleFill& fill) {
   return json;
 }
 
-/// Elements that a view needs in its storage, from the first.
-std::int64_t reach_of(const TensorSpec& spec) {
-  std::int64_t last = spec.offset;
-  for (std::size_t d = 0; d < spec.shape.size(); ++d) {
-    if (spec.shape[d] == 0) return spec.offset;
-    last += (spec.shape[d] - 1) * spec.strides[d];
-  }
-  return last + 1;
-}
-
 /// Elements as nested lists of a shape.
 Json nested_elements(const std::vector<Json>& elements, const std::vector<std::int64_t>& shape,
                      std::size_t depth, std::size_t& next) {

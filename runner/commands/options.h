@@ -71,10 +71,11 @@ struct Options {
   std::vector<std::filesystem::path> libraries;
   std::filesystem::path from;  ///< the log that `status:` terms read; empty: the latest
 
-  std::filesystem::path pack;  ///< DIR of `pack` and `replay`
-  std::string like, op;        ///< of `new`: the case or the operator that it begins with
-  bool brief = false;          ///< `repro`: the few lines for a report
-  double seconds = 300;        ///< of `explain` and `shrink`: after which nothing new is begun
+  std::filesystem::path pack;   ///< DIR of `pack` and `replay`
+  std::string like, op;         ///< of `new`: the case or the operator that it begins with
+  bool brief = false;           ///< `repro`: the few lines for a report
+  bool same_operators = false;  ///< `shrink`: keep those that `explain` accuses
+  double seconds = 300;         ///< of `explain` and `shrink`: after which nothing new is begun
   std::filesystem::path knobs_file;  ///< of `explain`: settings to try besides; absolute, or empty
   std::filesystem::path out;  ///< of `run`: the directory of its artefacts; of `report`: likewise
   std::filesystem::path resume;

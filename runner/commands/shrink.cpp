@@ -5,7 +5,6 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cases/suite.h"
 #include "cases/write.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -23,15 +22,6 @@ Result<void> write_case(const fs::path& file, const std::string& text) {
   if (fs::exists(file, error))
     return fail(fmt::format("there is {} already", file.string()), "give it another name");
   return write_file(file, text);
-}
-
-/// What `check` says of a case's text.
-Diagnostics faults_of(const std::string& text, const Registry* registry) {
-  Diagnostics diagnostics;
-  std::vector<CaseFile> files;
-  files.push_back(parse_case_file({"shrunk.json", text, {}}, diagnostics));
-  if (diagnostics.empty()) check_instances(files.front(), registry, diagnostics);
-  return diagnostics;
 }
 
 /// A plan of one verdict, of a case that is in no suite.
@@ -68,6 +58,7 @@ Exit command_shrink(const Options& options) {
   request.declared = instance.declared;
   request.path = path;
   request.registry = session.operators();
+  request.same_operators = options.same_operators;
   request.torch = session.environment().dump();
   request.on_smaller = [&](const Case& smaller) {
     fmt::print(stderr, "{} steps, {} elements\n", step_count(smaller.program),

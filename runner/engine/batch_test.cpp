@@ -45,7 +45,7 @@ TEST_F(Batches, GoToOneChildInOrder) {
   for (std::size_t i = 0; i < 9; ++i) {
     const std::string id = fmt::format("{}", i);
     engine.submit(job(id, fake("batch=4"), "conform", i, [&, id](Observation seen, double) {
-      EXPECT_EQ(seen.outcome, Outcome::returned) << seen.reason;
+      EXPECT_EQ(seen.outcome, Outcome::returned) << seen.reason << "\n" << seen.stderr_tail;
       order.push_back(id);
       children.push_back(seen.stderr_tail);
     }));

@@ -272,15 +272,20 @@ Observed observe(const Case& whole, const std::vector<std::string>& names, bool 
   return observed;
 }
 
-void note_operators(Case& declared) {
-  declared.operators.clear();
-  for (const FlatStep& each : flatten(declared.program.steps)) {
+std::vector<std::string> operators_of(std::span<const FlatStep> steps) {
+  std::vector<std::string> names;
+  for (const FlatStep& each : steps) {
     const auto* op = std::get_if<OpCall>(&each.step.does);
     const auto* call = std::get_if<FunctionCall>(&each.step.does);
     if (op == nullptr && call == nullptr) continue;
     const std::string& name = op != nullptr ? op->op : call->function;
-    if (!contains(declared.operators, name)) declared.operators.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   }
+  return names;
+}
+
+void note_operators(Case& declared) {
+  declared.operators = operators_of(flatten(declared.program.steps));
 }
 
 std::string free_name(const std::string& wanted, std::set<std::string>& taken) {

@@ -70,6 +70,9 @@ Observed observe(const Case& whole, const std::vector<std::string>& names, bool 
 /// What follows from a case's program: its list of operators.
 void note_operators(Case& declared);
 
+/// The operators and functions that steps call, each once: "aten::add.Tensor".
+std::vector<std::string> operators_of(std::span<const FlatStep> steps);
+
 /// A name that is not taken, which begins with `wanted`; it is taken then.
 std::string free_name(const std::string& wanted, std::set<std::string>& taken);
 

@@ -36,13 +36,24 @@ bool Trials::time_is_up() const { return interrupted() || Clock::now() >= deadli
 
 std::vector<std::vector<Tried>> Trials::run(const std::vector<Trial>& trials,
                                             const GoldSet& golds) {
+  SchedulerOptions options = options_;
+  options.golds = golds;
+  return execute(trials, std::move(options));
+}
+
+std::vector<std::vector<Tried>> Trials::glance(const std::vector<Trial>& trials) {
+  SchedulerOptions options = options_;
+  options.shared_counts = true;
+  return execute(trials, std::move(options));
+}
+
+std::vector<std::vector<Tried>> Trials::execute(const std::vector<Trial>& trials,
+                                                SchedulerOptions options) {
   const Plan plan = plan_of(trials, device_);
   std::vector<Tried> tried(plan.items.size());
-  SchedulerOptions options = options_;
   options.scratch = options_.scratch / fmt::format("trials{}", runs_++);
   std::error_code error;
   fs::create_directories(options.scratch, error);
-  options.golds = golds;
   options.on_executed = [&](Executed executed) {
     tried[executed.item].executed = std::move(executed);
   };

@@ -43,6 +43,9 @@ class Trials {
   /// For each trial what became of it on each of its paths.  `golds` are made of all that returns;
   /// others where they decide something.
   std::vector<std::vector<Tried>> run(const std::vector<Trial>& trials, const GoldSet& golds = {});
+  /// The same at a glance: what departs in a graph that it shares is not executed alone, and no
+  /// more than likely.
+  std::vector<std::vector<Tried>> glance(const std::vector<Trial>& trials);
   /// The same of a single one on a single path.
   Tried run_one(Trial trial, const GoldSet& golds = {});
 
@@ -54,6 +57,9 @@ class Trials {
   const std::string& device() const { return device_; }
 
  private:
+  std::vector<std::vector<Tried>> execute(const std::vector<Trial>& trials,
+                                          SchedulerOptions options);
+
   Engine& engine_;
   SchedulerOptions options_;
   std::string device_;

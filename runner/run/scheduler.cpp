@@ -65,7 +65,10 @@ Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
 
 Scheduler::~Scheduler() { engine_.abandon(); }
 
-bool Scheduler::done() const { return graphs_.empty() && waiting_.empty(); }
+bool Scheduler::done() {
+  clear_finished();
+  return graphs_.empty() && waiting_.empty();
+}
 
 void Scheduler::add(const std::vector<std::size_t>& items) {
   for (const std::size_t item : items) {
@@ -345,7 +348,7 @@ void Scheduler::judge_waiting(const TaskPtr& task) {
 
 void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement) {
   pending.judging = false;
-  if (!judgement.counts) {
+  if (!judgement.counts && !options_.shared_counts) {
     pending.observation.reset();
     return submit_path(task, pending);
   }

@@ -43,6 +43,8 @@ struct SchedulerOptions {
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
   GoldSet golds{};  ///< made of all that returns, whether or not they decide something
+  /// What departs in a graph with others counts there: whoever asks looks at it again.
+  bool shared_counts = false;
   /// Gets what each item was executed to, before its verdict is given; null: nobody asks.
   std::function<void(Executed)> on_executed;
 };
@@ -71,7 +73,8 @@ class Scheduler {
   void advance();
   /// Goes on with one judgement, if there is one: that may give a verdict.
   bool hear() { return judges_.take(); }
-  bool done() const;
+  /// Whether all verdicts are there; lets go of what these no longer need.
+  bool done();
 
  private:
   bool begin_next();

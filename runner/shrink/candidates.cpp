@@ -85,6 +85,38 @@ struct ReplaceInt : Visitor {
   }
 };
 
+/// Puts a dtype in the place of another one wherever it is an argument.
+struct ReplaceDtype : Visitor {
+  std::string_view from, to;
+  void value(Value& value) const {
+    auto* word = std::get_if<Enumeration>(&value.is);
+    if (word != nullptr && word->kind == Enumeration::Kind::dtype && word->word == from)
+      word->word = to;
+  }
+};
+
+/// The numbers among the arguments of a program; the one at `at` may be replaced.
+struct Numbers : Visitor {
+  std::size_t at = 0, seen = 0;
+  std::optional<Value> replacement;
+  std::vector<Value> found;
+  void value(Value& value) {
+    if (!std::holds_alternative<std::int64_t>(value.is) && !std::holds_alternative<Float>(value.is))
+      return;
+    if (replacement && seen == at) value = *replacement;
+    found.push_back(value);
+    ++seen;
+  }
+};
+
+/// The value of an element of a floating or an integer dtype.
+double number_of(const Dtype& dtype, const ElementBits& bits) {
+  if (dtype.is_floating()) return decode_float(dtype, bits.low);
+  if (dtype.kind == NumberKind::unsigned_integer) return static_cast<double>(bits.low);
+  const int unused = 64 - 8 * dtype.bytes;
+  return static_cast<double>(static_cast<std::int64_t>(bits.low << unused) >> unused);
+}
+
 /// A part of a dimension: so many indices, from the first one on.
 struct Window {
   std::int64_t begin = 0, size = 0;
@@ -155,6 +187,24 @@ double shortened(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return value;
   const double unit = std::pow(10, digits - 1 - std::floor(std::log10(std::abs(value))));
   return std::round(value * unit) / unit;
+}
+
+/// What may be written for a number; what is no shorter is no smaller.
+std::vector<Value> plainer_numbers(const Value& number) {
+  std::vector<Value> plainer;
+  if (const auto* integer = std::get_if<std::int64_t>(&number.is)) {
+    for (const std::int64_t other : {0, 1, 2}) {
+      if (std::abs(*integer) > other) plainer.push_back({other});
+    }
+    return plainer;
+  }
+  const double value = std::get<Float>(number.is).value;
+  for (const double other : {0.0, 1.0, shortened(value, 1), shortened(value, 2)}) {
+    const Value known{Float{other}};
+    if (other != value && std::find(plainer.begin(), plainer.end(), known) == plainer.end())
+      plainer.push_back(known);
+  }
+  return plainer;
 }
 
 /// The case with other elements of an input, where some of them change.
@@ -387,6 +437,52 @@ std::vector<Case> plainer_layouts(const Case& whole) {
   return found;
 }
 
+const Dtype* plainer_dtype(const Dtype& dtype) {
+  if (!dtype.is_floating() && !dtype.is_integer()) return nullptr;
+  const Dtype* plain = find_dtype(dtype.is_floating() ? "float32" : "int64");
+  return plain == &dtype ? nullptr : plain;
+}
+
+std::vector<Case> plainer_dtypes(const Case& whole) {
+  std::vector<Case> found;
+  const bool bits =
+      std::any_of(whole.compare.begin(), whole.compare.end(),
+                  [](const CompareRule& rule) { return rule.policy.kind == Policy::Kind::bits; });
+  if (bits || whole.calls.size() > 1) return found;
+  const auto add = [&](const Dtype& from, bool arguments, const std::string& only) {
+    Case other = whole;
+    const Dtype& to = *plainer_dtype(from);
+    for (InputSpec& input : other.calls.front().inputs) {
+      const TensorSpec* spec = tensor(input);
+      if (spec == nullptr || spec->dtype != &from || (!only.empty() && input.name != only))
+        continue;
+      auto plain = literal_whole(input);
+      if (!plain) return;
+      for (ElementBits& element : std::get<LiteralFill>(plain->fill).elements)
+        element = encode_number(to, number_of(from, element));
+      plain->dtype = &to;
+      input.value = std::move(*plain);
+    }
+    if (arguments) {
+      ReplaceDtype replace{{}, from.name, to.name};
+      walk(other.program, replace);
+      if (other.program == whole.program) return;
+    }
+    found.push_back(std::move(other));
+  };
+  std::set<const Dtype*> odd;
+  for (const InputSpec& input : whole.calls.front().inputs) {
+    const TensorSpec* spec = tensor(input);
+    if (spec == nullptr || plainer_dtype(*spec->dtype) == nullptr) continue;
+    if (odd.insert(spec->dtype).second) {
+      add(*spec->dtype, true, "");
+      add(*spec->dtype, false, "");
+    }
+    add(*spec->dtype, false, input.name);
+  }
+  return found;
+}
+
 std::vector<Case> simpler_values(const Case& given) {
   std::vector<Case> found;
   if (given.calls.size() > 1) return found;
@@ -434,19 +530,38 @@ std::vector<Case> simpler_values(const Case& given) {
 std::vector<Case> fewer_arguments(const Case& whole) {
   std::vector<Case> found;
   const std::vector<FlatStep> flat = flatten(whole.program.steps);
+  const auto arguments_of = [](Step& step) -> Arguments* {
+    if (auto* op = std::get_if<OpCall>(&step.does)) return &op->arguments;
+    if (auto* call = std::get_if<FunctionCall>(&step.does)) return &call->arguments;
+    return nullptr;
+  };
   for (std::size_t i = 0; i < flat.size(); ++i) {
-    const auto arguments_of = [](Step& step) -> Arguments* {
-      if (auto* op = std::get_if<OpCall>(&step.does)) return &op->arguments;
-      if (auto* call = std::get_if<FunctionCall>(&step.does)) return &call->arguments;
-      return nullptr;
+    const auto add = [&](auto&& change) {
+      std::vector<FlatStep> steps = flat;
+      change(*arguments_of(steps[i].step));
+      found.push_back(changed(whole, [&](Case& c) { c.program.steps = nest(steps); }));
     };
     Step step = flat[i].step;
     const Arguments* arguments = arguments_of(step);
-    for (std::size_t k = 0; arguments != nullptr && k < arguments->kwargs.size(); ++k) {
-      std::vector<FlatStep> steps = flat;
-      auto& kwargs = arguments_of(steps[i].step)->kwargs;
-      kwargs.erase(kwargs.begin() + static_cast<std::ptrdiff_t>(k));
-      found.push_back(changed(whole, [&](Case& c) { c.program.steps = nest(steps); }));
+    if (arguments == nullptr) continue;
+    for (std::size_t k = 0; k < arguments->kwargs.size(); ++k) {
+      add([&](Arguments& fewer) {
+        fewer.kwargs.erase(fewer.kwargs.begin() + static_cast<std::ptrdiff_t>(k));
+      });
+    }
+    if (arguments->args.size() > 1) add([](Arguments& fewer) { fewer.args.pop_back(); });
+  }
+  Numbers numbers;
+  Case given = whole;
+  walk(given.program, numbers);
+  for (std::size_t at = 0; at < numbers.found.size(); ++at) {
+    for (Value& plainer : plainer_numbers(numbers.found[at])) {
+      found.push_back(changed(whole, [&](Case& c) {
+        Numbers replace;
+        replace.at = at;
+        replace.replacement = std::move(plainer);
+        walk(c.program, replace);
+      }));
     }
   }
   return found;

@@ -33,10 +33,19 @@ std::vector<Case> narrowed(const Case& whole, const std::vector<std::int64_t>& w
 /// Contiguous inputs in storages of their own, without dimensions of size 1.
 std::vector<Case> plainer_layouts(const Case& whole);
 
+/// The dtype of its kind that people would write first, float32 or int64; null: it is that one, or
+/// there is none.
+const Dtype* plainer_dtype(const Dtype& dtype);
+
+/// Inputs, and arguments, of plainer dtypes: all of one, its inputs alone, each of them.  None
+/// where the case asks for bits somewhere: those of another dtype are others.
+std::vector<Case> plainer_dtypes(const Case& whole);
+
 /// Inputs of fewer and shorter numbers.
 std::vector<Case> simpler_values(const Case& whole);
 
-/// Calls without some arguments by name.
+/// Calls without some arguments: each by name, the last one by position; and with plainer numbers,
+/// 0, 1, and those of fewer digits.
 std::vector<Case> fewer_arguments(const Case& whole);
 
 /// What `prepare` makes by what it holds, where that is not too much; else the case as it is.

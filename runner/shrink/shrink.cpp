@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <tuple>
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "cases/suite.h"
 #include "cases/write.h"
 #include "explain/operators.h"
 #include "program/edit.h"
@@ -17,8 +20,9 @@ namespace lockstep {
 namespace {
 
 /// Candidates that are executed together; the first of them that departs as it should is taken.
-/// The number is the same on every machine, so that the result is, too.
-constexpr std::size_t kTogether = 6;
+/// What shares a graph costs little more than one alone, as long as there are not too many steps.
+/// The numbers are the same on every machine, so that the result is, too.
+constexpr std::size_t kTogether = 4, kMostTogether = 24, kMostSteps = 100;
 
 /// What of a verdict must stay.
 std::string key_of(const Verdict& verdict) {
@@ -32,18 +36,17 @@ std::string key_of(const Verdict& verdict) {
 using Size = std::tuple<std::size_t, std::size_t, std::int64_t, std::size_t, std::size_t>;
 
 Size size_of(const Case& declared) {
-  std::size_t steps = step_count(declared.program), strided = 0;
+  std::size_t steps = step_count(declared.program), odd = 0;
   if (declared.prepare) steps += step_count(declared.prepare->program);
   for (const CallSpec& call : declared.calls) {
     for (const InputSpec& input : call.inputs) {
       const auto* spec = std::get_if<TensorSpec>(&input.value);
-      if (spec != nullptr &&
-          (!spec->view_of.empty() || spec->strides != contiguous_strides(spec->shape)))
-        ++strided;
+      if (spec == nullptr) continue;
+      if (!spec->view_of.empty() || spec->strides != contiguous_strides(spec->shape)) ++odd;
+      if (plainer_dtype(*spec->dtype) != nullptr) ++odd;
     }
   }
-  return {steps, declared.calls.size(), element_count(declared), strided,
-          case_text(declared).size()};
+  return {steps, declared.calls.size(), element_count(declared), odd, case_text(declared).size()};
 }
 
 class Shrinker {
@@ -58,6 +61,7 @@ class Shrinker {
     result_.first = result_.verdict = *first.verdict;
     result_.departs = first.departs();
     if (!result_.departs) return std::move(result_);
+    verdict_ = first.verdict;
     key_ = key_of(*first.verdict);
     take_one_output();
     take_the_accused();
@@ -75,6 +79,18 @@ class Shrinker {
   }
 
  private:
+  struct Candidate {
+    Case declared;
+    std::string digest;  ///< for the journal
+  };
+
+  /// What a candidate is, or probably is.
+  struct Likely {
+    std::string key;  ///< empty: nothing is known of it
+    std::optional<Verdict> verdict;
+    bool sure = false;
+  };
+
   const Case& best() const { return result_.declared; }
 
   /// Without what only people read, and with what belongs to a suite.
@@ -99,44 +115,27 @@ class Shrinker {
 
   /// Takes the first of the candidates that departs as it should; says whether there is one.
   bool take(std::vector<Case> candidates) {
-    std::vector<std::pair<Case, std::string>> fresh;  // and their digests
+    std::vector<Candidate> fresh;
     std::set<std::string> seen;
     for (Case& candidate : candidates) {
       if (!tidy(candidate, request_.registry) || !check_program(candidate.program)) continue;
+      const auto lacks = [&](const auto& name) { return !contains(candidate.operators, name); };
+      if (std::any_of(kept_.begin(), kept_.end(), lacks)) continue;
       if (size_of(candidate) >= size_of(best())) continue;
-      std::string digest = digest_of(case_text(candidate));
-      if (seen.insert(digest).second) fresh.emplace_back(std::move(candidate), std::move(digest));
+      const std::string text = case_text(candidate);
+      std::string digest = digest_of(text);
+      if (seen.insert(digest).second && faults_of(text, request_.registry).empty())
+        fresh.push_back({std::move(candidate), std::move(digest)});
     }
-    for (std::size_t begin = 0; begin < fresh.size(); begin += kTogether) {
+    for (std::size_t begin = 0, end = 0; begin < fresh.size(); begin = end) {
       if (trials_.time_is_up()) return false;
-      const std::size_t end = std::min(fresh.size(), begin + kTogether);
-      std::vector<std::string> keys(end - begin);
-      std::vector<Trial> unknown;
-      std::vector<std::size_t> of;
+      end = end_of_batch(fresh, begin);
+      std::vector<Likely> likely = glance(std::span(fresh).subspan(begin, end - begin));
       for (std::size_t i = begin; i < end; ++i) {
-        ++result_.candidates;
-        if (const auto known = journal_.find(fresh[i].second)) {
-          ++result_.known;
-          keys[i - begin] = *known;
-          continue;
-        }
-        auto declared = std::make_shared<Case>(fresh[i].first);
-        declared->share = can_share(*declared);
-        unknown.push_back({fmt::format("{} (smaller, {})", request_.declared->id, i + 1),
-                           std::move(declared),
-                           {request_.path}});
-        of.push_back(i - begin);
-      }
-      const std::vector<std::vector<Tried>> tried = trials_.run(unknown);
-      for (std::size_t k = 0; k < of.size(); ++k) {
-        const auto& verdict = tried[k].front().verdict;
-        if (!verdict) continue;  // no time: nothing is known of it
-        keys[of[k]] = key_of(*verdict);
-        journal_.add(fresh[begin + of[k]].second, keys[of[k]]);
-      }
-      for (std::size_t i = begin; i < end; ++i) {
-        if (keys[i - begin] != key_) continue;
-        result_.declared = std::move(fresh[i].first);
+        if (likely[i - begin].key != key_) continue;
+        if (!confirm(fresh[i], likely[i - begin])) continue;
+        result_.declared = std::move(fresh[i].declared);
+        verdict_ = std::move(likely[i - begin].verdict);
         if (request_.on_smaller) request_.on_smaller(best());
         return true;
       }
@@ -144,8 +143,62 @@ class Shrinker {
     return false;
   }
 
-  /// Candidates of values may share a graph: what departs is executed again alone, and only that
-  /// counts.  What fails otherwise would end the others' graph as well.
+  /// How many candidates, from one on, are executed together.
+  std::size_t end_of_batch(const std::vector<Candidate>& candidates, std::size_t begin) const {
+    std::size_t end = begin, steps = 0;
+    while (end < candidates.size() && end - begin < kMostTogether) {
+      const Case& next = candidates[end].declared;
+      steps += step_count(next.program);
+      if (end - begin >= kTogether && (!can_share(next) || steps > kMostSteps)) break;
+      ++end;
+    }
+    return end;
+  }
+
+  /// What candidates probably are: what departs in a graph with others may do so only there.
+  std::vector<Likely> glance(std::span<const Candidate> candidates) {
+    std::vector<Likely> likely(candidates.size());
+    std::vector<Trial> unknown;
+    std::vector<std::size_t> of;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      ++result_.candidates;
+      if (const auto known = journal_.find(candidates[i].digest)) {
+        ++result_.known;
+        likely[i] = {*known, {}, true};
+        continue;
+      }
+      auto declared = std::make_shared<Case>(candidates[i].declared);
+      declared->share = can_share(*declared);
+      unknown.push_back({fmt::format("{} (smaller, {})", request_.declared->id, i + 1),
+                         std::move(declared),
+                         {request_.path}});
+      of.push_back(i);
+    }
+    std::vector<std::vector<Tried>> tried = trials_.glance(unknown);
+    for (std::size_t k = 0; k < of.size(); ++k) {
+      std::optional<Verdict>& verdict = tried[k].front().verdict;
+      if (!verdict) continue;  // no time: nothing is known of it
+      Likely& each = likely[of[k]];
+      each.key = key_of(*verdict);
+      each.sure = verdict->shared == 0;
+      each.verdict = std::move(verdict);
+      if (each.sure || each.key != key_) journal_.add(candidates[of[k]].digest, each.key);
+    }
+    return likely;
+  }
+
+  /// Whether what probably departs as it should does so alone.
+  bool confirm(const Candidate& candidate, Likely& likely) {
+    if (likely.sure) return true;
+    likely.verdict = execute(candidate.declared).verdict;
+    if (!likely.verdict) return false;
+    likely.key = key_of(*likely.verdict);
+    journal_.add(candidate.digest, likely.key);
+    return likely.key == key_;
+  }
+
+  /// Candidates of values may share a graph.  What fails otherwise would end the others' graph as
+  /// well.
   bool can_share(const Case& declared) const {
     const bool value = key_.starts_with("value_differs:") || key_.starts_with("nonfinite_differs:");
     return value && declared.calls.size() == 1 && !declared.prepare && !declared.raises &&
@@ -182,8 +235,8 @@ class Shrinker {
     return values;
   }
 
-  /// What nobody but people and the suite needs away, and all that the output does not hang on
-  /// which is wrong.
+  /// Takes away what only people and the suite need, and all that the output which is wrong does
+  /// not hang on.
   void take_one_output() {
     const Fault fault = fault_of(result_.first);
     Case plain = bare(best()), one = plain;
@@ -209,14 +262,14 @@ class Shrinker {
                           result_.first,
                           true};
     const SeenValues seen = find_operators(suspect, trials_, explanation);
-    if (explanation.guilty.empty() || explanation.how == "first" || explanation.how == "gradient")
-      return;
     std::vector<FlatStep> accused;
     std::set<std::string> used;
     for (const std::size_t at : explanation.guilty) {
       accused.push_back(flat[at]);
       for (const std::string& name : uses_of(flat[at].step)) used.insert(name);
     }
+    if (request_.same_operators) kept_ = operators_of(accused);
+    if (accused.empty() || explanation.how == "first" || explanation.how == "gradient") return;
     std::vector<std::string> outputs;
     for (const FlatStep& each : accused) {
       for (std::string& name : results_of(each.step)) {
@@ -246,32 +299,43 @@ class Shrinker {
     bool any = false;
     if (best().prepare) any = take({with_literal_inputs(best(), eager_values())});
     for (bool more = true; more && !trials_.time_is_up();) {
-      const Tried now = execute(best());
-      if (!now.verdict || !now.departs()) break;
-      const Fault fault = fault_of(*now.verdict);
-      const OutputComparison* output = comparison_of(*now.verdict, fault.name, fault.call);
+      if (!verdict_) verdict_ = execute(best()).verdict;
+      if (!verdict_ || key_of(*verdict_) != key_) break;
+      const Fault fault = fault_of(*verdict_);
+      const OutputComparison* output = comparison_of(*verdict_, fault.name, fault.call);
       more =
           take(narrowed(best(), output == nullptr ? std::vector<std::int64_t>() : output->worst));
       any = any || more;
     }
     any = settle([&] { return plainer_layouts(best()); }) || any;
+    any = settle([&] { return plainer_dtypes(best()); }) || any;
     return settle([&] { return simpler_values(best()); }) || any;
   }
 
   /// The smallest case as it will be read from its file, alone.
   void look_again() {
-    const Tried last = execute(best());
-    if (last.verdict) result_.verdict = *last.verdict;
+    if (!verdict_) verdict_ = execute(best()).verdict;
+    if (verdict_) result_.verdict = *verdict_;
   }
 
   const ShrinkRequest& request_;
   Trials& trials_;
   Journal& journal_;
   Shrunk result_;
+  std::optional<Verdict> verdict_;  ///< of the best case, alone; empty: the journal knew what it is
   std::string key_;
+  std::vector<std::string> kept_;  ///< operators that must stay
 };
 
 }  // namespace
+
+Diagnostics faults_of(const std::string& text, const Registry* registry) {
+  Diagnostics diagnostics;
+  std::vector<CaseFile> files;
+  files.push_back(parse_case_file({"shrunk.json", text, {}}, diagnostics));
+  if (diagnostics.empty()) check_instances(files.front(), registry, diagnostics);
+  return diagnostics;
+}
 
 std::size_t step_count(const Program& program) { return flatten(program.steps).size(); }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/diagnostic.h"
 #include "explain/fault.h"
 #include "explain/trials.h"
 #include "shrink/journal.h"
@@ -16,6 +17,9 @@ struct ShrinkRequest {
   std::shared_ptr<const Case> declared;
   Path path;
   const Registry* registry = nullptr;
+  /// Keep the operators that `find_operators` accuses, where it accuses any: what departs in the
+  /// same way for another reason is not taken then.
+  bool same_operators = false;
   std::string torch;  ///< version and all that tells two machines apart, for the journal
   /// Told of each smaller case that departs as the first one did; may be null.
   std::function<void(const Case&)> on_smaller;
@@ -31,6 +35,10 @@ struct Shrunk {
   std::size_t candidates = 0;
   std::size_t known = 0;  ///< of which the journal knew what they are
 };
+
+/// What `check` says of a case's text; without a registry not whether its operators take what they
+/// are given.
+Diagnostics faults_of(const std::string& text, const Registry* registry);
 
 /// How many steps a program has, those in blocks counted.
 std::size_t step_count(const Program& program);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "cases/write.h"
 #include "explain/fake_torch.h"
 #include "shrink/candidates.h"
@@ -28,12 +29,14 @@ constexpr const char* kLong = R"(
 
 class Shrinking : public OnFakeTorch {
  protected:
-  Shrunk shrink(const std::string& text, Journal& journal, double seconds = 60) {
+  Shrunk shrink(const std::string& text, Journal& journal, double seconds = 60,
+                bool same_operators = false) {
     ShrinkRequest request;
     request.id = "bugs/1@cpu/inductor";
     request.declared = decode(text);
     request.path = path("inductor", "inductor");
     request.torch = "2.13.0";
+    request.same_operators = same_operators;
     Trials all = trials(seconds);
     return lockstep::shrink(request, all, journal);
   }
@@ -72,6 +75,80 @@ TEST_F(Shrinking, GivesTheSameCaseEachTimeAndKnowsItsCandidatesAgain) {
   EXPECT_EQ(case_text(one.declared), case_text(other.declared));
   EXPECT_EQ(other.known, other.candidates);
   EXPECT_THAT(one.declared.operators, ElementsAre("aten::relu.default"));
+}
+
+TEST_F(Shrinking, TakesNothingThatDepartsInCompanyAlone) {
+  torch_.wrong_operator = "aten::relu.default";
+  torch_.wrong_in_company = "aten::neg.default";
+  Journal journal({});
+  const Shrunk shrunk = shrink(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3, 4]}},
+    "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%x"]},
+              {"let": "c", "op": "aten::add.Tensor", "args": ["%a", "%x"]},
+              {"let": "d", "op": "aten::relu.default", "args": ["%c"]},
+              {"let": "e", "op": "aten::neg.default", "args": ["%a"]}],
+    "outputs": ["d", "e"])",
+                               journal);
+  EXPECT_TRUE(shrunk.complete);
+  EXPECT_THAT(shrunk.declared.operators, ElementsAre("aten::relu.default"))
+      << case_text(shrunk.declared);
+  EXPECT_EQ(shrunk.verdict.status, Status::value_differs);
+}
+
+TEST_F(Shrinking, KeepsTheAccusedOperatorsWhereItIsAsked) {
+  torch_.wrong_operator = "aten::clone.default";
+  torch_.wrong_when_fused = "aten::relu.default";
+  const std::string text = R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3, 4]}},
+    "steps": [{"let": "a", "op": "aten::relu.default", "args": ["%x"]},
+              {"let": "b", "op": "aten::clone.default", "args": ["%a"]}],
+    "outputs": ["b"])";
+  for (const bool same : {false, true}) {
+    Journal journal({});
+    const Shrunk shrunk = shrink(text, journal, 60, same);
+    EXPECT_EQ(contains(shrunk.declared.operators, "aten::relu.default"), same)
+        << case_text(shrunk.declared);
+  }
+}
+
+TEST_F(Shrinking, LeavesDtypesThatPeopleWouldWriteFirst) {
+  torch_.wrong_operator = "aten::relu.default";
+  Journal journal({});
+  const Shrunk shrunk = shrink(R"(
+    "inputs": {"x": {"dtype": "float64", "values": [1, 2, 3, 4]}},
+    "steps": [{"let": "b", "op": "aten::relu.default", "args": ["%x"]}],
+    "outputs": ["b"])",
+                               journal);
+  const auto& spec = std::get<TensorSpec>(shrunk.declared.calls[0].inputs[0].value);
+  EXPECT_EQ(spec.dtype->name, "float32") << case_text(shrunk.declared);
+}
+
+TEST_F(Shrinking, OffersPlainerDtypesAndArguments) {
+  const char* text = R"(
+    "inputs": {"x": {"dtype": "int8", "values": [-1, 2]}, "z": {"dtype": "int8", "values": [3, 4]}},
+    "steps": [{"let": "y", "op": "aten::add.Tensor", "args": ["%x", "%z", 12]},
+              {"let": "w", "op": "aten::mul.Scalar", "args": ["%y", 0.123456]},
+              {"let": "h", "op": "aten::to.dtype", "args": ["%w", {"dtype": "int8"}]}],
+    "outputs": ["h"])";
+  const auto whole = decode(text);
+  const std::vector<Case> plainer = plainer_dtypes(*whole);
+  ASSERT_EQ(plainer.size(), 4U) << "all of int8, the inputs, each of the two";
+  EXPECT_NE(plainer[0].program, whole->program);
+  EXPECT_EQ(plainer[1].program, whole->program);
+  const auto& x = std::get<TensorSpec>(plainer[0].calls[0].inputs[0].value);
+  EXPECT_EQ(x.dtype->name, "int64");
+  EXPECT_EQ(std::get<LiteralFill>(x.fill).elements[0].low, ~std::uint64_t{0}) << "-1";
+  EXPECT_TRUE(plainer_dtypes(*decode(std::string(text) + R"(, "compare": {"h": "bits"})")).empty());
+  const auto has = [&](const std::string& arguments) {
+    const std::vector<Case> fewer = fewer_arguments(*whole);
+    return std::any_of(fewer.begin(), fewer.end(), [&](const Case& each) {
+      return case_text(each).find(arguments) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(has(R"(["%x", "%z"])"));
+  EXPECT_TRUE(has(R"(["%x", "%z", 1])"));
+  EXPECT_TRUE(has(R"(["%y", 0.12])"));
+  EXPECT_FALSE(has(R"(["%y", 0.1235])"));
 }
 
 TEST_F(Shrinking, OfWhatConformsIsNothing) {
