@@ -105,10 +105,11 @@ std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
   return tried.departs();
 }
 
-/// The step gives what eager would not: by itself, or which others does it take?
-void OperatorSearch::find_company(std::size_t step) {
+/// The step gives what eager would not: by itself, or which others does it take?  Where neither is
+/// seen, it is blamed for `how` it was found.
+void OperatorSearch::find_company(std::size_t step, const char* how) {
   if (std::find(alone_.begin(), alone_.end(), step) != alone_.end()) return blame({step}, "alone");
-  blame({step}, "value");
+  blame({step}, how);
   const Places before = producers_of({step});
   Places after;
   for (std::size_t i = step + 1; i < flat_.size(); ++i) {
@@ -177,6 +178,8 @@ void OperatorSearch::find_shortest_beginning() {
     }
     (tried.departs() ? high : low) = middle;
   }
+  // It may only show what an earlier one did.
+  if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, "first");
   blame({high - 1}, "first");
 }
 

@@ -116,7 +116,7 @@ SeenValues OperatorSearch::run() {
     try_alone(all_steps());
   }
   if (!wrong.empty()) {
-    find_company(wrong.front());
+    find_company(wrong.front(), "value");
     if (rounding) note_amplifier(wrong.front());
     if (!suspect_.brief) name_cast(wrong.front());
   } else if (!alone_.empty()) {
