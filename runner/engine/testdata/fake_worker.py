@@ -147,7 +147,7 @@ def in_children(runs):
         status = os.waitpid(child, 0)[1]
         ended = len(os.read(progress[0], 1024))
         os.close(progress[0])
-        if os.WIFSIGNALED(status):
+        if os.WIFSIGNALED(status) and ended < len(runs):  # one that has done all may be killed as it leaves
             say({"type": "ended", "run": runs[ended]["run"], "signal": os.WTERMSIG(status)})
             ended += 1
         runs = runs[ended:]
