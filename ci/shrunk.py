@@ -98,38 +98,37 @@ def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     return result
 
 
+def run_in(folder: pathlib.Path, program: pathlib.Path, seconds: float, **environment: str) -> int:
+    """The exit status of a Python program; 124 where it takes longer."""
+    mine = {"TORCH_COMPILE_DEBUG_DIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder)}
+    try:
+        return subprocess.run([os.environ["LOCKSTEP_PYTHON"], program], cwd=folder, env={**os.environ, **mine, **environment}, timeout=seconds,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    except subprocess.TimeoutExpired:
+        return 124
+
+
 def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     """What torch's own minifier makes of the same program: the operators that are left, the time, and whether what it wrote still
-    fails by itself. It takes what its own comparison, with a tolerance, sees; where that sees nothing there is nothing to minify."""
+    fails by itself. It takes what its own comparison, with a tolerance, sees, or what raises, first behind AOT autograd and then
+    behind Dynamo; where that sees nothing there is nothing to minify."""
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    folder = file.with_suffix(".minifier")
-    folder.mkdir()
-    script = folder / "script.py"
-    script.write_bytes(subprocess.run([binary, "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout)
-    environment = {**os.environ, "TORCHDYNAMO_REPRO_AFTER": "aot", "TORCHDYNAMO_REPRO_LEVEL": "4", "TORCH_COMPILE_DEBUG_DIR": str(folder),
-                   "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder)}
-
-    def run(program: pathlib.Path) -> int:
-        """The exit status; 124 where there is no time left."""
-        left = seconds - (time.monotonic() - begin)
-        try:
-            return subprocess.run([os.environ["LOCKSTEP_PYTHON"], program], cwd=folder, env=environment, timeout=max(left, 1),
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-        except subprocess.TimeoutExpired:
-            return 124
-
     begin = time.monotonic()
-    run(script)
-    result: dict[str, Any] = {"operators": 0, "kept": False}
-    for launcher in sorted(folder.rglob("minifier_launcher.py"))[:1]:
-        run(launcher)
-        result["seconds"] = time.monotonic() - begin
-        for repro in sorted(folder.rglob("repro.py"), key=lambda each: each.stat().st_mtime)[-1:]:
-            result["operators"] = len(re.findall(r"^\s+\w+ = torch\.ops\.", repro.read_text("utf-8"), re.MULTILINE))
-            begin = time.monotonic()
-            environment.pop("TORCHDYNAMO_REPRO_AFTER")
-            result["kept"] = run(repro) not in (0, 124)
-    return {"seconds": time.monotonic() - begin, **result}
+    for after in ("aot", "dynamo"):
+        folder = file.with_suffix(f".{after}").absolute()
+        folder.mkdir()
+        script = folder / "script.py"
+        script.write_bytes(subprocess.run([binary, "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout)
+        asked = {"TORCHDYNAMO_REPRO_AFTER": after, "TORCHDYNAMO_REPRO_LEVEL": "4"}
+        run_in(folder, script, seconds, **asked)
+        for launcher in sorted(folder.rglob("minifier_launcher.py"))[:1]:
+            run_in(folder, launcher, seconds, **asked)
+            took = time.monotonic() - begin
+            for repro in sorted(folder.rglob("repro.py"), key=lambda each: each.stat().st_mtime)[-1:]:
+                forward = repro.read_text("utf-8").partition("def forward(")[2].partition("return ")[0]
+                return {"operators": len(re.findall(r"^\s+\w+ = (?!self\.)", forward, re.MULTILINE)), "seconds": took,
+                        "kept": run_in(folder, repro, seconds) not in (0, 124)}
+    return {"operators": 0, "seconds": time.monotonic() - begin, "kept": False}
 
 
 def minified_cells(found: dict[str, Any]) -> str:
