@@ -194,7 +194,7 @@ std::vector<Value> plainer_numbers(const Value& number) {
   std::vector<Value> plainer;
   if (const auto* integer = std::get_if<std::int64_t>(&number.is)) {
     for (const std::int64_t other : {0, 1, 2}) {
-      if (std::abs(*integer) > other) plainer.push_back({other});
+      if (*integer > other || *integer < -other) plainer.push_back({other});
     }
     return plainer;
   }
