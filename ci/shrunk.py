@@ -84,13 +84,16 @@ def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
             "inputs": {**inputs, **host["inputs"]}, "steps": steps, "outputs": outputs}
 
 
+def lockstep() -> pathlib.Path:
+    return pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+
+
 def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     """What became of a case: the steps that are left, or 0, and the time."""
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     out = file.with_suffix(".small.json")
     out.unlink(missing_ok=True)
     begin = time.monotonic()
-    done = subprocess.run([binary, "shrink", file, "--path", path, "--seconds", str(seconds), "--no-cache", "--out", out],
+    done = subprocess.run([lockstep(), "shrink", file, "--path", path, "--seconds", str(seconds), "--no-cache", "--out", out],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     result: dict[str, Any] = {"seconds": time.monotonic() - begin, "left": 0, "said": done.stderr.strip().splitlines()[-1:]}
     if out.exists():
@@ -112,13 +115,13 @@ def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     """What torch's own minifier makes of the same program: the operators that are left, the time, and whether what it wrote still
     fails by itself. It takes what its own comparison, with a tolerance, sees, or what raises, first behind AOT autograd and then
     behind Dynamo; where that sees nothing there is nothing to minify."""
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     begin = time.monotonic()
+    program = subprocess.run([lockstep(), "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout
     for after in ("aot", "dynamo"):
         folder = file.with_suffix(f".{after}").absolute()
         folder.mkdir()
         script = folder / "script.py"
-        script.write_bytes(subprocess.run([binary, "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout)
+        script.write_bytes(program)
         asked = {"TORCHDYNAMO_REPRO_AFTER": after, "TORCHDYNAMO_REPRO_LEVEL": "4"}
         run_in(folder, script, seconds, **asked)
         for launcher in sorted(folder.rglob("minifier_launcher.py"))[:1]:

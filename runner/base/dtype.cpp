@@ -114,6 +114,11 @@ double decode_float(const Dtype& dtype, std::uint64_t bits) {
   return negative ? -value : value;
 }
 
+std::int64_t decode_signed(const Dtype& dtype, std::uint64_t bits) {
+  const int unused = 64 - 8 * dtype.bytes;
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+
 std::uint64_t encode_float(const Dtype& dtype, double value) {
   if (dtype.exponent_bits == 11) return std::bit_cast<std::uint64_t>(value);
   if (dtype.mantissa_bits == 0) return encode_e8m0(value);

@@ -55,6 +55,10 @@ const Dtype* find_dtype(std::string_view name);
 /// value is exact in a double.
 double decode_float(const Dtype& dtype, std::uint64_t bits);
 
+/// Value of an element of a signed integer dtype.  `bits` is right-aligned; what is above it does
+/// not count.
+std::int64_t decode_signed(const Dtype& dtype, std::uint64_t bits);
+
 /// Nearest element (ties to even) of a floating dtype for `value`, as right-aligned bits.  Overflow
 /// gives infinity, or NaN in a dtype without infinities (which is what torch's own casts give); a
 /// NaN gives the dtype's default quiet NaN with the sign kept where it has one.

@@ -34,10 +34,8 @@ std::string show_element(const Dtype& dtype, const std::byte* bytes) {
     const Dtype& part = *find_dtype(dtype.part);
     return fmt::format("{}{:+}j", part_value(part, bytes), part_value(part, bytes + part.bytes));
   }
-  if (dtype.kind == NumberKind::signed_integer) {
-    const int unused = 64 - dtype.bytes * 8;
-    return fmt::format("{}", static_cast<std::int64_t>(bits << unused) >> unused);
-  }
+  if (dtype.kind == NumberKind::signed_integer)
+    return fmt::format("{}", decode_signed(dtype, bits));
   return dtype.kind == NumberKind::unsigned_integer ? fmt::format("{}", bits)
                                                     : fmt::format("0x{:x}", bits);
 }

@@ -74,9 +74,9 @@ Json written_bits(const Dtype& dtype, const ElementBits& bits) {
 }
 
 Json written_whole(const Dtype& dtype, std::uint64_t bits) {
+  if (dtype.kind == NumberKind::signed_integer) return decode_signed(dtype, bits);
   const int unused = 64 - dtype.bytes * 8;
-  if (dtype.kind != NumberKind::signed_integer) return (bits << unused) >> unused;
-  return static_cast<std::int64_t>(bits << unused) >> unused;
+  return (bits << unused) >> unused;
 }
 
 /// A number of a rule or a quantizer.

@@ -42,7 +42,7 @@ Result<std::vector<Path>> rungs_of(const Plan& plan, const PlanItem& item, Sessi
   std::vector<Path> rungs;
   for (const std::string& name : names) {
     for (const PlanItem& rung : ladder.items) {
-      const bool fits = ladder.instances[rung.instance].id == plan.instances[item.instance].id &&
+      const bool fits = ladder.instances[rung.instance].id == instance &&
                         ladder.paths[rung.path].name == name && rung.declared.unsupported.empty();
       if (fits && name != path.name) rungs.push_back(ladder.paths[rung.path]);
     }

@@ -98,11 +98,30 @@ void add_telling(CLI::App* command, Options& options) {
                     "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
 }
 
-void add_pace(CLI::App* command, Options& options) {
+void add_jobs(CLI::App* command, Options& options) {
   command
       ->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+}
+
+CLI::Option* add_threads(CLI::App* command, Options& options, const char* help) {
+  return command->add_option("--threads", options.threads, help)
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+}
+
+void add_strict(CLI::App* command, Options& options) {
+  command->add_flag("--strict", options.strict,
+                    "Also fail on `fixed`, `inconclusive` and `refused`");
+}
+
+void add_out_file(CLI::App* command, Options& options) {
+  command->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+}
+
+void add_pace(CLI::App* command, Options& options) {
+  add_jobs(command, options);
   command->add_option("--timeout", options.timeout, "Seconds that a stage of an execution may take")
       ->capture_default_str()
       ->check(number_between(0.001, kMostSeconds))

@@ -54,6 +54,19 @@ void add_min_judged(CLI::App* command, Options& options, const char* fallback);
 /// How much of its verdicts a run tells, and to whom.
 void add_telling(CLI::App* command, Options& options);
 
+/// Executions at a time.
+void add_jobs(CLI::App* command, Options& options);
+
+/// Threads of each execution.
+CLI::Option* add_threads(CLI::App* command, Options& options,
+                         const char* help = "Threads of each execution");
+
+/// Which standings fail besides.
+void add_strict(CLI::App* command, Options& options);
+
+/// `--out`, of what is else printed.
+void add_out_file(CLI::App* command, Options& options);
+
 /// How fast, and how long at most, instances are executed.
 void add_pace(CLI::App* command, Options& options);
 

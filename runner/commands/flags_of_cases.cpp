@@ -11,14 +11,8 @@ void add_search(CLI::App* command, Options& options) {
       ->capture_default_str()
       ->check(number_between(1, kMostSeconds))
       ->type_name("S");
-  command
-      ->add_option("-j,--jobs", options.jobs, "Executions at a time (default: three for two cores)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command->add_option("--threads", options.threads, "Threads of each execution")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  add_jobs(command, options);
+  add_threads(command, options)->capture_default_str();
 }
 
 }  // namespace
@@ -71,10 +65,8 @@ void add_repro(CLI::App& app, Options& options) {
       "--brief", options.brief,
       "The few lines that a report has room for: the program, its inputs as numbers, and "
       "what each side returns");
-  repro->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
-  repro->add_option("--threads", options.threads, "Threads that it computes with")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  add_out_file(repro, options);
+  add_threads(repro, options, "Threads that it computes with");
   repro->footer(selection_help());
 }
 
@@ -88,7 +80,7 @@ void add_explain(CLI::App& app, Options& options) {
                    "Settings of your own to try besides (runner/explain/README.md)")
       ->type_name("FILE");
   explain->add_flag("--json", options.json, "As JSON");
-  explain->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  add_out_file(explain, options);
   explain->footer(selection_help());
 }
 

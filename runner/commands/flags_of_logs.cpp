@@ -21,7 +21,7 @@ void add_findings(CLI::App& app, Options& options) {
   CLI::App* findings = app.add_subcommand(
       "findings",
       "Write what is known of compilers but reported nowhere, as text ready to be filed");
-  findings->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  add_out_file(findings, options);
 }
 
 void add_coverage(CLI::App& app, Options& options) {
@@ -40,7 +40,7 @@ void add_coverage(CLI::App& app, Options& options) {
       "--json", options.json,
       "As JSON: of each overload paths, dtypes, layouts, arguments and instances, or "
       "why it was not judged");
-  coverage->add_option("--out", options.out, "Write it to FILE instead")->type_name("FILE");
+  add_out_file(coverage, options);
   add_libraries(coverage, options);
 }
 
@@ -51,8 +51,7 @@ void add_report(CLI::App& app, Options& options) {
   report->add_option("--out", options.out, "Directory for the reports (default: beside the log)")
       ->type_name("DIR");
   add_report_files(report, options);
-  report->add_flag("--strict", options.strict,
-                   "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_strict(report, options);
   add_min_judged(report, options, "that of the run");
   report->add_flag("-v,--verbose", options.verbose, "A line for every verdict");
   report->add_flag("--causes", options.causes,
@@ -83,7 +82,7 @@ void add_merge(CLI::App& app, Options& options) {
                    "Directory for the log and the reports (default: a new one in .lockstep/runs)")
       ->type_name("DIR");
   add_report_files(merge, options);
-  merge->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_strict(merge, options);
   add_min_judged(merge, options, "that of the run");
   add_telling(merge, options);
 }

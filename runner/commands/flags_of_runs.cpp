@@ -20,10 +20,7 @@ void add_run(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "Execute cases, judge them and write the reports");
   add_selection(run, options);
   add_ladder(run, options);
-  run->add_option("--threads", options.threads, "Threads of each execution")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  add_threads(run, options)->capture_default_str();
   add_execution(run, options);
   run->add_option("--resume", options.resume,
                   "Go on with the run in DIR, which ended early, with the arguments that it had")
@@ -49,7 +46,7 @@ void add_run(CLI::App& app, Options& options) {
       run->add_flag("--keep", options.keep,
                     "Keep the tensors of every output that does not conform, as .npy files in "
                     "tensors/ of the run's directory");
-  run->add_flag("--strict", options.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_strict(run, options);
   add_min_judged(run, options, "90 with --strict and for levels");
   add_files(run, "--known", options.known_files,
             "Expectations of your own beside the suite's (expected/README.md; repeatable)");
@@ -138,8 +135,7 @@ void add_replay(CLI::App& app, Options& options) {
                    "Keep the tensors of every output that does not conform, as .npy files in "
                    "tensors/ of the run's directory");
   replay->add_flag("--alone", options.alone, "Execute every package in a process of its own");
-  replay->add_flag("--strict", options.strict,
-                   "Also fail on `fixed`, `inconclusive` and `refused`");
+  add_strict(replay, options);
   replay->add_flag("--no-expectations", options.no_expectations, "Judge as if nothing were known");
   add_min_judged(replay, options, "90");
   add_report_files(replay, options);

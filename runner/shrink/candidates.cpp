@@ -113,8 +113,7 @@ struct Numbers : Visitor {
 double number_of(const Dtype& dtype, const ElementBits& bits) {
   if (dtype.is_floating()) return decode_float(dtype, bits.low);
   if (dtype.kind == NumberKind::unsigned_integer) return static_cast<double>(bits.low);
-  const int unused = 64 - 8 * dtype.bytes;
-  return static_cast<double>(static_cast<std::int64_t>(bits.low << unused) >> unused);
+  return static_cast<double>(decode_signed(dtype, bits.low));
 }
 
 /// A part of a dimension: so many indices, from the first one on.

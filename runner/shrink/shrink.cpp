@@ -35,7 +35,7 @@ std::string key_of(const Verdict& verdict) {
 /// the search ends.
 using Size = std::tuple<std::size_t, std::size_t, std::int64_t, std::size_t, std::size_t>;
 
-Size size_of(const Case& declared) {
+Size size_of(const Case& declared, const std::string& text) {
   std::size_t steps = step_count(declared.program), odd = 0;
   if (declared.prepare) steps += step_count(declared.prepare->program);
   for (const CallSpec& call : declared.calls) {
@@ -46,7 +46,7 @@ Size size_of(const Case& declared) {
       if (plainer_dtype(*spec->dtype) != nullptr) ++odd;
     }
   }
-  return {steps, declared.calls.size(), element_count(declared), odd, case_text(declared).size()};
+  return {steps, declared.calls.size(), element_count(declared), odd, text.size()};
 }
 
 class Shrinker {
@@ -117,12 +117,13 @@ class Shrinker {
   bool take(std::vector<Case> candidates) {
     std::vector<Candidate> fresh;
     std::set<std::string> seen;
+    const Size size = size_of(best(), case_text(best()));
     for (Case& candidate : candidates) {
       if (!tidy(candidate, request_.registry) || !check_program(candidate.program)) continue;
       const auto lacks = [&](const auto& name) { return !contains(candidate.operators, name); };
       if (std::any_of(kept_.begin(), kept_.end(), lacks)) continue;
-      if (size_of(candidate) >= size_of(best())) continue;
       const std::string text = case_text(candidate);
+      if (size_of(candidate, text) >= size) continue;
       std::string digest = digest_of(text);
       if (seen.insert(digest).second && faults_of(text, request_.registry).empty())
         fresh.push_back({std::move(candidate), std::move(digest)});

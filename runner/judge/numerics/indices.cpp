@@ -22,15 +22,13 @@ Indices read_indices(const TensorView& view) {
   std::vector<std::size_t> shape(view.shape.begin(), view.shape.end());
   Indices indices = Indices::from_shape(shape);
   const bool is_signed = view.dtype->kind == NumberKind::signed_integer;
-  const int unused = 64 - 8 * view.dtype->bytes;
   std::vector<std::int64_t> at(view.shape.size(), 0);
   for (std::int64_t& index : indices) {
     std::int64_t element = view.offset;
     for (std::size_t d = 0; d < at.size(); ++d) element += at[d] * view.strides[d];
     const std::uint64_t bits =
         load_bits(view.bytes.data() + element * view.dtype->bytes, view.dtype->bytes);
-    index = is_signed ? static_cast<std::int64_t>(bits << unused) >> unused
-                      : static_cast<std::int64_t>(bits);
+    index = is_signed ? decode_signed(*view.dtype, bits) : static_cast<std::int64_t>(bits);
     for (std::size_t d = at.size(); d-- > 0;) {  // the next element in row-major order
       if (++at[d] < view.shape[d]) break;
       at[d] = 0;

@@ -40,8 +40,7 @@ std::string format_float(const Dtype& dtype, std::uint64_t bits) {
 
 std::string format_integer(const Dtype& dtype, std::uint64_t bits) {
   if (dtype.kind == NumberKind::unsigned_integer) return fmt::format("{}", bits);
-  const int unused = 64 - 8 * dtype.bytes;
-  return fmt::format("{}", static_cast<std::int64_t>(bits << unused) >> unused);
+  return fmt::format("{}", decode_signed(dtype, bits));
 }
 
 }  // namespace
