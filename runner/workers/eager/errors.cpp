@@ -28,12 +28,17 @@ std::string python_class(const std::exception& error) {
 
 }  // namespace
 
+std::string message_of(const std::exception& error) {
+  if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error))
+    return torch_error->what_without_backtrace();
+  const std::string message = error.what();
+  return message.substr(0, message.find("\nException raised from "));
+}
+
 nlohmann::ordered_json describe_error(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string message = torch_error ? torch_error->what_without_backtrace() : error.what();
   return {{"stage", "run"},
           {"class", python_class(error)},
-          {"message", message},
+          {"message", message_of(error)},
           {"wrapped", nlohmann::ordered_json::array()},
           {"kind", "error"}};
 }

@@ -45,6 +45,10 @@ auto or_unsupported(const std::string& what, Call call) {
   }
 }
 
+/// The message of an error without the C++ backtrace, which is full of addresses. What a package of
+/// AOTInductor rethrows is no c10::Error, and has the backtrace in its text.
+std::string message_of(const std::exception& error);
+
 /// `error` of an observation: class as Python names it, message without the C++ backtrace (which
 /// costs 13 ms to symbolise).  Anything that is no c10::Error is a RuntimeError, as in Python.
 nlohmann::ordered_json describe_error(const std::exception& error);

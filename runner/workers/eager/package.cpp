@@ -77,10 +77,8 @@ std::shared_ptr<Loader> load(const std::filesystem::path& file, c10::Device devi
         device.has_index() ? device.index() : static_cast<c10::DeviceIndex>(-1));
   } catch (const c10::OutOfMemoryError&) {
     throw;
-  } catch (const c10::Error& error) {
-    throw Unloadable(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    throw Unloadable(error.what());
+    throw Unloadable(message_of(error));
   }
   // Kernels of an accelerator are read from there when they are first needed.
   if (device == c10::kCPU) remove_unpacked();

@@ -263,6 +263,13 @@ TEST(Program, errors_have_the_class_that_python_gives_them) {
   }
 }
 
+TEST(Errors, a_message_that_was_rethrown_loses_its_backtrace) {
+  const std::runtime_error raised(
+      "no such size\nException raised from f at a.cpp:1 (most recent call first):\nframe #0: 0x1");
+  EXPECT_EQ(message_of(raised), "no such size");
+  EXPECT_EQ(message_of(std::runtime_error("two\nlines")), "two\nlines");
+}
+
 TEST(Program, what_this_worker_lacks_is_unsupported) {
   for (const char* step :
        {R"({"let": ["y"], "call": "torch.nn.functional.relu", "args": [{"ref": "x"}]})",
