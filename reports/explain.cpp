@@ -191,7 +191,8 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   if (const std::string remark = execution_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);
   if (verdict.front_end)
-    lines.add(Part::note, "front end: it is raised by Dynamo's tracing; no backend was reached");
+    lines.add(Part::note,
+              "front end: it is raised while the program is traced; no backend was reached");
   add_error(lines, "eager", verdict.eager_error, options.error_limit);
   add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
   if (info(verdict.status).stderr_tells && !verdict.stderr_tail.empty()) {

@@ -239,7 +239,7 @@ function verdictDetails(verdict, open) {
       `Others than the path's own code executed ${Math.round(100 * verdict.share)} % of it: ${Object.keys(verdict.proof?.foreign ?? {}).join(", ")}.`),
     verdict.execution === "stated" && h("p", { class: "reason" }, "Who executed it is stated, not observed."),
     verdict.reference && h("p", { class: "reason" }, `Eager is that ${verdict.reference}.`),
-    verdict.front_end && h("p", { class: "reason" }, "It is raised by Dynamo's tracing; no backend was reached."),
+    verdict.front_end && h("p", { class: "reason" }, "It is raised while the program is traced; no backend was reached."),
     verdict.nearer && h("p", { class: "reason" }, sentences[verdict.nearer] ?? verdict.nearer),
     verdict.shared && h("p", { class: "label" }, `compiled with ${grouped(verdict.shared)} other${verdict.shared === 1 ? "" : "s"}`),
     expectation(verdict),

@@ -39,7 +39,8 @@ struct EndingRules {
 std::optional<Ending> judge_endings(const Observation& eager, const Observation& compiled,
                                     const EndingRules& rules = {});
 
-/// Whether what was raised came of Dynamo's own tracing, before a backend was handed anything.
+/// Whether what was raised came of tracing, by Dynamo or by torch.export, before a backend was
+/// handed anything.
 bool is_of_front_end(const Observation& compiled);
 
 /// Why the error is not the one that the case is about, or empty if it is.  An Error if the pattern

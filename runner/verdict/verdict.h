@@ -71,7 +71,7 @@ struct Verdict {
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
-  bool front_end = false;  ///< the error came of Dynamo's own tracing: no backend was reached
+  bool front_end = false;  ///< the error came of tracing: no backend was reached
   /// How it is known who executed: "observed", "stated", or empty: nobody looked.  Operators are in
   /// `proof`: `executed`, and `foreign` of others than the path's own.
   std::string execution;

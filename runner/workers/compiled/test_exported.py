@@ -46,6 +46,18 @@ def test_export_refuses_a_call_that_it_was_not_exported_for(worker, dynamic, fir
     assert seen["error"]["stage"] == "trace"
 
 
+@pytest.mark.parametrize("name, step", [
+    ("DynamicOutputShapeException", {"let": ["y", "a", "b"], "op": "aten::unique_dim_consecutive.default", "args": [{"ref": "i"}, 0]}),
+    ("GuardOnDataDependentSymNode", op(["y"], "one_hot.default", {"ref": "i"})),
+])
+@pytest.mark.parametrize("export", ["eager", "aot_inductor"])
+def test_what_hangs_on_data_is_refused(worker, export, name, step):
+    seen = worker.run({"inputs": ["i"], "steps": [step], "outputs": ["y"]}, [{"i": view(0, [3], dtype="int64")}],
+                      [pack([0, 2, 1], "q")], path_=path("export", export=export))
+    assert seen["outcome"] == "raised" and seen["error"]["class"].endswith(name), seen["error"]
+    assert seen["error"]["kind"] == "refused" and seen["error"]["stage"] == "trace"
+
+
 def test_what_a_program_closes_over_is_fresh_in_every_call(worker):
     program = {"inputs": ["w", "x"], "constants": ["w"], "outputs": ["y"],
                "steps": [op([], "add_.Tensor", {"ref": "w"}, 1), op(["y"], "mul.Tensor", X, {"ref": "w"})]}

@@ -18,6 +18,7 @@ from .compat.errors import (
     INDUCTOR,
     LOWERING,
     MODULES,
+    NEEDS_DATA,
     NOTHING,
     OBSERVED,
     OF_DYNAMO,
@@ -152,6 +153,9 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
         return "refused", "trace"
     if _text(outer).startswith(GUARD):
         return "refused", "trace"
+    # torch.export lets through what Dynamo would say in its own words.
+    if stage == "trace" and (_unsupported(outer) or type(outer).__name__ == NEEDS_DATA):
+        return "refused", stage
     if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"
     # A backend may compile with the first call of what it returned.

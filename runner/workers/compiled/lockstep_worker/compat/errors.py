@@ -29,6 +29,8 @@ REFUSED = frozenset({"Unsupported", "FailOnRecompileLimitHit", "UserError"})
 UNSUPPORTED = frozenset({"Unsupported", "MissingOperatorWithoutDecomp", "MissingOperatorWithDecomp", "UnsupportedOperatorException",
                          "UnsupportedFakeTensorException", "UnsupportedMutationAliasingException", "DynamicOutputShapeException",
                          "DataDependentOutputException"})
+#: Besides these, how tracing says that it cannot go on without the values of tensors.
+NEEDS_DATA = "GuardOnDataDependentSymNode"
 #: How the message of a LoweringException goes on after that of its cause.
 LOWERING = "LoweringException"
 TARGET = re.compile(r"^ *(target: .*(?:\n *(?:args\[\d+\]|kwargs): .*)*)", re.MULTILINE)
