@@ -68,6 +68,12 @@ std::vector<std::string> release_of(const Expectation& rule) {
   return {text};
 }
 
+/// Who departs, as a report names it.
+std::string_view accused(const Path& path) {
+  if (path.packages) return "AOTInductor";
+  return path.declared.contains("export") ? "torch.export" : "torch.compile";
+}
+
 /// A section: where it is, and the text that can be filed as it is.
 std::string section(const Finding& finding, const Plan& plan, const std::string& script) {
   const Case& declared = *plan.instances[finding.item->instance].declared;
@@ -82,7 +88,8 @@ std::string section(const Finding& finding, const Plan& plan, const std::string&
       codes(each_of(finding.rules, names_of)), fmt::join(releases, "; "),
       codes(each_of(finding.rules, [](const Expectation& rule) { return rule.paths; })),
       declared.id, declared.id, shell_quote(finding.example));
-  text += fmt::format("````markdown\ntorch.compile departs from eager: {}\n\n", declared.title);
+  text += fmt::format("````markdown\n{} departs from eager: {}\n\n",
+                      accused(plan.paths[finding.item->path]), declared.title);
   for (const std::string& reason : each_of(finding.rules, texts(&Expectation::reason)))
     text += reason + "\n\n";
   if (!script.empty()) text += fmt::format("```python\n{}```\n\n", script);
