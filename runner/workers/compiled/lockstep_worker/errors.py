@@ -154,7 +154,7 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     if _text(outer).startswith(GUARD):
         return "refused", "trace"
     # torch.export lets through what Dynamo would say in its own words.
-    if stage == "trace" and (_unsupported(outer) or type(outer).__name__ == NEEDS_DATA):
+    if stage == "trace" and (_unsupported(outer) or NEEDS_DATA in lineage):
         return "refused", stage
     if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"
