@@ -12,7 +12,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUGS = ROOT / "cases" / "bugs"
 #: As it is read: without what escapes in Markdown.
 PAGE = re.sub(r"\\([\\`*_\[\]|~#])", r"\1", html.unescape((BUGS / "README.md").read_text()))
-LABELS = {"crash": "crash", "timeout": "time-out", "oom": "out of memory", "nonfinite_differs": "non-finite differs"}
+LABELS = {
+    "crash": "crash",
+    "timeout": "time-out",
+    "oom": "out of memory",
+    "nonfinite_differs": "non-finite differs",
+}
 
 
 def rows():
@@ -38,7 +43,13 @@ def holds(torch, condition):
     for part in filter(None, condition.split(",")):
         operator, number = re.fullmatch(r"([<>=]+)(\d+\.\d+).*", part).groups()
         bound = [int(n) for n in number.split(".")]
-        if not {">=": release >= bound, "<": release < bound, "<=": release <= bound, ">": release > bound, "==": release == bound}[operator]:
+        if not {
+            ">=": release >= bound,
+            "<": release < bound,
+            "<=": release <= bound,
+            ">": release > bound,
+            "==": release == bound,
+        }[operator]:
             return False
     return True
 
@@ -50,7 +61,8 @@ def takes(globs, text):
     excluded = [glob[1:] for glob in globs if glob.startswith("!")]
     asked = [glob for glob in globs if not glob.startswith("!")]
     return (any(fnmatch.fnmatchcase(text, plain(glob)) for glob in asked) or not asked) and not any(
-        fnmatch.fnmatchcase(text, plain(glob)) for glob in excluded)
+        fnmatch.fnmatchcase(text, plain(glob)) for glob in excluded
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +70,11 @@ def rules():
     torch = re.search(r"with torch ([\d.]+)", PAGE)[1]
     found = []
     for file in sorted((ROOT / "expected" / "known").glob("*.json")):
-        found += [rule for rule in json.loads(file.read_text())["known"] if holds(torch, rule.get("torch", ""))]
+        found += [
+            rule
+            for rule in json.loads(file.read_text())["known"]
+            if holds(torch, rule.get("torch", ""))
+        ]
     return found
 
 
@@ -70,7 +86,10 @@ def holds_on(rule, path):
 
 def names_case(rule, name):
     """Whether a rule speaks of a case or of some of its instances."""
-    return any(takes([glob.split("[")[0].split("@")[0]], f"bugs/{name}") for glob in rule.get("instances", []))
+    return any(
+        takes([glob.split("[")[0].split("@")[0]], f"bugs/{name}")
+        for glob in rule.get("instances", [])
+    )
 
 
 def expects(rule, label):
@@ -95,8 +114,13 @@ def test_nothing_on_it_is_new_and_every_finding_is_expected(rules):
             if because is None:  # refused, unsupported and the like need no expectation
                 continue
             for path in paths:
-                assert any(names_case(rule, name) and holds_on(rule, path) and rule["because"] == because
-                           and expects(rule, label) for rule in rules), (name, label, path)
+                assert any(
+                    names_case(rule, name)
+                    and holds_on(rule, path)
+                    and rule["because"] == because
+                    and expects(rule, label)
+                    for rule in rules
+                ), (name, label, path)
 
 
 def test_every_expectation_is_on_it(rules):
@@ -104,7 +128,14 @@ def test_every_expectation_is_on_it(rules):
     missing = []
     for rule in rules:
         for name in (name for name in found if names_case(rule, name)):
-            there = set().union(*(where for (label, because), where in found[name][2].items()
-                                  if because == rule["because"] and expects(rule, label)))
-            missing += [(name, path, rule) for path in paths if holds_on(rule, path) and path not in there]
+            there = set().union(
+                *(
+                    where
+                    for (label, because), where in found[name][2].items()
+                    if because == rule["because"] and expects(rule, label)
+                )
+            )
+            missing += [
+                (name, path, rule) for path in paths if holds_on(rule, path) and path not in there
+            ]
     assert missing == []

@@ -32,17 +32,28 @@ def load(file):
 
 
 def faults(validator, document):
-    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
+    return [
+        f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)
+    ]
 
 
 def valid_cases():
-    return [f for f in sorted(CASES.rglob("*.json")) if f.relative_to(CASES).parts[0] not in ("schema", "invalid")]
+    return [
+        f
+        for f in sorted(CASES.rglob("*.json"))
+        if f.relative_to(CASES).parts[0] not in ("schema", "invalid")
+    ]
 
 
 def check(*files):
     binary = Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    return subprocess.run([binary, "check", *files], env={**os.environ, "LOCKSTEP_HOME": str(HOME)},
-                          capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [binary, "check", *files],
+        env={**os.environ, "LOCKSTEP_HOME": str(HOME)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def name_of(file):
@@ -62,7 +73,9 @@ def test_the_decoder_accepts_every_case():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("file", sorted((CASES / "invalid" / "structure").glob("*.json")), ids=name_of)
+@pytest.mark.parametrize(
+    "file", sorted((CASES / "invalid" / "structure").glob("*.json")), ids=name_of
+)
 def test_both_refuse_what_is_wrong_in_structure(file):
     assert check(file).returncode == 2
     try:
@@ -72,7 +85,9 @@ def test_both_refuse_what_is_wrong_in_structure(file):
     assert faults(CASE, document) != []
 
 
-@pytest.mark.parametrize("file", sorted((CASES / "invalid" / "semantic").glob("*.json")), ids=name_of)
+@pytest.mark.parametrize(
+    "file", sorted((CASES / "invalid" / "semantic").glob("*.json")), ids=name_of
+)
 def test_only_the_decoder_refuses_what_has_no_meaning(file):
     assert faults(CASE, load(file)) == []
     binary = Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin"
@@ -96,23 +111,63 @@ def test_levels_fit_their_schema(file):
     assert faults(LEVEL, load(file)) == []
 
 
-@pytest.mark.parametrize("wrong", [
-    {"status": "value_difers"}, {"because": "whim"}, {"date": "yesterday"}, {"date": "2026-02-31"},
-    {"expires": "2027-02-29"}, {"reason": ""}, {"reason": " "}, {"status": "conform"}, {"status": "unsupported"}, {"cpu_levels": ["AVX512"]}, {"cpu_features": ["avx512"]}, {"cpu_features": []},
-    {"link": "http://x"},
-    {"instances": []}, {"torch": "2.14 or so"}, {"grade": "good"}, {"unknown": 1}, {"causes": ["add:value"]}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status": "value_difers"},
+        {"because": "whim"},
+        {"date": "yesterday"},
+        {"date": "2026-02-31"},
+        {"expires": "2027-02-29"},
+        {"reason": ""},
+        {"reason": " "},
+        {"status": "conform"},
+        {"status": "unsupported"},
+        {"cpu_levels": ["AVX512"]},
+        {"cpu_features": ["avx512"]},
+        {"cpu_features": []},
+        {"link": "http://x"},
+        {"instances": []},
+        {"torch": "2.14 or so"},
+        {"grade": "good"},
+        {"unknown": 1},
+        {"causes": ["add:value"]},
+    ],
+)
 def test_the_schema_of_expectations_catches(wrong):
-    rule = {"instances": ["a"], "paths": ["b"], "status": "crash", "because": "bug", "reason": "r",
-            "link": "https://example.org", "date": "2026-11-21"}
+    rule = {
+        "instances": ["a"],
+        "paths": ["b"],
+        "status": "crash",
+        "because": "bug",
+        "reason": "r",
+        "link": "https://example.org",
+        "date": "2026-11-21",
+    }
     assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
     assert faults(EXPECTATIONS, {"format": 1, "known": [{**rule, **wrong}]}) != []
 
 
-@pytest.mark.parametrize("wrong", [{"causes": []}, {"causes": ["add"]}, {"causes": ["*:value"]}, {"causes": [":value"]},
-                                   {"torch": None}, {"status": "crash"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"causes": []},
+        {"causes": ["add"]},
+        {"causes": ["*:value"]},
+        {"causes": [":value"]},
+        {"torch": None},
+        {"status": "crash"},
+    ],
+)
 def test_the_schema_of_expectations_by_cause_catches(wrong):
-    rule = {"causes": ["add:value", "linear+relu-gradient:*"], "paths": ["b"], "torch": ">=2.13,<2.16", "because": "unreported",
-            "reason": "r", "date": "2026-11-21"}
+    rule = {
+        "causes": ["add:value", "linear+relu-gradient:*"],
+        "paths": ["b"],
+        "torch": ">=2.13,<2.16",
+        "because": "unreported",
+        "reason": "r",
+        "date": "2026-11-21",
+    }
     assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
     changed = {key: value for key, value in {**rule, **wrong}.items() if value is not None}
     assert faults(EXPECTATIONS, {"format": 1, "known": [changed]}) != []

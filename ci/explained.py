@@ -18,37 +18,68 @@ def explained(one: str, seconds: float) -> dict:
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "explanation.json"
-        done = subprocess.run([binary, "explain", one, "--json", "--seconds", str(seconds), "--out", file],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [binary, "explain", one, "--json", "--seconds", str(seconds), "--out", file],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         if not file.exists():
-            return {"failed": (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]}
+            return {
+                "failed": (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
+            }
         return json.loads(file.read_text("utf-8"))
 
 
 def judged(known: dict, found: dict) -> dict:
     """A row of the table."""
     operators = found.get("operators", [])
-    return {"id": known["id"], "known": known, "layer": found.get("layer", ""), "operators": operators,
-            "status": found.get("status", ""), "how": found.get("how", ""), "seconds": found.get("seconds", 0),
-            "ends": [knob["name"] for knob in found.get("knobs", []) if knob.get("ends")],
-            "pass": found.get("pass", {}), "sentence": found.get("sentence", found.get("failed", "")),
-            "departs": bool(found.get("layer")), "same_layer": found.get("layer") == known["layer"],
-            "same_operator": bool(set(operators) & set(known["operators"]))}
+    return {
+        "id": known["id"],
+        "known": known,
+        "layer": found.get("layer", ""),
+        "operators": operators,
+        "status": found.get("status", ""),
+        "how": found.get("how", ""),
+        "seconds": found.get("seconds", 0),
+        "ends": [knob["name"] for knob in found.get("knobs", []) if knob.get("ends")],
+        "pass": found.get("pass", {}),
+        "sentence": found.get("sentence", found.get("failed", "")),
+        "departs": bool(found.get("layer")),
+        "same_layer": found.get("layer") == known["layer"],
+        "same_operator": bool(set(operators) & set(known["operators"])),
+    }
 
 
 def table(rows: list[dict]) -> str:
     """The rows in Markdown, and the counts."""
-    lines = ["| divergence | layer | named | operators | named | how | ends with | seconds |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| divergence | layer | named | operators | named | how | ends with | seconds |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         known = row["known"]
         mark = {True: "", False: " **(miss)**"}
-        lines.append("| {} | {} | {}{} | {} | {}{} | {} | {} | {:.0f} |".format(
-            row["id"], known["layer"], row["layer"], mark[row["same_layer"] or not row["departs"]],
-            ", ".join(known["operators"]), ", ".join(row["operators"]), mark[row["same_operator"] or not row["departs"]],
-            row["how"] if row["departs"] else f"does not depart here: {row['status']}", ", ".join(row["ends"]), row["seconds"]))
+        lines.append(
+            "| {} | {} | {}{} | {} | {}{} | {} | {} | {:.0f} |".format(
+                row["id"],
+                known["layer"],
+                row["layer"],
+                mark[row["same_layer"] or not row["departs"]],
+                ", ".join(known["operators"]),
+                ", ".join(row["operators"]),
+                mark[row["same_operator"] or not row["departs"]],
+                row["how"] if row["departs"] else f"does not depart here: {row['status']}",
+                ", ".join(row["ends"]),
+                row["seconds"],
+            )
+        )
     departs = [row for row in rows if row["departs"]]
-    lines += ["", f"Of {len(departs)} that depart here the layer of {sum(row['same_layer'] for row in departs)} and an operator of "
-              f"{sum(row['same_operator'] for row in departs)} is the one that is known; {len(rows) - len(departs)} do not depart."]
+    lines += [
+        "",
+        f"Of {len(departs)} that depart here the layer of {sum(row['same_layer'] for row in departs)} and an operator of "
+        f"{sum(row['same_operator'] for row in departs)} is the one that is known; {len(rows) - len(departs)} do not depart.",
+    ]
     if departs:
         lines[-1] += f" Median {statistics.median(row['seconds'] for row in departs):.0f} s."
     return "\n".join(lines) + "\n"
@@ -58,12 +89,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/explained")
     parser.add_argument("globs", nargs="*", metavar="GLOB")
     parser.add_argument("--seconds", type=float, default=120, help="that each may take")
-    parser.add_argument("--out", type=pathlib.Path, help="where to write the table; else it is printed")
+    parser.add_argument(
+        "--out", type=pathlib.Path, help="where to write the table; else it is printed"
+    )
     parser.add_argument("--json", type=pathlib.Path, help="where to write the rows as JSON")
     options = parser.parse_args()
     known = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
-    chosen = [each for each in known if not options.globs or any(fnmatch.fnmatch(each["id"], f"*{glob}*".replace("[", "[[]"))
-                                                                 for glob in options.globs)]
+    chosen = [
+        each
+        for each in known
+        if not options.globs
+        or any(
+            fnmatch.fnmatch(each["id"], f"*{glob}*".replace("[", "[[]")) for glob in options.globs
+        )
+    ]
     if not chosen:
         print("ci/explained: no diagnosis has such an id", file=sys.stderr)
         return 4

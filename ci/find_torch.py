@@ -10,7 +10,10 @@ import sys
 import sysconfig
 
 if sys.version_info < (3, 10):
-    sys.exit("%s is Python %d.%d: Lockstep needs 3.10 or newer." % ((sys.executable,) + sys.version_info[:2]))
+    sys.exit(
+        "%s is Python %d.%d: Lockstep needs 3.10 or newer."
+        % ((sys.executable,) + sys.version_info[:2])
+    )
 
 spec = importlib.util.find_spec("torch")
 if spec is None or spec.origin is None:

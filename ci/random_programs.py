@@ -97,15 +97,23 @@ class Program:
             return getattr(torch, argument) if argument in dtypes else argument
 
         try:
-            result = function(*map(value, args), **{key: value(item) for key, item in kwargs.items()})
+            result = function(
+                *map(value, args), **{key: value(item) for key, item in kwargs.items()}
+            )
         except (RuntimeError, TypeError, IndexError, NotImplementedError, ValueError):
             return False
         results = list(result) if isinstance(result, (tuple, list)) else [result]
-        if not results or not all(isinstance(each, torch.Tensor) and worth(each) for each in results):
+        if not results or not all(
+            isinstance(each, torch.Tensor) and worth(each) for each in results
+        ):
             return False
         names = [f"v{len(self.values) + i}" for i in range(len(results))]
         self.values.update(zip(names, results))
-        step: dict[str, Any] = {"let": names if len(names) > 1 else names[0], "op": op, "args": args}
+        step: dict[str, Any] = {
+            "let": names if len(names) > 1 else names[0],
+            "op": op,
+            "args": args,
+        }
         if kwargs:
             step["kwargs"] = kwargs
         self.steps.append(step)
@@ -131,7 +139,9 @@ def worth(value: torch.Tensor) -> bool:
     if not value.is_floating_point():
         return True
     wide = value.detach().double()
-    return bool(wide.isfinite().double().mean() > 0.9) and bool(wide.nan_to_num(0, 0, 0).abs().max() < 2e3)
+    return bool(wide.isfinite().double().mean() > 0.9) and bool(
+        wide.nan_to_num(0, 0, 0).abs().max() < 2e3
+    )
 
 
 def ref(name: str) -> str:
@@ -166,8 +176,12 @@ def of_integers(program: Program) -> Step | None:
     x = program.integer()
     if not x:
         return None
-    op = program.random.choice(("add.Tensor", "mul.Tensor", "bitwise_and.Scalar", "remainder.Scalar", "abs", "neg", "sum"))
-    return (op, [ref(x)], {}) if "." not in op else (op, [ref(x), program.random.randrange(1, 9)], {})
+    op = program.random.choice(
+        ("add.Tensor", "mul.Tensor", "bitwise_and.Scalar", "remainder.Scalar", "abs", "neg", "sum")
+    )
+    return (
+        (op, [ref(x)], {}) if "." not in op else (op, [ref(x), program.random.randrange(1, 9)], {})
+    )
 
 
 def comparison(program: Program) -> Step | None:
@@ -209,13 +223,39 @@ def reduction(program: Program) -> Step | None:
     x = program.float()
     if not x:
         return None
-    op = program.random.choice(("sum.dim_IntList", "mean.dim", "amax", "amin", "var.correction", "std.correction", "logsumexp",
-                                "any.dim", "argmax", "argmin", "cumsum", "softmax.int", "log_softmax.int", "prod.dim_int",
-                                "linalg_vector_norm"))
+    op = program.random.choice(
+        (
+            "sum.dim_IntList",
+            "mean.dim",
+            "amax",
+            "amin",
+            "var.correction",
+            "std.correction",
+            "logsumexp",
+            "any.dim",
+            "argmax",
+            "argmin",
+            "cumsum",
+            "softmax.int",
+            "log_softmax.int",
+            "prod.dim_int",
+            "linalg_vector_norm",
+        )
+    )
     if op in ("amax", "amin") and program.backward:
-        return None  # Inductor finds no greatest element where it leaves out a cast (pytorch #195214)
+        return (
+            None  # Inductor finds no greatest element where it leaves out a cast (pytorch #195214)
+        )
     dim = program.dim(x)
-    if op in ("argmax", "argmin", "any.dim", "prod.dim_int", "cumsum", "softmax.int", "log_softmax.int"):
+    if op in (
+        "argmax",
+        "argmin",
+        "any.dim",
+        "prod.dim_int",
+        "cumsum",
+        "softmax.int",
+        "log_softmax.int",
+    ):
         return op, [ref(x), dim], {}
     if op == "linalg_vector_norm":
         return op, [ref(x), 2, [dim]], {}
@@ -231,7 +271,19 @@ def moved(program: Program) -> Step | None:
         return None
     value, draw = program.values[x], program.random
     size = value.shape[program.dim(x)] if value.dim() else 1
-    choice = draw.choice(("transpose.int", "unsqueeze", "flip", "roll", "slice.Tensor", "select.int", "reshape", "cat", "clone"))
+    choice = draw.choice(
+        (
+            "transpose.int",
+            "unsqueeze",
+            "flip",
+            "roll",
+            "slice.Tensor",
+            "select.int",
+            "reshape",
+            "cat",
+            "clone",
+        )
+    )
     dim = program.dim(x)
     if choice == "transpose.int":
         return choice, [ref(x), dim, program.dim(x)], {}
@@ -273,7 +325,14 @@ def resampled(program: Program) -> Step | None:
     if not x:
         return None
     size = [program.random.randrange(4, 12), program.random.randrange(4, 12)]
-    op = program.random.choice(("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"))
+    op = program.random.choice(
+        (
+            "upsample_nearest2d",
+            "upsample_bilinear2d",
+            "upsample_bicubic2d",
+            "_upsample_bilinear2d_aa",
+        )
+    )
     return op, [ref(x), size] + ([] if "nearest" in op else [program.random.random() < 0.5]), {}
 
 
@@ -304,7 +363,9 @@ def gathered(program: Program) -> Step | None:
         return None
     dim = program.dim(x)
     # No other integers: which of them are out of range may turn on the last bit of a float.
-    names = [name for name, bound in program.indices.items() if bound <= program.values[x].shape[dim]]
+    names = [
+        name for name, bound in program.indices.items() if bound <= program.values[x].shape[dim]
+    ]
     if not names:
         return None
     index = program.random.choice(names)
@@ -320,16 +381,80 @@ def ordered(program: Program) -> Step | None:
 
 
 TEMPLATES: list[Callable[[Program], Step | None]] = [
-    of_float("neg", "abs", "exp", "sin", "cos", "tanh", "sigmoid", "relu", "gelu", "silu", "erf", "expm1", "floor", "ceil", "trunc"),
-    of_float("sqrt", "rsqrt", "log", "log1p", "reciprocal", "round", "softplus", "elu", "mish", "atan", "square", "leaky_relu"),
+    of_float(
+        "neg",
+        "abs",
+        "exp",
+        "sin",
+        "cos",
+        "tanh",
+        "sigmoid",
+        "relu",
+        "gelu",
+        "silu",
+        "erf",
+        "expm1",
+        "floor",
+        "ceil",
+        "trunc",
+    ),
+    of_float(
+        "sqrt",
+        "rsqrt",
+        "log",
+        "log1p",
+        "reciprocal",
+        "round",
+        "softplus",
+        "elu",
+        "mish",
+        "atan",
+        "square",
+        "leaky_relu",
+    ),
     of_float("sum", "mean"),
-    with_number("add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "pow.Tensor_Scalar", "remainder.Scalar", "rsub.Scalar"),
+    with_number(
+        "add.Tensor",
+        "mul.Tensor",
+        "sub.Tensor",
+        "div.Tensor",
+        "pow.Tensor_Scalar",
+        "remainder.Scalar",
+        "rsub.Scalar",
+    ),
     # No floor_divide, which Inductor takes for the floor of a quotient that it has rounded (pytorch #197895).
     with_number("clamp", "add.Tensor", "mul.Tensor", "fmod.Scalar"),
-    of_two("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum", "minimum", "atan2", "hypot", "copysign.Tensor"),
+    of_two(
+        "add.Tensor",
+        "sub.Tensor",
+        "mul.Tensor",
+        "div.Tensor",
+        "maximum",
+        "minimum",
+        "atan2",
+        "hypot",
+        "copysign.Tensor",
+    ),
     of_two("add.Tensor", "mul.Tensor", "fmod.Tensor", "logaddexp"),
-    of_integers, comparison, where, of_bools, cast, cast, bits, reduction, reduction, moved, moved, product, normalised,
-    resampled, pooled, attention, drawn, gathered, ordered,
+    of_integers,
+    comparison,
+    where,
+    of_bools,
+    cast,
+    cast,
+    bits,
+    reduction,
+    reduction,
+    moved,
+    moved,
+    product,
+    normalised,
+    resampled,
+    pooled,
+    attention,
+    drawn,
+    gathered,
+    ordered,
 ]
 
 
@@ -345,7 +470,11 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
             fill = {"integers": {"low": 0, "high": 2}, "seed": number}
         shape = draw.choice(SHAPES)
         kind = getattr(torch, dtype)
-        value = torch.randn(shape).to(kind) if kind.is_floating_point else torch.randint(0, 2, shape).to(kind)
+        value = (
+            torch.randn(shape).to(kind)
+            if kind.is_floating_point
+            else torch.randint(0, 2, shape).to(kind)
+        )
         program.values[f"x{i}"] = value.requires_grad_(program.backward and kind.is_floating_point)
         program.inputs[f"x{i}"] = {"dtype": dtype, "shape": list(shape), "fill": fill}
         if dtype == "int64":
@@ -367,19 +496,28 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
         add_backward(program, case)
     elif program.inputs and draw.random() < 0.15:
         name = draw.choice(list(program.inputs))
-        case["calls"] = [{}, {name: {"fill": {**program.inputs[name]["fill"], "seed": number + 1_000_000}}}]
+        case["calls"] = [
+            {},
+            {name: {"fill": {**program.inputs[name]["fill"], "seed": number + 1_000_000}}},
+        ]
     return case
 
 
 def add_backward(program: Program, case: dict[str, Any]) -> None:
     """A backward from every output that has one, so that AOT differentiates what eager does, and no more."""
     of = [name for name in case["outputs"] if program.values[name].requires_grad]
-    leaves = {name: value for name, value in program.values.items() if name in program.inputs and value.requires_grad}
+    leaves = {
+        name: value
+        for name, value in program.values.items()
+        if name in program.inputs and value.requires_grad
+    }
     if not of or not leaves:
         return
     try:
         ones = [torch.ones_like(program.values[name]) for name in of]
-        found = torch.autograd.grad([program.values[name] for name in of], list(leaves.values()), ones, allow_unused=True)
+        found = torch.autograd.grad(
+            [program.values[name] for name in of], list(leaves.values()), ones, allow_unused=True
+        )
     except (RuntimeError, NotImplementedError):
         return
     for name, gradient in zip(leaves, found):
@@ -411,20 +549,28 @@ def rates(log: Path) -> None:
             continue
         status = "weak" if record.get("weak") else record["status"]
         by_path.setdefault(record["path"], Counter())[status] += 1
-        if status not in ("conform", "weak") and record.get("standing", "new") == "new" and status not in QUIET:
+        if (
+            status not in ("conform", "weak")
+            and record.get("standing", "new") == "new"
+            and status not in QUIET
+        ):
             failing.append((record["path"], record["id"], record["status"], reason_of(record)))
     for path, counts in sorted(by_path.items()):
         judged = sum(n for status, n in counts.items() if status not in QUIET)
         fails = sum(1 for each in failing if each[0] == path)
         share = 100 * fails / judged if judged else 0.0
         values = sum(1 for each in failing if each[0] == path and each[2] in OF_VALUES)
-        print(f"{path}: {fails} of {judged} fail, {share:.2f} %, {values} by values, {100 * values / max(judged, 1):.2f} %  ({', '.join(f'{n} {s}' for s, n in counts.most_common())})")
+        print(
+            f"{path}: {fails} of {judged} fail, {share:.2f} %, {values} by values, {100 * values / max(judged, 1):.2f} %  ({', '.join(f'{n} {s}' for s, n in counts.most_common())})"
+        )
     for _, identity, status, reason in sorted(failing):
         print(f"{identity}  {status}: {reason[:230]}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     maker = commands.add_parser("make")
     maker.add_argument("folder", type=Path)

@@ -21,7 +21,21 @@ import random_programs
 HOME = pathlib.Path(__file__).resolve().parents[1]
 FEWEST, MOST = 12, 30
 #: What a case may have that is buried: all else belongs to one program alone.
-BURIED = {"$schema", "format", "title", "comment", "links", "tags", "context", "inputs", "steps", "outputs", "compare", "strides", "raises"}
+BURIED = {
+    "$schema",
+    "format",
+    "title",
+    "comment",
+    "links",
+    "tags",
+    "context",
+    "inputs",
+    "steps",
+    "outputs",
+    "compare",
+    "strides",
+    "raises",
+}
 
 
 def count(steps: list[dict[str, Any]]) -> int:
@@ -30,14 +44,25 @@ def count(steps: list[dict[str, Any]]) -> int:
 
 
 def can_be_buried(case: dict[str, Any]) -> bool:
-    return set(case) <= BURIED and not any("set" in step or str(step.get("op", "")).partition(".")[0].endswith("_") for step in case["steps"])
+    return set(case) <= BURIED and not any(
+        "set" in step or str(step.get("op", "")).partition(".")[0].endswith("_")
+        for step in case["steps"]
+    )
 
 
 def renamed(value: Any, names: dict[str, str]) -> Any:
     """A step of a program with other names."""
     if isinstance(value, dict):
-        return {key: ([names.get(each, each) for each in child] if isinstance(child, list) else names.get(child, child)) if key == "let"
-                else renamed(child, names) for key, child in value.items()}
+        return {
+            key: (
+                [names.get(each, each) for each in child]
+                if isinstance(child, list)
+                else names.get(child, child)
+            )
+            if key == "let"
+            else renamed(child, names)
+            for key, child in value.items()
+        }
     if isinstance(value, list):
         return [renamed(each, names) for each in value]
     if isinstance(value, str) and value.startswith("%") and not value.startswith("%%"):
@@ -49,7 +74,11 @@ def around(seed: int, number: int) -> dict[str, Any]:
     """A random program with one call, no gradients and names of its own, whose size leaves room for a case."""
     while True:
         program = random_programs.make_program(seed, number)
-        if "backward" not in program and "calls" not in program and FEWEST <= len(program["steps"]) <= MOST - 6:
+        if (
+            "backward" not in program
+            and "calls" not in program
+            and FEWEST <= len(program["steps"]) <= MOST - 6
+        ):
             break
         number += 1000
     names = {name: f"r_{name}" for name in program["inputs"]}
@@ -57,8 +86,11 @@ def around(seed: int, number: int) -> dict[str, Any]:
         for name in step["let"] if isinstance(step["let"], list) else [step["let"]]:
             if name:
                 names[name] = f"r_{name}"
-    return {"inputs": {names[name]: spec for name, spec in program["inputs"].items()},
-            "steps": [renamed(step, names) for step in program["steps"]], "outputs": [names[name] for name in program["outputs"]]}
+    return {
+        "inputs": {names[name]: spec for name, spec in program["inputs"].items()},
+        "steps": [renamed(step, names) for step in program["steps"]],
+        "outputs": [names[name] for name in program["outputs"]],
+    }
 
 
 def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
@@ -69,9 +101,16 @@ def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
     viewed = {spec.get("view_of") for spec in case.get("inputs", {}).values()}
     for name, spec in case.get("inputs", {}).items():
         inputs[name] = spec
-        if str(spec.get("dtype", "")).startswith(("float", "bfloat")) and "8" not in spec["dtype"] and not set(spec) & {
-                "requires_grad", "view_of", "constant", "zero_tensor"} and name not in viewed:
-            before += [{"let": f"r_{name}_n", "op": "neg", "args": [f"%{name}"]}, {"let": f"r_{name}_p", "op": "neg", "args": [f"%r_{name}_n"]}]
+        if (
+            str(spec.get("dtype", "")).startswith(("float", "bfloat"))
+            and "8" not in spec["dtype"]
+            and not set(spec) & {"requires_grad", "view_of", "constant", "zero_tensor"}
+            and name not in viewed
+        ):
+            before += [
+                {"let": f"r_{name}_n", "op": "neg", "args": [f"%{name}"]},
+                {"let": f"r_{name}_p", "op": "neg", "args": [f"%r_{name}_n"]},
+            ]
             names[name] = f"r_{name}_p"
     own = before + [renamed(step, names) for step in case["steps"]]
     if "raises" not in case:
@@ -80,8 +119,13 @@ def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
     while left[0] or left[1]:
         steps.append(left[draw.random() * (len(left[0]) + len(left[1])) >= len(left[0])].pop(0))
     outputs = case["outputs"] + host["outputs"] + (["r_after"] if "raises" not in case else [])
-    return {**{key: case[key] for key in case if key not in ("$schema", "tags", "comment")}, "title": f"Buried: {case['title']}"[:160],
-            "inputs": {**inputs, **host["inputs"]}, "steps": steps, "outputs": outputs}
+    return {
+        **{key: case[key] for key in case if key not in ("$schema", "tags", "comment")},
+        "title": f"Buried: {case['title']}"[:160],
+        "inputs": {**inputs, **host["inputs"]},
+        "steps": steps,
+        "outputs": outputs,
+    }
 
 
 def lockstep() -> pathlib.Path:
@@ -93,9 +137,28 @@ def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     out = file.with_suffix(".small.json")
     out.unlink(missing_ok=True)
     begin = time.monotonic()
-    done = subprocess.run([lockstep(), "shrink", file, "--path", path, "--seconds", str(seconds), "--no-cache", "--out", out],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    result: dict[str, Any] = {"seconds": time.monotonic() - begin, "left": 0, "said": done.stderr.strip().splitlines()[-1:]}
+    done = subprocess.run(
+        [
+            lockstep(),
+            "shrink",
+            file,
+            "--path",
+            path,
+            "--seconds",
+            str(seconds),
+            "--no-cache",
+            "--out",
+            out,
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    result: dict[str, Any] = {
+        "seconds": time.monotonic() - begin,
+        "left": 0,
+        "said": done.stderr.strip().splitlines()[-1:],
+    }
     if out.exists():
         result["left"] = count(json.loads(out.read_text("utf-8"))["steps"])
     return result
@@ -103,10 +166,20 @@ def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
 
 def run_in(folder: pathlib.Path, program: pathlib.Path, seconds: float, **environment: str) -> int:
     """The exit status of a Python program; 124 where it takes longer."""
-    mine = {"TORCH_COMPILE_DEBUG_DIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder)}
+    mine = {
+        "TORCH_COMPILE_DEBUG_DIR": str(folder),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
+        "TMPDIR": str(folder),
+    }
     try:
-        return subprocess.run([os.environ["LOCKSTEP_PYTHON"], program], cwd=folder, env={**os.environ, **mine, **environment}, timeout=seconds,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        return subprocess.run(
+            [os.environ["LOCKSTEP_PYTHON"], program],
+            cwd=folder,
+            env={**os.environ, **mine, **environment},
+            timeout=seconds,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ).returncode
     except subprocess.TimeoutExpired:
         return 124
 
@@ -116,7 +189,9 @@ def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
     fails by itself. It takes what its own comparison, with a tolerance, sees, or what raises, first behind AOT autograd and then
     behind Dynamo; where that sees nothing there is nothing to minify."""
     begin = time.monotonic()
-    program = subprocess.run([lockstep(), "repro", file, "--path", path], stdout=subprocess.PIPE, check=True).stdout
+    program = subprocess.run(
+        [lockstep(), "repro", file, "--path", path], stdout=subprocess.PIPE, check=True
+    ).stdout
     for after in ("aot", "dynamo"):
         folder = file.with_suffix(f".{after}").absolute()
         folder.mkdir()
@@ -127,10 +202,17 @@ def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
         for launcher in sorted(folder.rglob("minifier_launcher.py"))[:1]:
             run_in(folder, launcher, seconds, **asked)
             took = time.monotonic() - begin
-            for repro in sorted(folder.rglob("repro.py"), key=lambda each: each.stat().st_mtime)[-1:]:
-                forward = repro.read_text("utf-8").partition("def forward(")[2].partition("return ")[0]
-                return {"operators": len(re.findall(r"^\s+\w+ = (?!self\.)", forward, re.MULTILINE)), "seconds": took,
-                        "kept": run_in(folder, repro, seconds) not in (0, 124)}
+            for repro in sorted(folder.rglob("repro.py"), key=lambda each: each.stat().st_mtime)[
+                -1:
+            ]:
+                forward = (
+                    repro.read_text("utf-8").partition("def forward(")[2].partition("return ")[0]
+                )
+                return {
+                    "operators": len(re.findall(r"^\s+\w+ = (?!self\.)", forward, re.MULTILINE)),
+                    "seconds": took,
+                    "kept": run_in(folder, repro, seconds) not in (0, 124),
+                }
     return {"operators": 0, "seconds": time.monotonic() - begin, "kept": False}
 
 
@@ -142,16 +224,34 @@ def minified_cells(found: dict[str, Any]) -> str:
 
 def table(rows: list[dict[str, Any]]) -> str:
     beside = any("minified" in row for row in rows)
-    lines = ["| divergence | steps by hand | buried in | left | times | seconds |" + (" torch's minifier leaves | seconds | fails by itself |" if beside else ""),
-             "|---|---|---|---|---|---|" + ("---|---|---|" if beside else "")]
+    lines = [
+        "| divergence | steps by hand | buried in | left | times | seconds |"
+        + (" torch's minifier leaves | seconds | fails by itself |" if beside else ""),
+        "|---|---|---|---|---|---|" + ("---|---|---|" if beside else ""),
+    ]
     for row in rows:
-        kept = f"{row['left']} | {row['left'] / row['by_hand']:.1f}" if row["left"] else "does not depart | -"
-        more = f" {minified_cells(row['minified'])} |" if "minified" in row else " | | |" if beside else ""
-        lines.append(f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |{more}")
+        kept = (
+            f"{row['left']} | {row['left'] / row['by_hand']:.1f}"
+            if row["left"]
+            else "does not depart | -"
+        )
+        more = (
+            f" {minified_cells(row['minified'])} |"
+            if "minified" in row
+            else " | | |"
+            if beside
+            else ""
+        )
+        lines.append(
+            f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |{more}"
+        )
     kept_rows = [row for row in rows if row["left"]]
     if kept_rows:
-        lines += ["", f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: {statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
-                  f"steps of the case by hand, {statistics.median(r['seconds'] for r in kept_rows):.0f} s."]
+        lines += [
+            "",
+            f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: {statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
+            f"steps of the case by hand, {statistics.median(r['seconds'] for r in kept_rows):.0f} s.",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -161,9 +261,19 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=40, help="how many that depart when buried")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120, help="that each may take")
-    parser.add_argument("--minifier", type=int, default=0, metavar="N", help="give the first N that depart to torch's own minifier as well")
-    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the buried cases and what is left of them")
-    parser.add_argument("--out", type=pathlib.Path, help="where to write the table; else it is printed")
+    parser.add_argument(
+        "--minifier",
+        type=int,
+        default=0,
+        metavar="N",
+        help="give the first N that depart to torch's own minifier as well",
+    )
+    parser.add_argument(
+        "--keep", type=pathlib.Path, help="a folder for the buried cases and what is left of them"
+    )
+    parser.add_argument(
+        "--out", type=pathlib.Path, help="where to write the table; else it is printed"
+    )
     options = parser.parse_args()
     diagnoses = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
     rows: list[dict[str, Any]] = []
@@ -173,7 +283,14 @@ def main() -> int:
         for number, each in enumerate(diagnoses):
             one, _, path = each["id"].rpartition("@cpu/")
             source = HOME / "cases" / f"{one}.json"
-            if sum(row["left"] > 0 for row in rows) == options.cases or not source.exists() or (options.globs and not any(fnmatch.fnmatch(one, f"*{glob}*") for glob in options.globs)):
+            if (
+                sum(row["left"] > 0 for row in rows) == options.cases
+                or not source.exists()
+                or (
+                    options.globs
+                    and not any(fnmatch.fnmatch(one, f"*{glob}*") for glob in options.globs)
+                )
+            ):
                 continue
             case = json.loads(source.read_text("utf-8"))
             if not can_be_buried(case):
@@ -181,7 +298,14 @@ def main() -> int:
             file = folder / f"buried-{one.rpartition('/')[2]}.json"
             large = buried(case, options.seed, number)
             file.write_text(json.dumps(large, indent=1) + "\n", "utf-8")
-            rows.append({"id": one, "by_hand": count(case["steps"]), "buried": count(large["steps"]), **shrunk(file, path, options.seconds)})
+            rows.append(
+                {
+                    "id": one,
+                    "by_hand": count(case["steps"]),
+                    "buried": count(large["steps"]),
+                    **shrunk(file, path, options.seconds),
+                }
+            )
             if rows[-1]["left"] and sum("minified" in row for row in rows) < options.minifier:
                 rows[-1]["minified"] = minified(file, path, options.seconds)
             print(f"{one}: {rows[-1]}", file=sys.stderr, flush=True)

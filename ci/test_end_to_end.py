@@ -18,7 +18,9 @@ def lockstep():
 
     def run(*arguments):
         environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT)}
-        return subprocess.run([binary, *arguments], env=environment, capture_output=True, text=True, timeout=600)
+        return subprocess.run(
+            [binary, *arguments], env=environment, capture_output=True, text=True, timeout=600
+        )
 
     return run
 
@@ -34,13 +36,19 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     found = verdicts(tmp_path)
     assert found["inductor"]["status"] == "value_differs"
     assert found["inductor"]["standing"] == "known"
-    assert found["inductor"]["expectation"]["link"] == "https://github.com/pytorch/pytorch/issues/185337"
+    assert (
+        found["inductor"]["expectation"]["link"]
+        == "https://github.com/pytorch/pytorch/issues/185337"
+    )
     output = found["inductor"]["outputs"][0]
     assert (output["differing"], output["elements"]) == (17, 20)
     # 17/7 in units of 2^-9, the distance of float16 numbers there: 1243.43 is rounded by 0.43 of them.
     assert output["max_abs"] == pytest.approx((17 / 7 * 512 - 1243) / 512, rel=1e-4)
     assert found["inductor-emulate-casts"]["status"] == "conform"
-    absent = {path["name"]: path["reason"] for path in json.loads((tmp_path / "run.json").read_text())["run"]["absent_paths"]}
+    absent = {
+        path["name"]: path["reason"]
+        for path in json.loads((tmp_path / "run.json").read_text())["run"]["absent_paths"]
+    }
     if "inductor-strict" in found:
         assert found["inductor-strict"]["status"] == "conform" and absent == {}
     else:
@@ -55,11 +63,15 @@ def test_what_nothing_has_changed_of_is_not_executed_again(lockstep, tmp_path, m
     cache.mkdir()
     compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
     compiled.mkdir(parents=True, exist_ok=True)
-    (cache / "inductor").symlink_to(compiled)  # what others have compiled, but no verdicts of theirs
+    (cache / "inductor").symlink_to(
+        compiled
+    )  # what others have compiled, but no verdicts of theirs
     monkeypatch.setenv("LOCKSTEP_CACHE", str(cache))
     for name in ("first", "second"):
         assert lockstep("run", CASE, "--reuse", "--out", str(tmp_path / name)).returncode == 0
-    first, second = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second"))
+    first, second = (
+        json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second")
+    )
     assert not any("reused" in verdict for verdict in first["verdicts"])
     for made, taken in zip(first["verdicts"], second["verdicts"], strict=True):
         assert taken.pop("reused") == first["run"]["started"]
@@ -86,11 +98,24 @@ def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
     suite = tmp_path / "suite"
     (suite / "cases" / "bugs").mkdir(parents=True)
     (suite / "expected" / "known").mkdir(parents=True)
-    (suite / "cases" / "bugs" / "185337-half-round-trip.json").write_text((ROOT / "cases" / f"{CASE}.json").read_text())
-    rule = {"instances": [CASE], "paths": ["inductor"], "status": "crash", "because": "bug", "reason": "made up for a test",
-            "link": "https://example.org/1", "date": "2026-11-21"}
-    (suite / "expected" / "known" / "wrong.json").write_text(json.dumps({"format": 1, "known": [rule]}))
-    result = lockstep("run", "--suite", str(suite), CASE + "@cpu/inductor", "--out", str(tmp_path / "run"))
+    (suite / "cases" / "bugs" / "185337-half-round-trip.json").write_text(
+        (ROOT / "cases" / f"{CASE}.json").read_text()
+    )
+    rule = {
+        "instances": [CASE],
+        "paths": ["inductor"],
+        "status": "crash",
+        "because": "bug",
+        "reason": "made up for a test",
+        "link": "https://example.org/1",
+        "date": "2026-11-21",
+    }
+    (suite / "expected" / "known" / "wrong.json").write_text(
+        json.dumps({"format": 1, "known": [rule]})
+    )
+    result = lockstep(
+        "run", "--suite", str(suite), CASE + "@cpu/inductor", "--out", str(tmp_path / "run")
+    )
     assert result.returncode == 1, result.stderr
     assert verdicts(tmp_path / "run")["inductor"]["standing"] == "new"
 
@@ -111,6 +136,15 @@ def test_doctor_finds_a_machine_fit_where_the_suite_runs(lockstep):
     result = lockstep("doctor")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "FAIL" not in result.stdout
-    for subject in ("python", "torch", "compiler", "eager", "operators", "devices", "path inductor", "path aot_eager"):
+    for subject in (
+        "python",
+        "torch",
+        "compiler",
+        "eager",
+        "operators",
+        "devices",
+        "path inductor",
+        "path aot_eager",
+    ):
         assert f"\nok    {subject} " in result.stdout, result.stdout
     assert result.stdout.splitlines()[-1].startswith("fit to run")

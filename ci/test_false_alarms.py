@@ -35,19 +35,58 @@ def test_programs_are_of_many_operators_and_every_input_is_used():
 
 
 def test_few_programs_conform_where_the_graph_is_executed_by_torch(tmp_path):
-    result = subprocess.run([ROOT / "ci" / "false-alarms", "--programs", "6", "--seed", "2", "--keep", tmp_path, "aot_eager"],
-                            capture_output=True, text=True, timeout=600)
+    result = subprocess.run(
+        [
+            ROOT / "ci" / "false-alarms",
+            "--programs",
+            "6",
+            "--seed",
+            "2",
+            "--keep",
+            tmp_path,
+            "aot_eager",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert result.returncode == 0, result.stderr
-    assert re.search(r"^aot_eager: 0 of \d fail, 0.00 %", result.stdout, re.MULTILINE), result.stdout
+    assert re.search(r"^aot_eager: 0 of \d fail, 0.00 %", result.stdout, re.MULTILINE), (
+        result.stdout
+    )
     assert len(list((tmp_path / "cases").iterdir())) == 6
 
 
 def test_what_fails_is_named_with_its_reason(tmp_path, capsys):
-    verdict = {"type": "verdict", "path": "p", "instance": "a@cpu", "id": "a@cpu/p", "status": "value_differs", "standing": "new",
-               "differences": [{"status": "value_differs", "reason": "y: 1 of 2 differ"}]}
-    weak = {"type": "verdict", "path": "p", "instance": "b@cpu", "id": "b@cpu/p", "status": "conform", "weak": "of the sign of zero"}
-    lacking = {"type": "verdict", "path": "p", "instance": "c@cpu", "id": "c@cpu/p", "status": "unsupported"}
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, lacking)))
+    verdict = {
+        "type": "verdict",
+        "path": "p",
+        "instance": "a@cpu",
+        "id": "a@cpu/p",
+        "status": "value_differs",
+        "standing": "new",
+        "differences": [{"status": "value_differs", "reason": "y: 1 of 2 differ"}],
+    }
+    weak = {
+        "type": "verdict",
+        "path": "p",
+        "instance": "b@cpu",
+        "id": "b@cpu/p",
+        "status": "conform",
+        "weak": "of the sign of zero",
+    }
+    lacking = {
+        "type": "verdict",
+        "path": "p",
+        "instance": "c@cpu",
+        "id": "c@cpu/p",
+        "status": "unsupported",
+    }
+    (tmp_path / "run.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, lacking))
+    )
     random_programs.rates(tmp_path / "run.jsonl")
-    assert capsys.readouterr().out == ("p: 1 of 2 fail, 50.00 %, 1 by values, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"
-                                       "a@cpu/p  value_differs: y: 1 of 2 differ\n")
+    assert capsys.readouterr().out == (
+        "p: 1 of 2 fail, 50.00 %, 1 by values, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"
+        "a@cpu/p  value_differs: y: 1 of 2 differ\n"
+    )

@@ -13,9 +13,18 @@ CASE = "bugs/185337-half-round-trip"
 
 
 def gate_release(*arguments):
-    environment = {name: value for name, value in os.environ.items() if name not in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")}
-    return subprocess.run([ROOT / "ci" / "gate-release", *arguments], env={**environment, "LOCKSTEP_PRESET": "dev"}, capture_output=True,
-                          text=True, timeout=900)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+    }
+    return subprocess.run(
+        [ROOT / "ci" / "gate-release", *arguments],
+        env={**environment, "LOCKSTEP_PRESET": "dev"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +33,9 @@ def made(tmp_path_factory):
     python = os.environ["LOCKSTEP_PYTHON"]
     ours = re.search(r"/venv/torch-([^/]*)-py[^/]*/bin/python$", python)
     if not ours:
-        pytest.skip("LOCKSTEP_PYTHON is not of an environment that ci/setup.sh made: its torch has no release that could be set up")
+        pytest.skip(
+            "LOCKSTEP_PYTHON is not of an environment that ci/setup.sh made: its torch has no release that could be set up"
+        )
     folder = tmp_path_factory.mktemp("gate-release") / "out"
     return (ours[1], python), folder, gate_release(ours[1], python, CASE, "--out", folder)
 
@@ -34,7 +45,11 @@ def test_a_release_and_itself_open_the_gate(made):
     assert result.returncode == 0, result.stderr
     assert "2 verdicts unchanged, 0 changes: the gate is open" in result.stdout
     names = release, re.sub(r"[^A-Za-z0-9._+]", "-", python)[1:121]
-    for name in (f"{names[0]}/report.html", f"{names[1]}/run.jsonl", *(f"{names[0]}..{names[1]}.{kind}" for kind in ("html", "xml", "json", "md"))):
+    for name in (
+        f"{names[0]}/report.html",
+        f"{names[1]}/run.jsonl",
+        *(f"{names[0]}..{names[1]}.{kind}" for kind in ("html", "xml", "json", "md")),
+    ):
         assert (folder / name).is_file(), name
 
 
@@ -46,7 +61,12 @@ def test_runs_that_are_there_are_not_made_again_and_options_of_the_gate_reach_it
     for record in records:
         if record.get("status") == "conform":
             reason = "killed by signal 11 (SIGSEGV)"
-            record.update(status="crash", reason=reason, differences=[{"status": "crash", "reason": reason}], outputs=[])
+            record.update(
+                status="crash",
+                reason=reason,
+                differences=[{"status": "crash", "reason": reason}],
+                outputs=[],
+            )
             del record["grade"]
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
     again = gate_release(*torches, CASE, "--out", folder)
@@ -68,4 +88,8 @@ def test_wrong_usage_is_said_and_nothing_is_run(made, tmp_path):
     kept = gate_release(*torches, CASE, "--html", "x.html", "--out", tmp_path)
     assert kept.returncode == 2 and "--html" in kept.stderr
     nothing = gate_release(*torches, "bugs/no-such-case", "--out", tmp_path)
-    assert nothing.returncode == 2 and "ended with exit status 2" in nothing.stderr and not list(tmp_path.glob("*.html"))
+    assert (
+        nothing.returncode == 2
+        and "ended with exit status 2" in nothing.stderr
+        and not list(tmp_path.glob("*.html"))
+    )

@@ -27,24 +27,57 @@ TORCH_LIBRARY(lockstep_test, m) { m.def("twice(Tensor x) -> Tensor"); }
 TORCH_LIBRARY_IMPL(lockstep_test, CPU, m) { m.impl("twice", twice); }
 TORCH_LIBRARY_IMPL(lockstep_test, Meta, m) { m.impl("twice", twice_meta); }
 """
-CASE = {"format": 1, "title": "an operator of a vendor's",
-        "inputs": {"x": {"dtype": "float32", "shape": [3], "fill": {"arange": {"start": 1}}}},
-        "steps": [{"let": "t", "op": "lockstep_test::twice", "args": ["%x"]}, {"let": "y", "op": "add", "args": ["%t", 1]}],
-        "outputs": ["t", "y"]}
+CASE = {
+    "format": 1,
+    "title": "an operator of a vendor's",
+    "inputs": {"x": {"dtype": "float32", "shape": [3], "fill": {"arange": {"start": 1}}}},
+    "steps": [
+        {"let": "t", "op": "lockstep_test::twice", "args": ["%x"]},
+        {"let": "y", "op": "add", "args": ["%t", 1]},
+    ],
+    "outputs": ["t", "y"],
+}
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    facts = subprocess.check_output([sys.executable, ROOT / "ci" / "find_torch.py"], text=True).splitlines()
+    facts = subprocess.check_output(
+        [sys.executable, ROOT / "ci" / "find_torch.py"], text=True
+    ).splitlines()
     torch = pathlib.Path(facts[0])
     folder = tmp_path_factory.mktemp("library")
     (folder / "vendor.cpp").write_text(SOURCE)
     compiler = shutil.which("ccache")
-    command = [*([compiler] if compiler else []), os.environ.get("CXX") or "g++", "-std=c++20", "-O0", "-fPIC", "-w",
-               "-I", torch / "include", "-c", folder / "vendor.cpp", "-o", folder / "vendor.o"]
+    command = [
+        *([compiler] if compiler else []),
+        os.environ.get("CXX") or "g++",
+        "-std=c++20",
+        "-O0",
+        "-fPIC",
+        "-w",
+        "-I",
+        torch / "include",
+        "-c",
+        folder / "vendor.cpp",
+        "-o",
+        folder / "vendor.o",
+    ]
     subprocess.run(command, check=True, timeout=300, cwd=folder)
-    subprocess.run([os.environ.get("CXX") or "g++", "-shared", folder / "vendor.o", "-L", torch / "lib", "-ltorch_cpu", "-lc10",
-                    "-o", folder / "vendor.so"], check=True, timeout=300)
+    subprocess.run(
+        [
+            os.environ.get("CXX") or "g++",
+            "-shared",
+            folder / "vendor.o",
+            "-L",
+            torch / "lib",
+            "-ltorch_cpu",
+            "-lc10",
+            "-o",
+            folder / "vendor.so",
+        ],
+        check=True,
+        timeout=300,
+    )
     return folder / "vendor.so"
 
 
@@ -64,12 +97,20 @@ def suite(tmp_path_factory):
 def lockstep(suite):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     cache = os.environ.get("LOCKSTEP_TEST_CACHE")
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
+    }
     kept["LOCKSTEP_CACHE"] = str(pathlib.Path(cache).parent) if cache else str(suite / ".lockstep")
 
     def run(*arguments):
-        return subprocess.run([binary, *arguments], env={**kept, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_PYTHON": sys.executable},
-                              capture_output=True, text=True, timeout=600, cwd=suite)
+        return subprocess.run(
+            [binary, *arguments],
+            env={**kept, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_PYTHON": sys.executable},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=suite,
+        )
 
     return run
 
@@ -79,11 +120,23 @@ def record(directory):
 
 
 def test_both_workers_execute_the_operator(lockstep, library, tmp_path):
-    result = lockstep("run", "vendor", "--path", "eager-python,aot_eager,inductor", "--library", str(library), "--out", str(tmp_path))
+    result = lockstep(
+        "run",
+        "vendor",
+        "--path",
+        "eager-python,aot_eager,inductor",
+        "--library",
+        str(library),
+        "--out",
+        str(tmp_path),
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     found = {verdict["path"]: verdict for verdict in record(tmp_path)["verdicts"]}
     assert {path: verdict["status"] for path, verdict in found.items()} == {
-        "eager-python": "conform", "aot_eager": "conform", "inductor": "conform"}
+        "eager-python": "conform",
+        "aot_eager": "conform",
+        "inductor": "conform",
+    }
     assert found["inductor"]["operators"] == ["lockstep_test::twice.default", "aten::add.Tensor"]
     assert found["inductor"]["proof"]["graphs"] == 1
     assert found["inductor"]["repro"].endswith(f"--library {library}")
@@ -95,7 +148,12 @@ def test_the_environment_names_the_library_and_its_content(lockstep, library, tm
     named = []
     for number, file in enumerate((library, other)):
         out = tmp_path / str(number)
-        assert lockstep("run", "vendor", "--path", "eager", "--library", str(file), "--out", str(out)).returncode == 0
+        assert (
+            lockstep(
+                "run", "vendor", "--path", "eager", "--library", str(file), "--out", str(out)
+            ).returncode
+            == 0
+        )
         named.append(record(out)["environment"]["machine"]["library 0"])
         assert named[-1].startswith(str(file))
     assert named[0].split("(")[1] != named[1].split("(")[1]
@@ -105,9 +163,14 @@ def test_without_it_the_operator_is_unknown(lockstep, library, tmp_path):
     """The saboteur: what passes with the library must not pass without."""
     check = lockstep("check")
     assert check.returncode == 2
-    assert "unknown operator `lockstep_test::twice`" in check.stderr and "--library FILE" in check.stderr
+    assert (
+        "unknown operator `lockstep_test::twice`" in check.stderr
+        and "--library FILE" in check.stderr
+    )
     assert lockstep("check", "--library", str(library)).returncode == 0
-    assert lockstep("run", "vendor", "--path", "eager-python", "--out", str(tmp_path)).returncode == 0
+    assert (
+        lockstep("run", "vendor", "--path", "eager-python", "--out", str(tmp_path)).returncode == 0
+    )
     verdict = record(tmp_path)["verdicts"][0]
     assert (verdict["status"], "lockstep_test::twice" in verdict["reason"]) == ("unsupported", True)
 
@@ -115,7 +178,9 @@ def test_without_it_the_operator_is_unknown(lockstep, library, tmp_path):
 def test_show_resolves_and_a_reproducer_loads_it(lockstep, library, tmp_path):
     assert "lockstep_test::twice" in lockstep("show", "vendor", "--library", str(library)).stdout
     script = tmp_path / "repro.py"
-    made = lockstep("repro", "vendor@cpu/aot_eager", "--library", str(library), "--out", str(script))
+    made = lockstep(
+        "repro", "vendor@cpu/aot_eager", "--library", str(library), "--out", str(script)
+    )
     assert made.returncode == 0, made.stderr
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -125,7 +190,10 @@ def test_a_library_of_no_use_is_named(lockstep, tmp_path):
     for command in (["run", "vendor"], ["check"], ["list"]):
         missing = lockstep(*command, "--library", "no-such.so")
         assert missing.returncode == 2
-        assert "found --library" in missing.stderr and "no-such.so, expected a file that exists" in missing.stderr
+        assert (
+            "found --library" in missing.stderr
+            and "no-such.so, expected a file that exists" in missing.stderr
+        )
     text = tmp_path / "text.so"
     text.write_text("no shared object\n")
     broken = lockstep("run", "vendor", "--library", str(text))
@@ -134,6 +202,9 @@ def test_a_library_of_no_use_is_named(lockstep, tmp_path):
 
 
 def test_the_doctor_tries_it(lockstep, library):
-    assert "the dump of their schemas is of this torch" in lockstep("doctor", "--library", str(library)).stdout
+    assert (
+        "the dump of their schemas is of this torch"
+        in lockstep("doctor", "--library", str(library)).stdout
+    )
     missing = lockstep("doctor", "--library", "no-such.so")
     assert missing.returncode == 3 and "no-such.so" in missing.stderr

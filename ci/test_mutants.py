@@ -23,7 +23,12 @@ RECORDED, UNOBSERVABLE = score.read(score.SCORE), score.read(score.UNOBSERVABLE)
 
 def mutants(*arguments, timeout=900):
     """The result and the output of `ci/mutants`."""
-    return subprocess.run([ROOT / "ci" / "mutants", *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        [ROOT / "ci" / "mutants", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
 
 
 def test_there_are_many_of_each_class():
@@ -42,7 +47,12 @@ def test_every_mutant_has_a_score_or_a_reason():
 
 
 def test_the_recorded_score_is_on_target():
-    seen = [each for name in MUTANTS if name not in UNOBSERVABLE for each in [RECORDED.get(name, {"level": None})]]
+    seen = [
+        each
+        for name in MUTANTS
+        if name not in UNOBSERVABLE
+        for each in [RECORDED.get(name, {"level": None})]
+    ]
     for level, target in score.TARGETS.items():
         assert sum(score.killed_by(each, level) for each in seen) >= target * len(seen), level
 
@@ -54,38 +64,70 @@ def test_ten_mutants_are_killed_where_they_were_killed():
     assert "10 mutants, 10 killed" in done.stdout
 
 
-@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="takes half an hour and more; LOCKSTEP_LONG=1 does it")
+@pytest.mark.skipif(
+    not os.environ.get("LOCKSTEP_LONG"),
+    reason="takes half an hour and more; LOCKSTEP_LONG=1 does it",
+)
 def test_the_score_is_no_worse_than_recorded(tmp_path):
-    done = mutants("--level", "all", "--json", tmp_path / "result.json", "-j", os.cpu_count(), timeout=4 * 3600)
+    done = mutants(
+        "--level", "all", "--json", tmp_path / "result.json", "-j", os.cpu_count(), timeout=4 * 3600
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {name for name, each in json.loads((tmp_path / "result.json").read_text())["mutants"].items() if each["level"] is None} == set(UNOBSERVABLE)
+    assert {
+        name
+        for name, each in json.loads((tmp_path / "result.json").read_text())["mutants"].items()
+        if each["level"] is None
+    } == set(UNOBSERVABLE)
 
 
 def result_of(name, level, **changes):
-    each = {"class": MUTANTS[name].cls, "level": level, "by": "bugs/x@cpu", "status": "value_differs", "reached": {}, "differed": {}, "breaks": []}
+    each = {
+        "class": MUTANTS[name].cls,
+        "level": level,
+        "by": "bugs/x@cpu",
+        "status": "value_differs",
+        "reached": {},
+        "differed": {},
+        "breaks": [],
+    }
     return {"defects": [], "mutants": {name: {**each, **changes}}}
 
 
-@pytest.mark.parametrize("level, words", [("smoke", ""), ("core", "was killed by the level smoke"), (None, "and survives")])
+@pytest.mark.parametrize(
+    "level, words",
+    [("smoke", ""), ("core", "was killed by the level smoke"), (None, "and survives")],
+)
 def test_a_mutant_that_lives_longer_than_it_did_is_a_problem(level, words):
     recorded = {"fast-tanh": {"class": "numerics", "level": "smoke", "by": "bugs/x@cpu"}}
-    assert words in "\n".join(score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False))
-    assert bool(words) == bool(score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False))
+    assert words in "\n".join(
+        score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False)
+    )
+    assert bool(words) == bool(
+        score.problems(result_of("fast-tanh", level), recorded, {}, score.LEVELS, False)
+    )
 
 
 def test_a_survivor_needs_a_reason_and_what_is_killed_has_none():
     assert score.problems(result_of("fast-tanh", None), {}, {}, score.LEVELS, False)
-    assert not score.problems(result_of("fast-tanh", None), {}, {"fast-tanh": "because"}, score.LEVELS, False)
-    assert score.problems(result_of("fast-tanh", "core"), {}, {"fast-tanh": "because"}, score.LEVELS, False)
+    assert not score.problems(
+        result_of("fast-tanh", None), {}, {"fast-tanh": "because"}, score.LEVELS, False
+    )
+    assert score.problems(
+        result_of("fast-tanh", "core"), {}, {"fast-tanh": "because"}, score.LEVELS, False
+    )
 
 
 def test_a_level_below_its_target_is_a_problem():
-    assert "smoke kills 0.0 %" in "\n".join(score.problems(result_of("fast-tanh", "core"), {}, {}, score.LEVELS, True))
+    assert "smoke kills 0.0 %" in "\n".join(
+        score.problems(result_of("fast-tanh", "core"), {}, {}, score.LEVELS, True)
+    )
 
 
 def test_a_failing_twin_is_a_problem():
     found = {**result_of("fast-tanh", "smoke"), "defects": ["bugs/y@cpu"]}
-    assert "faultless twin fails on bugs/y@cpu" in "\n".join(score.problems(found, {}, {}, score.LEVELS, False))
+    assert "faultless twin fails on bugs/y@cpu" in "\n".join(
+        score.problems(found, {}, {}, score.LEVELS, False)
+    )
 
 
 def test_names_classes_and_samples_choose():
@@ -93,8 +135,15 @@ def test_names_classes_and_samples_choose():
         return list(score.chosen(score.parse(words), RECORDED))
 
     assert names("fast-tanh") == ["fast-tanh"]
-    assert {MUTANTS[name].cls for name in names("--class", "state", "--class", "crash")} == {"state", "crash"}
-    assert names("--sample", "10", "--seed", "3") == names("--sample", "10", "--seed", "3") != names("--sample", "10", "--seed", "4")
+    assert {MUTANTS[name].cls for name in names("--class", "state", "--class", "crash")} == {
+        "state",
+        "crash",
+    }
+    assert (
+        names("--sample", "10", "--seed", "3")
+        == names("--sample", "10", "--seed", "3")
+        != names("--sample", "10", "--seed", "4")
+    )
     assert len({MUTANTS[name].cls for name in names("--sample", "12")}) == 12
     with pytest.raises(SystemExit, match="no mutant fast-tan;"):
         names("fast-tan")
@@ -109,16 +158,30 @@ def test_two_mutants_of_one_name_and_one_without_words_are_refused():
         mutant("no-such-class", "cosmetics", "op", print, "of no class")
 
 
-@pytest.mark.parametrize("right, wrong, differs", [
-    ([1.0, float("nan")], [1.0, float("nan")], 0), ([1.0, 2.0], [1.0, 2.5], 0.25), ([0.0], [-0.0], SIGN), ([1.0], [float("inf")], 1),
-    ([1, 2], [1, 3], 1), ([True], [False], 1)])
+@pytest.mark.parametrize(
+    "right, wrong, differs",
+    [
+        ([1.0, float("nan")], [1.0, float("nan")], 0),
+        ([1.0, 2.0], [1.0, 2.5], 0.25),
+        ([0.0], [-0.0], SIGN),
+        ([1.0], [float("inf")], 1),
+        ([1, 2], [1, 3], 1),
+        ([True], [False], 1),
+    ],
+)
 def test_differences_are_measured(right, wrong, differs):
     assert difference(torch.tensor(right), torch.tensor(wrong)) == pytest.approx(differs, abs=0)
 
 
 def test_differences_of_metadata_are_gross():
     x = torch.ones(2, 3)
-    for other in (x.double(), x.t().contiguous().t(), x[None], x.clone().requires_grad_(), torch.ones(7)[1:].view(2, 3)):
+    for other in (
+        x.double(),
+        x.t().contiguous().t(),
+        x[None],
+        x.clone().requires_grad_(),
+        torch.ones(7)[1:].view(2, 3),
+    ):
         assert difference(x, other) == 1
     assert difference(x, x.clone()) == difference([x, 1], [x.clone(), 1]) == 0
     assert difference([x], [x, x]) == difference(1, 1.0) == 1

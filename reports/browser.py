@@ -4,7 +4,10 @@ import re
 import shutil
 import subprocess
 
-BROWSER = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+BROWSER = next(
+    (path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path),
+    None,
+)
 
 
 class Opened:
@@ -15,10 +18,26 @@ class Opened:
 
     def browse(self, *arguments, address=""):
         return subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run", f"--user-data-dir={self.folder / 'profile'}", "--enable-logging=stderr",
-             f"--window-size={self.width},900", "--virtual-time-budget=8000", *arguments, f"{self.file.as_uri()}{address}"],
-            capture_output=True, text=True, timeout=120)
+            [
+                BROWSER,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--no-first-run",
+                f"--user-data-dir={self.folder / 'profile'}",
+                "--enable-logging=stderr",
+                f"--window-size={self.width},900",
+                "--virtual-time-budget=8000",
+                *arguments,
+                f"{self.file.as_uri()}{address}",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def dom(self, address=""):
         """The document after its scripts ran, without the data and the scripts themselves."""

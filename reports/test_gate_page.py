@@ -19,14 +19,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
 
 pytestmark = [
-    pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"),
-    pytest.mark.skipif(BROWSER is None, reason="no chromium in PATH: ci/packages-test.txt has its package"),
+    pytest.mark.skipif(
+        not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"
+    ),
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium in PATH: ci/packages-test.txt has its package"
+    ),
 ]
 
 
 def made(folder, change, *options):
     """The page of a gate from the sample of the reports' tests to what `change` makes of its verdicts."""
-    before = [json.loads(line) for line in (HERE / "testdata" / "sample.jsonl").read_text("utf-8").splitlines()]
+    before = [
+        json.loads(line)
+        for line in (HERE / "testdata" / "sample.jsonl").read_text("utf-8").splitlines()
+    ]
     after = copy.deepcopy(before)
     for record in (*before, *after):
         if record["type"] == "run":
@@ -34,9 +41,24 @@ def made(folder, change, *options):
     change([record for record in after if record["type"] == "verdict"])
     for name, records in (("before", before), ("after", after)):
         (folder / name).mkdir(parents=True)
-        (folder / name / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    result = subprocess.run([BINARY, "gate", "--baseline", folder / "before", folder / "after", "--html", folder / "gate.html", *options],
-                            capture_output=True, text=True, timeout=120)
+        (folder / name / "run.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records), "utf-8"
+        )
+    result = subprocess.run(
+        [
+            BINARY,
+            "gate",
+            "--baseline",
+            folder / "before",
+            folder / "after",
+            "--html",
+            folder / "gate.html",
+            *options,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert result.returncode in (0, 1), result.stderr
     return Opened(folder / "gate.html")
 
@@ -45,7 +67,11 @@ def worse(verdicts):
     """Two crash that did not, one conforms that did not."""
     conform = [verdict for verdict in verdicts if verdict["status"] == "conform"]
     for verdict in conform[:2]:
-        verdict.update(status="crash", reason="killed by signal 11 </pre><script>document.title='broken out'</script>", grade=None)
+        verdict.update(
+            status="crash",
+            reason="killed by signal 11 </pre><script>document.title='broken out'</script>",
+            grade=None,
+        )
         del verdict["grade"]
     differs = next(verdict for verdict in verdicts if verdict["status"] == "value_differs")
     differs.update(status="conform", grade="bits", standing="new", reason="", outputs=[])
@@ -66,8 +92,13 @@ def test_what_is_worse_comes_first(page):
     assert "<title>Lockstep: the gate is closed</title>" in dom and "The gate is closed" in dom
     assert headings(dom) == ["≠new crash 2", "↑fixed 1"]
     assert dom.index("new crash") < dom.index("What was compared") < dom.index('id="new_crash"')
-    assert "document.title=" not in re.sub("&lt;script&gt;.*?&lt;/script&gt;", "", dom)  # what a log says stays text
-    assert dom.count('class="change kind-failing"') == 2 and dom.count('class="change kind-fixed"') == 1
+    assert "document.title=" not in re.sub(
+        "&lt;script&gt;.*?&lt;/script&gt;", "", dom
+    )  # what a log says stays text
+    assert (
+        dom.count('class="change kind-failing"') == 2
+        and dom.count('class="change kind-fixed"') == 1
+    )
 
 
 def test_its_filter_hides_what_has_not_the_words(page):
@@ -83,27 +114,51 @@ def test_its_filter_hides_what_has_not_the_words(page):
       ask("no such word");
       ask("");""")
     told = [html.unescape(text) for text in re.findall(r'class="asked">(.*?)</output>', dom)]
-    assert told == ["SIGNAL: 2, 1, 2 of 3 changes", "-signal: 1, 1, 1 of 3 changes", "no such word: 0, 0, 0 of 3 changes", ": 3, 2, "]
-    assert 'class="change kind-fixed"' in page.dom("#filter=-signal") and "1 of 3 changes" in page.dom("#filter=-signal")
+    assert told == [
+        "SIGNAL: 2, 1, 2 of 3 changes",
+        "-signal: 1, 1, 1 of 3 changes",
+        "no such word: 0, 0, 0 of 3 changes",
+        ": 3, 2, ",
+    ]
+    assert 'class="change kind-fixed"' in page.dom(
+        "#filter=-signal"
+    ) and "1 of 3 changes" in page.dom("#filter=-signal")
 
 
 def test_it_is_readable_without_scripts_and_open_where_nothing_changed(page, tmp_path):
     bare = Opened(page.folder / "bare.html")
-    bare.file.write_text(re.sub(r"<script>.*?</script>", "", page.file.read_text("utf-8"), flags=re.S), "utf-8")
+    bare.file.write_text(
+        re.sub(r"<script>.*?</script>", "", page.file.read_text("utf-8"), flags=re.S), "utf-8"
+    )
     dom = bare.dom()
     assert dom.count('class="change kind-') == 3 and '<p class="filterline" hidden' in dom
     same = made(tmp_path / "same", lambda verdicts: None).dom()
-    assert "The gate is open" in same and "Every verdict says what it said." in same and headings(same) == []
+    assert (
+        "The gate is open" in same
+        and "Every verdict says what it said." in same
+        and headings(same) == []
+    )
 
 
 def test_what_is_let_pass_says_by_whom(tmp_path):
-    rule = {"transition": "new_crash", "ids": ["*"], "reason": "seen <b>", "link": "https://example.org/7"}
+    rule = {
+        "transition": "new_crash",
+        "ids": ["*"],
+        "reason": "seen <b>",
+        "link": "https://example.org/7",
+    }
     (tmp_path / "allow.json").write_text(json.dumps({"format": 1, "allow": [rule]}))
     dom = made(tmp_path / "page", worse, "--allow", tmp_path / "allow.json").dom()
-    assert "The gate is open" in dom and dom.count("seen &lt;b&gt;") == 2 and 'href="https://example.org/7"' in dom
+    assert (
+        "The gate is open" in dom
+        and dom.count("seen &lt;b&gt;") == 2
+        and 'href="https://example.org/7"' in dom
+    )
 
 
 @pytest.mark.parametrize("width", (390, 1024, 1920))
 def test_nothing_is_wider_than_the_window(page, width):
     sized = Opened(page.file, width)
-    assert 'class="asked">0<' in sized.after("asked(Math.max(0, document.documentElement.scrollWidth - innerWidth));")
+    assert 'class="asked">0<' in sized.after(
+        "asked(Math.max(0, document.documentElement.scrollWidth - innerWidth));"
+    )

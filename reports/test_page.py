@@ -21,21 +21,30 @@ BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lock
 NASTY = "</script><script>document.title='broken out'</script><img src=x onerror=\"document.title='broken out'\"> {{data}} <!-- & \u202e"
 
 pytestmark = [
-    pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"),
-    pytest.mark.skipif(BROWSER is None, reason="no chromium in PATH: ci/packages-test.txt has its package"),
+    pytest.mark.skipif(
+        not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"
+    ),
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium in PATH: ci/packages-test.txt has its package"
+    ),
 ]
 
 
 class Page(Opened):
     def __init__(self, records, folder):
         folder.mkdir(exist_ok=True)
-        (folder / "run.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+        (folder / "run.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records), "utf-8"
+        )
         subprocess.run([BINARY, "report", folder], capture_output=True, timeout=120)
         super().__init__(folder / "report.html")
 
 
 def sample():
-    return [json.loads(line) for line in (HERE / "testdata" / "sample.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (HERE / "testdata" / "sample.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 def rows(dom):
@@ -60,15 +69,31 @@ def test_it_shows_the_verdicts(page):
 
 def test_its_filter_says_of_the_shared_expressions_what_the_command_line_says(tmp_path):
     """plan/filter_test.cpp reads the same file."""
-    data = json.loads((HERE.parent / "runner" / "plan" / "testdata" / "filters.json").read_text("utf-8"))
+    data = json.loads(
+        (HERE.parent / "runner" / "plan" / "testdata" / "filters.json").read_text("utf-8")
+    )
     run, *rest = sample()
     model = next(record for record in rest if record.get("status") == "crash")
     records = []
     for index, verdict in enumerate(data["verdicts"]):
         said = verdict["said"]
-        record = {key: value for key, value in model.items() if key not in ("reason", "title", "shared", "expectation")}
-        record.update({key: verdict[key] for key in ("instance", "path", "device", "tags", "dtypes", "operators")}, index=index, title="",
-                      id=f"{verdict['instance']}/{verdict['path']}", status=said["status"][0], standing="new", **({"reason": said["reason"][0]} if "reason" in said else {}))
+        record = {
+            key: value
+            for key, value in model.items()
+            if key not in ("reason", "title", "shared", "expectation")
+        }
+        record.update(
+            {
+                key: verdict[key]
+                for key in ("instance", "path", "device", "tags", "dtypes", "operators")
+            },
+            index=index,
+            title="",
+            id=f"{verdict['instance']}/{verdict['path']}",
+            status=said["status"][0],
+            standing="new",
+            **({"reason": said["reason"][0]} if "reason" in said else {}),
+        )
         records.append(record)
     page = Page([{**run, "planned": len(records)}, *records], tmp_path / "page")
     expressions = json.dumps([expression["filter"] for expression in data["expressions"]])
@@ -81,43 +106,80 @@ def test_its_filter_says_of_the_shared_expressions_what_the_command_line_says(tm
         if ((filter.getAttribute("aria-invalid") === "true") === fault.hidden) found.push("not marked");
       }}
       asked(JSON.stringify(found));""")
-    found = json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+    found = json.loads(
+        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
+    )
     assert len(found) == len(data["expressions"]) > 40
     for expression, what in zip(data["expressions"], found, strict=True):
         if "refused" in expression:
             assert isinstance(what, str) and expression["refused"] in what, expression
         else:
+
             def is_row(place, row):
                 verdict = data["verdicts"][place]
                 return verdict["instance"] in row and verdict["path"] in row
 
-            assert isinstance(what, list) and len(what) == len(expression["matches"]), (expression, what)
-            assert all(any(is_row(place, row) for row in what) for place in expression["matches"]), (expression, what)
+            assert isinstance(what, list) and len(what) == len(expression["matches"]), (
+                expression,
+                what,
+            )
+            assert all(
+                any(is_row(place, row) for row in what) for place in expression["matches"]
+            ), (expression, what)
 
 
 def test_a_chip_narrows_a_filter_of_any_form(page):
-    for before, after in (("", "status:crash"), ("status:timeout", "status:timeout status:crash"), ("status:crash op:add", "op:add"),
-                          ("op:add or op:mul", "(op:add or op:mul) status:crash"), ("(op:add or op:mul) status:crash", "(op:add or op:mul)")):
-        dom = page.after("document.querySelector('[data-term=\"status:crash\"]').click(); asked(document.getElementById('filter').value);", f"#q={before}")
+    for before, after in (
+        ("", "status:crash"),
+        ("status:timeout", "status:timeout status:crash"),
+        ("status:crash op:add", "op:add"),
+        ("op:add or op:mul", "(op:add or op:mul) status:crash"),
+        ("(op:add or op:mul) status:crash", "(op:add or op:mul)"),
+    ):
+        dom = page.after(
+            "document.querySelector('[data-term=\"status:crash\"]').click(); asked(document.getElementById('filter').value);",
+            f"#q={before}",
+        )
         assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom).group(1)) == after
 
 
-@pytest.mark.parametrize("query, expected", [("status:crash", 1), ("tag:silent", 4), ("op:to", 4), ("op:to.dtype", 4), ("op:add", 0),
-                                             ("dtype:float32", 4), ("!tag:precision-cast", 22), ("cause:to:value", 2), ("cause:*:crash-in-*", 1)])
+@pytest.mark.parametrize(
+    "query, expected",
+    [
+        ("status:crash", 1),
+        ("tag:silent", 4),
+        ("op:to", 4),
+        ("op:to.dtype", 4),
+        ("op:add", 0),
+        ("dtype:float32", 4),
+        ("!tag:precision-cast", 22),
+        ("cause:to:value", 2),
+        ("cause:*:crash-in-*", 1),
+    ],
+)
 def test_its_filter_is_that_of_the_command_line(page, query, expected):
-    assert count_shown(page.dom(f"#q={query}")) == ("26 verdicts" if expected == 26 else f"{expected} of 26")
+    assert count_shown(page.dom(f"#q={query}")) == (
+        "26 verdicts" if expected == 26 else f"{expected} of 26"
+    )
 
 
 def test_it_says_what_conforms_by_grade_and_what_was_tolerated(page):
     dom = html.unescape(page.dom())
     grades = re.search(r'<div id="grades".*?</div>', dom, flags=re.S).group(0)
     assert re.findall(r'data-term="([^"]*)".*?<b>(\d+)</b>', grades) == [
-        ("grade:bits", "1"), ("grade:close", "1"), ("is:tolerated", "1"), ("is:weak", "1")]
+        ("grade:bits", "1"),
+        ("grade:close", "1"),
+        ("is:tolerated", "1"),
+        ("is:weak", "1"),
+    ]
     verdict = next(record for record in sample() if record.get("weak"))
     for term in ("is:tolerated", "is:weak", "is:conform !grade:bits"):
         dom = html.unescape(page.dom(f"#q={term}"))
         assert count_shown(dom) == "1 of 26"
-        assert "y: 12 of 4,096 elements differ, by up to 1.2e-8, relative 0.091, 21 ulp; let pass by close" in dom
+        assert (
+            "y: 12 of 4,096 elements differ, by up to 1.2e-8, relative 0.091, 21 ulp; let pass by close"
+            in dom
+        )
     assert f"Weak: {verdict['weak']}." in html.unescape(page.dom(f"#id={verdict['id']}"))
 
 
@@ -129,22 +191,45 @@ def test_the_details_have_the_program(page):
 
 
 def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
-    verdict = next(record for record in sample() if record.get("expectation") and record.get("outputs"))
-    dom = page.after("""const copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); };
+    verdict = next(
+        record for record in sample() if record.get("expectation") and record.get("outputs")
+    )
+    dom = page.after(
+        """const copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); };
       for (const button of document.querySelectorAll(".copies button, .copy")) button.click();
-      asked(JSON.stringify(copied));""", f"#id={verdict['id']}")
-    command, reproducer, report, name = json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+      asked(JSON.stringify(copied));""",
+        f"#id={verdict['id']}",
+    )
+    command, reproducer, report, name = json.loads(
+        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
+    )
     assert (command, name) == (verdict["repro"], verdict["id"])
-    assert reproducer == f"ci/lockstep repro '{verdict['id']}' --out repro.py"  # its brackets are the shell's
+    assert (
+        reproducer == f"ci/lockstep repro '{verdict['id']}' --out repro.py"
+    )  # its brackets are the shell's
     records = sample()
     own = next(record for record in records if record.get("id") == verdict["id"])
-    own["repro"] = f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations --threads 2"
-    dom2 = Page(records, tmp_path / "page").after("navigator.clipboard.writeText = async (text) => asked(text); document.querySelector('.copies button').click();", f"#id={own['id']}")
+    own["repro"] = (
+        f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations --threads 2"
+    )
+    dom2 = Page(records, tmp_path / "page").after(
+        "navigator.clipboard.writeText = async (text) => asked(text); document.querySelector('.copies button').click();",
+        f"#id={own['id']}",
+    )
     assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom2).group(1)) == (
-        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 --out repro.py")
+        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 --out repro.py"
+    )
     output = verdict["outputs"][0]
-    assert report.startswith(f"# {verdict['title']}\n") and verdict["repro"] in report and reproducer in report
-    assert f"{output['differing']} of {output['elements']} elements differ" in report and "- torch `2.13.0+cpu`" in report and "- CPU `AVX512`" in report
+    assert (
+        report.startswith(f"# {verdict['title']}\n")
+        and verdict["repro"] in report
+        and reproducer in report
+    )
+    assert (
+        f"{output['differing']} of {output['elements']} elements differ" in report
+        and "- torch `2.13.0+cpu`" in report
+        and "- CPU `AVX512`" in report
+    )
     headline = re.search(r'<header class="headline">.*?</header>', dom, flags=re.S).group(0)
     assert headline.count(f'href="{verdict["expectation"]["link"]}"') == 1  # the case links it, too
 
@@ -164,25 +249,60 @@ def swept():
     records = sample()
     verdict = next(record for record in records if record.get("outputs"))
     verdict["shared"] = 24
-    verdict["outputs"][0].update(classes={"nan": 1, "last_bits": 1040}, first=[{"index": [3], "inputs": ["x = 1.5 (0x3e00)"], "eager": "3.0", "compiled": "nan"}])
+    verdict["outputs"][0].update(
+        classes={"nan": 1, "last_bits": 1040},
+        first=[{"index": [3], "inputs": ["x = 1.5 (0x3e00)"], "eager": "3.0", "compiled": "nan"}],
+    )
     model = next(record for record in records if record["type"] == "verdict")
     for i in range(250):
         record = json.loads(json.dumps(model))
-        record.update(id=f"sweeps/{i}@cpu/inductor", instance=f"sweeps/{i}@cpu", path="inductor", operators=[f"aten::op{i:03}"], dtypes=["float16"], index=100 + i)
+        record.update(
+            id=f"sweeps/{i}@cpu/inductor",
+            instance=f"sweeps/{i}@cpu",
+            path="inductor",
+            operators=[f"aten::op{i:03}"],
+            dtypes=["float16"],
+            index=100 + i,
+        )
         accuracy = [{"inputs": "normal", "elements": 9, "eager": 0.5, "compiled": 0.5 + i / 100}]
         if i == 249:
             accuracy.append({"inputs": "special", "elements": 1, "compiled": "inf"})
-        record["outputs"] = [{"name": "y", "status": "conform", "type": "float16[10]", "elements": 10, "differing": i, "accuracy": accuracy}]
+        record["outputs"] = [
+            {
+                "name": "y",
+                "status": "conform",
+                "type": "float16[10]",
+                "elements": 10,
+                "differing": i,
+                "accuracy": accuracy,
+            }
+        ]
         records.append(record)
-    lost = {**model, "id": "sweeps/lost@cpu/inductor", "instance": "sweeps/lost@cpu", "status": "unsupported", "tags": ["sweep"], "operators": [NASTY], "reason": NASTY, "index": 400}
+    lost = {
+        **model,
+        "id": "sweeps/lost@cpu/inductor",
+        "instance": "sweeps/lost@cpu",
+        "status": "unsupported",
+        "tags": ["sweep"],
+        "operators": [NASTY],
+        "reason": NASTY,
+        "index": 400,
+    }
     return records + [lost], verdict
 
 
 def accuracy_of(dom):
     """Whether the table is open, what it counts, and its lines."""
     section = re.search(r'<details class="part accuracy"( open="")?>.*?</details>', dom, flags=re.S)
-    lines = re.findall(r"<tr>(.*?)</tr>", section.group(0), flags=re.S)[1:]  # above it the kinds of inputs
-    return bool(section.group(1)), re.search(r"<output[^>]*>([^<]*)", section.group(0)).group(1), lines, section.group(0)
+    lines = re.findall(r"<tr>(.*?)</tr>", section.group(0), flags=re.S)[
+        1:
+    ]  # above it the kinds of inputs
+    return (
+        bool(section.group(1)),
+        re.search(r"<output[^>]*>([^<]*)", section.group(0)).group(1),
+        lines,
+        section.group(0),
+    )
 
 
 def test_the_accuracy_table_is_there_where_there_is_accuracy(page, tmp_path):
@@ -209,8 +329,12 @@ def test_the_accuracy_table_sorts_and_filters(tmp_path):
 
     _, _, lines, _ = after('click("compiled", 2);')
     assert 'aria-sort="descending"' in lines[0]
-    assert ">op249<" in lines[1] and 'class="number ink-failing"' in lines[1] and ">inf<" in lines[1]
-    _, count, lines, _ = after('click("differing", 0); filter.value = "op24 float16"; filter.dispatchEvent(new Event("input"));')
+    assert (
+        ">op249<" in lines[1] and 'class="number ink-failing"' in lines[1] and ">inf<" in lines[1]
+    )
+    _, count, lines, _ = after(
+        'click("differing", 0); filter.value = "op24 float16"; filter.dispatchEvent(new Event("input"));'
+    )
     assert count == "10 rows" and len(lines) == 11
     assert ">op249<" in lines[1] and ">op240<" in lines[10]
 
@@ -220,10 +344,26 @@ def test_the_coverage_is_there_where_somebody_counted(page, tmp_path):
     records = sample()
     end = next(record for record in records if record["type"] == "end")
     end["coverage"] = [
-        {"of": "core", "judged": 187, "all": 193, "gaps": [{"why": NASTY, "count": 6, "names": ["aten::rand.default", NASTY]}]},
-        {"of": "functional", "judged": 0, "all": 1000, "gaps": [{"why": "no case of this run calls it", "count": 1000}]},
-        {"of": "core", "path": NASTY, "judged": 1, "all": 193}, {"of": "functional", "path": NASTY, "judged": 0, "all": 0}]
-    section = re.search(r'<details class="part coverage">.*?</details>', Page(records, tmp_path / "page").dom(), flags=re.S).group(0)
+        {
+            "of": "core",
+            "judged": 187,
+            "all": 193,
+            "gaps": [{"why": NASTY, "count": 6, "names": ["aten::rand.default", NASTY]}],
+        },
+        {
+            "of": "functional",
+            "judged": 0,
+            "all": 1000,
+            "gaps": [{"why": "no case of this run calls it", "count": 1000}],
+        },
+        {"of": "core", "path": NASTY, "judged": 1, "all": 193},
+        {"of": "functional", "path": NASTY, "judged": 0, "all": 0},
+    ]
+    section = re.search(
+        r'<details class="part coverage">.*?</details>',
+        Page(records, tmp_path / "page").dom(),
+        flags=re.S,
+    ).group(0)
     assert "Coverage: 187 of 193 (96.8 %) core overloads" in section
     assert ">0 of 1,000 (0.0 %)<" in section and ">0 of 0<" in section
     assert "rand.default, " in section and "1,000: no case of this run calls it" in section
@@ -242,79 +382,241 @@ def test_the_element_that_decided_comes_first_and_what_differs_is_marked(tmp_pat
     records = sample()
     verdict = next(record for record in records if '"heat"' in json.dumps(record))
     output = verdict["outputs"][0]
-    output.update(worst=[1, 2], eager="-inf", compiled="-3.39e+38", first=[
-        {"index": [3], "inputs": ["x = 1.5 (0x3e00)"], "eager": "1.1754943e-38", "compiled": "1.1754945e-38"},
-        {"index": [4], "inputs": ["x = 2.5 (0x4100)"], "eager": "1.5e-38", "compiled": "1.5e-37"}],
+    output.update(
+        worst=[1, 2],
+        eager="-inf",
+        compiled="-3.39e+38",
+        first=[
+            {
+                "index": [3],
+                "inputs": ["x = 1.5 (0x3e00)"],
+                "eager": "1.1754943e-38",
+                "compiled": "1.1754945e-38",
+            },
+            {
+                "index": [4],
+                "inputs": ["x = 2.5 (0x4100)"],
+                "eager": "1.5e-38",
+                "compiled": "1.5e-37",
+            },
+        ],
         heat={"rows": 1, "columns": 3, "differing": [0, 2, 1], "greatest": [0, 0.5, "inf"]},
-        accuracy=[{"inputs": "normal", "elements": 9, "eager": 0.5, "compiled": 2.25}, {"inputs": "special", "elements": 1, "eager": 0.5, "compiled": "inf"}])
+        accuracy=[
+            {"inputs": "normal", "elements": 9, "eager": 0.5, "compiled": 2.25},
+            {"inputs": "special", "elements": 1, "eager": 0.5, "compiled": "inf"},
+        ],
+    )
     dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
-    assert dom.index("worst element, [1, 2]") < dom.index('class="heat"') < dom.index("the first that differ")
-    spelt = re.findall(r"<dd>(.*?)</dd>", dom[dom.index("worst element"):dom.index("greatest error against")])
-    assert spelt == ["-<mark>inf</mark>", "-<mark>3.39</mark><mark>e+38</mark>", "1.175494<mark>3</mark>e-38", "1.175494<mark>5</mark>e-38",
-                     "1.5<mark>e-38</mark>", "1.5<mark>e-37</mark>"]
+    assert (
+        dom.index("worst element, [1, 2]")
+        < dom.index('class="heat"')
+        < dom.index("the first that differ")
+    )
+    spelt = re.findall(
+        r"<dd>(.*?)</dd>", dom[dom.index("worst element") : dom.index("greatest error against")]
+    )
+    assert spelt == [
+        "-<mark>inf</mark>",
+        "-<mark>3.39</mark><mark>e+38</mark>",
+        "1.175494<mark>3</mark>e-38",
+        "1.175494<mark>5</mark>e-38",
+        "1.5<mark>e-38</mark>",
+        "1.5<mark>e-37</mark>",
+    ]
     heat = re.search(r'<div class="heat".*?</div>', dom).group(0)
     assert heat.count('class="nonfinite"') == 1
     assert "1 differ, NaN or infinity among them" in heat and ">∞<" in heat
     golds = re.search(r'<table class="golds">.*?</table>', dom).group(0)
-    assert re.findall(r">([^<>]+)</t[hd]>", golds) == ["inputs", "elements", "eager", verdict["path"], "normal", "9", "0.5", "2.25", "special", "1", "0.5", "inf"]
+    assert re.findall(r">([^<>]+)</t[hd]>", golds) == [
+        "inputs",
+        "elements",
+        "eager",
+        verdict["path"],
+        "normal",
+        "9",
+        "0.5",
+        "2.25",
+        "special",
+        "1",
+        "0.5",
+        "inf",
+    ]
 
 
 def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     assert re.search(r'id="alert"[^>]* hidden', page.dom())
     run, *rest = sample()
-    newer = {**run, "format": 2, "digests": {"judge": "0123"}, "min_judged": 99, "absent_paths": [{"name": "later", "reason": "no such setting"}],
-             "paths": [{**path, "digest": "", "declared": {}} for path in run["paths"]]}
+    newer = {
+        **run,
+        "format": 2,
+        "digests": {"judge": "0123"},
+        "min_judged": 99,
+        "absent_paths": [{"name": "later", "reason": "no such setting"}],
+        "paths": [{**path, "digest": "", "declared": {}} for path in run["paths"]],
+    }
     # Format 2 asks of a verdict what it rests on.
-    verdicts = {record["status"]: record for record in rest if record["type"] == "verdict" and record["standing"] == "new"}
-    told = [{**verdicts[status], "differences": [{"status": status, "reason": "why"}]} for status in ("crash", "timeout", "refused")]
+    verdicts = {
+        record["status"]: record
+        for record in rest
+        if record["type"] == "verdict" and record["standing"] == "new"
+    }
+    told = [
+        {**verdicts[status], "differences": [{"status": status, "reason": "why"}]}
+        for status in ("crash", "timeout", "refused")
+    ]
     dom = Page([newer, *told], tmp_path / "page").dom()
-    assert "The run was killed, or is not over, after 3 of 26 verdicts. Lockstep judged 2 of 3 verdicts that could be" in dom
+    assert (
+        "The run was killed, or is not over, after 3 of 26 verdicts. Lockstep judged 2 of 3 verdicts that could be"
+        in dom
+    )
     assert "no such setting; not run" in dom and "0123" in dom and "2 of 3 that could be" in dom
 
 
 def test_it_marks_the_first_rung_that_departs(tmp_path):
-    run = {**sample()[0], "format": 2, "planned": 3, "digests": {}, "min_judged": None, "absent_paths": [],
-           "paths": [{"name": name, "title": name, "promise": "bits", "digest": "", "declared": {"above": above}}
-                     for name, above in (("aot_eager", "eager"), ("eager", None), ("inductor", "aot_eager"))]}
+    run = {
+        **sample()[0],
+        "format": 2,
+        "planned": 3,
+        "digests": {},
+        "min_judged": None,
+        "absent_paths": [],
+        "paths": [
+            {
+                "name": name,
+                "title": name,
+                "promise": "bits",
+                "digest": "",
+                "declared": {"above": above},
+            }
+            for name, above in (("aot_eager", "eager"), ("eager", None), ("inductor", "aot_eager"))
+        ],
+    }
     error = {"stage": "run", "class": "ValueError", "message": "no", "kind": "error"}
-    verdicts = [{"type": "verdict", "id": f"bugs/1@cpu/{path}", "instance": "bugs/1@cpu", "path": path, "device": "cpu", "title": "t",
-                 "case_file": "bugs/1.json", "index": index, "status": status, "standing": "new", "reason": "r",
-                 "differences": [] if status == "conform" else [{"status": status, "reason": "r"}], "eager_error": error, "compiled_error": error}
-                for index, (path, status) in enumerate((("eager", "conform"), ("aot_eager", "crash"), ("inductor", "timeout")))]
+    verdicts = [
+        {
+            "type": "verdict",
+            "id": f"bugs/1@cpu/{path}",
+            "instance": "bugs/1@cpu",
+            "path": path,
+            "device": "cpu",
+            "title": "t",
+            "case_file": "bugs/1.json",
+            "index": index,
+            "status": status,
+            "standing": "new",
+            "reason": "r",
+            "differences": [] if status == "conform" else [{"status": status, "reason": "r"}],
+            "eager_error": error,
+            "compiled_error": error,
+        }
+        for index, (path, status) in enumerate(
+            (("eager", "conform"), ("aot_eager", "crash"), ("inductor", "timeout"))
+        )
+    ]
     page = Page([run, *verdicts], tmp_path / "page")
     dom = html.unescape(page.dom("#id=bugs/1@cpu/inductor"))
     assert "Departs already on aot_eager, a rung below this one." in dom
     rungs = re.search(r'<ul class="siblings">.*?</ul>', dom, flags=re.S).group(0)
     assert re.findall(r'<span>(\w+)</span>(<span class="tag">departs first</span>)?', rungs) == [
-        ("eager", ""), ("aot_eager", '<span class="tag">departs first</span>'), ("inductor", "")]
+        ("eager", ""),
+        ("aot_eager", '<span class="tag">departs first</span>'),
+        ("inductor", ""),
+    ]
     matrix = page.dom("#view=matrix")
-    assert [name for name in ("eager", "aot_eager", "inductor") if f'aria-label="{name}: ' in matrix] == ["eager", "aot_eager", "inductor"]
+    assert [
+        name for name in ("eager", "aot_eager", "inductor") if f'aria-label="{name}: ' in matrix
+    ] == ["eager", "aot_eager", "inductor"]
     assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
 
 
 def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
     records = sample()
-    verdict = next(record for record in records if record.get("id") == "ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
-    records.append({"type": "explanation", "format": 1, "id": verdict["id"], "status": verdict["status"], "executions": 9, "seconds": 1.5,
-                    "sentence": f"Inductor, fusion of `to.dtype` twice {NASTY}", "layer": "inductor", "layer_title": "Inductor", "operators": ["to.dtype"],
-                    "ladder": [{"path": "aot_eager", "status": "conform"}, {"path": "inductor", "status": "value_differs", "departs": True}],
-                    "how": "fused", "guilty": [1], "cast": "compiled keeps float32 after step h",
-                    "steps": [{"name": "h", "text": f"h = aten::add(x, {NASTY})", "value": "same", "explained": "yes"},
-                              {"name": "y", "text": "y = aten::to.dtype(h, float32)", "value": "differs", "explained": "no", "alone": "conform",
-                               "at": [1, 2], "eager": "1.5", "compiled": "1.25"}],
-                    "knobs": [{"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
-                              {"name": "emulate_precision_casts", "title": "casts", "status": "conform", "ends": True}],
-                    "pass": {"backend": "inductor", "subsystem": "lowerings", "what": NASTY}, "open": [NASTY]})
+    verdict = next(
+        record
+        for record in records
+        if record.get("id") == "ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor"
+    )
+    records.append(
+        {
+            "type": "explanation",
+            "format": 1,
+            "id": verdict["id"],
+            "status": verdict["status"],
+            "executions": 9,
+            "seconds": 1.5,
+            "sentence": f"Inductor, fusion of `to.dtype` twice {NASTY}",
+            "layer": "inductor",
+            "layer_title": "Inductor",
+            "operators": ["to.dtype"],
+            "ladder": [
+                {"path": "aot_eager", "status": "conform"},
+                {"path": "inductor", "status": "value_differs", "departs": True},
+            ],
+            "how": "fused",
+            "guilty": [1],
+            "cast": "compiled keeps float32 after step h",
+            "steps": [
+                {
+                    "name": "h",
+                    "text": f"h = aten::add(x, {NASTY})",
+                    "value": "same",
+                    "explained": "yes",
+                },
+                {
+                    "name": "y",
+                    "text": "y = aten::to.dtype(h, float32)",
+                    "value": "differs",
+                    "explained": "no",
+                    "alone": "conform",
+                    "at": [1, 2],
+                    "eager": "1.5",
+                    "compiled": "1.25",
+                },
+            ],
+            "knobs": [
+                {"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
+                {
+                    "name": "emulate_precision_casts",
+                    "title": "casts",
+                    "status": "conform",
+                    "ends": True,
+                },
+            ],
+            "pass": {"backend": "inductor", "subsystem": "lowerings", "what": NASTY},
+            "open": [NASTY],
+        }
+    )
     dom = Page(records, tmp_path / "page").dom(f"#id={verdict['id']}")
     part = re.search(r"<h3>Who did it</h3>.*?</section>", dom, re.S).group(0)
     assert "<img" not in part and "<title>broken out" not in dom
-    cells = [[html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in re.findall(r"<tr[^>]*>(.*?)</tr>", part)]
+    cells = [
+        [
+            html.unescape(re.sub(r"<[^>]*>", "", cell))
+            for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)
+        ]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", part)
+    ]
     assert cells[0] == ["step", "value", "alone", "at", "eager", "compiled"]
-    assert cells[2] == ["y = aten::to.dtype(h, float32)", "differs, not as eager makes it", "conform", "1, 2", "1.5", "1.25"]
-    assert 'class="guilty"' in part and part.index("fusion of") < part.index("Layer: ") < part.index("<table")
-    assert "Ends with emulate_precision_casts (casts)." in part and "Pass: inductor, lowerings, " in part and "Nobody looked into: " in part
+    assert cells[2] == [
+        "y = aten::to.dtype(h, float32)",
+        "differs, not as eager makes it",
+        "conform",
+        "1, 2",
+        "1.5",
+        "1.25",
+    ]
+    assert 'class="guilty"' in part and part.index("fusion of") < part.index(
+        "Layer: "
+    ) < part.index("<table")
+    assert (
+        "Ends with emulate_precision_casts (casts)." in part
+        and "Pass: inductor, lowerings, " in part
+        and "Nobody looked into: " in part
+    )
     # Its cause has the name of what was found, and the one of others stays.
-    assert "to:value/emulate_precision_casts" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
+    assert "to:value/emulate_precision_casts" in re.search(
+        r'<p class="names">(.*?)</p>', dom, re.S
+    ).group(1)
     assert "Who did it" not in page.dom(f"#id={verdict['id']}")
 
 
@@ -323,7 +625,9 @@ def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
     listed = re.search(r'<ol class="causes">(.*?)</ol>', text, re.S).group(1)
     assert listed.count("<li>") == 21 and text.index("Causes: 21") < text.index("By path")
     first = html.unescape(re.sub(r"<[^>]*>", " ", listed.split("</li>")[0]))
-    assert re.match(r"\s*to:value\s+1 failing\s+1 known", first), first  # what fails comes first, of it what has most verdicts
+    assert re.match(r"\s*to:value\s+1 failing\s+1 known", first), (
+        first
+    )  # what fails comes first, of it what has most verdicts
     dom = page.dom("#id=ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
     assert "to:value" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
 
@@ -332,8 +636,10 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
     def told(dom):
         setting = re.search(r'<dl id="setting".*?</dl>', dom, flags=re.S).group(0)
         rates = re.search(r'<div id="rates".*?</div>', dom, flags=re.S).group(0)
-        return (dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", setting)),
-                dict(re.findall(r'data-term="path:([^"]*)".*?<b>([^<]*)</b>', rates)))
+        return (
+            dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", setting)),
+            dict(re.findall(r'data-term="path:([^"]*)".*?<b>([^<]*)</b>', rates)),
+        )
 
     verdicts = [record for record in sample() if record["type"] == "verdict"]
     setting, rates = told(page.dom())
@@ -342,13 +648,34 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
     assert 0 < float(rates["inductor"].removesuffix(" %")) < 20  # 1 of those judged
     # Two workers that differ are both told; what is skipped counts for nothing; one of many that departs is seen.
     run, *rest = sample()
-    next(record for record in rest if record.get("name") == "compiled")["values"]["torch"] = "2.15.0"
+    next(record for record in rest if record.get("name") == "compiled")["values"]["torch"] = (
+        "2.15.0"
+    )
     good = next(record for record in verdicts if record["status"] == "conform")
-    bad = next(record for record in verdicts if record["status"] == "crash" and record["standing"] == "new")
-    skipped = next(record for record in verdicts if record["status"] == "unsupported" and record["standing"] == "new")
-    some = [{**(bad if i == 0 else skipped if i == 1 else good), "index": i, "instance": f"ops/{i}@cpu", "path": "inductor", "id": f"ops/{i}@cpu/inductor"} for i in range(3002)]
+    bad = next(
+        record for record in verdicts if record["status"] == "crash" and record["standing"] == "new"
+    )
+    skipped = next(
+        record
+        for record in verdicts
+        if record["status"] == "unsupported" and record["standing"] == "new"
+    )
+    some = [
+        {
+            **(bad if i == 0 else skipped if i == 1 else good),
+            "index": i,
+            "instance": f"ops/{i}@cpu",
+            "path": "inductor",
+            "id": f"ops/{i}@cpu/inductor",
+        }
+        for i in range(3002)
+    ]
     others = [record for record in rest if record["type"] == "environment"]
-    setting, rates = told(Page([{**run, "level": "core", "planned": len(some)}, *others, *some], tmp_path / "page").dom())
+    setting, rates = told(
+        Page(
+            [{**run, "level": "core", "planned": len(some)}, *others, *some], tmp_path / "page"
+        ).dom()
+    )
     assert setting["torch"] == "eager 2.13.0+cpu, compiled 2.15.0" and setting["level"] == "core"
     assert rates == {"inductor": "99.9 %"}
 
@@ -359,24 +686,48 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
     operators = next(html.unescape(item) for item in listed if "to:value" in item)
     assert "to.dtype" in operators and "float32" in operators
     assert 'class="ink-known"' in known
-    verdict = next(record for record in sample() if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1))
-    opened = page.after("[...document.querySelectorAll('.causes li')].find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();")
+    verdict = next(
+        record
+        for record in sample()
+        if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1)
+    )
+    opened = page.after(
+        "[...document.querySelectorAll('.causes li')].find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();"
+    )
     assert f"<h2>{verdict['title']}</h2>" in html.unescape(opened)
 
 
 def asked(dom):
-    return json.loads(html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1)))
+    return json.loads(
+        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
+    )
 
 
 def long_ids():
     """The sample with ids of every length: alike but for their matrices, and longer than any column."""
     run, *rest = sample()
-    model = next(record for record in rest if record.get("status") == "value_differs" and record["standing"] == "new")
+    model = next(
+        record
+        for record in rest
+        if record.get("status") == "value_differs" and record["standing"] == "new"
+    )
     records = []
     for index in range(60):
         name = f"ops/{'very-' * (index % 7)}long-name[dtype={'float16' if index % 2 else 'bfloat16'},{'x' * (index * 5)}dim={index}]@cpu"
-        records.append({**model, "index": index, "instance": name, "id": f"{name}/{model['path']}", "status": "nonfinite_differs", "standing": "known", "reason": f"reason {index % 9}",
-                        "operators": [f"aten::an_operator_with_a_name_{'of_some_length_' * (index % 4)}{index}"]})
+        records.append(
+            {
+                **model,
+                "index": index,
+                "instance": name,
+                "id": f"{name}/{model['path']}",
+                "status": "nonfinite_differs",
+                "standing": "known",
+                "reason": f"reason {index % 9}",
+                "operators": [
+                    f"aten::an_operator_with_a_name_{'of_some_length_' * (index % 4)}{index}"
+                ],
+            }
+        )
     return [{**run, "planned": 60}, *records]
 
 
@@ -385,7 +736,9 @@ def long_ids():
 def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
     page = Page(long_ids(), tmp_path / "page")
     page.width = width
-    found = asked(page.after("""
+    found = asked(
+        page.after(
+            """
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
         const id = row.querySelector(".instance"), box = row.getBoundingClientRect(), inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
         const shown = [id, ...row.querySelectorAll(".status, .status > span, .path")].every((part) => part.scrollWidth <= part.clientWidth + 1);
@@ -396,11 +749,19 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
         .map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
       const apart = (a, b) => a.left > b.right - 1 || b.left > a.right - 1 || a.top > b.bottom - 1 || b.top > a.bottom - 1;
       asked(JSON.stringify({ rows, clash: boxes.flatMap(([one, a], place) => boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other])),
-        beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name), wider: document.documentElement.scrollWidth - innerWidth }));""", f"#view={view}"))
+        beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name), wider: document.documentElement.scrollWidth - innerWidth }));""",
+            f"#view={view}",
+        )
+    )
     assert found["clash"] == [] and found["beyond"] == [] and found["wider"] <= 0
     rows = found["rows"]
-    assert len(rows) >= 5 and all(row["whole"] for row in rows), [row for row in rows if not row["whole"]]
-    assert all(abs(row["bottom"] - following["top"]) <= 1 for row, following in zip(rows, rows[1:], strict=False))
+    assert len(rows) >= 5 and all(row["whole"] for row in rows), [
+        row for row in rows if not row["whole"]
+    ]
+    assert all(
+        abs(row["bottom"] - following["top"]) <= 1
+        for row, following in zip(rows, rows[1:], strict=False)
+    )
     ids = {record["instance"].removesuffix("@cpu") for record in long_ids()[1:]}
     assert view == "operators" or {row["id"] for row in rows} <= ids  # every character is there
     assert view != "list" or re.fullmatch(r"reason \d", rows[0]["reason"])
@@ -408,7 +769,8 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
 
 def test_the_rows_are_found_wherever_the_list_is_scrolled_to(tmp_path):
     page = Page(long_ids(), tmp_path / "page")
-    found = asked(page.after("""const body = document.querySelector(".body"), seen = new Set();
+    found = asked(
+        page.after("""const body = document.querySelector(".body"), seen = new Set();
       for (let top = 0; top <= body.scrollHeight; top += 200) {
         body.scrollTop = top;
         body.dispatchEvent(new Event("scroll"));
@@ -419,7 +781,8 @@ def test_the_rows_are_found_wherever_the_list_is_scrolled_to(tmp_path):
       }
       body.focus();
       for (const key of ["End", "k", "Home", "j"]) body.dispatchEvent(new KeyboardEvent("keydown", { key }));
-      asked(JSON.stringify([seen.size, document.querySelector(".row.chosen .instance").textContent]));"""))
+      asked(JSON.stringify([seen.size, document.querySelector(".row.chosen .instance").textContent]));""")
+    )
     assert found == [60, "ops/very-long-name[dtype=float16,xxxxxdim=1]"]
 
 
@@ -431,36 +794,89 @@ def test_the_list_sorts_by_reason(tmp_path):
 
 def test_operators_and_dtypes_have_their_share(page):
     dom = html.unescape(page.dom("#view=operators"))
-    heads = re.findall(r'role="columnheader"[^>]*>(?:<span>)?([^<]*)', re.search(r'aria-label="Operators".*?class="space', dom, flags=re.S).group(0))
+    heads = re.findall(
+        r'role="columnheader"[^>]*>(?:<span>)?([^<]*)',
+        re.search(r'aria-label="Operators".*?class="space', dom, flags=re.S).group(0),
+    )
     assert heads[:2] == ["operator", "all"] and "float32" in heads
-    verdicts = [record for record in sample() if record["type"] == "verdict" and "aten::to.dtype" in record.get("operators", [])]
+    verdicts = [
+        record
+        for record in sample()
+        if record["type"] == "verdict" and "aten::to.dtype" in record.get("operators", [])
+    ]
     conforming = sum(record["status"] == "conform" for record in verdicts)
-    judged = sum(record["status"] not in ("unsupported", "inconclusive", "refused", "flaky_reference") for record in verdicts)
-    row = next(row for row in re.findall(r'<div class="row"[^>]*>.*?(?=<div class="row"|<section id="details")', dom, flags=re.S) if ">to.dtype<" in row)
+    judged = sum(
+        record["status"] not in ("unsupported", "inconclusive", "refused", "flaky_reference")
+        for record in verdicts
+    )
+    row = next(
+        row
+        for row in re.findall(
+            r'<div class="row"[^>]*>.*?(?=<div class="row"|<section id="details")', dom, flags=re.S
+        )
+        if ">to.dtype<" in row
+    )
     assert f'aria-label="all: {conforming} of {judged} judged conform' in row, row
-    found = asked(page.after("""const cell = [...document.querySelectorAll(".space .row")].find((row) => row.querySelector(".instance").textContent === "to.dtype").querySelector("[data-column='0']");
+    found = asked(
+        page.after(
+            """const cell = [...document.querySelectorAll(".space .row")].find((row) => row.querySelector(".instance").textContent === "to.dtype").querySelector("[data-column='0']");
       cell.click();
       await new Promise((done) => setTimeout(done, 300));
       const told = [document.querySelector("#details h2").textContent, document.querySelectorAll("#details .siblings li").length];
       document.querySelector("#details .copies button").click();
-      asked(JSON.stringify([...told, document.getElementById("filter").value, document.getElementById("view-list").getAttribute("aria-pressed")]));""", "#view=operators"))
+      asked(JSON.stringify([...told, document.getElementById("filter").value, document.getElementById("view-list").getAttribute("aria-pressed")]));""",
+            "#view=operators",
+        )
+    )
     assert found == ["to.dtype", len(verdicts), "op:to.dtype", "true"]
 
 
 def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_input(tmp_path):
     records = sample()
     verdict = next(record for record in records if '"heat"' in json.dumps(record))
-    verdict["outputs"][0].update(ulp_histogram=[0, 5, 0, 20], error_curve={"input": "x", "from": [-2, -1, 0.5, 4], "eager": [0.5, 0, 0.5, 0.25], "compiled": [0.5, 300, "inf", 0.25]})
+    verdict["outputs"][0].update(
+        ulp_histogram=[0, 5, 0, 20],
+        error_curve={
+            "input": "x",
+            "from": [-2, -1, 0.5, 4],
+            "eager": [0.5, 0, 0.5, 0.25],
+            "compiled": [0.5, 300, "inf", 0.25],
+        },
+    )
     dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
     histogram = re.search(r'<figure class="histogram".*?</figure>', dom, flags=re.S).group(0)
-    assert re.findall(r'<i title="([^"]*)"><b style="height: (\d+)%', histogram) == [("2 ulp: 5", "25"), ("3 to 4 ulp: 0", "0"), ("5 to 8 ulp: 20", "100")]
+    assert re.findall(r'<i title="([^"]*)"><b style="height: (\d+)%', histogram) == [
+        ("2 ulp: 5", "25"),
+        ("3 to 4 ulp: 0", "0"),
+        ("5 to 8 ulp: 20", "100"),
+    ]
     curve = re.search(r'<figure class="curve".*?</figure>', dom, flags=re.S).group(0)
-    assert "along x: " in curve and "eager (at most 0.5)" in curve and f"{verdict['path']} (at most inf)" in curve
+    assert (
+        "along x: " in curve
+        and "eager (at most 0.5)" in curve
+        and f"{verdict['path']} (at most inf)" in curve
+    )
     assert list(re.findall(r"<title>([^<]*)</title>", curve)) == [
-        f"from {at}: eager {eager}, {verdict['path']} {compiled}" for at, eager, compiled in (("-2", "0.5", "0.5"), ("-1", "0", "300"), ("0.5", "0.5", "inf"), ("4", "0.25", "0.25"))]
+        f"from {at}: eager {eager}, {verdict['path']} {compiled}"
+        for at, eager, compiled in (
+            ("-2", "0.5", "0.5"),
+            ("-1", "0", "300"),
+            ("0.5", "0.5", "inf"),
+            ("4", "0.25", "0.25"),
+        )
+    ]
     lines = dict(re.findall(r'<path class="(side-\d)" d="([^"]*)"', curve))
-    heights = {side: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)H", line)] for side, line in lines.items()}
-    assert len(heights["side-0"]) == 4 and heights["side-1"][2] < heights["side-1"][1] < heights["side-1"][0] == heights["side-0"][0]
+    heights = {
+        side: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)H", line)]
+        for side, line in lines.items()
+    }
+    assert (
+        len(heights["side-0"]) == 4
+        and heights["side-1"][2]
+        < heights["side-1"][1]
+        < heights["side-1"][0]
+        == heights["side-0"][0]
+    )
     # What says nothing draws nothing; what is the same on both sides says so.
     verdict["outputs"][0].update(ulp_histogram=[5])
     del verdict["outputs"][0]["error_curve"]["compiled"]
@@ -471,11 +887,18 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
 def test_what_is_printed_is_what_the_filter_lets_through(page):
     known = next(record for record in sample() if record.get("standing") == "known")
     crash = next(record for record in sample() if record.get("status") == "crash")
-    dom = page.after("""dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText));
-      dispatchEvent(new Event('afterprint'));""", f"#q=is:known&id={crash['id']}")
+    dom = page.after(
+        """dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText));
+      dispatchEvent(new Event('afterprint'));""",
+        f"#q=is:known&id={crash['id']}",
+    )
     text = asked(dom)
     assert re.search(r'<div id="paper"></div>', dom)
-    assert "1 of 26 verdicts: is:known" in text and known["expectation"]["reason"] in text and known["expectation"]["link"].removeprefix("https://") in text
+    assert (
+        "1 of 26 verdicts: is:known" in text
+        and known["expectation"]["reason"] in text
+        and known["expectation"]["link"].removeprefix("https://") in text
+    )
     assert crash["title"] in text  # what is being read
     assert text.count(known["id"]) == 1 and "torch 2.13.0+cpu" in text
 
@@ -490,7 +913,9 @@ def test_without_scripts_boxes_show_and_hide(page):
     def shown(**boxes):
         changed = text
         for kind, checked in boxes.items():
-            changed = changed.replace(f'id="show-{kind}" checked', f'id="show-{kind}"{" checked" if checked else ""}')
+            changed = changed.replace(
+                f'id="show-{kind}" checked', f'id="show-{kind}"{" checked" if checked else ""}'
+            )
         bare.file.write_text(changed.replace("</body>", ask), "utf-8")
         return asked(bare.browse("--dump-dom").stdout)
 
@@ -503,9 +928,22 @@ def test_hostile_strings_stay_text(tmp_path):
     records = sample()
     for record in records:
         if record["type"] == "verdict":
-            record.update(dict.fromkeys(("title", "reason", "program", "repro", "stderr_tail", "stage"), NASTY))
-            record.update(tags=[NASTY], operators=[NASTY], dtypes=[NASTY], links=["javascript:alert(1)"], proof={NASTY: NASTY})
-    for address in ("", "#id=" + next(record["id"] for record in records if record["type"] == "verdict")):
+            record.update(
+                dict.fromkeys(
+                    ("title", "reason", "program", "repro", "stderr_tail", "stage"), NASTY
+                )
+            )
+            record.update(
+                tags=[NASTY],
+                operators=[NASTY],
+                dtypes=[NASTY],
+                links=["javascript:alert(1)"],
+                proof={NASTY: NASTY},
+            )
+    for address in (
+        "",
+        "#id=" + next(record["id"] for record in records if record["type"] == "verdict"),
+    ):
         dom = Page(records, tmp_path / "page").dom(address)
         assert "<title>broken out" not in dom
         assert "<img" not in dom and 'href="javascript' not in dom
@@ -520,16 +958,26 @@ def test_ten_thousand_verdicts_are_small_and_quick(tmp_path):
         record = dict(some[i // 7 % len(some) if i % 7 == 3 else 0])
         instance = f"ops/family-{i // 300:02}/case-{i // 12}[dtype=float32,dim={i // 3 % 4}]@cpu"
         record.update(instance=instance, path=("aot_eager", "inductor", "aoti")[i % 3], index=i)
-        record.update(id=f"{instance}/{record['path']}", program=f"{instance}\n" + "  y = aten::softmax.int(x, 1)\n" * 20)
+        record.update(
+            id=f"{instance}/{record['path']}",
+            program=f"{instance}\n" + "  y = aten::softmax.int(x, 1)\n" * 20,
+        )
         records.append(record)
     page = Page(records, tmp_path / "page")
     assert page.file.stat().st_size < 2e6
     assert count_shown(page.dom()) == "10,000 verdicts"
     # The data is what any gzip reads: columns, and the rest of the verdicts in blocks.
-    data = {name: json.loads(gzip.decompress(base64.b64decode(text))) for name, text in
-            re.findall(r'<script type="application/gzip" id="([^"]*)">([^<]*)</script>', page.file.read_text("utf-8"))}
+    data = {
+        name: json.loads(gzip.decompress(base64.b64decode(text)))
+        for name, text in re.findall(
+            r'<script type="application/gzip" id="([^"]*)">([^<]*)</script>',
+            page.file.read_text("utf-8"),
+        )
+    }
     assert len(data["data"]["columns"]["id"]["places"]) == 10000
-    assert [len(data[f"block-{number}"]["verdicts"]) for number in range(len(data) - 1)] == [256] * 39 + [16]
+    assert [len(data[f"block-{number}"]["verdicts"]) for number in range(len(data) - 1)] == [
+        256
+    ] * 39 + [16]
     # A verdict far down is told from its block, with what it has of its own.
     verdict = records[9993]
     dom = html.unescape(page.dom(f"#id={verdict['id']}"))
@@ -539,5 +987,12 @@ def test_ten_thousand_verdicts_are_small_and_quick(tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_drawn(page, scheme):
     picture = page.folder / f"{scheme}.png"
-    page.browse(f"--screenshot={picture}", *(["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []))
+    page.browse(
+        f"--screenshot={picture}",
+        *(
+            ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
+            if scheme == "dark"
+            else []
+        ),
+    )
     assert picture.stat().st_size > 20000  # a blank page takes a fraction of it

@@ -18,8 +18,26 @@ HERE = pathlib.Path(__file__).resolve().parent
 #: Every level takes what the one before takes, and more.
 LEVELS = ("smoke", "core", "all")
 #: Verdicts that fail a run and say something of the path: `harness` is between eager and eager.
-FAILING = frozenset({"value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs", "validation_lost", "spurious_error",
-                     "error_differs", "internal_error", "crash", "timeout", "oom", "worker_lost", "not_compiled", "fell_back", "state_differs"})
+FAILING = frozenset(
+    {
+        "value_differs",
+        "nonfinite_differs",
+        "metadata_differs",
+        "aliasing_differs",
+        "mutation_differs",
+        "validation_lost",
+        "spurious_error",
+        "error_differs",
+        "internal_error",
+        "crash",
+        "timeout",
+        "oom",
+        "worker_lost",
+        "not_compiled",
+        "fell_back",
+        "state_differs",
+    }
+)
 #: What a mutant that hangs or devours memory is given, instead of a minute and all of the machine.
 LIMITS = ("--timeout", "6", "--compile-timeout", "6", "--memory", "8")
 #: Arguments of one process: below every system's limit.
@@ -44,11 +62,23 @@ class Probed:
 def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
     """The path of a mutant, or of the faultless twin (None)."""
     name = mutant.name if mutant else FAULTLESS
-    declared = {"format": 1, "name": path_of(name), "title": f"A mutant: {mutant.doc if mutant else 'none'}"[:200], "promise": "values",
-                "default": False, "worker": "compiled", "backend": mutant.backend if mutant else f"lockstep_mutant_{FAULTLESS}", "mode": None, "dynamic": False,
-                "fullgraph": True, "import": ["lockstep_mutants"], "executes": mutant.executes if mutant else "aten",
-                "config": {"torch._dynamo.config.capture_dynamic_output_shape_ops": True},
-                "environment": {"PYTHONPATH": str(HERE), RECORDS: str(folder / "records.jsonl")}, "devices": ["*"]}
+    declared = {
+        "format": 1,
+        "name": path_of(name),
+        "title": f"A mutant: {mutant.doc if mutant else 'none'}"[:200],
+        "promise": "values",
+        "default": False,
+        "worker": "compiled",
+        "backend": mutant.backend if mutant else f"lockstep_mutant_{FAULTLESS}",
+        "mode": None,
+        "dynamic": False,
+        "fullgraph": True,
+        "import": ["lockstep_mutants"],
+        "executes": mutant.executes if mutant else "aten",
+        "config": {"torch._dynamo.config.capture_dynamic_output_shape_ops": True},
+        "environment": {"PYTHONPATH": str(HERE), RECORDS: str(folder / "records.jsonl")},
+        "devices": ["*"],
+    }
     file = folder / f"{name}.json"
     file.write_text(json.dumps(declared), encoding="utf-8")
     return file
@@ -74,7 +104,9 @@ class Campaign:
         cache = pathlib.Path(os.environ.get("LOCKSTEP_CACHE") or ROOT / ".lockstep") / "mutants"
         cache.mkdir(parents=True, exist_ok=True)
         self._cache = cache
-        self.records: dict[str, dict[str, float]] = {}  # mutant → instance → difference, of the mutants' own runs
+        self.records: dict[
+            str, dict[str, float]
+        ] = {}  # mutant → instance → difference, of the mutants' own runs
 
     def say(self, text: str) -> None:
         """One line for whoever waits."""
@@ -82,30 +114,54 @@ class Campaign:
 
     def instances(self, level: str) -> dict[str, tuple[str, list[str]]]:
         """Instance → case file and operators (`aten::add.Tensor`), in the order of the suite."""
-        listed = json.loads(self._lockstep("list", "--level", level, "--path", "eager", "--device", "cpu", "--json"))
-        return {each["id"].removesuffix("/eager"): (each["file"], each["operators"]) for each in listed}
+        listed = json.loads(
+            self._lockstep("list", "--level", level, "--path", "eager", "--device", "cpu", "--json")
+        )
+        return {
+            each["id"].removesuffix("/eager"): (each["file"], each["operators"]) for each in listed
+        }
 
     # Runs -------------------------------------------------------------------------------------------------------
 
-    def run(self, pairs: Sequence[tuple[str, str]], extra: Sequence[str] = ()) -> dict[tuple[str, str], str]:
+    def run(
+        self, pairs: Sequence[tuple[str, str]], extra: Sequence[str] = ()
+    ) -> dict[tuple[str, str], str]:
         """(instance, mutant or `faultless`) → status of its verdict."""
         found: dict[tuple[str, str], str] = {}
         for at in range(0, len(pairs), _PAIRS):
-            found |= self._run(pairs[at:at + _PAIRS], extra)
+            found |= self._run(pairs[at : at + _PAIRS], extra)
         return found
 
-    def _run(self, pairs: Sequence[tuple[str, str]], extra: Sequence[str]) -> dict[tuple[str, str], str]:
+    def _run(
+        self, pairs: Sequence[tuple[str, str]], extra: Sequence[str]
+    ) -> dict[tuple[str, str], str]:
         with tempfile.TemporaryDirectory(prefix="lockstep-mutants-") as name:
             folder = pathlib.Path(name)
             mutants = sorted({mutant for _, mutant in pairs})
             files = [path_file(folder, MUTANTS.get(mutant)) for mutant in mutants]
-            self._lockstep("run", "--alone", "--no-expectations", "--quiet", "-j", str(self.jobs), "--out", str(folder / "run"), *extra,
-                           *(word for file in files for word in ("--path-file", str(file))),
-                           *(f"{instance}/{path_of(mutant)}" for instance, mutant in pairs),
-                           "--path", *(path_of(mutant) for mutant in mutants), statuses=(0, 1))
+            self._lockstep(
+                "run",
+                "--alone",
+                "--no-expectations",
+                "--quiet",
+                "-j",
+                str(self.jobs),
+                "--out",
+                str(folder / "run"),
+                *extra,
+                *(word for file in files for word in ("--path-file", str(file))),
+                *(f"{instance}/{path_of(mutant)}" for instance, mutant in pairs),
+                "--path",
+                *(path_of(mutant) for mutant in mutants),
+                statuses=(0, 1),
+            )
             self._read(folder / "records.jsonl", mutants)
-            found = {(each["instance"], each["path"].removeprefix("mutant-")): "waived" if each["standing"] == "waived" else each["status"]
-                     for each in verdicts_of(folder / "run")}
+            found = {
+                (each["instance"], each["path"].removeprefix("mutant-")): "waived"
+                if each["standing"] == "waived"
+                else each["status"]
+                for each in verdicts_of(folder / "run")
+            }
         # A case may name the paths that it is for.
         return {pair: found.get(pair, "absent") for pair in pairs}
 
@@ -128,18 +184,38 @@ class Campaign:
         """What the faultless twin sees on each instance; kept as long as the mutants, the case file and torch stay as they are."""
         file = self._cache / f"probe-{self._digest()}.json"
         kept = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        cases = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()[:16] for name, _ in instances.values()}
-        new = [instance for instance, (case, _) in instances.items() if kept.get(instance, {}).get("case") != cases[case]]
+        cases = {
+            name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()[:16]
+            for name, _ in instances.values()
+        }
+        new = [
+            instance
+            for instance, (case, _) in instances.items()
+            if kept.get(instance, {}).get("case") != cases[case]
+        ]
         for at in range(0, len(new), _PAIRS):
-            part = new[at:at + _PAIRS]
+            part = new[at : at + _PAIRS]
             self.say(f"probing {at + len(part)} of {len(new)} instances")
             statuses = self.run([(instance, FAULTLESS) for instance in part])
             for instance in part:
                 seen = self.seen.get(instance, Probed(""))
-                kept[instance] = {"case": cases[instances[instance][0]], "status": statuses[instance, FAULTLESS], "mutants": seen.mutants, "facts": seen.facts,
-                                  "breaks": seen.breaks}
+                kept[instance] = {
+                    "case": cases[instances[instance][0]],
+                    "status": statuses[instance, FAULTLESS],
+                    "mutants": seen.mutants,
+                    "facts": seen.facts,
+                    "breaks": seen.breaks,
+                }
             file.write_text(json.dumps(kept), encoding="utf-8")
-        return {instance: Probed(kept[instance]["status"], kept[instance]["mutants"], kept[instance]["facts"], kept[instance]["breaks"]) for instance in instances}
+        return {
+            instance: Probed(
+                kept[instance]["status"],
+                kept[instance]["mutants"],
+                kept[instance]["facts"],
+                kept[instance]["breaks"],
+            )
+            for instance in instances
+        }
 
     def defects(self, probed: dict[str, Probed]) -> list[str]:
         """Instances on which the twin fails and torch's own AOT autograd does not: faults of the twin."""
@@ -147,23 +223,45 @@ class Campaign:
         if not failing:
             return []
         with tempfile.TemporaryDirectory(prefix="lockstep-mutants-") as name:
-            self._lockstep("run", "--alone", "--no-expectations", "--quiet", "-j", str(self.jobs), "--out", f"{name}/run", *failing, "--path", "aot_eager",
-                           statuses=(0, 1))
+            self._lockstep(
+                "run",
+                "--alone",
+                "--no-expectations",
+                "--quiet",
+                "-j",
+                str(self.jobs),
+                "--out",
+                f"{name}/run",
+                *failing,
+                "--path",
+                "aot_eager",
+                statuses=(0, 1),
+            )
             verdicts = verdicts_of(pathlib.Path(name, "run"))
         return sorted(each["instance"] for each in verdicts if each["status"] not in FAILING)
 
     def _digest(self) -> str:
         """Of what a probe hangs on but for the case: the mutants, torch, the workers and the judge."""
         digest = hashlib.sha256()
-        folders = (HERE / "lockstep_mutants", ROOT / "runner" / "workers" / "compiled" / "lockstep_worker")
+        folders = (
+            HERE / "lockstep_mutants",
+            ROOT / "runner" / "workers" / "compiled" / "lockstep_worker",
+        )
         for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
             digest.update(file.read_bytes())
         digest.update((self.binary.parent / "schemas.json").read_bytes())
         return digest.hexdigest()[:16]
 
     def _lockstep(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        done = subprocess.run([self.binary, *arguments], env={**os.environ, "LOCKSTEP_HOME": str(ROOT)}, capture_output=True, text=True)
+        done = subprocess.run(
+            [self.binary, *arguments],
+            env={**os.environ, "LOCKSTEP_HOME": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
         if done.returncode not in statuses:
             words = re.sub(r"\s+", " ", " ".join(arguments))
-            raise Failed(f"lockstep {words:.200} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+            raise Failed(
+                f"lockstep {words:.200} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+            )
         return done.stdout

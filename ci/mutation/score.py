@@ -28,8 +28,14 @@ def candidates(mutant: Mutant, probed: dict[str, Probed]) -> list[str]:
     """The instances to try, best first; where the probe cannot tell, some that are spread evenly."""
     conform = {instance: each for instance, each in probed.items() if each.status == "conform"}
     if mutant.kind in PROBED:
-        differ = [(instance, each.mutants.get(mutant.name, 0.0)) for instance, each in conform.items()]
-        return [instance for instance, differs in sorted(differ, key=lambda pair: -pair[1]) if differs > 0][:_MOST]
+        differ = [
+            (instance, each.mutants.get(mutant.name, 0.0)) for instance, each in conform.items()
+        ]
+        return [
+            instance
+            for instance, differs in sorted(differ, key=lambda pair: -pair[1])
+            if differs > 0
+        ][:_MOST]
     found = [instance for instance, each in conform.items() if {*mutant.needs} <= {*each.facts}]
     return spread(found, _BLIND)
 
@@ -39,24 +45,50 @@ def spread(found: list[str], n: int) -> list[str]:
     return found if len(found) <= n else [found[i * len(found) // n] for i in range(n)]
 
 
-def worth_probing(instances: dict[str, tuple[str, list[str]]], alive: dict[str, Mutant]) -> dict[str, tuple[str, list[str]]]:
+def worth_probing(
+    instances: dict[str, tuple[str, list[str]]], alive: dict[str, Mutant]
+) -> dict[str, tuple[str, list[str]]]:
     """Without those instances of sweeps that call no operator which a mutant that is still alive replaces; some of them are left for the others."""
-    names = {name.partition(".")[0].removesuffix("_backward") for mutant in alive.values() for name in mutant.ops}
+    names = {
+        name.partition(".")[0].removesuffix("_backward")
+        for mutant in alive.values()
+        for name in mutant.ops
+    }
     sweeps = [instance for instance in instances if instance.startswith("sweeps/")]
     some = set(spread(sweeps, 4 * _BLIND))
-    return {instance: (file, operators) for instance, (file, operators) in instances.items()
-            if not instance.startswith("sweeps/") or instance in some
-            or names & {each.partition("::")[2].partition(".")[0].removesuffix("_backward") for each in operators}}
+    return {
+        instance: (file, operators)
+        for instance, (file, operators) in instances.items()
+        if not instance.startswith("sweeps/")
+        or instance in some
+        or names
+        & {
+            each.partition("::")[2].partition(".")[0].removesuffix("_backward")
+            for each in operators
+        }
+    }
 
 
-def hunt(campaign: Campaign, tries: dict[str, list[str]], save: Callable[[dict[str, tuple[str, str]]], None] = lambda killed: None) -> dict[str, tuple[str, str]]:
+def hunt(
+    campaign: Campaign,
+    tries: dict[str, list[str]],
+    save: Callable[[dict[str, tuple[str, str]]], None] = lambda killed: None,
+) -> dict[str, tuple[str, str]]:
     """Mutant → (instance, status) of its first kill, for those that are killed. `save` is handed what is known after each round."""
     killed: dict[str, tuple[str, str]] = {}
     tries, size = {name: list(instances) for name, instances in tries.items() if instances}, 1
     while tries:
-        campaign.say(f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} executions" + (f": {' '.join(tries)}" if len(tries) < 20 else ""))
+        campaign.say(
+            f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} executions"
+            + (f": {' '.join(tries)}" if len(tries) < 20 else "")
+        )
         for hangs in (False, True):
-            pairs = [(instance, name) for name, instances in tries.items() if MUTANTS[name].hangs == hangs for instance in instances[:size]]
+            pairs = [
+                (instance, name)
+                for name, instances in tries.items()
+                if MUTANTS[name].hangs == hangs
+                for instance in instances[:size]
+            ]
             if not pairs:
                 continue
             statuses = campaign.run(pairs, LIMITS if hangs else ())
@@ -64,31 +96,65 @@ def hunt(campaign: Campaign, tries: dict[str, list[str]], save: Callable[[dict[s
                 if statuses[instance, name] in FAILING and name not in killed:
                     killed[name] = instance, statuses[instance, name]
         save(killed)
-        tries = {name: instances[size:] for name, instances in tries.items() if name not in killed and instances[size:]}
+        tries = {
+            name: instances[size:]
+            for name, instances in tries.items()
+            if name not in killed and instances[size:]
+        }
         size = min(2 * size, 32)
     return killed
 
 
-def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str], recorded: dict, save: Callable[[dict], None]) -> dict:
+def whole(
+    campaign: Campaign,
+    mutants: dict[str, Mutant],
+    levels: Sequence[str],
+    recorded: dict,
+    save: Callable[[dict], None],
+) -> dict:
     """The result of a run: `mutants` (name → class, level, by, status, reached, differed, breaks), `defects` of the twin. What is known after a level is
     handed to `save`."""
-    result: dict = {"mutants": {name: {"class": mutant.cls, "level": None, "by": None, "status": None, "reached": {}, "differed": {}, "breaks": []}
-                                for name, mutant in mutants.items()}, "defects": []}
+    result: dict = {
+        "mutants": {
+            name: {
+                "class": mutant.cls,
+                "level": None,
+                "by": None,
+                "status": None,
+                "reached": {},
+                "differed": {},
+                "breaks": [],
+            }
+            for name, mutant in mutants.items()
+        },
+        "defects": [],
+    }
     before: set[str] = set()
     for level in levels:
-        alive = {name: mutants[name] for name, each in result["mutants"].items() if each["level"] is None}
+        alive = {
+            name: mutants[name] for name, each in result["mutants"].items() if each["level"] is None
+        }
         if not alive:
             break
-        instances = {instance: of for instance, of in campaign.instances(level).items() if instance not in before}
+        instances = {
+            instance: of
+            for instance, of in campaign.instances(level).items()
+            if instance not in before
+        }
         instances = worth_probing(instances, alive)
         probed = campaign.probe(instances)
         result["defects"] += campaign.defects(probed)
         before |= {*instances}
         for name in mutants:
             seen = [each.mutants[name] for each in probed.values() if name in each.mutants]
-            result["mutants"][name]["breaks"] += [each.breaks[name] for each in probed.values() if name in each.breaks][:1]
+            result["mutants"][name]["breaks"] += [
+                each.breaks[name] for each in probed.values() if name in each.breaks
+            ][:1]
             if mutants[name].kind in PROBED:
-                result["mutants"][name]["reached"][level], result["mutants"][name]["differed"][level] = len(seen), sum(differs > 0 for differs in seen)
+                (
+                    result["mutants"][name]["reached"][level],
+                    result["mutants"][name]["differed"][level],
+                ) = len(seen), sum(differs > 0 for differs in seen)
         tries = {name: candidates(mutant, probed) for name, mutant in alive.items()}
         for name, order in tries.items():
             if (by := recorded.get(name, {}).get("by")) in order:
@@ -103,7 +169,10 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
         for name in tries:
             if mutants[name].kind not in PROBED:
                 seen = list(campaign.records.get(name, {}).values())
-                result["mutants"][name]["reached"][level], result["mutants"][name]["differed"][level] = len(seen), sum(differs > 0 for differs in seen)
+                (
+                    result["mutants"][name]["reached"][level],
+                    result["mutants"][name]["differed"][level],
+                ) = len(seen), sum(differs > 0 for differs in seen)
         save(result)
     return result
 
@@ -111,18 +180,38 @@ def whole(campaign: Campaign, mutants: dict[str, Mutant], levels: Sequence[str],
 def again(campaign: Campaign, mutants: dict[str, Mutant], recorded: dict) -> dict:
     """The result of trying each mutant only where it was killed last."""
     tries = {name: [recorded[name]["by"]] for name in mutants if name in recorded}
-    conform = campaign.run([(instance, FAULTLESS) for instance in sorted({each[0] for each in tries.values()})])
+    conform = campaign.run(
+        [(instance, FAULTLESS) for instance in sorted({each[0] for each in tries.values()})]
+    )
     killed = hunt(campaign, tries)
-    return {"defects": sorted(instance for (instance, _), status in conform.items() if status != "conform"),
-            "mutants": {name: {"class": mutant.cls, "level": recorded[name]["level"] if name in killed else None, "by": recorded.get(name, {}).get("by"),
-                               "status": killed.get(name, (None, None))[1], "reached": {}, "differed": {}, "breaks": []} for name, mutant in mutants.items()}}
+    return {
+        "defects": sorted(
+            instance for (instance, _), status in conform.items() if status != "conform"
+        ),
+        "mutants": {
+            name: {
+                "class": mutant.cls,
+                "level": recorded[name]["level"] if name in killed else None,
+                "by": recorded.get(name, {}).get("by"),
+                "status": killed.get(name, (None, None))[1],
+                "reached": {},
+                "differed": {},
+                "breaks": [],
+            }
+            for name, mutant in mutants.items()
+        },
+    }
 
 
 def table(result: dict, unobservable: dict) -> str:
     """Killed of observable ones by class and level, as text."""
     rows = [["class", *LEVELS, "survive", "unobservable"]]
     for cls in [*CLASSES, "total"]:
-        of = {name: each for name, each in result["mutants"].items() if cls in (each["class"], "total")}
+        of = {
+            name: each
+            for name, each in result["mutants"].items()
+            if cls in (each["class"], "total")
+        }
         seen = {name: each for name, each in of.items() if name not in unobservable}
         if not of:
             continue
@@ -130,9 +219,21 @@ def table(result: dict, unobservable: dict) -> str:
         for level in LEVELS:
             n = sum(killed_by(each, level) for each in seen.values())
             row.append(f"{n}/{len(seen)} {100 * n / max(len(seen), 1):5.1f} %")
-        rows.append([*row, str(sum(each["level"] is None for each in seen.values())), str(len(of) - len(seen))])
+        rows.append(
+            [
+                *row,
+                str(sum(each["level"] is None for each in seen.values())),
+                str(len(of) - len(seen)),
+            ]
+        )
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return "\n".join("  ".join(text.ljust(n) if at == 0 else text.rjust(n) for at, (text, n) in enumerate(zip(row, width))) for row in rows)
+    return "\n".join(
+        "  ".join(
+            text.ljust(n) if at == 0 else text.rjust(n)
+            for at, (text, n) in enumerate(zip(row, width))
+        )
+        for row in rows
+    )
 
 
 def killed_by(each: dict, level: str) -> bool:
@@ -145,25 +246,40 @@ def why(each: dict) -> str:
     reached, differed = sum(each["reached"].values()), sum(each["differed"].values())
     if each["breaks"] and not differed:
         return f"cannot be computed: {each['breaks'][0]}"
-    return "reached nowhere" if not reached else f"reached in {reached} instances, differs in none" if not differed else f"differs in {differed} instances"
+    return (
+        "reached nowhere"
+        if not reached
+        else f"reached in {reached} instances, differs in none"
+        if not differed
+        else f"differs in {differed} instances"
+    )
 
 
-def problems(result: dict, recorded: dict, unobservable: dict, levels: Sequence[str], whole_set: bool) -> list[str]:
+def problems(
+    result: dict, recorded: dict, unobservable: dict, levels: Sequence[str], whole_set: bool
+) -> list[str]:
     """What makes the exit status 1: defects of the twin, mutants that were killed and are not, and, of a whole run, levels below their targets."""
     found = [f"the faultless twin fails on {instance}" for instance in result["defects"]]
     for name, each in result["mutants"].items():
         was = recorded.get(name)
         if was and was["level"] in levels and not killed_by(each, was["level"]):
-            found.append(f"{name} was killed by the level {was['level']} ({was['by']})" + (f", and now by {each['level']}" if each["level"] else ", and survives"))
+            found.append(
+                f"{name} was killed by the level {was['level']} ({was['by']})"
+                + (f", and now by {each['level']}" if each["level"] else ", and survives")
+            )
         if each["level"] is None and name not in unobservable and (was or "all" in levels):
             found.append(f"{name} survives: {MUTANTS[name].doc} ({why(each)})")
         if each["level"] is not None and name in unobservable:
-            found.append(f"{name} is killed by {each['by']}: {UNOBSERVABLE.name} says that nothing can")
+            found.append(
+                f"{name} is killed by {each['by']}: {UNOBSERVABLE.name} says that nothing can"
+            )
     seen = {name: each for name, each in result["mutants"].items() if name not in unobservable}
     for level in levels if whole_set and seen else ():
         share = sum(killed_by(each, level) for each in seen.values()) / len(seen)
         if share < TARGETS[level]:
-            found.append(f"{level} kills {100 * share:.1f} %, and should kill {100 * TARGETS[level]:.0f} %")
+            found.append(
+                f"{level} kills {100 * share:.1f} %, and should kill {100 * TARGETS[level]:.0f} %"
+            )
     return list(dict.fromkeys(found))
 
 
@@ -176,33 +292,75 @@ def chosen(arguments: argparse.Namespace, recorded: dict) -> dict[str, Mutant]:
     """The mutants that the command line asks for. Raises SystemExit for names that there are not."""
     if unknown := [name for name in arguments.names if name not in MUTANTS]:
         sys.exit(f"mutants: there is no mutant {unknown[0]}; --list prints them")
-    found = {name: mutant for name, mutant in MUTANTS.items()
-             if (not arguments.names or name in arguments.names) and (not arguments.cls or mutant.cls in arguments.cls)
-             and (not arguments.recorded or name in recorded)}
+    found = {
+        name: mutant
+        for name, mutant in MUTANTS.items()
+        if (not arguments.names or name in arguments.names)
+        and (not arguments.cls or mutant.cls in arguments.cls)
+        and (not arguments.recorded or name in recorded)
+    }
     if arguments.sample is None or arguments.sample >= len(found):
         return found
     # One of each class in turn, so that ten of them are not all numerics.
     shuffled = random.Random(arguments.seed)
-    groups = [shuffled.sample(sorted(name for name, each in found.items() if each.cls == cls), len([1 for each in found.values() if each.cls == cls]))
-              for cls in shuffled.sample(CLASSES, len(CLASSES))]
-    turns = [group[at] for at in range(max(map(len, groups))) for group in groups if at < len(group)]
-    return {name: found[name] for name in turns[:arguments.sample]}
+    groups = [
+        shuffled.sample(
+            sorted(name for name, each in found.items() if each.cls == cls),
+            len([1 for each in found.values() if each.cls == cls]),
+        )
+        for cls in shuffled.sample(CLASSES, len(CLASSES))
+    ]
+    turns = [
+        group[at] for at in range(max(map(len, groups))) for group in groups if at < len(group)
+    ]
+    return {name: found[name] for name in turns[: arguments.sample]}
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="ci/mutants", description="Which of many faulty backends does Lockstep's suite kill? Exit status: 0 as recorded and on "
-                                     "target, 1 not so, 2 wrong usage, 3 Lockstep failed.")
+    parser = argparse.ArgumentParser(
+        prog="ci/mutants",
+        description="Which of many faulty backends does Lockstep's suite kill? Exit status: 0 as recorded and on "
+        "target, 1 not so, 2 wrong usage, 3 Lockstep failed.",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="these mutants (default: all)")
-    parser.add_argument("--level", choices=LEVELS, default="all", help="the cases of this level, and of those below it (default: all)")
-    parser.add_argument("--class", dest="cls", action="append", choices=CLASSES, help="mutants of this class (repeatable)")
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default="all",
+        help="the cases of this level, and of those below it (default: all)",
+    )
+    parser.add_argument(
+        "--class",
+        dest="cls",
+        action="append",
+        choices=CLASSES,
+        help="mutants of this class (repeatable)",
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, classes in turn")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which N (default: 0)")
-    parser.add_argument("--recorded", action="store_true", help=f"only those that {SCORE.name} has as killed, and each only where it was killed")
-    parser.add_argument("--record", action="store_true", help=f"write what was tried to {SCORE.name}")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the result to FILE")
-    parser.add_argument("--list", action="store_true", help="print the mutants and what is wrong with each")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), metavar="N", help="executions at a time (default: one for each core)")
+    parser.add_argument(
+        "--recorded",
+        action="store_true",
+        help=f"only those that {SCORE.name} has as killed, and each only where it was killed",
+    )
+    parser.add_argument(
+        "--record", action="store_true", help=f"write what was tried to {SCORE.name}"
+    )
+    parser.add_argument(
+        "--json", type=pathlib.Path, metavar="FILE", help="write the result to FILE"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print the mutants and what is wrong with each"
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        default=os.cpu_count(),
+        metavar="N",
+        help="executions at a time (default: one for each core)",
+    )
     return parser.parse_args(words)
 
 
@@ -215,15 +373,24 @@ def main(words: Sequence[str]) -> int:
         for name, mutant in mutants.items():
             print(f"{mutant.cls:15} {name:45} {mutant.doc}")
         return 0
-    campaign = Campaign(arguments.jobs, lambda text: print(f"[{time.monotonic() - start:6.0f} s] {text}", file=sys.stderr, flush=True))
-    levels = LEVELS[:LEVELS.index(arguments.level) + 1]
+    campaign = Campaign(
+        arguments.jobs,
+        lambda text: print(
+            f"[{time.monotonic() - start:6.0f} s] {text}", file=sys.stderr, flush=True
+        ),
+    )
+    levels = LEVELS[: LEVELS.index(arguments.level) + 1]
 
     def save(result: dict) -> None:
         if arguments.json:
             arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
     try:
-        result = again(campaign, mutants, recorded) if arguments.recorded else whole(campaign, mutants, levels, recorded, save)
+        result = (
+            again(campaign, mutants, recorded)
+            if arguments.recorded
+            else whole(campaign, mutants, levels, recorded, save)
+        )
     except Failed as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 3
@@ -231,8 +398,14 @@ def main(words: Sequence[str]) -> int:
     everything = len(mutants) == len(MUTANTS) and not arguments.recorded
     if arguments.record and not arguments.recorded:
         known = {**recorded, **result["mutants"]}
-        kept = {name: {key: known[name][key] for key in ("class", "level", "by")} for name in MUTANTS if name in known and known[name]["level"]}
-        SCORE.write_text(json.dumps({"format": 1, "mutants": kept}, indent=1) + "\n", encoding="utf-8")
+        kept = {
+            name: {key: known[name][key] for key in ("class", "level", "by")}
+            for name in MUTANTS
+            if name in known and known[name]["level"]
+        }
+        SCORE.write_text(
+            json.dumps({"format": 1, "mutants": kept}, indent=1) + "\n", encoding="utf-8"
+        )
     print(table(result, unobservable))
     for name, each in result["mutants"].items():
         if each["level"] is None:
@@ -240,7 +413,9 @@ def main(words: Sequence[str]) -> int:
     wrong = problems(result, recorded, unobservable, levels, everything)
     for line in wrong:
         print(f"mutants: {line}", file=sys.stderr)
-    print(f"{len(mutants)} mutants, {sum(each['level'] is not None for each in result['mutants'].values())} killed in {time.monotonic() - start:.0f} s")
+    print(
+        f"{len(mutants)} mutants, {sum(each['level'] is not None for each in result['mutants'].values())} killed in {time.monotonic() - start:.0f} s"
+    )
     return 1 if wrong else 0
 
 

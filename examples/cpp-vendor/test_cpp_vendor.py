@@ -23,13 +23,40 @@ def vendor(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vendor") / "cpp-vendor"
     shutil.copytree(HERE, folder)
     compiler = os.environ.get("CXX", "g++")
-    subprocess.run([compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "vendor.cpp", "-o", "vendor"], cwd=folder, check=True)
+    subprocess.run(
+        [
+            compiler,
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "vendor.cpp",
+            "-o",
+            "vendor",
+        ],
+        cwd=folder,
+        check=True,
+    )
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
+    }
 
     def lockstep(*arguments):
-        return subprocess.run([binary, *map(str, arguments), "--suite", "."], capture_output=True, text=True, timeout=600, cwd=folder,
-                              env={**kept, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(folder / "cache"), "LOCKSTEP_PYTHON": sys.executable})
+        return subprocess.run(
+            [binary, *map(str, arguments), "--suite", "."],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=folder,
+            env={
+                **kept,
+                "LOCKSTEP_HOME": str(ROOT),
+                "LOCKSTEP_CACHE": str(folder / "cache"),
+                "LOCKSTEP_PYTHON": sys.executable,
+            },
+        )
 
     lockstep.folder = folder
     return lockstep
@@ -44,7 +71,9 @@ def archive(vendor):
 
 
 def test_the_worker_has_neither_torch_nor_python(vendor):
-    libraries = subprocess.run(["ldd", vendor.folder / "vendor"], capture_output=True, text=True, check=True).stdout
+    libraries = subprocess.run(
+        ["ldd", vendor.folder / "vendor"], capture_output=True, text=True, check=True
+    ).stdout
     assert "torch" not in libraries and "python" not in libraries and "c10" not in libraries
 
 
@@ -59,9 +88,23 @@ def test_the_archive_holds_what_it_rests_on(archive):
         names = files.getnames()
         statement = json.load(files.extractfile("statement.json"))
         text = files.extractfile("statement.txt").read().decode()
-    assert names == ["manifest.json", "certification.json", "declared.jsonl.gz", "level.json", "path.json", "run.jsonl.gz",
-                     "statement.json", "statement.txt"]
-    assert statement["verdicts"] == {"conform": 10, "waived": 0, "upstream": 0, "declared": 1, "unsupported": 0}
+    assert names == [
+        "manifest.json",
+        "certification.json",
+        "declared.jsonl.gz",
+        "level.json",
+        "path.json",
+        "run.jsonl.gz",
+        "statement.json",
+        "statement.txt",
+    ]
+    assert statement["verdicts"] == {
+        "conform": 10,
+        "waived": 0,
+        "upstream": 0,
+        "declared": 1,
+        "unsupported": 0,
+    }
     # What another worker than Lockstep's says is its word; of the error that both sides raise nobody says anything.
     assert statement["executed"] == {"observed": 0, "stated": 9, "unseen": 1, "partly": 0}
     assert statement["packages"]["vendor"]["package vendor"] == "1.0"
@@ -79,7 +122,9 @@ def test_equal_runs_give_equal_archives(vendor, archive):
     runs = vendor.folder / "cache" / "certificates"
     run = next(folder for folder in runs.iterdir() if (folder / "declared").is_dir())
     for name in ("one.tar", "two.tar"):
-        done = vendor("certify", "--level", "tiny-1", "--path", "vendor", "--run", run, "--out", name)
+        done = vendor(
+            "certify", "--level", "tiny-1", "--path", "vendor", "--run", run, "--out", name
+        )
         assert done.returncode == 0, done.stderr
     assert (vendor.folder / "one.tar").read_bytes() == (vendor.folder / "two.tar").read_bytes()
 
@@ -88,7 +133,10 @@ def test_a_page_and_a_badge_come_of_an_archive_that_passes(vendor, archive):
     done = vendor("verify", archive, "--page", "page.html", "--badge", "badge.svg")
     assert done.returncode == 0, done.stderr
     page = (vendor.folder / "page.html").read_text()
-    assert "A compiler of six operators conforms to Lockstep tiny-1 on cpu" in page and "verify vendor-tiny-1.tar" in page
+    assert (
+        "A compiler of six operators conforms to Lockstep tiny-1 on cpu" in page
+        and "verify vendor-tiny-1.tar" in page
+    )
     ElementTree.parse(vendor.folder / "badge.svg")
     (vendor.folder / "none.tar").write_bytes(archive.read_bytes()[:-512])
     assert vendor("verify", "none.tar", "--page", "none.html").returncode == 1
@@ -112,7 +160,10 @@ def test_a_level_of_another_suite_is_refused(vendor, archive):
     try:
         level.write_text(before.replace("dc3dd8ae94242b20", "dc3dd8ae94242b21"))
         done = vendor("verify", archive)
-        assert done.returncode == 1 and "the level `tiny-1` is another one in this suite" in done.stderr
+        assert (
+            done.returncode == 1
+            and "the level `tiny-1` is another one in this suite" in done.stderr
+        )
         done = vendor("certify", "--level", "tiny-1", "--path", "vendor", "--out", "never.tar")
         assert done.returncode == 2 and "found the digest dc3dd8ae94242b21" in done.stderr
         level.unlink()
@@ -132,7 +183,14 @@ def path_file(vendor, name, **changes):
 
 
 def test_the_twin_with_a_bug_gets_none_and_is_told_why(vendor):
-    done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "twin", worker=["./vendor", "--bug"]), "--out", "twin.tar")
+    done = vendor(
+        "certify",
+        "--level",
+        "tiny-1",
+        *path_file(vendor, "twin", worker=["./vendor", "--bug"]),
+        "--out",
+        "twin.tar",
+    )
     assert done.returncode == 1
     assert "fails: relu-of-special-numbers@cpu/twin: non-finite differs" in done.stderr
     assert not (vendor.folder / "twin.tar").exists()
@@ -140,52 +198,123 @@ def test_the_twin_with_a_bug_gets_none_and_is_told_why(vendor):
 
 def test_a_bug_that_is_declared_away_hollows_the_level_out(vendor):
     unsupported = [{"dtypes": ["float32"], "reason": "There is no kernel that is right."}]
-    done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "hollow", unsupported=unsupported), "--out", "hollow.tar")
+    done = vendor(
+        "certify",
+        "--level",
+        "tiny-1",
+        *path_file(vendor, "hollow", unsupported=unsupported),
+        "--out",
+        "hollow.tar",
+    )
     assert done.returncode == 1
     assert "too little was judged of the level: 0 of" in done.stderr
 
 
 def test_what_is_declared_needlessly_is_named(vendor):
-    unsupported = [*json.loads((HERE / "paths/vendor.json").read_text())["unsupported"],
-                   {"operators": ["neg", "sub"], "reason": "Nobody has asked for them."}]
-    done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "shy", unsupported=unsupported), "--out", "shy.tar")
+    unsupported = [
+        *json.loads((HERE / "paths/vendor.json").read_text())["unsupported"],
+        {"operators": ["neg", "sub"], "reason": "Nobody has asked for them."},
+    ]
+    done = vendor(
+        "certify",
+        "--level",
+        "tiny-1",
+        *path_file(vendor, "shy", unsupported=unsupported),
+        "--out",
+        "shy.tar",
+    )
     assert done.returncode == 0, done.stderr
-    assert "elementwise[op=sub.Tensor]@cpu/shy is declared as unsupported, and conforms" in done.stdout
+    assert (
+        "elementwise[op=sub.Tensor]@cpu/shy is declared as unsupported, and conforms" in done.stdout
+    )
 
 
 def test_certificates_made_at_the_same_time_keep_out_of_each_others_way(vendor):
     folders = lambda: set((vendor.folder / "cache" / "certificates").iterdir())
     before = folders()
     with ThreadPoolExecutor() as pool:
-        done = list(pool.map(lambda i: vendor("certify", "--level", "tiny-1", *path_file(vendor, f"side-{i}"), "--out", f"side-{i}.tar"), range(4)))
+        done = list(
+            pool.map(
+                lambda i: vendor(
+                    "certify",
+                    "--level",
+                    "tiny-1",
+                    *path_file(vendor, f"side-{i}"),
+                    "--out",
+                    f"side-{i}.tar",
+                ),
+                range(4),
+            )
+        )
     assert [each.returncode for each in done] == [0] * 4, [each.stderr for each in done]
     assert len(folders() - before) == 4
 
 
 def test_what_is_not_declared_and_refused_gets_none(vendor):
-    done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "silent", unsupported=[]), "--out", "silent.tar")
+    done = vendor(
+        "certify",
+        "--level",
+        "tiny-1",
+        *path_file(vendor, "silent", unsupported=[]),
+        "--out",
+        "silent.tar",
+    )
     assert done.returncode == 1
     assert "refused, and not declared: negated-halves@cpu/silent: unsupported" in done.stderr
 
 
 def test_a_tolerance_without_a_bound_gets_none(vendor):
-    tolerances = [{"operators": ["mm"], "dtypes": ["float32"], "rtol": 0.5, "atol": 0, "reason": "It is fast."}]
-    done = vendor("certify", "--level", "tiny-1", *path_file(vendor, "loose", tolerances=tolerances), "--out", "loose.tar")
+    tolerances = [
+        {
+            "operators": ["mm"],
+            "dtypes": ["float32"],
+            "rtol": 0.5,
+            "atol": 0,
+            "reason": "It is fast.",
+        }
+    ]
+    done = vendor(
+        "certify",
+        "--level",
+        "tiny-1",
+        *path_file(vendor, "loose", tolerances=tolerances),
+        "--out",
+        "loose.tar",
+    )
     assert done.returncode == 1
-    assert "a tolerance looser than the suite bears: aten::mm.default float32: the suite has no bound" in done.stderr
+    assert (
+        "a tolerance looser than the suite bears: aten::mm.default float32: the suite has no bound"
+        in done.stderr
+    )
 
 
 def test_a_waiver_bears_what_its_owners_agreed_to_where_it_is_bound(vendor):
-    cpu = next(line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
+    cpu = next(
+        line.partition(":")[2].strip()
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    )
     path = path_file(vendor, "waived", worker=["./vendor", "--bug"])
     file = vendor.folder / "waivers.json"
 
     def certify(machine, **changes):
-        rule = {"instances": ["relu-of-special-numbers"], "paths": ["waived"], "devices": ["cpu"], "environment": {"cpu": machine},
-                "status": "nonfinite_differs", "waived": True, "because": "bug", "reason": "The unit knows no NaN.",
-                "link": "https://example.org/1", "date": "2026-11-20", **changes}
+        rule = {
+            "instances": ["relu-of-special-numbers"],
+            "paths": ["waived"],
+            "devices": ["cpu"],
+            "environment": {"cpu": machine},
+            "status": "nonfinite_differs",
+            "waived": True,
+            "because": "bug",
+            "reason": "The unit knows no NaN.",
+            "link": "https://example.org/1",
+            "date": "2026-11-20",
+            **changes,
+        }
         file.write_text(json.dumps({"format": 1, "known": [rule]}))
-        return vendor("certify", "--level", "tiny-1", *path, "--waivers", file, "--out", "waived.tar")
+        return vendor(
+            "certify", "--level", "tiny-1", *path, "--waivers", file, "--out", "waived.tar"
+        )
 
     assert certify("Another CPU").returncode == 1
     assert certify(cpu, waived=False).returncode == 2
@@ -201,8 +330,18 @@ def test_a_waiver_bears_what_its_owners_agreed_to_where_it_is_bound(vendor):
 
 def test_verify_asks_for_no_torch_unless_it_executes(vendor, archive):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    done = subprocess.run([binary, "verify", archive, "--suite", "."], capture_output=True, text=True, cwd=vendor.folder,
-                          env={"PATH": "/usr/bin:/bin", "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": "/nowhere/python", "LOCKSTEP_EAGER": "/nowhere/eager"})
+    done = subprocess.run(
+        [binary, "verify", archive, "--suite", "."],
+        capture_output=True,
+        text=True,
+        cwd=vendor.folder,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "LOCKSTEP_HOME": str(ROOT),
+            "LOCKSTEP_PYTHON": "/nowhere/python",
+            "LOCKSTEP_EAGER": "/nowhere/eager",
+        },
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -216,10 +355,15 @@ def test_a_signature_is_checked_with_the_archive(vendor, archive):
     keygen("-Y", "sign", "-f", "signing", "-n", "lockstep", archive.name)
     signature = archive.with_name(archive.name + ".sig")
     for key in ("signing", "another"):
-        (vendor.folder / f"{key}.signers").write_text("certify@vendor.example " + (vendor.folder / f"{key}.pub").read_text())
+        (vendor.folder / f"{key}.signers").write_text(
+            "certify@vendor.example " + (vendor.folder / f"{key}.pub").read_text()
+        )
     done = vendor("verify", archive, "--signature", signature, "--signers", "signing.signers")
     assert done.returncode == 0, done.stderr
-    assert 'signed: Good "lockstep" signature for certify@vendor.example with ED25519 key' in done.stdout
+    assert (
+        'signed: Good "lockstep" signature for certify@vendor.example with ED25519 key'
+        in done.stdout
+    )
     assert "conforms to Lockstep tiny-1" in done.stdout
     done = vendor("verify", archive, "--signature", signature, "--signers", "another.signers")
     assert done.returncode == 1 and "by who may sign it: " in done.stderr and not done.stdout

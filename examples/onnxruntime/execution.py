@@ -11,13 +11,30 @@ from collections.abc import Callable
 import onnxruntime
 import torch
 from program import Program, constant, literals_of
-from tensors import Malformed, Storages, Unsupported, Writer, content, from_runtime, is_view, to_runtime
+from tensors import (
+    Malformed,
+    Storages,
+    Unsupported,
+    Writer,
+    content,
+    from_runtime,
+    is_view,
+    to_runtime,
+)
 
 __all__ = ["Malformed", "execute", "warm"]
 
 #: Errors by which the exporter says that it cannot take a program, by the name of their class.
-REFUSALS = ("DispatchError", "Unsupported", "UserError", "GuardOnDataDependentSymNode", "UnsupportedOperatorException",
-            "NotImplementedError", "NotImplemented", "NotAModel")
+REFUSALS = (
+    "DispatchError",
+    "Unsupported",
+    "UserError",
+    "GuardOnDataDependentSymNode",
+    "UnsupportedOperatorException",
+    "NotImplementedError",
+    "NotImplemented",
+    "NotAModel",
+)
 
 
 class NotAModel(Exception):
@@ -39,7 +56,11 @@ def translate(program: torch.export.ExportedProgram) -> bytes:
 
 def load(model: bytes, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 4
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = (
+        threads,
+        1,
+        4,
+    )
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
@@ -70,7 +91,11 @@ def original(error: BaseException) -> tuple[BaseException, list[str]]:
 def class_name(error: BaseException) -> str:
     """As Python prints it: with its module, unless it is a builtin."""
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 @contextlib.contextmanager
@@ -85,8 +110,19 @@ def step(name: str, tell: Callable[[str], None], phases: dict):
     except Exception as raised:
         error, wrapped = original(raised)
         refused = name != "run" and type(error).__name__ in REFUSALS
-        raise Failed({"stage": name, "class": class_name(error), "message": str(error), "wrapped": wrapped,
-                      "kind": "refused" if refused else "error" if name in ("trace", "run") else "internal"}) from None
+        raise Failed(
+            {
+                "stage": name,
+                "class": class_name(error),
+                "message": str(error),
+                "wrapped": wrapped,
+                "kind": "refused"
+                if refused
+                else "error"
+                if name in ("trace", "run")
+                else "internal",
+            }
+        ) from None
     finally:
         phases[name] = phases.get(name, 0) + time.perf_counter() - start
 
@@ -99,22 +135,39 @@ def check(module: Program, tensors: dict) -> None:
         results = module(*tensors.values())
     except Exception:
         return
-    if [content(tensor) for tensor in tensors.values()] != before:  # a version counter knows nothing of running averages
+    if [
+        content(tensor) for tensor in tensors.values()
+    ] != before:  # a version counter knows nothing of running averages
         raise NotAModel("the program writes to an input")
     taken = {tensor.untyped_storage()._cdata for tensor in tensors.values()}
     for result in results:
         if not isinstance(result, torch.Tensor):
             raise NotAModel("the program returns what is no tensor")
         if result.untyped_storage()._cdata in taken:
-            raise NotAModel("the program returns an input, a view of one, or two views of the same memory")
+            raise NotAModel(
+                "the program returns an input, a view of one, or two views of the same memory"
+            )
         taken.add(result.untyped_storage()._cdata)
 
 
 class Compiler:
     """Compiles a program once for each signature of its inputs, and executes it."""
 
-    def __init__(self, request: dict, storages: Storages, threads: int, tell: Callable[[str], None], phases: dict) -> None:
-        self.program, self.storages, self.threads, self.tell, self.phases = request["program"], storages, threads, tell, phases
+    def __init__(
+        self,
+        request: dict,
+        storages: Storages,
+        threads: int,
+        tell: Callable[[str], None],
+        phases: dict,
+    ) -> None:
+        self.program, self.storages, self.threads, self.tell, self.phases = (
+            request["program"],
+            storages,
+            threads,
+            tell,
+            phases,
+        )
         self.sessions: dict[str, tuple] = {}
 
     def call(self, given: dict) -> tuple[dict, dict]:
@@ -123,7 +176,9 @@ class Compiler:
         views = {name: given[name] for name in names if is_view(given[name])}
         numbers = {name: plain(given[name]) for name in names if name not in views}
         literals = literals_of(self.program["steps"])
-        signature = json.dumps([numbers_key(numbers), [{**view, "offset": 0, "storage": 0} for view in views.values()]])
+        signature = json.dumps(
+            [numbers_key(numbers), [{**view, "offset": 0, "storage": 0} for view in views.values()]]
+        )
 
         def fresh() -> dict:
             return self.storages.tensors(views)
@@ -141,7 +196,10 @@ class Compiler:
                 self.sessions[signature] = load(model, self.threads)
         session = self.sessions[signature]
         with step("run", self.tell, self.phases):
-            feeds = {taken.name: to_runtime(tensor) for taken, tensor in zip(session.get_inputs(), tensors.values())}
+            feeds = {
+                taken.name: to_runtime(tensor)
+                for taken, tensor in zip(session.get_inputs(), tensors.values())
+            }
             results = session.run_with_ort_values(None, feeds)
             outputs = dict(zip(self.program["outputs"], map(from_runtime, results)))
         return outputs, {name: tensors.get(name, numbers.get(name)) for name in names}
@@ -160,7 +218,10 @@ def numbers_key(numbers: dict) -> list:
 
 def execute(request: dict, hello: dict, tell: Callable[[str], None]) -> None:
     """Executes a request and writes `observation.json`. Raises `Malformed`."""
-    limits, threads = hello.get("limits") or {}, int(request.get("threads") or hello.get("threads") or 1)
+    limits, threads = (
+        hello.get("limits") or {},
+        int(request.get("threads") or hello.get("threads") or 1),
+    )
     for kind, key in ((resource.RLIMIT_AS, "memory_bytes"), (resource.RLIMIT_FSIZE, "file_bytes")):
         if limits.get(key):
             resource.setrlimit(kind, (limits[key], limits[key]))
@@ -173,7 +234,14 @@ def execute(request: dict, hello: dict, tell: Callable[[str], None]) -> None:
             tell(name)
         last[0] = name
 
-    observation: dict = {"outcome": "returned", "runs": runs, "reference": None, "error": None, "reason": None, "phases": phases}
+    observation: dict = {
+        "outcome": "returned",
+        "runs": runs,
+        "reference": None,
+        "error": None,
+        "reason": None,
+        "phases": phases,
+    }
     compiler = None
     try:
         if request.get("mode", "plain") != "plain":
@@ -190,8 +258,12 @@ def execute(request: dict, hello: dict, tell: Callable[[str], None]) -> None:
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(f"{type(error).__name__}: {error}") from error
     stage("write")
-    observation.update(storages=writer.storages, stage=last[0], proof={"graphs": len(compiler.sessions) if compiler else 0},
-                       peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    observation.update(
+        storages=writer.storages,
+        stage=last[0],
+        proof={"graphs": len(compiler.sessions) if compiler else 0},
+        peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    )
     path = os.path.join(request["out"], "observation.json")
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(observation, file)

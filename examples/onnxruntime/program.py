@@ -9,11 +9,34 @@ import torch
 from tensors import Malformed, Unsupported, dtype, number
 
 _NAME = re.compile(r"\w+", re.ASCII)
-_SCALARS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "floordiv": operator.floordiv,
-            "mod": operator.mod, "pow": operator.pow, "neg": operator.neg, "abs": abs, "min": min, "max": max, "sqrt": math.sqrt,
-            "floor": math.floor, "ceil": math.ceil, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
-            "gt": operator.gt, "ge": operator.ge, "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
-            "int": int, "float": float, "bool": bool}
+_SCALARS = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "neg": operator.neg,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "sqrt": math.sqrt,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": operator.not_,
+    "int": int,
+    "float": float,
+    "bool": bool,
+}
 _ENUMERATIONS = ("layout", "memory_format")
 
 
@@ -34,7 +57,9 @@ def function_of(name: str):
     found: object = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
-    allowed = {f for functions in torch.overrides.get_overridable_functions().values() for f in functions}
+    allowed = {
+        f for functions in torch.overrides.get_overridable_functions().values() for f in functions
+    }
     if not callable(found) or found not in allowed:
         raise Unsupported(f"this torch has no function {name:.80}")
     return found
@@ -44,9 +69,16 @@ class Program(torch.nn.Module):
     """`numbers` are the inputs that are no tensors: they are constants of what is exported. `literals` are those of the
     steps, in their order."""
 
-    def __init__(self, program: dict, tensors: list[str], numbers: dict, literals: list[torch.Tensor]) -> None:
+    def __init__(
+        self, program: dict, tensors: list[str], numbers: dict, literals: list[torch.Tensor]
+    ) -> None:
         super().__init__()
-        self.program, self.tensors, self.numbers, self.literals = program, tensors, numbers, literals
+        self.program, self.tensors, self.numbers, self.literals = (
+            program,
+            tensors,
+            numbers,
+            literals,
+        )
         self.called = {}
         self._resolve(program["steps"])
         default = (program.get("context") or {}).get("default_dtype")
@@ -103,7 +135,10 @@ class Program(torch.nn.Module):
 
         if "op" in step or "call" in step:
             called = self.called[step.get("op") or step["call"]]
-            return called(*map(value, step["args"]), **{name: value(each) for name, each in step["kwargs"].items()})
+            return called(
+                *map(value, step["args"]),
+                **{name: value(each) for name, each in step["kwargs"].items()},
+            )
         if "tensor" in step:
             return torch.ops.aten.lift_fresh_copy.default(next(literals))
         if "get" in step:
@@ -158,5 +193,14 @@ def constant(key: str, inner):
 
 def literals_of(steps: list) -> list[dict]:
     """The views of a program's literal tensors, in their order."""
-    return [view for step in steps for view in (literals_of(step["steps"]) if "with" in step else
-                                                [step["tensor"]] if "tensor" in step else [])]
+    return [
+        view
+        for step in steps
+        for view in (
+            literals_of(step["steps"])
+            if "with" in step
+            else [step["tensor"]]
+            if "tensor" in step
+            else []
+        )
+    ]

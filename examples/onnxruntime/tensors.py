@@ -8,13 +8,35 @@ import onnxruntime
 import torch
 
 #: dtype → its number in onnx.TensorProto.DataType.
-ONNX_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
-              "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16, "float8_e4m3fn": 17, "float8_e4m3fnuz": 18,
-              "float8_e5m2": 19, "float8_e5m2fnuz": 20}
+ONNX_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e4m3fnuz": 18,
+    "float8_e5m2": 19,
+    "float8_e5m2fnuz": 20,
+}
 _OF_ONNX = {number: name for name, number in ONNX_TYPES.items()}
 #: The same in the words of ONNX Runtime's types: `tensor(float)`.
-_WORDS = {"float": "float32", "double": "float64", "float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz",
-          "float8e5m2": "float8_e5m2", "float8e5m2fnuz": "float8_e5m2fnuz"}
+_WORDS = {
+    "float": "float32",
+    "double": "float64",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+}
 
 
 class Malformed(Exception):
@@ -57,7 +79,9 @@ class Storages:
             with open(storage["file"], "rb") as file:
                 self.bytes.append(file.read())
             if len(self.bytes[-1]) != storage["bytes"]:
-                raise Malformed(f"{storage['file']}: {len(self.bytes[-1])} bytes, not {storage['bytes']}")
+                raise Malformed(
+                    f"{storage['file']}: {len(self.bytes[-1])} bytes, not {storage['bytes']}"
+                )
 
     def tensors(self, views: dict) -> dict:
         """name → tensor for name → view. Raises `Malformed` and `Unsupported`."""
@@ -75,11 +99,22 @@ class Storages:
             raise Malformed(f"there is no storage {index}")
         if index not in copies:
             data = self.bytes[index]
-            copies[index] = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+            copies[index] = (
+                torch.frombuffer(bytearray(data), dtype=torch.uint8)
+                if data
+                else torch.empty(0, dtype=torch.uint8)
+            )
         storage = copies[index].untyped_storage()
         shape, strides, offset = view["shape"], view["strides"], view.get("offset", 0)
-        last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides)) if 0 not in shape else -1
-        if min([offset, *shape, *strides], default=0) < 0 or (last + 1) * kind.itemsize > storage.nbytes():
+        last = (
+            offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
+            if 0 not in shape
+            else -1
+        )
+        if (
+            min([offset, *shape, *strides], default=0) < 0
+            or (last + 1) * kind.itemsize > storage.nbytes()
+        ):
             raise Malformed("a view reaches outside its storage")
         return torch.empty(0, dtype=kind).set_(storage, offset, shape, strides)
 
@@ -116,7 +151,11 @@ class Writer:
         """What one call left behind."""
         known: dict[int, int] = {}
         described = {name: self._value(value, known) for name, value in outputs.items()}
-        return {"outputs": described, "inputs": {name: self._value(value, known) for name, value in inputs.items()}, "grads": {}}
+        return {
+            "outputs": described,
+            "inputs": {name: self._value(value, known) for name, value in inputs.items()},
+            "grads": {},
+        }
 
     def _value(self, value: object, known: dict[int, int]) -> object:
         if isinstance(value, torch.Tensor):
@@ -124,7 +163,9 @@ class Writer:
         if isinstance(value, float):
             return {"float": value.hex() if math.isfinite(value) else str(value)}
         if isinstance(value, complex):
-            return {"complex": [self._value(part, known)["float"] for part in (value.real, value.imag)]}
+            return {
+                "complex": [self._value(part, known)["float"] for part in (value.real, value.imag)]
+            }
         if isinstance(value, str):
             return {"str": value}
         if isinstance(value, torch.dtype):
@@ -138,6 +179,15 @@ class Writer:
             self.storages.append({"file": str(len(self.storages)), "bytes": storage.nbytes()})
             with open(os.path.join(self.directory, self.storages[-1]["file"]), "wb") as file:
                 file.write(content(tensor))
-        return {"storage": known[storage._cdata], "dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape),
-                "strides": list(tensor.stride()), "offset": tensor.storage_offset(), "device": "cpu", "layout": "strided",
-                "requires_grad": False, "conj": False, "neg": False}
+        return {
+            "storage": known[storage._cdata],
+            "dtype": str(tensor.dtype).removeprefix("torch."),
+            "shape": list(tensor.shape),
+            "strides": list(tensor.stride()),
+            "offset": tensor.storage_offset(),
+            "device": "cpu",
+            "layout": "strided",
+            "requires_grad": False,
+            "conj": False,
+            "neg": False,
+        }

@@ -36,31 +36,72 @@ runpy.run_path({worker!r}, run_name="__main__")
 def lockstep(tmp_path_factory):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     folder = tmp_path_factory.mktemp("onnxruntime")
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
+    }
 
     def run(worker, *select):
         path = {**json.loads((HERE / "onnxruntime.json").read_text()), "worker": worker}
         number = len(list(folder.iterdir()))
         file, out = folder / f"path-{number}.json", folder / f"run-{number}"
         file.write_text(json.dumps(path))
-        done = subprocess.run([binary, "run", *select, "--path-file", file, "--path", "onnxruntime", "--known", HERE / "known.json", "--out", out],
-                              env={**kept, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(folder), "LOCKSTEP_PYTHON": sys.executable},
-                              capture_output=True, text=True, timeout=900, cwd=folder)
-        verdicts = json.loads((out / "run.json").read_text())["verdicts"] if (out / "run.json").exists() else []
+        done = subprocess.run(
+            [
+                binary,
+                "run",
+                *select,
+                "--path-file",
+                file,
+                "--path",
+                "onnxruntime",
+                "--known",
+                HERE / "known.json",
+                "--out",
+                out,
+            ],
+            env={
+                **kept,
+                "LOCKSTEP_HOME": str(ROOT),
+                "LOCKSTEP_CACHE": str(folder),
+                "LOCKSTEP_PYTHON": sys.executable,
+            },
+            capture_output=True,
+            text=True,
+            timeout=900,
+            cwd=folder,
+        )
+        verdicts = (
+            json.loads((out / "run.json").read_text())["verdicts"]
+            if (out / "run.json").exists()
+            else []
+        )
         return done, {verdict["instance"].partition("@")[0]: verdict for verdict in verdicts}
 
     return run
 
 
 def test_what_it_computes_conforms_and_the_rest_is_said(lockstep):
-    done, found = lockstep([sys.executable, str(HERE / "worker.py")], "bugs/185337-half-round-trip", "kernels/invalid-gather",
-                           "programs/gradients-of-gradients", "programs/returned-inputs", "bugs/120998-half-viewed-as-bytes")
+    done, found = lockstep(
+        [sys.executable, str(HERE / "worker.py")],
+        "bugs/185337-half-round-trip",
+        "kernels/invalid-gather",
+        "programs/gradients-of-gradients",
+        "programs/returned-inputs",
+        "bugs/120998-half-viewed-as-bytes",
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert {name: (verdict["status"], verdict["standing"]) for name, verdict in found.items()} == {
-        "bugs/185337-half-round-trip": ("conform", "new"), "kernels/invalid-gather": ("error_differs", "known"),
-        "programs/gradients-of-gradients": ("unsupported", "new"), "programs/returned-inputs": ("unsupported", "new"),
-        "bugs/120998-half-viewed-as-bytes": ("unsupported", "new")}
-    assert {verdict["unsupported_by"] for verdict in found.values() if verdict["status"] == "unsupported"} == {"declaration"}
+        "bugs/185337-half-round-trip": ("conform", "new"),
+        "kernels/invalid-gather": ("error_differs", "known"),
+        "programs/gradients-of-gradients": ("unsupported", "new"),
+        "programs/returned-inputs": ("unsupported", "new"),
+        "bugs/120998-half-viewed-as-bytes": ("unsupported", "new"),
+    }
+    assert {
+        verdict["unsupported_by"]
+        for verdict in found.values()
+        if verdict["status"] == "unsupported"
+    } == {"declaration"}
     assert found["bugs/185337-half-round-trip"]["proof"]["graphs"] == 1
 
 
@@ -74,10 +115,25 @@ def test_a_wrong_result_is_found(lockstep, tmp_path):
 
 
 def test_the_worker_answers_what_it_does_not_know(tmp_path):
-    lines = ['{"type": "sing"}', "no JSON", json.dumps({"type": "run", "run": 3, "out": str(tmp_path)}), '{"type": "stop"}']
-    done = subprocess.run([sys.executable, HERE / "worker.py"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=60)
+    lines = [
+        '{"type": "sing"}',
+        "no JSON",
+        json.dumps({"type": "run", "run": 3, "out": str(tmp_path)}),
+        '{"type": "stop"}',
+    ]
+    done = subprocess.run(
+        [sys.executable, HERE / "worker.py"],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["type"] for answer in answers] == ["error", "error", "ended"] and done.returncode == 0, done.stderr
+    assert [answer["type"] for answer in answers] == [
+        "error",
+        "error",
+        "ended",
+    ] and done.returncode == 0, done.stderr
     assert answers[2] == {"type": "ended", "run": 3, "exit": 64, "error": "hello comes first"}
 
 

@@ -37,9 +37,14 @@ def warm() -> dict:
 
     torch.set_num_threads(1)
     execution.warm()
-    return {"torch": torch.__version__, "onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__,
-            "onnxscript": onnxscript.__version__, "python": sys.version.split()[0],
-            "fingerprint": f"onnxruntime-{onnxruntime.__version__}-torch-{torch.__version__}"}
+    return {
+        "torch": torch.__version__,
+        "onnxruntime": onnxruntime.__version__,
+        "onnx": onnx.__version__,
+        "onnxscript": onnxscript.__version__,
+        "python": sys.version.split()[0],
+        "fingerprint": f"onnxruntime-{onnxruntime.__version__}-torch-{torch.__version__}",
+    }
 
 
 def child(request: dict, hello: dict, wire: Wire, go: int) -> int:
@@ -55,7 +60,11 @@ def child(request: dict, hello: dict, wire: Wire, go: int) -> int:
     for stream in (1, 2):
         os.dup2(log, stream)
     try:
-        execution.execute(request, hello, lambda stage: wire.say({"type": "stage", "run": request["run"], "stage": stage}))
+        execution.execute(
+            request,
+            hello,
+            lambda stage: wire.say({"type": "stage", "run": request["run"], "stage": stage}),
+        )
         return 0
     except execution.Malformed as problem:
         status, text = MALFORMED, str(problem)
@@ -115,20 +124,37 @@ class Parent:
         try:
             environment = warm()
         except ImportError as error:
-            self.wire.say({"type": "hello", "protocol": 1,
-                           "error": f"{error}: pip install -r requirements.txt where this worker's Python is ({sys.executable})"})
+            self.wire.say(
+                {
+                    "type": "hello",
+                    "protocol": 1,
+                    "error": f"{error}: pip install -r requirements.txt where this worker's Python is ({sys.executable})",
+                }
+            )
             sys.exit(1)
         import tensors
 
         self.hello = message
-        self.wire.say({"type": "hello", "protocol": 1, "worker": "onnxruntime", "concurrent": os.cpu_count() or 1,
-                       "environment": environment, "devices": ["cpu"], "dtypes": sorted(tensors.ONNX_TYPES), "modes": ["plain"],
-                       "seconds": round(time.perf_counter() - start, 3)})
+        self.wire.say(
+            {
+                "type": "hello",
+                "protocol": 1,
+                "worker": "onnxruntime",
+                "concurrent": os.cpu_count() or 1,
+                "environment": environment,
+                "devices": ["cpu"],
+                "dtypes": sorted(tensors.ONNX_TYPES),
+                "modes": ["plain"],
+                "seconds": round(time.perf_counter() - start, 3),
+            }
+        )
 
     def run(self, request: dict) -> None:
         number, out = request.get("run"), request.get("out")
         if self.hello is None or not isinstance(out, str) or not os.path.isdir(out):
-            problem = "hello comes first" if self.hello is None else "run.out: a directory is expected"
+            problem = (
+                "hello comes first" if self.hello is None else "run.out: a directory is expected"
+            )
             self.wire.say({"type": "ended", "run": number, "exit": MALFORMED, "error": problem})
             return
         go, started = os.pipe()

@@ -26,16 +26,23 @@ def suite(tmp_path, binary):
 @pytest.fixture
 def sweeping(suite):
     """A suite with a sweep; `suite.dump(operators)` puts a registry beside the binary."""
-    sweep = case("every operator of one tensor", tags=["sweep"], sweep={"operators": {"tag": "pointwise"}}, compare={"y": "bits"})
+    sweep = case(
+        "every operator of one tensor",
+        tags=["sweep"],
+        sweep={"operators": {"tag": "pointwise"}},
+        compare={"y": "bits"},
+    )
     del sweep["steps"], sweep["outputs"]
     suite.write("cases/ops/sweep.json", sweep)
     folder = suite.root / "bin"
     folder.mkdir()
     suite.binary = shutil.copy(suite.binary, folder / "lockstep")
     suite.dump = lambda operators, fingerprint="f": (folder / "schemas.json").write_text(
-        json.dumps({"torch": "2.0", "fingerprint": fingerprint, "operators": operators}))
+        json.dumps({"torch": "2.0", "fingerprint": fingerprint, "operators": operators})
+    )
     suite.know = lambda: suite.eager.write_text(  # the worker then has the operators of the dump
         f"""#!/bin/sh
 {sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.0", "fingerprint": "f"/'
-""")
+"""
+    )
     return suite

@@ -17,8 +17,14 @@ STEPS = [{"let": "y", "op": "clone.default", "args": ["%x"]}]
 
 
 def case(title, **more):
-    return {"format": 1, "title": title, "inputs": {"x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": 1}}}},
-            "steps": STEPS, "outputs": ["x", "y"], **more}
+    return {
+        "format": 1,
+        "title": title,
+        "inputs": {"x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": 1}}}},
+        "steps": STEPS,
+        "outputs": ["x", "y"],
+        **more,
+    }
 
 
 def timeless(directory):
@@ -38,13 +44,38 @@ class Suite:
     def __init__(self, root, binary):
         self.root = root
         self.binary = binary
-        for folder in ("cases/bugs", "cases/ops", "expected/known", "expected/levels", "runner/paths"):
+        for folder in (
+            "cases/bugs",
+            "cases/ops",
+            "expected/known",
+            "expected/levels",
+            "runner/paths",
+        ):
             (root / folder).mkdir(parents=True)
-        self.write("cases/bugs/1-first.json", case("passes its input on", tags=["silent"], links=["https://example.org/1"]))
-        self.write("cases/bugs/2-second.json", case("does so twice", tags=["loud"], matrix={"rows": [1, 2]},
-                   inputs={"x": {"dtype": "float16", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+        self.write(
+            "cases/bugs/1-first.json",
+            case("passes its input on", tags=["silent"], links=["https://example.org/1"]),
+        )
+        self.write(
+            "cases/bugs/2-second.json",
+            case(
+                "does so twice",
+                tags=["loud"],
+                matrix={"rows": [1, 2]},
+                inputs={
+                    "x": {
+                        "dtype": "float16",
+                        "shape": ["$rows", 4],
+                        "fill": {"arange": {"start": 1}},
+                    }
+                },
+            ),
+        )
         self.write("cases/ops/clone.json", case("clone"))
-        self.write("expected/levels/smoke.json", {"format": 1, "name": "smoke", "title": "little", "select": ["bugs/1-first"]})
+        self.write(
+            "expected/levels/smoke.json",
+            {"format": 1, "name": "smoke", "title": "little", "select": ["bugs/1-first"]},
+        )
         for name in ("conform", "flip", "crash", "hang", "slow", "flaky", "die"):
             self.path(name, default=name == "conform")
         self.eager = root / "eager"
@@ -56,23 +87,64 @@ class Suite:
         (self.root / name).write_text(text)
 
     def path(self, name, **more):
-        self.write(f"runner/paths/{name}.json", {"format": 1, "name": name, "title": f"the path {name}", "promise": "bits",
-                   "worker": [sys.executable, str(FAKE)], "backend": "fake", **more})
+        self.write(
+            f"runner/paths/{name}.json",
+            {
+                "format": 1,
+                "name": name,
+                "title": f"the path {name}",
+                "promise": "bits",
+                "worker": [sys.executable, str(FAKE)],
+                "backend": "fake",
+                **more,
+            },
+        )
 
     def environment(self, **more):
-        kept = {name: value for name, value in os.environ.items()
-                if name not in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
-                and not name.startswith("LOCKSTEP_")}
-        return {**kept, "LOCKSTEP_HOME": str(self.root), "LOCKSTEP_CACHE": str(self.root / ".lockstep"),
-                "LOCKSTEP_EAGER": str(self.eager), "LOCKSTEP_PYTHON": sys.executable, "LC_ALL": "C", **more}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name
+            not in (
+                "CI",
+                "GITHUB_ACTIONS",
+                "GITHUB_STEP_SUMMARY",
+                "NO_COLOR",
+                "FORCE_COLOR",
+                "CLICOLOR_FORCE",
+            )
+            and not name.startswith("LOCKSTEP_")
+        }
+        return {
+            **kept,
+            "LOCKSTEP_HOME": str(self.root),
+            "LOCKSTEP_CACHE": str(self.root / ".lockstep"),
+            "LOCKSTEP_EAGER": str(self.eager),
+            "LOCKSTEP_PYTHON": sys.executable,
+            "LC_ALL": "C",
+            **more,
+        }
 
     def __call__(self, *arguments, env=None, cwd=None, **more):
-        return subprocess.run([self.binary, *arguments], env=self.environment(**(env or {})), capture_output=True, text=True,
-                              timeout=120, cwd=cwd or self.root, **more)
+        return subprocess.run(
+            [self.binary, *arguments],
+            env=self.environment(**(env or {})),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd or self.root,
+            **more,
+        )
 
     def start(self, *arguments):
-        return subprocess.Popen([self.binary, *arguments], env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, cwd=self.root)
+        return subprocess.Popen(
+            [self.binary, *arguments],
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.root,
+        )
 
     def golden(self, name, text):
         """Compares with testdata/NAME after what differs between machines and moments is named."""
@@ -84,11 +156,15 @@ class Suite:
         text = re.sub(r"^starting the .*\n", "", text, flags=re.M)  # whenever they are ready
         file = GOLDENS / name
         if os.environ.get("LOCKSTEP_RENEW"):
-            assert not os.environ.get("CI"), "LOCKSTEP_RENEW is for people: goldens are read before they are committed"
+            assert not os.environ.get("CI"), (
+                "LOCKSTEP_RENEW is for people: goldens are read before they are committed"
+            )
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
             return
-        assert text == file.read_text(), f"if the change is meant: LOCKSTEP_RENEW=1, and read the diff of {name}"
+        assert text == file.read_text(), (
+            f"if the change is meant: LOCKSTEP_RENEW=1, and read the diff of {name}"
+        )
 
 
 def log_of(directory):
@@ -107,6 +183,13 @@ def wait_for(condition, seconds=30):
 
 
 def overload(*types, name="", returns=("Tensor",), tags=("pointwise",)):
-    arguments = [{"name": f"a{i}", "type": type, "kwarg_only": False, "mutates": False, "has_default": False}
-                 for i, type in enumerate(types)]
-    return {"overload": name, "tags": tags, "returns": [{"type": type} for type in returns], "arguments": arguments}
+    arguments = [
+        {"name": f"a{i}", "type": type, "kwarg_only": False, "mutates": False, "has_default": False}
+        for i, type in enumerate(types)
+    ]
+    return {
+        "overload": name,
+        "tags": tags,
+        "returns": [{"type": type} for type in returns],
+        "arguments": arguments,
+    }

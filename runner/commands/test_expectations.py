@@ -8,22 +8,51 @@ from suites import FAKE, case, verdicts
 
 
 def rule(**more):
-    return {"instances": ["bugs/1-first"], "paths": ["flip"], "status": "value_differs", "because": "bug", "reason": "made up for a test",
-            "link": "https://example.org/1", "date": "2026-11-21", **more}
+    return {
+        "instances": ["bugs/1-first"],
+        "paths": ["flip"],
+        "status": "value_differs",
+        "because": "bug",
+        "reason": "made up for a test",
+        "link": "https://example.org/1",
+        "date": "2026-11-21",
+        **more,
+    }
 
 
 def test_expectations_give_standings(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [
-        rule(), rule(paths=["conform"]), rule(instances=["bugs/2-second"], waived=True),
-        rule(instances=["ops/clone"], expires="2020-01-01")]})
+    suite.write(
+        "expected/known/a.json",
+        {
+            "format": 1,
+            "known": [
+                rule(),
+                rule(paths=["conform"]),
+                rule(instances=["bugs/2-second"], waived=True),
+                rule(instances=["ops/clone"], expires="2020-01-01"),
+            ],
+        },
+    )
     arguments = ("run", "--level", "all", "path:flip", "path:conform")
     result = suite(*arguments, "--out", "out")
     assert result.returncode == 1
     found = verdicts(suite.root / "out")
-    assert [found[id]["standing"] for id in ("bugs/1-first@cpu/flip", "bugs/1-first@cpu/conform", "bugs/2-second[rows=1]@cpu/flip",
-            "ops/clone@cpu/flip")] == ["known", "fixed", "waived", "new"]
-    assert re.search(r"ops/clone on flip: value_differs: expired on 2020-01-01$", result.stdout, re.M)
-    suite.write("expected/known/a.json", {"format": 1, "known": [rule(paths=["conform"], expires="2020-01-01")]})
+    assert [
+        found[id]["standing"]
+        for id in (
+            "bugs/1-first@cpu/flip",
+            "bugs/1-first@cpu/conform",
+            "bugs/2-second[rows=1]@cpu/flip",
+            "ops/clone@cpu/flip",
+        )
+    ] == ["known", "fixed", "waived", "new"]
+    assert re.search(
+        r"ops/clone on flip: value_differs: expired on 2020-01-01$", result.stdout, re.M
+    )
+    suite.write(
+        "expected/known/a.json",
+        {"format": 1, "known": [rule(paths=["conform"], expires="2020-01-01")]},
+    )
     assert "expired on 2020-01-01, and gone" in suite("run", "bugs/1-first", "path:conform").stdout
     suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule(paths=["conform"])]})
     assert suite("run", "bugs/1-first", "path:conform").returncode == 0
@@ -31,7 +60,16 @@ def test_expectations_give_standings(suite):
 
 
 def test_rules_that_meet_nothing_are_reported_where_the_run_can_tell(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [rule(instances=["bugs/2-second", "bugs/gone"]), rule(instances=["bugs/gone"])]})
+    suite.write(
+        "expected/known/a.json",
+        {
+            "format": 1,
+            "known": [
+                rule(instances=["bugs/2-second", "bugs/gone"]),
+                rule(instances=["bugs/gone"]),
+            ],
+        },
+    )
     whole = suite("run", "--level", "all", "path:flip", "path:conform")
     assert "1 expectation met nothing" in whole.stdout
     assert re.search(r"expected/known/a.json:\d+  bugs/gone on flip", whole.stdout)
@@ -49,9 +87,14 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     file = suite.root / "expected" / "known" / "proposed.json"
     known = json.loads(file.read_text())["known"]
     assert [(each["causes"], each["instances"], each["paths"]) for each in known] == [
-        ([cause], ["bugs/1-first", "bugs/2-second", "ops/clone"], ["flip"]) for cause in ("clone:mutation", "clone:value")]
+        ([cause], ["bugs/1-first", "bugs/2-second", "ops/clone"], ["flip"])
+        for cause in ("clone:mutation", "clone:value")
+    ]
     assert known[0]["torch"] == ">=2.13,<2.14" and known[0]["link"] == "https://example.org/1"
-    assert re.match(r"[^ ]+@cpu/flip: \w+: 1 of \d+ differ", known[0]["finding"]) and "status" not in known[0]
+    assert (
+        re.match(r"[^ ]+@cpu/flip: \w+: 1 of \d+ differ", known[0]["finding"])
+        and "status" not in known[0]
+    )
     refused = suite("check")
     assert refused.returncode == 2 and "without a reason" in refused.stderr
     text = file.read_text()
@@ -64,9 +107,19 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     result = suite(*arguments, "--accept-crashes", "--out", "third")
     known = json.loads(file.read_text())["known"]
     assert [(each["causes"], each["reason"]) for each in known] == [
-        (["clone:crash-in-compile"], ""), (["clone:mutation"], "written"), (["clone:value"], "written")]
+        (["clone:crash-in-compile"], ""),
+        (["clone:mutation"], "written"),
+        (["clone:value"], "written"),
+    ]
     file.unlink()
-    assert len(json.loads(suite("run", "bugs/1-first", "path:flip", "--update-known=-").stdout)["known"]) == 2
+    assert (
+        len(
+            json.loads(suite("run", "bugs/1-first", "path:flip", "--update-known=-").stdout)[
+                "known"
+            ]
+        )
+        == 2
+    )
 
 
 def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
@@ -77,7 +130,10 @@ def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
     again = suite(*arguments)
     assert "no expectation to propose" in again.stderr and file.read_text() == text
     # What people write makes it no other rule, nor does the day; the order of the file does not matter.
-    known = [{**rule, "reason": "written", "because": "bug", "date": "2020-01-01"} for rule in json.loads(text)["known"]]
+    known = [
+        {**rule, "reason": "written", "because": "bug", "date": "2020-01-01"}
+        for rule in json.loads(text)["known"]
+    ]
     file.write_text(json.dumps({"$schema": "here", "format": 1, "known": known[:0:-1]}))
     assert "1 proposed" in suite(*arguments).stderr
     document = json.loads(file.read_text())
@@ -88,23 +144,48 @@ def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
 
 def test_update_known_proposes_one_rule_for_a_cause_with_its_smallest_finding(suite):
     fake = suite.root / "fake.py"
-    fake.write_text(FAKE.read_text().replace('"flip": flip_bit', '"flip": flip_bit, "flop": flip_bit'))  # one finding on two paths
+    fake.write_text(
+        FAKE.read_text().replace('"flip": flip_bit', '"flip": flip_bit, "flop": flip_bit')
+    )  # one finding on two paths
     for name in ("flip", "flop"):
         suite.path(name, worker=[sys.executable, str(fake)])
-    suite.write("cases/bugs/3-third.json", case("element by element", pointwise=True, matrix={"start": [1, 5]}, inputs={
-        "x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": "$start"}}}}))
-    known = json.loads(suite("run", "bugs/3-third", "path:fl?p", "--update-known=-").stdout)["known"]
+    suite.write(
+        "cases/bugs/3-third.json",
+        case(
+            "element by element",
+            pointwise=True,
+            matrix={"start": [1, 5]},
+            inputs={
+                "x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": "$start"}}}
+            },
+        ),
+    )
+    known = json.loads(suite("run", "bugs/3-third", "path:fl?p", "--update-known=-").stdout)[
+        "known"
+    ]
     assert [(rule["causes"], rule["instances"], rule["paths"]) for rule in known] == [
-        ([cause], ["bugs/3-third"], ["flip", "flop"]) for cause in ("clone:mutation", "clone:value")]
+        ([cause], ["bugs/3-third"], ["flip", "flop"]) for cause in ("clone:mutation", "clone:value")
+    ]
     assert known[0]["finding"].startswith(
-        "bugs/3-third[start=1]@cpu/flip: x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = 5.0 (0x40a00000): eager 5.0, "), known
-    suite.write("expected/known/a.json", {"format": 1, "known": [{**rule, "reason": "written"} for rule in known]})
+        "bugs/3-third[start=1]@cpu/flip: x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = 5.0 (0x40a00000): eager 5.0, "
+    ), known
+    suite.write(
+        "expected/known/a.json",
+        {"format": 1, "known": [{**rule, "reason": "written"} for rule in known]},
+    )
     assert suite("run", "bugs/3-third", "path:fl?p").returncode == 0
 
 
 def by_cause(**more):
-    return {"causes": ["clone:*"], "paths": ["flip"], "torch": ">=2.13", "because": "unreported", "reason": "made up for a test",
-            "date": "2026-11-21", **more}
+    return {
+        "causes": ["clone:*"],
+        "paths": ["flip"],
+        "torch": ">=2.13",
+        "because": "unreported",
+        "reason": "made up for a test",
+        "date": "2026-11-21",
+        **more,
+    }
 
 
 def test_a_rule_about_a_cause_knows_it_wherever_it_is(suite):
@@ -116,17 +197,32 @@ def test_a_rule_about_a_cause_knows_it_wherever_it_is(suite):
     suite.write("expected/known/a.json", {"format": 1, "known": [by_cause(causes=["clone:value"])]})
     result = suite("run", "--level", "all", "path:flip")
     assert result.returncode == 1
-    assert re.search(r"^2 causes of what fails:\n    clone:mutation  4 failing; ", result.stdout, re.M), result.stdout
+    assert re.search(
+        r"^2 causes of what fails:\n    clone:mutation  4 failing; ", result.stdout, re.M
+    ), result.stdout
     suite.write("expected/known/a.json", {"format": 1, "known": [by_cause(torch=">=2.14")]})
     assert suite("run", "--level", "all", "path:flip").returncode == 1
 
 
 def test_what_is_wrong_with_a_rule_about_a_cause_is_said(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [
-        by_cause(causes=["clone", "*:value"], status="value_differs"), {key: value for key, value in by_cause().items() if key != "torch"}]})
+    suite.write(
+        "expected/known/a.json",
+        {
+            "format": 1,
+            "known": [
+                by_cause(causes=["clone", "*:value"], status="value_differs"),
+                {key: value for key, value in by_cause().items() if key != "torch"},
+            ],
+        },
+    )
     result = suite("check")
     assert result.returncode == 2
-    for text in ('expected a cause as a run names it', 'expected a cause whose operators are named', 'no status beside `causes`', '`torch`'):
+    for text in (
+        "expected a cause as a run names it",
+        "expected a cause whose operators are named",
+        "no status beside `causes`",
+        "`torch`",
+    ):
         assert text in result.stderr, result.stderr
 
 
@@ -134,5 +230,7 @@ def test_report_lists_every_cause(suite):
     suite.write("expected/known/a.json", {"format": 1, "known": [by_cause()]})
     suite("run", "--level", "all", "path:flip", "path:crash", "--out", "out")
     result = suite("report", "out", "--causes")
-    assert result.stdout.startswith("3 causes of what does not conform:\n    clone:crash-in-compile  4 failing; "), result.stdout
+    assert result.stdout.startswith(
+        "3 causes of what does not conform:\n    clone:crash-in-compile  4 failing; "
+    ), result.stdout
     assert "    clone:value  4 verdicts; " in result.stdout

@@ -12,9 +12,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from suites import BINARY, FAKE, Suite, case
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "reports" / "testdata" / "schemas" / "jenkins-junit-10.xsd"
+SCHEMA = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "reports"
+    / "testdata"
+    / "schemas"
+    / "jenkins-junit-10.xsd"
+)
 
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
+pytestmark = pytest.mark.skipif(
+    not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"
+)
 
 
 def worker(behaviour):
@@ -29,7 +37,10 @@ def suite(tmp_path_factory):
     def run(directory, x, y, *more):
         suite.path("x", worker=worker(x))
         suite.path("y", worker=worker(y))
-        assert suite("run", "bugs/*", "path:x", "path:y", "--out", directory, *more).returncode in (0, 1)
+        assert suite("run", "bugs/*", "path:x", "path:y", "--out", directory, *more).returncode in (
+            0,
+            1,
+        )
 
     run("good", "conform", "crash")
     run("again", "conform", "crash")
@@ -49,11 +60,17 @@ def test_two_runs_that_agree_open_the_gate(suite):
 def test_the_console_and_the_exit_status(suite):
     result = suite("gate", "--baseline", "good", "bad")
     assert result.returncode == 1
-    suite.golden("gate.txt", re.sub(r"\b[0-9a-f]{8}\b", "DIGEST", result.stdout))  # of path files, which name the interpreter
+    suite.golden(
+        "gate.txt", re.sub(r"\b[0-9a-f]{8}\b", "DIGEST", result.stdout)
+    )  # of path files, which name the interpreter
     back = suite("gate", "--baseline", "bad", "good")
     assert back.returncode == 1 and "new crash" in back.stdout and "fixed" in back.stdout
     less = suite("gate", "--baseline", "good", "less")
-    assert less.returncode == 1 and "gone  bugs/1-first@cpu/x" in less.stdout and "new case  bugs/4-fourth@cpu/x" in less.stdout
+    assert (
+        less.returncode == 1
+        and "gone  bugs/1-first@cpu/x" in less.stdout
+        and "new case  bugs/4-fourth@cpu/x" in less.stdout
+    )
     assert "environment changed  digest of cases" in less.stdout
 
 
@@ -68,44 +85,90 @@ def test_what_fails_can_be_chosen(suite):
     assert suite(*gate, "--fail-on", "gone,new_crash").returncode == 0
     assert suite(*gate, "--fail-on", "fixed").returncode == 1
     wrong = suite(*gate, "--fail-on", "gone,new_crush")
-    assert wrong.returncode == 2 and "new_crush" in wrong.stderr and "did you mean `new_crash`?" in wrong.stderr
+    assert (
+        wrong.returncode == 2
+        and "new_crush" in wrong.stderr
+        and "did you mean `new_crash`?" in wrong.stderr
+    )
 
 
 def test_what_somebody_has_looked_at_passes(suite):
-    allowed = {"format": 1, "allow": [
-        {"transition": "new_divergence", "ids": ["bugs/*/x"], "reason": "the new rounding is meant", "link": "https://example.org/7"},
-        {"transition": "gone", "ids": ["*"], "reason": "nothing is"}]}
+    allowed = {
+        "format": 1,
+        "allow": [
+            {
+                "transition": "new_divergence",
+                "ids": ["bugs/*/x"],
+                "reason": "the new rounding is meant",
+                "link": "https://example.org/7",
+            },
+            {"transition": "gone", "ids": ["*"], "reason": "nothing is"},
+        ],
+    }
     suite.write("allow.json", allowed)
     gate = ("gate", "--baseline", "good", "bad", "--allow", "allow.json")
     result = suite(*gate)
-    assert result.returncode == 0 and "new divergence (allowed)" in result.stdout and "the new rounding is meant" in result.stdout
+    assert (
+        result.returncode == 0
+        and "new divergence (allowed)" in result.stdout
+        and "the new rounding is meant" in result.stdout
+    )
     assert "`gone` lets nothing pass: remove it" in result.stdout
     allowed["allow"][0]["ids"] = ["bugs/1-first@cpu/x"]  # the others still fail
     suite.write("allow.json", allowed)
     assert suite(*gate).returncode == 1
-    suite.write("allow.json", {"format": 1, "allow": [{"transition": "new_divergance", "ids": "bugs/*"}, {"why": 1}]})
+    suite.write(
+        "allow.json",
+        {"format": 1, "allow": [{"transition": "new_divergance", "ids": "bugs/*"}, {"why": 1}]},
+    )
     wrong = suite(*gate)
     assert wrong.returncode == 2 and "did you mean `new_divergence`?" in wrong.stderr
-    assert "reason" in wrong.stderr and "why" in wrong.stderr and "allow.json:" in wrong.stderr  # all at once, each at its place
+    assert (
+        "reason" in wrong.stderr and "why" in wrong.stderr and "allow.json:" in wrong.stderr
+    )  # all at once, each at its place
 
 
 def test_the_reports(suite):
-    result = suite("gate", "--baseline", "good", "bad", "--json", "-", "--junit", "gate.xml", "--summary", "gate.md")
+    result = suite(
+        "gate",
+        "--baseline",
+        "good",
+        "bad",
+        "--json",
+        "-",
+        "--junit",
+        "gate.xml",
+        "--summary",
+        "gate.md",
+    )
     told = json.loads(result.stdout)  # people read standard error then
     assert result.returncode == 1 and "the gate is closed" in result.stderr
-    assert told["counts"] == {"new_divergence": {"changes": 3, "failing": 3}, "environment_changed": {"changes": 1, "failing": 0},
-                              "fixed": {"changes": 3, "failing": 0}}
+    assert told["counts"] == {
+        "new_divergence": {"changes": 3, "failing": 3},
+        "environment_changed": {"changes": 1, "failing": 0},
+        "fixed": {"changes": 3, "failing": 0},
+    }
     first = told["changes"][0]
-    assert (first["transition"], first["id"], first["fails"]) == ("new_divergence", "bugs/1-first@cpu/x", True)
+    assert (first["transition"], first["id"], first["fails"]) == (
+        "new_divergence",
+        "bugs/1-first@cpu/x",
+        True,
+    )
     assert first["before"]["status"] == "conform" and first["after"]["status"] == "value_differs"
     etree.XMLSchema(etree.parse(str(SCHEMA))).assertValid(etree.parse(str(suite.root / "gate.xml")))
     root = etree.parse(str(suite.root / "gate.xml")).getroot()
     tests = root.findall("testsuite/testcase")
     assert (root.get("tests"), root.get("failures")) == ("7", "3") and len(tests) == 7
     assert [test.get("name") for test in tests if test.find("failure") is not None] == [
-        "bugs/1-first@cpu/x", "bugs/2-second[rows=1]@cpu/x", "bugs/2-second[rows=2]@cpu/x"]
+        "bugs/1-first@cpu/x",
+        "bugs/2-second[rows=1]@cpu/x",
+        "bugs/2-second[rows=2]@cpu/x",
+    ]
     page = (suite.root / "gate.md").read_text()
-    assert page.startswith("## Lockstep: 0 verdicts unchanged, 7 changes, 3 of which fail") and "| new divergence | 3 | 3 |" in page
+    assert (
+        page.startswith("## Lockstep: 0 verdicts unchanged, 7 changes, 3 of which fail")
+        and "| new divergence | 3 | 3 |" in page
+    )
 
 
 def test_eager_is_compared_where_that_is_asked_for(suite):
@@ -115,13 +178,40 @@ def test_eager_is_compared_where_that_is_asked_for(suite):
     (suite.root / "other-eager" / "run.jsonl").write_text(log.replace(digest, "0" * 16))
     plain = suite("gate", "--baseline", "good", "other-eager")
     assert plain.returncode == 0 and "eager" not in plain.stdout and "0 changes" in plain.stdout
-    asked = suite("gate", "--baseline", "good", "other-eager", "--eager", "--json", "gate.json", "--summary", "gate.md", "--html", "gate.html")
-    assert asked.returncode == 0 and "eager differs  bugs/1-first@cpu  other bits\neager: 1 of 3 instances differs\n" in asked.stdout
+    asked = suite(
+        "gate",
+        "--baseline",
+        "good",
+        "other-eager",
+        "--eager",
+        "--json",
+        "gate.json",
+        "--summary",
+        "gate.md",
+        "--html",
+        "gate.html",
+    )
+    assert (
+        asked.returncode == 0
+        and "eager differs  bugs/1-first@cpu  other bits\neager: 1 of 3 instances differs\n"
+        in asked.stdout
+    )
     assert json.loads((suite.root / "gate.json").read_text())["eager"] == {
-        "changes": [{"instance": "bugs/1-first@cpu", "text": "other bits"}], "same": 2, "unknown": 0}
-    assert "### eager with eager" in (suite.root / "gate.md").read_text() and 'id="eager"' in (suite.root / "gate.html").read_text()
-    (suite.root / "other-eager" / "run.jsonl").write_text(re.sub('"eager_digest":"[0-9a-f]{16}",', "", log))  # of an older Lockstep
-    assert "3 cannot be told: the logs do not say what eager did" in suite("gate", "--baseline", "good", "other-eager", "--eager").stdout
+        "changes": [{"instance": "bugs/1-first@cpu", "text": "other bits"}],
+        "same": 2,
+        "unknown": 0,
+    }
+    assert (
+        "### eager with eager" in (suite.root / "gate.md").read_text()
+        and 'id="eager"' in (suite.root / "gate.html").read_text()
+    )
+    (suite.root / "other-eager" / "run.jsonl").write_text(
+        re.sub('"eager_digest":"[0-9a-f]{16}",', "", log)
+    )  # of an older Lockstep
+    assert (
+        "3 cannot be told: the logs do not say what eager did"
+        in suite("gate", "--baseline", "good", "other-eager", "--eager").stdout
+    )
 
 
 def test_half_a_run_and_a_changed_one_are_not_believed(suite):
@@ -137,8 +227,10 @@ def test_half_a_run_and_a_changed_one_are_not_believed(suite):
 
     assert "has no end" in refused("".join(lines[:-1]))
     place = next(place for place, line in enumerate(lines) if '"type":"verdict"' in line)
-    assert "it has 5 of 6 verdicts" in refused("".join(lines[:place] + lines[place + 1:]))
-    assert "the log was changed" in refused(log.replace('"id":"bugs/1-first@cpu/x"', '"id":"bugs/1-other@cpu/x"'))
+    assert "it has 5 of 6 verdicts" in refused("".join(lines[:place] + lines[place + 1 :]))
+    assert "the log was changed" in refused(
+        log.replace('"id":"bugs/1-first@cpu/x"', '"id":"bugs/1-other@cpu/x"')
+    )
     suite("run", "bugs/*", "path:x", "--shard", "1/2", "--out", "half")
     assert "shard 1/2" in suite("gate", "--baseline", "half", "bad").stderr
     assert "cannot read" in suite("gate", "--baseline", "nowhere", "bad").stderr

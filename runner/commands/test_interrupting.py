@@ -12,13 +12,28 @@ from suites import log_of, verdicts, wait_for
 
 
 def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):
-    run = suite.start("run", "--level", "all", "path:slow", "path:conform", "path:hang", "--compile-timeout", "1", "-j", "1", "--out", "out")
+    run = suite.start(
+        "run",
+        "--level",
+        "all",
+        "path:slow",
+        "path:conform",
+        "path:hang",
+        "--compile-timeout",
+        "1",
+        "-j",
+        "1",
+        "--out",
+        "out",
+    )
     log = suite.root / "out" / "run.jsonl"
     wait_for(lambda: log.exists() and '"verdict"' in log.read_text())
     run.send_signal(signal.SIGINT)
     output, errors = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert "--resume" in errors and re.search(r"interrupted after \d+ of 12 verdicts", output), output
+    assert "--resume" in errors and re.search(r"interrupted after \d+ of 12 verdicts", output), (
+        output
+    )
     end = log_of(suite.root / "out")[-1]
     assert end["type"] == "end" and end["interrupted"]
     document = json.loads((suite.root / "out" / "run.json").read_text())
@@ -35,7 +50,20 @@ def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):
 def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suite):
     suite.path("own")
     (suite.root / "runner/paths/own.json").rename(suite.root / "own.json")
-    first = suite("run", "--level", "all", "path:own", "path:flip", "--path-file", "own.json", "--fail-fast", "--out", "out", "-j", "1")
+    first = suite(
+        "run",
+        "--level",
+        "all",
+        "path:own",
+        "path:flip",
+        "--path-file",
+        "own.json",
+        "--fail-fast",
+        "--out",
+        "out",
+        "-j",
+        "1",
+    )
     assert first.returncode == 1 and "; `ci/lockstep run --resume" in first.stderr
     assert "stopped after" in first.stdout and "interrupted" not in first.stdout + first.stderr
     before = len(log_of(suite.root / "out"))
@@ -54,9 +82,22 @@ def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suit
 
 
 def test_resume_fails_with_strict_as_a_whole_run_does(suite):
-    suite.write("expected/known/old.json", {"format": 1, "known": [
-        {"instances": ["bugs/1-first@cpu"], "paths": ["conform"], "status": "value_differs", "because": "unreported",
-         "reason": "long gone", "date": "2026-11-01"}]})
+    suite.write(
+        "expected/known/old.json",
+        {
+            "format": 1,
+            "known": [
+                {
+                    "instances": ["bugs/1-first@cpu"],
+                    "paths": ["conform"],
+                    "status": "value_differs",
+                    "because": "unreported",
+                    "reason": "long gone",
+                    "date": "2026-11-01",
+                }
+            ],
+        },
+    )
     assert suite("run", "bugs/1-first", "path:conform", "--out", "out").returncode == 0
     assert suite("run", "--resume", "out").returncode == 0
     assert suite("run", "--resume", "out", "--strict").returncode == 1
@@ -86,8 +127,19 @@ def test_sigusr1_tells_what_runs(suite):
 
 def test_a_full_disk_is_an_error_and_the_log_stays_whole(suite):
     limit = 8000
-    result = suite("run", "--level", "all", "path:conform", "path:flip", "path:crash", "--out", "out", "-j", "1",
-                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    result = suite(
+        "run",
+        "--level",
+        "all",
+        "path:conform",
+        "path:flip",
+        "path:crash",
+        "--out",
+        "out",
+        "-j",
+        "1",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
     assert result.returncode == 3
     assert "lockstep: cannot" in result.stderr and "make room" in result.stderr
     assert log_of(suite.root / "out")[0]["type"] == "run"  # every line is whole
@@ -107,9 +159,17 @@ def test_a_log_is_never_overwritten(suite):
 
 
 def test_fail_fast_and_max_fail_stop(suite):
-    assert suite("run", "--level", "all", "path:flip", "--fail-fast", "-j", "1", "--out", "out").returncode == 1
+    assert (
+        suite(
+            "run", "--level", "all", "path:flip", "--fail-fast", "-j", "1", "--out", "out"
+        ).returncode
+        == 1
+    )
     assert len(verdicts(suite.root / "out")) < 4
-    assert suite("run", "--level", "all", "path:flip", "--max-fail", "4", "--out", "all").returncode == 1
+    assert (
+        suite("run", "--level", "all", "path:flip", "--max-fail", "4", "--out", "all").returncode
+        == 1
+    )
     assert len(verdicts(suite.root / "all")) == 4
 
 
@@ -138,7 +198,10 @@ def test_a_run_killed_at_any_moment_is_reported_and_resumed(suite, moment):
     report = suite("report", "out")
     if len(verdicts(suite.root / "out")) < 12:
         assert "the log is not complete: killed, or still going on, after" in report.stderr
-        assert "the run was killed, or still going on, after" in (suite.root / "out" / "junit.xml").read_text()
+        assert (
+            "the run was killed, or still going on, after"
+            in (suite.root / "out" / "junit.xml").read_text()
+        )
     resumed = suite("run", "--resume", "out")
     assert resumed.returncode == 1, resumed.stderr
     suite(*arguments, "--out", "whole")

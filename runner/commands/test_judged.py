@@ -7,7 +7,9 @@ import sys
 from suites import FAKE, log_of, verdicts
 
 ONE = "bugs/1-first"
-TOO_LITTLE = "judged 1 of 2 verdicts that could be (50.0 %), fewer than the 90 % demanded: 1 unsupported"
+TOO_LITTLE = (
+    "judged 1 of 2 verdicts that could be (50.0 %), fewer than the 90 % demanded: 1 unsupported"
+)
 
 
 def absent(suite, **more):
@@ -17,10 +19,25 @@ def absent(suite, **more):
 
 # --- paths that cannot be used ---
 
+
 def test_a_default_path_that_cannot_be_used_is_not_planned(suite):
     absent(suite, default=True)
-    suite.write("expected/known/a.json", {"format": 1, "known": [{
-        "instances": ["bugs/*"], "paths": ["absent"], "status": "crash", "because": "unreported", "reason": "r", "date": "2026-11-21"}]})
+    suite.write(
+        "expected/known/a.json",
+        {
+            "format": 1,
+            "known": [
+                {
+                    "instances": ["bugs/*"],
+                    "paths": ["absent"],
+                    "status": "crash",
+                    "because": "unreported",
+                    "reason": "r",
+                    "date": "2026-11-21",
+                }
+            ],
+        },
+    )
     result = suite("run", "--level", "all", "--strict", "--out", "out")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "\nabsent: cannot import what it needs; not run\n" in result.stderr
@@ -30,8 +47,14 @@ def test_a_default_path_that_cannot_be_used_is_not_planned(suite):
     run = log_of(suite.root / "out")[0]
     assert run["absent_paths"] == [{"name": "absent", "reason": "cannot import what it needs"}]
     assert run["planned"] == len(found) and [path["name"] for path in run["paths"]] == ["conform"]
-    assert "absent</code>: cannot import what it needs; not run" in (suite.root / "out" / "summary.md").read_text()
-    assert 'name="lockstep.absent.absent" value="cannot import what it needs"' in (suite.root / "out" / "junit.xml").read_text()
+    assert (
+        "absent</code>: cannot import what it needs; not run"
+        in (suite.root / "out" / "summary.md").read_text()
+    )
+    assert (
+        'name="lockstep.absent.absent" value="cannot import what it needs"'
+        in (suite.root / "out" / "junit.xml").read_text()
+    )
 
 
 def test_a_path_that_somebody_asks_for_is_planned_all_the_same(suite):
@@ -39,7 +62,10 @@ def test_a_path_that_somebody_asks_for_is_planned_all_the_same(suite):
     (suite.root / "runner/paths/absent.json").rename(suite.root / "absent.json")
     for arguments in (["path:absent"], ["--path", "absent"]):
         result = suite("run", ONE, *arguments, "--path-file", "absent.json")
-        assert result.returncode == 3 and "the path absent cannot be used here and judged nothing" in result.stderr
+        assert (
+            result.returncode == 3
+            and "the path absent cannot be used here and judged nothing" in result.stderr
+        )
     absent(suite, default=True)
     assert list(verdicts_of(suite, ONE, "path:abs*")) == [f"{ONE}@cpu/absent"]
 
@@ -53,7 +79,10 @@ def test_without_a_default_path_that_can_be_used_no_run_is_green(suite):
     absent(suite, default=True)
     suite.path("conform")
     result = suite("run", ONE)
-    assert result.returncode == 3 and "the path absent cannot be used here: cannot import what it needs" in result.stderr
+    assert (
+        result.returncode == 3
+        and "the path absent cannot be used here: cannot import what it needs" in result.stderr
+    )
 
 
 def test_a_run_without_that_path_is_gone_on_with(suite):
@@ -69,6 +98,7 @@ def test_a_run_without_that_path_is_gone_on_with(suite):
 
 # --- too little that is judged ---
 
+
 def test_too_little_that_is_judged_fails_a_run(suite):
     suite.path("absent-late")
     arguments = ("run", ONE, "path:conform", "path:absent-late")
@@ -82,7 +112,10 @@ def test_too_little_that_is_judged_fails_a_run(suite):
     record = json.loads((suite.root / "out" / "run.json").read_text())
     assert record["judged"] == {"judged": 1, "could": 2} and record["complete"] is True
     junit = (suite.root / "out" / "junit.xml").read_text()
-    assert re.search(r'<testcase name="judged".*\n +<error message="judged 1 of 2', junit) and 'errors="1"' in junit
+    assert (
+        re.search(r'<testcase name="judged".*\n +<error message="judged 1 of 2', junit)
+        and 'errors="1"' in junit
+    )
     summary = (suite.root / "out" / "summary.md").read_text()
     assert summary.startswith("## Lockstep: too little is judged\n")
 
@@ -108,6 +141,7 @@ def test_a_report_says_of_what_was_judged_what_the_run_said(suite):
 
 # --- an end ---
 
+
 def test_a_log_that_is_not_complete_is_called_so(suite):
     assert suite("run", ONE, "path:conform", "--out", "out").returncode == 0
     log = suite.root / "out" / "run.jsonl"
@@ -115,10 +149,19 @@ def test_a_log_that_is_not_complete_is_called_so(suite):
     assert json.loads(lines[-1])["type"] == "end"
     log.write_text("".join(lines[:-1]))
     result = suite("report", "out")
-    assert "the log is not complete: killed, or still going on, after 1 of 1 verdict; " in result.stderr
+    assert (
+        "the log is not complete: killed, or still going on, after 1 of 1 verdict; "
+        in result.stderr
+    )
     assert json.loads((suite.root / "out" / "run.json").read_text())["complete"] is False
-    assert re.search(r'<testcase name="complete".*\n +<error message="the run was killed', (suite.root / "out" / "junit.xml").read_text())
-    assert "killed, or still going on, after 1 of 1 verdict" in (suite.root / "out" / "summary.md").read_text()
+    assert re.search(
+        r'<testcase name="complete".*\n +<error message="the run was killed',
+        (suite.root / "out" / "junit.xml").read_text(),
+    )
+    assert (
+        "killed, or still going on, after 1 of 1 verdict"
+        in (suite.root / "out" / "summary.md").read_text()
+    )
 
 
 def test_a_verdict_that_was_added_by_hand_is_refused_with_its_line(suite):
@@ -126,7 +169,10 @@ def test_a_verdict_that_was_added_by_hand_is_refused_with_its_line(suite):
     log = suite.root / "out" / "run.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if json.loads(line)["type"] == "verdict")
-    log.write_text("".join([*lines[:at + 1], lines[at], *lines[at + 1:]]))
+    log.write_text("".join([*lines[: at + 1], lines[at], *lines[at + 1 :]]))
     result = suite("report", "out")
     assert result.returncode == 2
-    assert f"run.jsonl:{at + 2}: found a second verdict of {ONE}@cpu/flip, whose first is in line {at + 1}" in result.stderr
+    assert (
+        f"run.jsonl:{at + 2}: found a second verdict of {ONE}@cpu/flip, whose first is in line {at + 1}"
+        in result.stderr
+    )

@@ -17,14 +17,28 @@ def test_count_says_how_many(suite):
     assert suite("list", "--count", "--level", "all").stdout == "4 instances of 3 cases\n"
     assert suite("list", "--count", "bugs/1-first").stdout == "1 instance of 1 case\n"
     counted = suite("list", "--count", "--level", "all", "--path", "flip", "conform").stdout
-    assert counted.split("\n") == ["conform       4", "flip          4", "8 verdicts of 4 instances of 3 cases", ""]
+    assert counted.split("\n") == [
+        "conform       4",
+        "flip          4",
+        "8 verdicts of 4 instances of 3 cases",
+        "",
+    ]
 
 
 def test_json_says_what_an_id_is(suite):
-    suite.write("expected/levels/core.json", {"format": 1, "name": "core", "title": "more", "select": ["bugs/*"]})
+    suite.write(
+        "expected/levels/core.json",
+        {"format": 1, "name": "core", "title": "more", "select": ["bugs/*"]},
+    )
     said = json.loads(suite("list", "bugs/*", "--json").stdout)
-    assert said[0] == {"id": "bugs/1-first@cpu", "title": "passes its input on", "file": "cases/bugs/1-first.json",
-                       "operators": ["aten::clone.default"], "dtypes": ["float32"], "levels": ["core", "smoke"]}
+    assert said[0] == {
+        "id": "bugs/1-first@cpu",
+        "title": "passes its input on",
+        "file": "cases/bugs/1-first.json",
+        "operators": ["aten::clone.default"],
+        "dtypes": ["float32"],
+        "levels": ["core", "smoke"],
+    }
     assert [each["levels"] for each in said[1:]] == [["core"], ["core"]]
     of_path = json.loads(suite("list", "bugs/1-first", "--path", "flip", "--json").stdout)
     assert of_path == [{**said[0], "id": "bugs/1-first@cpu/flip"}]
@@ -40,20 +54,41 @@ def test_tables_are_the_same_in_each_form(suite, kind):
     assert len(rows) > 1 and kind in tables
     place = 0
     for row in rows:
-        place = text.index("\n" + re.sub(r" +", " ", " ".join(cell for cell in row.values() if cell or len(row) < 3)), place)
+        place = text.index(
+            "\n"
+            + re.sub(r" +", " ", " ".join(cell for cell in row.values() if cell or len(row) < 3)),
+            place,
+        )
         assert f"| `{row['name']}` |" in markdown
     assert markdown.count("\n|") == len(rows) + 2 * len(tables) - 1
 
 
 def test_levels_are_counted(suite):
-    suite.write("expected/levels/core.json", {"format": 1, "name": "core", "title": "more", "select": ["bugs/*"]})
-    levels = {row["name"]: row for row in json.loads(suite("list", "--levels", "--json").stdout)["levels"]}
-    assert {name: (row["cases"], row["instances"]) for name, row in levels.items()} == {"all": ("3", "4"), "core": ("2", "3"), "smoke": ("1", "1")}
+    suite.write(
+        "expected/levels/core.json",
+        {"format": 1, "name": "core", "title": "more", "select": ["bugs/*"]},
+    )
+    levels = {
+        row["name"]: row for row in json.loads(suite("list", "--levels", "--json").stdout)["levels"]
+    }
+    assert {name: (row["cases"], row["instances"]) for name, row in levels.items()} == {
+        "all": ("3", "4"),
+        "core": ("2", "3"),
+        "smoke": ("1", "1"),
+    }
     assert levels["core"]["title"] == "more"
 
 
-@pytest.mark.parametrize("flags", [["--statuses", "--paths"], ["--count", "--json"], ["--markdown"], ["--count", "--as-level"],
-                                   ["--unswept", "--levels"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--statuses", "--paths"],
+        ["--count", "--json"],
+        ["--markdown"],
+        ["--count", "--as-level"],
+        ["--unswept", "--levels"],
+    ],
+)
 def test_one_thing_at_a_time(suite, flags):
     done = suite("list", *flags)
     assert done.returncode == 2 and not done.stdout and "found" in done.stderr

@@ -16,32 +16,74 @@ from suites import case, overload, verdicts
 def on(file, suite, *arguments, **env):
     """Runs the command with that file as its standard output."""
     with open(file, "w") as out:
-        return subprocess.run([suite.binary, *arguments], env=suite.environment(**env), stdout=out, stderr=subprocess.PIPE, text=True,
-                              timeout=120, cwd=suite.root)
+        return subprocess.run(
+            [suite.binary, *arguments],
+            env=suite.environment(**env),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            cwd=suite.root,
+        )
 
 
 def large(suite):
     """What `show` prints of it is more than any buffer."""
-    suite.write("cases/ops/large.json", case("many", matrix={"rows": list(range(1, 200))},
-                inputs={"x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+    suite.write(
+        "cases/ops/large.json",
+        case(
+            "many",
+            matrix={"rows": list(range(1, 200))},
+            inputs={
+                "x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}
+            },
+        ),
+    )
 
 
 # --- standard output ---
 
-@pytest.mark.parametrize("arguments", [
-    ["--help"], ["--version"], ["list", "--level", "all"], ["list", "ops/large", "--json"], ["show", "bugs/1-first"],
-    ["show", "ops/large"], ["check"], ["report", "out"], ["report", "out", "-v"], ["report", "out", "--junit", "-"],
-    ["report", "out", "--github"], ["run", "bugs/1-first", "path:flip"], ["run", "bugs/1-first", "--json", "-"],
-    ["run", "bugs/1-first", "path:flip", "--github"], ["doctor", "--quick"], ["list", "--unswept"], ["repro", "bugs/1-first"]],
-    ids=" ".join)
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["list", "--level", "all"],
+        ["list", "ops/large", "--json"],
+        ["show", "bugs/1-first"],
+        ["show", "ops/large"],
+        ["check"],
+        ["report", "out"],
+        ["report", "out", "-v"],
+        ["report", "out", "--junit", "-"],
+        ["report", "out", "--github"],
+        ["run", "bugs/1-first", "path:flip"],
+        ["run", "bugs/1-first", "--json", "-"],
+        ["run", "bugs/1-first", "path:flip", "--github"],
+        ["doctor", "--quick"],
+        ["list", "--unswept"],
+        ["repro", "bugs/1-first"],
+    ],
+    ids=" ".join,
+)
 def test_what_cannot_be_printed_is_an_error(sweeping, arguments):
     suite = sweeping
     large(suite)
-    suite.dump({"aten::clone": [overload("Tensor")], "aten::add": [overload("Tensor", "Tensor", name="Tensor")]})
+    suite.dump(
+        {
+            "aten::clone": [overload("Tensor")],
+            "aten::add": [overload("Tensor", "Tensor", name="Tensor")],
+        }
+    )
     # For `repro`: a Python that renders more than any buffer holds.
     suite.path("inductor", worker="compiled", backend="inductor")
     python = suite.root / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *lockstep_worker*) exec head -c 100000 /dev/zero ;; *) exec ' + sys.executable + ' "$@" ;; esac\n')
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in *lockstep_worker*) exec head -c 100000 /dev/zero ;; *) exec '
+        + sys.executable
+        + ' "$@" ;; esac\n'
+    )
     python.chmod(0o755)
     made = suite("run", "bugs/1-first", "path:conform", "path:flip", "--out", "out")
     assert made.returncode == 1, made.stdout + made.stderr
@@ -49,12 +91,23 @@ def test_what_cannot_be_printed_is_an_error(sweeping, arguments):
         arguments = [*arguments, "path:inductor"]
     result = on("/dev/full", suite, *arguments, LOCKSTEP_PYTHON=str(python))
     assert result.returncode == 3, result.stderr
-    assert "lockstep: cannot write all of standard output" in result.stderr or "lockstep: ended early: cannot write" in result.stderr, result.stderr
+    assert (
+        "lockstep: cannot write all of standard output" in result.stderr
+        or "lockstep: ended early: cannot write" in result.stderr
+    ), result.stderr
     assert "terminate called" not in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["show", "ops/large"], ["list", "ops/large", "--json"], ["report", "out", "-v"],
-                                       ["run", "bugs/1-first", "path:flip", "--github"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "ops/large"],
+        ["list", "ops/large", "--json"],
+        ["report", "out", "-v"],
+        ["run", "bugs/1-first", "path:flip", "--github"],
+    ],
+    ids=" ".join,
+)
 def test_a_reader_that_leaves_is_no_error(suite, arguments):
     large(suite)
     assert suite("run", "bugs/1-first", "path:flip", "--out", "out").returncode == 1
@@ -62,8 +115,16 @@ def test_a_reader_that_leaves_is_no_error(suite, arguments):
     os.close(gone)
     # As a shell starts it: Python ignores the signal.
     restore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    result = subprocess.run([suite.binary, *arguments], env=suite.environment(), stdout=out, stderr=subprocess.PIPE, text=True,
-                            timeout=60, cwd=suite.root, preexec_fn=restore)
+    result = subprocess.run(
+        [suite.binary, *arguments],
+        env=suite.environment(),
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        cwd=suite.root,
+        preexec_fn=restore,
+    )
     os.close(out)
     assert result.returncode == (1 if arguments[0] == "run" else -signal.SIGPIPE)
     assert "lockstep: " not in result.stderr and "terminate" not in result.stderr
@@ -71,17 +132,26 @@ def test_a_reader_that_leaves_is_no_error(suite, arguments):
 
 def test_what_nobody_can_be_told_is_still_an_exit_status(suite):
     with open("/dev/full", "w") as full:
-        result = subprocess.run([suite.binary, "list", "nothing/at-all"], env=suite.environment(), stdout=full, stderr=full, timeout=60)
+        result = subprocess.run(
+            [suite.binary, "list", "nothing/at-all"],
+            env=suite.environment(),
+            stdout=full,
+            stderr=full,
+            timeout=60,
+        )
     assert result.returncode == 3
 
 
 # --- reports ---
 
+
 def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
     assert suite("run", "bugs/1-first", "--out", "out").returncode == 0
     (suite.root / "link.html").symlink_to("page.html")
     assert suite("report", "out", "--html", "link.html").returncode == 0
-    assert (suite.root / "link.html").is_symlink() and (suite.root / "page.html").stat().st_size > 1000
+    assert (suite.root / "link.html").is_symlink() and (
+        suite.root / "page.html"
+    ).stat().st_size > 1000
     pipe = suite.root / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
@@ -90,7 +160,9 @@ def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
         assert json.loads(reader.stdout.read())["format"] == 2
     # Not by the name in /dev, which a mistake here could take from the whole machine.
     assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 2
-    assert on(suite.root / "file", suite, "report", "out", "--json", "/proc/self/fd/1").returncode == 0
+    assert (
+        on(suite.root / "file", suite, "report", "out", "--json", "/proc/self/fd/1").returncode == 0
+    )
     assert json.loads((suite.root / "file").read_text())["format"] == 2
 
 
@@ -113,7 +185,9 @@ def test_annotations_do_not_mix_with_a_report(suite):
 def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
     page = suite.root / "page.md"
     page.write_text("before\n")
-    result = suite("run", "bugs/1-first", env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)})
+    result = suite(
+        "run", "bugs/1-first", env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}
+    )
     assert result.returncode == 0, result.stderr
     assert page.read_text().startswith("before\n#")
     (suite.root / "full").symlink_to("/dev/full")
@@ -121,23 +195,36 @@ def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
         result = suite("run", "bugs/1-first", "--github", env={"GITHUB_STEP_SUMMARY": place})
         assert result.returncode == 3
         assert f"cannot write the job's summary to {place}: {why}" in result.stderr, result.stderr
-    assert suite("run", "bugs/1-first", env={"GITHUB_STEP_SUMMARY": "nowhere/page.md"}).returncode == 0
+    assert (
+        suite("run", "bugs/1-first", env={"GITHUB_STEP_SUMMARY": "nowhere/page.md"}).returncode == 0
+    )
 
 
 def test_verbose_reports_print_a_line_for_every_verdict(suite):
-    assert suite("run", "--level", "all", "path:conform", "path:flip", "--out", "out").returncode == 1
+    assert (
+        suite("run", "--level", "all", "path:conform", "path:flip", "--out", "out").returncode == 1
+    )
     quiet, result = suite("report", "out"), suite("report", "out", "-v")
     lines = result.stdout.splitlines()
     told = [line for line in lines if re.match(r"\w.*  bugs/|\w.*  ops/", line)]
-    assert len(told) == 8 and "2 causes of what does not conform:" in lines and lines[-1] == quiet.stdout.splitlines()[-1] and len(verdicts(suite.root / "out")) == 8
+    assert (
+        len(told) == 8
+        and "2 causes of what does not conform:" in lines
+        and lines[-1] == quiet.stdout.splitlines()[-1]
+        and len(verdicts(suite.root / "out")) == 8
+    )
     assert re.search(r"^conform +bugs/1-first@cpu/conform", result.stdout, re.M)
     assert re.search(r"^value differs +bugs/1-first@cpu/flip .*differ", result.stdout, re.M)
-    assert "\x1b[" not in result.stdout and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
+    assert (
+        "\x1b[" not in result.stdout
+        and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
+    )
     mixed = suite("report", "out", "-v", "--json", "-")
     assert json.loads(mixed.stdout)["format"] == 2 and "bugs/1-first@cpu/flip" in mixed.stderr
 
 
 # --- a full disk ---
+
 
 def test_a_bad_end_names_a_scratch_that_is_full(suite):
     small = suite.root / "small"
@@ -145,12 +232,32 @@ def test_a_bad_end_names_a_scratch_that_is_full(suite):
     # Neither place for tensors has more than 1 MiB here: the smallest that counts as full.
     mount = f"mount -t tmpfs -o size=1m x /dev/shm && mount -t tmpfs -o size=1m x {small} && "
     inside = ["unshare", "-rm", "sh", "-c", mount + 'exec "$@"', "sh"]
-    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*inside, "true"], capture_output=True).returncode != 0
+    ):
         pytest.skip("no file system can be mounted here")
-    subprocess.run([*inside, suite.binary, "run", "bugs/1-first", "path:conform", "path:crash", "--out", "out"], timeout=60,
-                   env=suite.environment(TMPDIR=str(small)), cwd=suite.root, capture_output=True)
+    subprocess.run(
+        [
+            *inside,
+            suite.binary,
+            "run",
+            "bugs/1-first",
+            "path:conform",
+            "path:crash",
+            "--out",
+            "out",
+        ],
+        timeout=60,
+        env=suite.environment(TMPDIR=str(small)),
+        cwd=suite.root,
+        capture_output=True,
+    )
     found = verdicts(suite.root / "out")
     assert found["bugs/1-first@cpu/conform"]["status"] == "conform"
-    assert re.search(rf"{small}/lockstep-\S+ is full, \d+ of 1024 KiB are free", found["bugs/1-first@cpu/crash"]["reason"]), found
+    assert re.search(
+        rf"{small}/lockstep-\S+ is full, \d+ of 1024 KiB are free",
+        found["bugs/1-first@cpu/crash"]["reason"],
+    ), found
     suite("run", "bugs/1-first", "path:crash", "--out", "roomy")
     assert "full" not in verdicts(suite.root / "roomy")["bugs/1-first@cpu/crash"]["reason"]

@@ -20,8 +20,16 @@ def mine(tmp_path):
 
 
 def rule(**more):
-    return {"instances": ["*"], "paths": ["flip"], "status": "value_differs", "because": "bug", "reason": "a bit is flipped",
-            "link": "https://example.org/7", "date": "2026-11-23", **more}
+    return {
+        "instances": ["*"],
+        "paths": ["flip"],
+        "status": "value_differs",
+        "because": "bug",
+        "reason": "a bit is flipped",
+        "link": "https://example.org/7",
+        "date": "2026-11-23",
+        **more,
+    }
 
 
 def flipping(suite, name):
@@ -42,9 +50,14 @@ def test_files_and_folders_are_selected(suite, mine):
     assert ids(suite("list", "sub/", cwd=mine)) == ["two@cpu"]
     assert ids(suite("list", str(mine), cwd="/")) == ["one@cpu", "sub/two@cpu"]
     assert ids(suite("list", ".", cwd=mine)) == ["one@cpu", "sub/two@cpu"]
-    assert ids(suite("list", "one.json", "bugs/1-first", cwd=mine)) == ["bugs/1-first@cpu", "one@cpu"]
+    assert ids(suite("list", "one.json", "bugs/1-first", cwd=mine)) == [
+        "bugs/1-first@cpu",
+        "one@cpu",
+    ]
     assert ids(suite("list", "--path", "flip", "one.json", cwd=mine)) == ["one@cpu/flip"]
-    assert ids(suite("list", "--case-file", "one.json", "sub/", cwd=mine)) == ["two@cpu"], "brought, but not selected"
+    assert ids(suite("list", "--case-file", "one.json", "sub/", cwd=mine)) == ["two@cpu"], (
+        "brought, but not selected"
+    )
 
 
 def test_a_file_of_the_suite_is_its_case(suite):
@@ -67,7 +80,10 @@ def test_what_is_wrong_with_them_is_said(suite, mine):
     (mine / "cases" / "bugs").mkdir(parents=True)
     (mine / "cases" / "bugs" / "1-first.json").write_text(json.dumps(case("another")))
     done = suite("list", "cases/bugs/1-first.json", cwd=mine)
-    assert done.returncode == 2 and "found another case `bugs/1-first`: that of cases/bugs/1-first.json" in done.stderr
+    assert (
+        done.returncode == 2
+        and "found another case `bugs/1-first`: that of cases/bugs/1-first.json" in done.stderr
+    )
 
 
 def test_an_own_suite_needs_cases_alone(suite, tmp_path):
@@ -83,7 +99,9 @@ def test_an_own_suite_needs_cases_alone(suite, tmp_path):
     (own / "paths").mkdir()
     (own / "paths" / "acme.json").write_text(flipping(suite, "acme"))
     (own / "expected" / "known").mkdir(parents=True)
-    (own / "expected" / "known" / "a.json").write_text(json.dumps({"format": 1, "known": [rule(paths=["acme"])]}))
+    (own / "expected" / "known" / "a.json").write_text(
+        json.dumps({"format": 1, "known": [rule(paths=["acme"])]})
+    )
     done = suite("run", "--suite", "own", "--path", "acme", "--out", "run2", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert verdicts(tmp_path / "run2")["acme/1@cpu/acme"]["standing"] == "known"
@@ -95,16 +113,38 @@ def test_an_own_suite_needs_cases_alone(suite, tmp_path):
 def test_known_of_a_file_are_counted_apart(suite, tmp_path):
     """The suite's own expectations stay in force, and a wrong one of the user's excuses nothing."""
     suite.write("expected/known/own.json", {"format": 1, "known": [rule(instances=["ops/clone"])]})
-    (tmp_path / "acme.json").write_text(json.dumps({"format": 1, "known": [rule(instances=["bugs/2-second"])]}))
-    (tmp_path / "wrong.json").write_text(json.dumps({"format": 1, "known": [rule(instances=["bugs/1-first"], status="crash")]}))
-    done = suite("run", "--level", "all", "--path", "flip", "--known", "acme.json", "--known", "wrong.json", "--out", "run", cwd=tmp_path)
+    (tmp_path / "acme.json").write_text(
+        json.dumps({"format": 1, "known": [rule(instances=["bugs/2-second"])]})
+    )
+    (tmp_path / "wrong.json").write_text(
+        json.dumps({"format": 1, "known": [rule(instances=["bugs/1-first"], status="crash")]})
+    )
+    done = suite(
+        "run",
+        "--level",
+        "all",
+        "--path",
+        "flip",
+        "--known",
+        "acme.json",
+        "--known",
+        "wrong.json",
+        "--out",
+        "run",
+        cwd=tmp_path,
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     found = verdicts(tmp_path / "run")
     assert {id: verdict["standing"] for id, verdict in found.items()} == {
-        "bugs/1-first@cpu/flip": "new", "bugs/2-second[rows=1]@cpu/flip": "known", "bugs/2-second[rows=2]@cpu/flip": "known",
-        "ops/clone@cpu/flip": "known"}
+        "bugs/1-first@cpu/flip": "new",
+        "bugs/2-second[rows=1]@cpu/flip": "known",
+        "bugs/2-second[rows=2]@cpu/flip": "known",
+        "ops/clone@cpu/flip": "known",
+    }
     assert found["bugs/2-second[rows=1]@cpu/flip"]["expectation"]["added"] is True
-    assert found["bugs/2-second[rows=1]@cpu/flip"]["expectation"]["file"] == f"{tmp_path}/acme.json:1"
+    assert (
+        found["bugs/2-second[rows=1]@cpu/flip"]["expectation"]["file"] == f"{tmp_path}/acme.json:1"
+    )
     assert "added" not in found["ops/clone@cpu/flip"]["expectation"]
     assert "1 failing, 3 known in" in done.stdout and "; 2 of the known by --known" in done.stdout
     assert "wrong.json" in done.stdout, "what met nothing is named"
@@ -118,7 +158,20 @@ def test_known_of_a_file_are_counted_apart(suite, tmp_path):
 def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
     known = tmp_path / "known.json"
     known.write_text(json.dumps({"format": 1, "known": [rule()]}))
-    first = suite("run", ".", "--path", "flip", "--path", "conform", "--known", "../known.json", "--fail-fast", "--out", tmp_path / "run", cwd=mine)
+    first = suite(
+        "run",
+        ".",
+        "--path",
+        "flip",
+        "--path",
+        "conform",
+        "--known",
+        "../known.json",
+        "--fail-fast",
+        "--out",
+        tmp_path / "run",
+        cwd=mine,
+    )
     assert first.returncode == 0, first.stdout + first.stderr
     # Cut the log after the first verdict, as kill -9 would.
     log = tmp_path / "run" / "run.jsonl"
@@ -134,11 +187,24 @@ def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
 
 
 #: What decides a verdict; a run's number, seconds and places differ.
-FACTS = ("id", "status", "standing", "reason", "outputs", "grade", "nearer", "stage", "expectation", "program")
+FACTS = (
+    "id",
+    "status",
+    "standing",
+    "reason",
+    "outputs",
+    "grade",
+    "nearer",
+    "stage",
+    "expectation",
+    "program",
+)
 
 
 def facts(directory):
-    return {id: {key: verdict.get(key) for key in FACTS} for id, verdict in verdicts(directory).items()}
+    return {
+        id: {key: verdict.get(key) for key in FACTS} for id, verdict in verdicts(directory).items()
+    }
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -153,25 +219,67 @@ def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
     known.write_text(json.dumps({"format": 1, "known": [rule(paths=["acme"], instances=["one"])]}))
     environment = {"LOCKSTEP_COMMAND": str(suite.binary)}
     flags = ["--strict"] if strict else []
-    done = suite("run", "--suite", own, "acme/1", "mine/", "--path", "acme", "--path-file", vendor.name, "--known", "known.json",
-                 "--threads", "3", "--timeout", "55", *flags, "--out", "run", cwd=tmp_path, env=environment)
+    done = suite(
+        "run",
+        "--suite",
+        own,
+        "acme/1",
+        "mine/",
+        "--path",
+        "acme",
+        "--path-file",
+        vendor.name,
+        "--known",
+        "known.json",
+        "--threads",
+        "3",
+        "--timeout",
+        "55",
+        *flags,
+        "--out",
+        "run",
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     expected = facts(tmp_path / "run")
     assert [expected[id]["standing"] for id in sorted(expected)] == ["new", "known", "new"]
-    printed = {line.strip().strip("`") for line in re.findall(rf"{suite.binary} run [^`\n]*", done.stdout + done.stderr)}
+    printed = {
+        line.strip().strip("`")
+        for line in re.findall(rf"{suite.binary} run [^`\n]*", done.stdout + done.stderr)
+    }
     assert len(printed) == 4, printed  # each of the three, which are few, and all that fail
     logged = {verdict["repro"] for verdict in verdicts(tmp_path / "run").values()}
     written = "".join((tmp_path / "run" / name).read_text() for name in ("junit.xml", "summary.md"))
     for command in printed | logged:
-        for word in ("--suite", "--case-file", "--path-file", "--known", "--threads 3", "--timeout 55"):
+        for word in (
+            "--suite",
+            "--case-file",
+            "--path-file",
+            "--known",
+            "--threads 3",
+            "--timeout 55",
+        ):
             assert word in command, command
-        again = subprocess.run(f"{command} --out '{tmp_path}/again'", shell=True, executable="/bin/bash", cwd="/", text=True,
-                               capture_output=True, env=suite.environment(**environment), timeout=120)
+        again = subprocess.run(
+            f"{command} --out '{tmp_path}/again'",
+            shell=True,
+            executable="/bin/bash",
+            cwd="/",
+            text=True,
+            capture_output=True,
+            env=suite.environment(**environment),
+            timeout=120,
+        )
         found = facts(tmp_path / "again")
-        assert again.returncode == any(each["standing"] == "new" for each in found.values()), again.stdout + again.stderr
+        assert again.returncode == any(each["standing"] == "new" for each in found.values()), (
+            again.stdout + again.stderr
+        )
         assert found and all(found[id] == expected[id] for id in found), command
         if "one" in found and len(found) == 1:
-            assert "differ, greatest" in again.stdout, "a known one that is asked for shows its numbers"
+            assert "differ, greatest" in again.stdout, (
+                "a known one that is asked for shows its numbers"
+            )
         subprocess.run(["rm", "-r", tmp_path / "again"], check=True)
     assert len(logged) == 3 and "--suite" in written
 
@@ -179,7 +287,11 @@ def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
 def test_a_known_verdict_that_is_asked_for_shows_its_numbers(suite):
     suite.write("expected/known/own.json", {"format": 1, "known": [rule()]})
     asked = suite("run", "bugs/1-first@cpu/flip")
-    assert asked.returncode == 0 and "elements differ" in asked.stdout and "a bit is flipped" in asked.stdout
+    assert (
+        asked.returncode == 0
+        and "elements differ" in asked.stdout
+        and "a bit is flipped" in asked.stdout
+    )
     selected = suite("run", "bugs/*", "--path", "flip")
     assert selected.returncode == 0 and "elements differ" not in selected.stdout
 
@@ -192,29 +304,86 @@ def new_case(done):
 def test_a_new_case_is_one_that_check_accepts(sweeping, tmp_path):
     """Without a dump of the operators, and with one: a call with all that the schema demands."""
     written = new_case(sweeping("new", "123456"))
-    assert written["links"] == ["https://github.com/pytorch/pytorch/issues/123456"] and written["steps"][0]["op"] == "add.Tensor"
+    assert (
+        written["links"] == ["https://github.com/pytorch/pytorch/issues/123456"]
+        and written["steps"][0]["op"] == "add.Tensor"
+    )
     assert sweeping("check", "cases/bugs/123456.json").returncode == 0
-    needs = {"name": "dim", "type": "int", "kwarg_only": False, "mutates": False, "has_default": False}
-    half = {"name": "out_dtype", "type": "ScalarType", "kwarg_only": True, "mutates": False, "has_default": False}
+    needs = {
+        "name": "dim",
+        "type": "int",
+        "kwarg_only": False,
+        "mutates": False,
+        "has_default": False,
+    }
+    half = {
+        "name": "out_dtype",
+        "type": "ScalarType",
+        "kwarg_only": True,
+        "mutates": False,
+        "has_default": False,
+    }
     listed = overload("Tensor[]")
     take = overload("Tensor", "Tensor")
     take["arguments"] += [needs, half]
-    sweeping.dump({"aten::take_it": [take], "aten::join": [listed], "aten::draw": [overload("Tensor", "Generator")],
-                   "aten::clone": [overload("Tensor")], "aten::add": [overload("Tensor", "Tensor", name="Tensor")]})
+    sweeping.dump(
+        {
+            "aten::take_it": [take],
+            "aten::join": [listed],
+            "aten::draw": [overload("Tensor", "Generator")],
+            "aten::clone": [overload("Tensor")],
+            "aten::add": [overload("Tensor", "Tensor", name="Tensor")],
+        }
+    )
     written = new_case(sweeping("new", "7-named", "--op", "take_it"))
-    assert written["steps"] == [{"let": "y", "op": "take_it.default", "args": ["%x", "%x1", 1], "kwargs": {"out_dtype": "float32"}}]
-    assert sorted(written["inputs"]) == ["x", "x1"] and (sweeping.root / "cases/bugs/7-named.json").is_file()
-    assert new_case(sweeping("new", "8", "--op", "aten::join"))["steps"][0]["args"] == [["%x", "%x"]]
-    written = new_case(sweeping("new", "https://github.com/pytorch/executorch/issues/9", "--like", "bugs/2-second", "--out", tmp_path / "mine.json"))
-    assert written["links"] == ["https://github.com/pytorch/executorch/issues/9"] and written["matrix"] == {"rows": [1, 2]}
+    assert written["steps"] == [
+        {
+            "let": "y",
+            "op": "take_it.default",
+            "args": ["%x", "%x1", 1],
+            "kwargs": {"out_dtype": "float32"},
+        }
+    ]
+    assert (
+        sorted(written["inputs"]) == ["x", "x1"]
+        and (sweeping.root / "cases/bugs/7-named.json").is_file()
+    )
+    assert new_case(sweeping("new", "8", "--op", "aten::join"))["steps"][0]["args"] == [
+        ["%x", "%x"]
+    ]
+    written = new_case(
+        sweeping(
+            "new",
+            "https://github.com/pytorch/executorch/issues/9",
+            "--like",
+            "bugs/2-second",
+            "--out",
+            tmp_path / "mine.json",
+        )
+    )
+    assert written["links"] == ["https://github.com/pytorch/executorch/issues/9"] and written[
+        "matrix"
+    ] == {"rows": [1, 2]}
     assert "tags" not in written and written["title"].startswith("TODO")
-    assert sweeping("check").returncode == 0 and sweeping("check", tmp_path / "mine.json").returncode == 0
+    assert (
+        sweeping("check").returncode == 0
+        and sweeping("check", tmp_path / "mine.json").returncode == 0
+    )
     assert ids(sweeping("list", tmp_path / "mine.json")) == ["mine[rows=1]@cpu", "mine[rows=2]@cpu"]
     before = (sweeping.root / "cases/bugs/8.json").read_bytes()
-    for arguments, words in ((["8"], "already"), (["first"], "expected the number"), (["9x"], "expected the number"),
-                             (["9", "--op", "take_is"], "did you mean `take_it`"), (["9", "--op", "draw"], "Generator"),
-                             (["9", "--like", "bugs/1-firsd"], "did you mean `bugs/1-first`"), (["9", "--like", "a", "--op", "b"], "--op"),
-                             (["http://example.org/9"], "expected the number"), ([], "NUMBER")):
+    for arguments, words in (
+        (["8"], "already"),
+        (["first"], "expected the number"),
+        (["9x"], "expected the number"),
+        (["9", "--op", "take_is"], "did you mean `take_it`"),
+        (["9", "--op", "draw"], "Generator"),
+        (["9", "--like", "bugs/1-firsd"], "did you mean `bugs/1-first`"),
+        (["9", "--like", "a", "--op", "b"], "--op"),
+        (["http://example.org/9"], "expected the number"),
+        ([], "NUMBER"),
+    ):
         done = sweeping("new", *arguments)
         assert done.returncode == 2 and words in done.stderr, done.stdout + done.stderr
-    assert (sweeping.root / "cases/bugs/8.json").read_bytes() == before and not (sweeping.root / "cases/bugs/9.json").exists()
+    assert (sweeping.root / "cases/bugs/8.json").read_bytes() == before and not (
+        sweeping.root / "cases/bugs/9.json"
+    ).exists()

@@ -29,8 +29,12 @@ BEAT = 20
 #: Lines of a member travel together, at most so often: each event costs the dask worker, the scheduler and the bridge more than a line does.
 TOGETHER = 0.25
 #: What Dask looks at of tasks of its own, of which there are none to speak of: on one machine it costs what executions could have.
-IDLE = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s", "distributed.admin.tick.interval": "1s",
-        "distributed.worker.memory.monitor-interval": "10s"}
+IDLE = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "10s",
+}
 
 
 def member(run, where, home, told):
@@ -56,7 +60,9 @@ def member(run, where, home, told):
             going = waiting[-1] is not None
             waiting = [line for line in waiting if line is not None]
             try:
-                for name in itertools.chain.from_iterable(files_of(line) for line in waiting if b'"tensors"' in line):
+                for name in itertools.chain.from_iterable(
+                    files_of(line) for line in waiting if b'"tensors"' in line
+                ):
                     tell(file=name, data=(out / "run" / name).read_bytes())
                 if waiting:
                     tell(lines=[line.decode("utf-8", "replace") for line in waiting])
@@ -78,20 +84,33 @@ def member(run, where, home, told):
     home = pathlib.Path(os.environ.get("LOCKSTEP_HOME") or home)
     # What Dask's nanny sets for its own tasks changes what torch computes.
     nannys = dask.config.get("distributed.nanny.pre-spawn-environ", {})
-    environment = {name: value for name, value in os.environ.items() if value != str(nannys.get(name))}
+    environment = {
+        name: value for name, value in os.environ.items() if value != str(nannys.get(name))
+    }
     out = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-", dir=where))
     members = worker.__dict__.setdefault("lockstep_members", {})
     try:
         with open(out / "errors", "w+b") as errors:
-            process = subprocess.Popen([home / "ci" / "lockstep", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                       env=environment, cwd=told["directory"] if os.path.isdir(told["directory"]) else home,
-                                       start_new_session=True)
+            process = subprocess.Popen(
+                [home / "ci" / "lockstep", "serve"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment,
+                cwd=told["directory"] if os.path.isdir(told["directory"]) else home,
+                start_new_session=True,
+            )
             mine = members[run] = {"process": process, "heard": time.monotonic()}
             threading.Thread(target=watch, args=(process, mine), daemon=True).start()
             sender = threading.Thread(target=send, args=(process,), daemon=True)
             sender.start()
             with contextlib.suppress(OSError):  # of one that ended at once
-                process.stdin.write(json.dumps({"jobs": worker.state.nthreads, **told, "out": str(out / "run")}).encode() + b"\n")
+                process.stdin.write(
+                    json.dumps(
+                        {"jobs": worker.state.nthreads, **told, "out": str(out / "run")}
+                    ).encode()
+                    + b"\n"
+                )
                 process.stdin.flush()
             for line in process.stdout:
                 if not line.endswith(b"\n"):  # it was killed while it wrote
@@ -132,7 +151,12 @@ def say(**message):
 def keep(directory, name, data):
     """Writes a tensor that a member has kept, at its name below `directory`, and nowhere else."""
     path = pathlib.PurePosixPath(name)
-    if path.is_absolute() or path.parts[:1] != ("tensors",) or len(path.parts) < 2 or ".." in path.parts:
+    if (
+        path.is_absolute()
+        or path.parts[:1] != ("tensors",)
+        or len(path.parts) < 2
+        or ".." in path.parts
+    ):
         raise ValueError(f"a member names the file {name!r}, which is none of tensors/")
     target = pathlib.Path(directory).joinpath(*path.parts)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -164,13 +188,22 @@ class Bridge:
             except (OSError, ValueError) as error:
                 say(note=f"cannot keep tensors: {error}")
         else:
-            print("\n".join(json.dumps({"of": message["of"], "line": line}) for line in message["lines"]), flush=True)
+            print(
+                "\n".join(
+                    json.dumps({"of": message["of"], "line": line}) for line in message["lines"]
+                ),
+                flush=True,
+            )
 
     async def look(self):
         """Tells which dask workers came and went, and goes on for ever."""
         while True:
             workers = (await self.client.scheduler.identity(n_workers=-1))["workers"]
-            there = {address: facts for address, facts in workers.items() if facts["status"] in ("running", "paused")}
+            there = {
+                address: facts
+                for address, facts in workers.items()
+                if facts["status"] in ("running", "paused")
+            }
             for address, place in list(self.places.items()):
                 if address not in there or there[address]["local_directory"] != place:
                     del self.places[address]
@@ -187,14 +220,25 @@ class Bridge:
         while True:
             await asyncio.sleep(BEAT)
             for address in list(self.members):
-                self.spawn(self.client.run(order, self.run, "", workers=[address], on_error="ignore"))
+                self.spawn(
+                    self.client.run(order, self.run, "", workers=[address], on_error="ignore")
+                )
 
     def start(self, address):
         if address not in self.places:
             return
         self.members[address] = self.client.submit(
-            member, self.run, self.places[address], self.begin["home"], self.begin["run"], workers=[address],
-            allow_other_workers=False, pure=False, retries=0, key=f"{self.run}-{uuid.uuid4().hex[:6]}")
+            member,
+            self.run,
+            self.places[address],
+            self.begin["home"],
+            self.begin["run"],
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
+            key=f"{self.run}-{uuid.uuid4().hex[:6]}",
+        )
         self.spawn(self.follow(address, self.members[address]))
 
     async def follow(self, address, future):
@@ -228,12 +272,20 @@ class Bridge:
             elif "order" in told:
                 self.spawn(self.order(told["order"], told["items"]))
             elif "drop" in told:
-                self.spawn(self.client.run(end, self.run, workers=[told["drop"]], on_error="ignore"))
+                self.spawn(
+                    self.client.run(end, self.run, workers=[told["drop"]], on_error="ignore")
+                )
 
     async def close(self):
         members, self.members = self.members, {}
-        ends = [self.client.run(end, self.run, workers=[address], on_error="ignore") for address in members]
-        waits = [asyncio.ensure_future(each) for each in [*ends, *(ending(future) for future in members.values())]]
+        ends = [
+            self.client.run(end, self.run, workers=[address], on_error="ignore")
+            for address in members
+        ]
+        waits = [
+            asyncio.ensure_future(each)
+            for each in [*ends, *(ending(future) for future in members.values())]
+        ]
         if waits:
             await asyncio.wait(waits, timeout=5)
         for future in members.values():
@@ -249,8 +301,14 @@ async def connect(on, folder):
     """A cluster of our own or None, and a client."""
     if "here" in on:
         dask.config.set(IDLE)
-        cluster = await LocalCluster(n_workers=on["workers"], threads_per_worker=1, dashboard_address=None, asynchronous=True,
-                                     memory_limit=0, local_directory=folder)
+        cluster = await LocalCluster(
+            n_workers=on["workers"],
+            threads_per_worker=1,
+            dashboard_address=None,
+            asynchronous=True,
+            memory_limit=0,
+            local_directory=folder,
+        )
         return cluster, await Client(cluster, asynchronous=True)
     place = {"scheduler_file": on["file"]} if "file" in on else {"address": on["address"]}
     return None, await Client(**place, asynchronous=True, timeout=30)
@@ -258,20 +316,31 @@ async def connect(on, folder):
 
 async def main():
     lines = asyncio.StreamReader(limit=1 << 28)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
+    )
     begin = json.loads(await lines.readline())
     with tempfile.TemporaryDirectory(prefix="lockstep-dask-", ignore_cleanup_errors=True) as folder:
         try:
             cluster, client = await connect(begin["on"], folder)
         except Exception as error:
-            say(failed=f"no scheduler answers: {error}", hint="is it there, and of the same release of `distributed`? `ci/dask scheduler` starts one")
+            say(
+                failed=f"no scheduler answers: {error}",
+                hint="is it there, and of the same release of `distributed`? `ci/dask scheduler` starts one",
+            )
             return
         bridge = Bridge(client, begin)
-        tasks = [asyncio.ensure_future(each) for each in (bridge.look(), bridge.beat(), bridge.obey(lines))]
+        tasks = [
+            asyncio.ensure_future(each)
+            for each in (bridge.look(), bridge.beat(), bridge.obey(lines))
+        ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             if error := task.exception():
-                say(failed=f"its scheduler is lost: {error!r}", hint="`run --resume DIR` goes on; DIR is the directory of this run")
+                say(
+                    failed=f"its scheduler is lost: {error!r}",
+                    hint="`run --resume DIR` goes on; DIR is the directory of this run",
+                )
         for task in tasks:
             task.cancel()
         with contextlib.suppress(Exception):

@@ -24,7 +24,10 @@ BRIDGE = pathlib.Path(__file__).resolve().parent / "dask_bridge.py"
 ROWS = 20
 SELECT = ("bugs/3-many", "bugs/1-first", "path:conform", "path:slow", "path:flip", "--keep")
 
-pytestmark = pytest.mark.skipif(not BINARY.is_file() or not DASK, reason="needs LOCKSTEP_BINARY_DIR, a build, and LOCKSTEP_DASK, an interpreter")
+pytestmark = pytest.mark.skipif(
+    not BINARY.is_file() or not DASK,
+    reason="needs LOCKSTEP_BINARY_DIR, a build, and LOCKSTEP_DASK, an interpreter",
+)
 
 
 def same(directory):
@@ -32,7 +35,10 @@ def same(directory):
     record = timeless(directory)
     record["environment"].pop("cluster", None)
     record["run"].pop("jobs")
-    tensors = {str(file.relative_to(directory)): file.read_bytes() for file in sorted((directory / "tensors").rglob("*.npy"))}
+    tensors = {
+        str(file.relative_to(directory)): file.read_bytes()
+        for file in sorted((directory / "tensors").rglob("*.npy"))
+    }
     return record, tensors
 
 
@@ -44,8 +50,20 @@ class Scene:
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
         self.root = self.suite.root
-        self.suite.write("cases/bugs/3-many.json", case("many", matrix={"rows": list(range(1, ROWS + 1))}, inputs={
-            "x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+        self.suite.write(
+            "cases/bugs/3-many.json",
+            case(
+                "many",
+                matrix={"rows": list(range(1, ROWS + 1))},
+                inputs={
+                    "x": {
+                        "dtype": "float32",
+                        "shape": ["$rows", 4],
+                        "fill": {"arange": {"start": 1}},
+                    }
+                },
+            ),
+        )
         (self.root / "ci").mkdir()
         for name, command in (("lockstep", BINARY), ("dask", f"{DASK} {BRIDGE}")):
             (self.root / "ci" / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
@@ -55,7 +73,14 @@ class Scene:
         assert len(self.whole[0]["verdicts"]) == (ROWS + 1) * 3 and self.whole[1]
 
     def call(self, *arguments):
-        return subprocess.run([BINARY, *arguments], env=self.suite.environment(), cwd=self.root, capture_output=True, text=True, timeout=180)
+        return subprocess.run(
+            [BINARY, *arguments],
+            env=self.suite.environment(),
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
 
     def run(self, *options):
         return self.call("run", *SELECT, *options)
@@ -78,9 +103,26 @@ class Cluster:
         self.folder.mkdir()
         self.file = folder / "scheduler.json"
         self.processes, self.spaces = {}, []
-        self.network = os.geteuid() == 0 and shutil.which("ip") is not None and self.attempt("ip", "link", "show")
-        self.start("scheduler", ["scheduler", "--scheduler-file", str(self.file), "--port", "0", "--no-dashboard", "--no-show",
-                                 "--host", "0.0.0.0"], DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=patience)
+        self.network = (
+            os.geteuid() == 0
+            and shutil.which("ip") is not None
+            and self.attempt("ip", "link", "show")
+        )
+        self.start(
+            "scheduler",
+            [
+                "scheduler",
+                "--scheduler-file",
+                str(self.file),
+                "--port",
+                "0",
+                "--no-dashboard",
+                "--no-show",
+                "--host",
+                "0.0.0.0",
+            ],
+            DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=patience,
+        )
         wait_for(self.file.exists, 60)
         self.port = json.loads(self.file.read_text())["address"].rpartition(":")[2]
 
@@ -90,9 +132,17 @@ class Cluster:
 
     def start(self, name, arguments, space=None, **variables):
         inside = ["ip", "netns", "exec", space] if space else []
-        environment = self.scene.suite.environment(DASK_TEMPORARY_DIRECTORY=str(self.folder), **variables)
+        environment = self.scene.suite.environment(
+            DASK_TEMPORARY_DIRECTORY=str(self.folder), **variables
+        )
         with open(self.folder / f"{name}.log", "wb") as log:
-            self.processes[name] = subprocess.Popen([*inside, DASK, "-m", "dask", *arguments], env=environment, cwd=self.folder, stdout=log, stderr=log)
+            self.processes[name] = subprocess.Popen(
+                [*inside, DASK, "-m", "dask", *arguments],
+                env=environment,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+            )
 
     def worker(self, name, **variables):
         """Of each space there is one link, whose end here has an address in a network of its own: no bridge is needed."""
@@ -103,12 +153,32 @@ class Cluster:
         if made:
             self.spaces.append((space, here))
             host = f"10.213.{number}.1"
-            for command in (["link", "add", here, "type", "veth", "peer", "name", there, "netns", space], ["addr", "add", f"{host}/24", "dev", here],
-                            ["link", "set", here, "up"], ["-n", space, "addr", "add", f"10.213.{number}.2/24", "dev", there],
-                            ["-n", space, "link", "set", there, "up"], ["-n", space, "link", "set", "lo", "up"]):
+            for command in (
+                ["link", "add", here, "type", "veth", "peer", "name", there, "netns", space],
+                ["addr", "add", f"{host}/24", "dev", here],
+                ["link", "set", here, "up"],
+                ["-n", space, "addr", "add", f"10.213.{number}.2/24", "dev", there],
+                ["-n", space, "link", "set", there, "up"],
+                ["-n", space, "link", "set", "lo", "up"],
+            ):
                 assert self.attempt("ip", *command), command
-        self.start(name, ["worker", f"tcp://{host}:{self.port}", "--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60",
-                          "--local-directory", str(self.folder / name)], space if made else None, **variables)
+        self.start(
+            name,
+            [
+                "worker",
+                f"tcp://{host}:{self.port}",
+                "--no-nanny",
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--death-timeout",
+                "60",
+                "--local-directory",
+                str(self.folder / name),
+            ],
+            space if made else None,
+            **variables,
+        )
         return here if made else None
 
     def cut_off(self, name, link):
@@ -151,8 +221,12 @@ def test_a_cluster_of_this_machine_gives_the_same_run(scene):
     assert result.returncode == 1, result.stdout + result.stderr
     assert same(scene.root / "here") == scene.whole
     assert len(ids(scene.root / "here")) == len(set(ids(scene.root / "here")))
-    environment = json.loads((scene.root / "here" / "run.json").read_text())["environment"]["cluster"]
-    assert len(environment) == 2 and all(text.endswith("1 at a time") for text in environment.values())
+    environment = json.loads((scene.root / "here" / "run.json").read_text())["environment"][
+        "cluster"
+    ]
+    assert len(environment) == 2 and all(
+        text.endswith("1 at a time") for text in environment.values()
+    )
     assert not members()
 
 
@@ -162,15 +236,29 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
     cluster.worker("stays")
     run = scene.suite.start("run", *SELECT, "--on", f"dask:{cluster.file}", "--out", "hurt")
     log = scene.root / "hurt" / "run.jsonl"
-    joined = lambda: [record for record in log_of(scene.root / "hurt") if record.get("name") == "cluster"]
-    wait_for(lambda: log.exists() and joined() and len(joined()[-1]["values"]) == 3 and len(ids(scene.root / "hurt")) > 6, 90)
-    assert len(ids(scene.root / "hurt")) < len(scene.whole[0]["verdicts"]) / 2, "it was too fast for this test"
+    joined = lambda: [
+        record for record in log_of(scene.root / "hurt") if record.get("name") == "cluster"
+    ]
+    wait_for(
+        lambda: (
+            log.exists()
+            and joined()
+            and len(joined()[-1]["values"]) == 3
+            and len(ids(scene.root / "hurt")) > 6
+        ),
+        90,
+    )
+    assert len(ids(scene.root / "hurt")) < len(scene.whole[0]["verdicts"]) / 2, (
+        "it was too fast for this test"
+    )
     cluster.processes["killed"].kill()
     cluster.cut_off("cut-off", link)
     output, errors = run.communicate(timeout=180)
     assert run.returncode == 1, output + errors
     assert same(scene.root / "hurt") == scene.whole
-    assert len(ids(scene.root / "hurt")) == len(set(ids(scene.root / "hurt"))), "a verdict is there twice"
+    assert len(ids(scene.root / "hurt")) == len(set(ids(scene.root / "hurt"))), (
+        "a verdict is there twice"
+    )
     # The scheduler may notice it first, or whoever tells the member something.
     assert errors.count(" is lost (") == 2, errors
     cluster.close()
@@ -179,7 +267,9 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
 
 def test_other_torches_are_refused_and_named(scene, cluster):
     other = scene.root / "other-eager"
-    other.write_text(f"""#!/bin/sh\n{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.99.0"/'\n""")
+    other.write_text(
+        f"""#!/bin/sh\n{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.99.0"/'\n"""
+    )
     other.chmod(0o755)
     cluster.worker("other", LOCKSTEP_EAGER=str(other))
     cluster.worker("good")
@@ -193,7 +283,9 @@ def test_a_machine_without_lockstep_is_named(scene, cluster):
     cluster.worker("empty", LOCKSTEP_HOME=str(cluster.folder))
     cluster.worker("good")
     result = scene.run("--on", f"dask:{cluster.file}", "--out", "without")
-    assert result.returncode == 1 and "is left out: Lockstep cannot be started there" in result.stderr, result.stderr
+    assert (
+        result.returncode == 1 and "is left out: Lockstep cannot be started there" in result.stderr
+    ), result.stderr
     assert same(scene.root / "without") == scene.whole
 
 
@@ -205,7 +297,11 @@ def test_a_lost_scheduler_ends_the_run_which_can_be_gone_on_with(scene, cluster,
     wait_for(lambda: log.exists() and len(ids(scene.root / "alone")) > 3, 90)
     cluster.processes["scheduler"].kill()
     output, errors = run.communicate(timeout=90)
-    assert run.returncode == 3 and "the cluster cannot be used: its scheduler is lost" in errors and "--resume" in errors, errors
+    assert (
+        run.returncode == 3
+        and "the cluster cannot be used: its scheduler is lost" in errors
+        and "--resume" in errors
+    ), errors
     resumed = scene.call("run", "--resume", "alone", "--on", "local")
     assert resumed.returncode == 1 and same(scene.root / "alone") == scene.whole, resumed.stderr
 
@@ -229,15 +325,31 @@ for line in sys.stdin.buffer:
 """)
     scene.suite.path("murder", worker=[sys.executable, str(script)])
     try:
-        result = scene.call("run", "bugs/3-many", "path:murder", "path:conform", "--alone", "--on", "dask", "-j", "2", "--out", "murder")
+        result = scene.call(
+            "run",
+            "bugs/3-many",
+            "path:murder",
+            "path:conform",
+            "--alone",
+            "--on",
+            "dask",
+            "-j",
+            "2",
+            "--out",
+            "murder",
+        )
     finally:
         (scene.root / "runner/paths/murder.json").unlink()
     assert result.returncode == 1, result.stdout + result.stderr
     found = verdicts(scene.root / "murder")
     assert len(found) == 2 * ROWS == len(ids(scene.root / "murder"))
     lost = [name for name, verdict in found.items() if verdict["status"] == "worker_lost"]
-    assert "bugs/3-many[rows=7]@cpu/murder" in lost and len(lost) <= 2, lost  # with it at most the other verdict of its instance
-    assert found[lost[-1]]["reason"].startswith("lost twice with the machine that executed it: tcp://")
+    assert "bugs/3-many[rows=7]@cpu/murder" in lost and len(lost) <= 2, (
+        lost
+    )  # with it at most the other verdict of its instance
+    assert found[lost[-1]]["reason"].startswith(
+        "lost twice with the machine that executed it: tcp://"
+    )
     assert {verdict["status"] for name, verdict in found.items() if name not in lost} == {"conform"}
 
 
@@ -270,30 +382,71 @@ def test_nothing_remains_of_a_run_that_is_killed(scene):
 
 def test_it_stops_after_so_many_failures(scene):
     result = scene.run("--on", "dask", "-j", "2", "--max-fail", "2", "--out", "stopped")
-    assert result.returncode == 1 and "stopped after" in result.stdout, result.stdout + result.stderr
-    assert sum(verdict["status"] == "value_differs" for verdict in verdicts(scene.root / "stopped").values()) == 2
+    assert result.returncode == 1 and "stopped after" in result.stdout, (
+        result.stdout + result.stderr
+    )
+    assert (
+        sum(
+            verdict["status"] == "value_differs"
+            for verdict in verdicts(scene.root / "stopped").values()
+        )
+        == 2
+    )
 
 
 def test_terms_about_a_log_mean_the_log_of_here(scene):
-    result = scene.call("run", "status:failing", "--from", "whole", "--on", "dask", "-j", "2", "--out", "again")
+    result = scene.call(
+        "run", "status:failing", "--from", "whole", "--on", "dask", "-j", "2", "--out", "again"
+    )
     assert result.returncode == 1, result.stdout + result.stderr
-    assert set(verdicts(scene.root / "again")) == {v["id"] for v in scene.whole[0]["verdicts"] if v["status"] == "value_differs"}
+    assert set(verdicts(scene.root / "again")) == {
+        v["id"] for v in scene.whole[0]["verdicts"] if v["status"] == "value_differs"
+    }
 
 
 def test_what_is_no_cluster_is_refused(scene):
-    for wrong in ("slurm", "dask://", "dask://host", "dask://host:", "dask://:1", "dask://host:12a", "dask:"):
+    for wrong in (
+        "slurm",
+        "dask://",
+        "dask://host",
+        "dask://host:",
+        "dask://:1",
+        "dask://host:12a",
+        "dask:",
+    ):
         result = scene.run("--on", wrong, "--out", "none")
-        assert result.returncode == 2 and f"found --on {wrong}, expected dask, dask://HOST:PORT" in result.stderr, result.stderr
+        assert (
+            result.returncode == 2
+            and f"found --on {wrong}, expected dask, dask://HOST:PORT" in result.stderr
+        ), result.stderr
     begin = time.monotonic()
     result = scene.run("--on", "dask://127.0.0.1:1", "--out", "nobody")
-    assert result.returncode == 3 and "the cluster cannot be used: no scheduler answers" in result.stderr, result.stderr
+    assert (
+        result.returncode == 3
+        and "the cluster cannot be used: no scheduler answers" in result.stderr
+    ), result.stderr
     assert time.monotonic() - begin < 60
 
 
 def test_serve_says_what_it_lacks(scene):
-    for said in ("", "rm -rf /\n", "{}\n", '{"arguments": ["list"], "directory": "/", "out": "x"}\n'):
-        result = subprocess.run([BINARY, "serve"], input=said, env=scene.suite.environment(), cwd=scene.root, capture_output=True, text=True, timeout=60)
-        assert result.returncode == 2 and "standard input" in result.stderr and not result.stdout, result.stderr
+    for said in (
+        "",
+        "rm -rf /\n",
+        "{}\n",
+        '{"arguments": ["list"], "directory": "/", "out": "x"}\n',
+    ):
+        result = subprocess.run(
+            [BINARY, "serve"],
+            input=said,
+            env=scene.suite.environment(),
+            cwd=scene.root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert result.returncode == 2 and "standard input" in result.stderr and not result.stdout, (
+            result.stderr
+        )
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../x", "tensors/../../x", "run.jsonl", ""])

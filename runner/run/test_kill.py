@@ -32,37 +32,76 @@ def scene(tmp_path_factory):
     (suite / "expected").mkdir()
     (suite / "cases" / "bugs").mkdir(parents=True)
     for i in range(COUNT):
-        case = {"format": 1, "title": f"program {i}", "tags": ["silent"],
-                "inputs": {"x": {"dtype": "float32", "shape": [4, 5], "fill": {"arange": {"start": i, "step": 1, "divide": 7}}}},
-                "steps": [{"let": "y", "op": "neg", "args": ["%x"]}, {"let": "z", "op": "mul.Tensor", "args": ["%y", "%x"]}],
-                "outputs": ["z"]}
+        case = {
+            "format": 1,
+            "title": f"program {i}",
+            "tags": ["silent"],
+            "inputs": {
+                "x": {
+                    "dtype": "float32",
+                    "shape": [4, 5],
+                    "fill": {"arange": {"start": i, "step": 1, "divide": 7}},
+                }
+            },
+            "steps": [
+                {"let": "y", "op": "neg", "args": ["%x"]},
+                {"let": "z", "op": "mul.Tensor", "args": ["%y", "%x"]},
+            ],
+            "outputs": ["z"],
+        }
         (suite / "cases" / "bugs" / f"program-{i}.json").write_text(json.dumps(case))
     paths = [path_file(folder, "eager-python"), path_file(folder, "aot-eager", backend="aot_eager")]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
 
     def command(directory, resume=False):
-        return [str(binary), "run", "--level", "all", "--path", "*",
-                *(word for file in paths for word in ("--path-file", str(file))), "-j", "2",
-                "--resume" if resume else "--out", str(directory)]
+        return [
+            str(binary),
+            "run",
+            "--level",
+            "all",
+            "--path",
+            "*",
+            *(word for file in paths for word in ("--path-file", str(file))),
+            "-j",
+            "2",
+            "--resume" if resume else "--out",
+            str(directory),
+        ]
 
-    environment = {**os.environ, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
-                   "LOCKSTEP_TEST_MARK": str(folder)}
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(suite),
+        "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+        "LOCKSTEP_TEST_MARK": str(folder),
+    }
 
     def start(directory, resume=False, **more):
-        return subprocess.Popen(command(directory, resume), env={**environment, **more}, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            command(directory, resume),
+            env={**environment, **more},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     begin = time.monotonic()
     process = start(folder / "whole")
     said, _ = process.communicate(timeout=600)
     assert process.returncode == 0, said
-    return {"start": start, "folder": folder, "mark": str(folder), "seconds": time.monotonic() - begin,
-            "verdicts": verdicts(folder / "whole")}
+    return {
+        "start": start,
+        "folder": folder,
+        "mark": str(folder),
+        "seconds": time.monotonic() - begin,
+        "verdicts": verdicts(folder / "whole"),
+    }
 
 
 def verdicts(directory):
     record = json.loads((directory / "run.json").read_text())
-    return {verdict["id"]: (verdict["status"], verdict.get("reason")) for verdict in record["verdicts"]}
+    return {
+        verdict["id"]: (verdict["status"], verdict.get("reason")) for verdict in record["verdicts"]
+    }
 
 
 def processes(mark):
@@ -76,7 +115,10 @@ def processes(mark):
                 continue
             status = (entry / "stat").read_text().rpartition(")")[2].split()
             if status[0] != "Z":
-                found[int(entry.name)] = (int(status[1]), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                found[int(entry.name)] = (
+                    int(status[1]),
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(),
+                )
         except (OSError, ValueError):
             pass
     return found
@@ -105,8 +147,12 @@ def wait_for_none(mark, seconds=10):
 
 def left_over(runners):
     """Directories of tensors of these runners."""
-    return [str(entry) for base in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")) for pid in runners
-            for entry in pathlib.Path(base).glob(f"lockstep-{pid}-*")]
+    return [
+        str(entry)
+        for base in ("/dev/shm", os.environ.get("TMPDIR", "/tmp"))
+        for pid in runners
+        for entry in pathlib.Path(base).glob(f"lockstep-{pid}-*")
+    ]
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
@@ -137,8 +183,18 @@ def test_kill(scene, kind, round_):
     if kind == "runner":
         assert process.returncode == -signal.SIGKILL
         if log.exists():
-            report = subprocess.run([os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "report", str(log),
-                                     "--out", str(scene["folder"] / "report")], capture_output=True, text=True, timeout=60)
+            report = subprocess.run(
+                [
+                    os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"),
+                    "report",
+                    str(log),
+                    "--out",
+                    str(scene["folder"] / "report"),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
             assert report.returncode in (0, 1), report.stdout + report.stderr
             again = scene["start"](directory, resume=True)
         else:
@@ -153,7 +209,9 @@ def test_kill(scene, kind, round_):
         assert process.returncode in (0, 1), said
         found = verdicts(directory)
         assert found.keys() == scene["verdicts"].keys()
-        other = {id_: verdict for id_, verdict in found.items() if verdict != scene["verdicts"][id_]}
+        other = {
+            id_: verdict for id_, verdict in found.items() if verdict != scene["verdicts"][id_]
+        }
         allowed = {"worker_lost", "crash", "harness", "oom"}
         assert all(status in allowed for status, _ in other.values()), other
         assert len(other) <= (1 if kind == "python worker" else 2), other
@@ -181,14 +239,35 @@ def test_a_daemon_of_an_execution_ends_with_the_run(scene, end):
     folder.mkdir()
     path = path_file(folder, "daemon", backend="eager", **{"import": ["lockstep_daemon"]})
     daemons = folder / "daemons"
-    environment = {**os.environ, "LOCKSTEP_HOME": str(scene["folder"] / "suite"),
-                   "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
-                   "LOCKSTEP_TEST_MARK": str(folder), "LOCKSTEP_TEST_DAEMON": str(daemons), "PYTHONPATH": str(DATA),
-                   "LOCKSTEP_TEST_HANG": "" if end == "normal" else "1"}
-    command = [os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"), "run",
-               "--level", "all", "--path", "daemon", "--path-file", str(path), "-j", "2", "--out", str(folder / "out"),
-               "bugs/program-0", "bugs/program-1", *(["--timeout", "4"] if end == "time-out" else [])]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(scene["folder"] / "suite"),
+        "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+        "LOCKSTEP_TEST_MARK": str(folder),
+        "LOCKSTEP_TEST_DAEMON": str(daemons),
+        "PYTHONPATH": str(DATA),
+        "LOCKSTEP_TEST_HANG": "" if end == "normal" else "1",
+    }
+    command = [
+        os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"),
+        "run",
+        "--level",
+        "all",
+        "--path",
+        "daemon",
+        "--path-file",
+        str(path),
+        "-j",
+        "2",
+        "--out",
+        str(folder / "out"),
+        "bugs/program-0",
+        "bugs/program-1",
+        *(["--timeout", "4"] if end == "time-out" else []),
+    ]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     if end == "killed":
         moment = time.monotonic() + 300
         while not (daemons.exists() and daemons.read_text().count("\n") == 2):

@@ -39,8 +39,13 @@ native = torch.backends.cpu.get_cpu_capability()
 
 def lockstep(*arguments):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    return subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable})
+    return subprocess.run(
+        [binary, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable},
+    )
 
 
 def verdicts(folder):
@@ -53,21 +58,60 @@ def test_a_backend_that_is_wrong_at_one_level_is_found_there(tmp_path):
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "lockstep_levels.py").write_text(MODULE)
     path = tmp_path / "levels.json"
-    path.write_text(json.dumps({
-        "format": 1, "name": "levels", "title": "wrong at avx2", "promise": "bits", "worker": "compiled", "backend": "lockstep_levels",
-        "executes": "aten", "import": ["lockstep_levels"],
-        "environment": {"PYTHONPATH": str(tmp_path / "modules"), "LOCKSTEP_NOTES": str(tmp_path / "notes")},
-        "variants": {"scalar": {"cpu_level": "default"}, "avx2": {"cpu_level": "avx2"}, "three": {"threads": 3}, "two": {"threads": 2},
-                     "vsx": {"cpu_level": "vsx"}}}))
-    done = lockstep("run", CASE, "--path", "levels,levels.*", "--path-file", path, "--no-expectations", "--out", tmp_path / "run")
+    path.write_text(
+        json.dumps(
+            {
+                "format": 1,
+                "name": "levels",
+                "title": "wrong at avx2",
+                "promise": "bits",
+                "worker": "compiled",
+                "backend": "lockstep_levels",
+                "executes": "aten",
+                "import": ["lockstep_levels"],
+                "environment": {
+                    "PYTHONPATH": str(tmp_path / "modules"),
+                    "LOCKSTEP_NOTES": str(tmp_path / "notes"),
+                },
+                "variants": {
+                    "scalar": {"cpu_level": "default"},
+                    "avx2": {"cpu_level": "avx2"},
+                    "three": {"threads": 3},
+                    "two": {"threads": 2},
+                    "vsx": {"cpu_level": "vsx"},
+                },
+            }
+        )
+    )
+    done = lockstep(
+        "run",
+        CASE,
+        "--path",
+        "levels,levels.*",
+        "--path-file",
+        path,
+        "--no-expectations",
+        "--out",
+        tmp_path / "run",
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     found = verdicts(tmp_path / "run")
     assert {name: verdict["status"] for name, verdict in found.items()} == {
-        "levels": "conform", "levels.scalar": "conform", "levels.avx2": "value_differs", "levels.three": "value_differs",
-        "levels.two": "conform", "levels.vsx": "unsupported"}
+        "levels": "conform",
+        "levels.scalar": "conform",
+        "levels.avx2": "value_differs",
+        "levels.three": "value_differs",
+        "levels.two": "conform",
+        "levels.vsx": "unsupported",
+    }
     assert {name: verdict.get("reference") for name, verdict in found.items()} == {
-        "levels": None, "levels.scalar": "at default", "levels.avx2": "at avx2", "levels.three": "with 3 threads",
-        "levels.two": "with 2 threads", "levels.vsx": "at vsx"}
+        "levels": None,
+        "levels.scalar": "at default",
+        "levels.avx2": "at avx2",
+        "levels.three": "with 3 threads",
+        "levels.two": "with 2 threads",
+        "levels.vsx": "at vsx",
+    }
     assert found["levels.vsx"]["unsupported_by"] == "machine"
     assert "no CPU level vsx" in found["levels.vsx"]["reason"]
     assert "eager is that at avx2" in done.stdout
@@ -78,20 +122,45 @@ def test_a_backend_that_is_wrong_at_one_level_is_found_there(tmp_path):
     # Inductor's key does not tell levels apart.
     assert len({note["TORCHINDUCTOR_CACHE_DIR"] for note in by_level.values()}) == 3, by_level
     log = (tmp_path / "run" / "run.jsonl").read_text()
-    environments = {line["name"]: line["values"] for line in map(json.loads, log.splitlines()) if line["type"] == "environment"}
+    environments = {
+        line["name"]: line["values"]
+        for line in map(json.loads, log.splitlines())
+        if line["type"] == "environment"
+    }
     assert environments["eager"]["cpu_capability"] == "AVX512"
-    assert environments["eager.avx2"]["cpu_capability"] == environments["compiled.avx2"]["cpu_capability"] == "AVX2"
+    assert (
+        environments["eager.avx2"]["cpu_capability"]
+        == environments["compiled.avx2"]["cpu_capability"]
+        == "AVX2"
+    )
 
 
 def test_kernels_of_another_level_are_compared_with_the_machines_own(tmp_path):
     case = tmp_path / "softmax.json"  # of what differs between levels by its last bits
-    case.write_text(json.dumps({
-        "format": 1, "title": "softmax", "inputs": {"x": {"dtype": "float32", "shape": [64, 1003], "fill": {"normal": {}, "seed": 7}}},
-        "steps": [{"let": "y", "op": "_softmax", "args": ["%x", 1, False]}], "outputs": ["y"], "compare": {"y": "bits"}}))
+    case.write_text(
+        json.dumps(
+            {
+                "format": 1,
+                "title": "softmax",
+                "inputs": {
+                    "x": {
+                        "dtype": "float32",
+                        "shape": [64, 1003],
+                        "fill": {"normal": {}, "seed": 7},
+                    }
+                },
+                "steps": [{"let": "y", "op": "_softmax", "args": ["%x", 1, False]}],
+                "outputs": ["y"],
+                "compare": {"y": "bits"},
+            }
+        )
+    )
     done = lockstep("run", case, "--path", "kernels.*", "--out", tmp_path / "run")
     found = verdicts(tmp_path / "run")
     assert found["kernels.threads4"]["status"] == "conform", done.stdout  # rows are independent
-    assert found["kernels.scalar"]["status"] == ("conform" if native == "DEFAULT" else "value_differs"), done.stdout
+    assert found["kernels.scalar"]["status"] == (
+        "conform" if native == "DEFAULT" else "value_differs"
+    ), done.stdout
     assert "reference" not in found["kernels.scalar"]
     if native == "AVX512":
         assert found["kernels.avx512"]["status"] == "conform", done.stdout
@@ -99,9 +168,17 @@ def test_kernels_of_another_level_are_compared_with_the_machines_own(tmp_path):
 
 def test_variants_are_paths_like_any_other():
     listed = json.loads(lockstep("list", CASE, "--path", "inductor.*", "--json").stdout)
-    ids = [each["id"] for each in listed] if isinstance(listed, list) else [each["id"] for each in listed["selected"]]
-    assert ids == [f"{CASE}@cpu/inductor.{name}" for name in ("avx2", "avx512", "scalar", "threads4")]
+    ids = (
+        [each["id"] for each in listed]
+        if isinstance(listed, list)
+        else [each["id"] for each in listed["selected"]]
+    )
+    assert ids == [
+        f"{CASE}@cpu/inductor.{name}" for name in ("avx2", "avx512", "scalar", "threads4")
+    ]
     assert "inductor.avx2" in lockstep("list", "--paths").stdout
-    assert lockstep("check", ROOT / "runner" / "paths" / "inductor.json").stdout == "1 path: valid\n"  # it is one of the suite's
+    assert (
+        lockstep("check", ROOT / "runner" / "paths" / "inductor.json").stdout == "1 path: valid\n"
+    )  # it is one of the suite's
     misspelt = lockstep("list", CASE, "--path", "inductor.avx3")
     assert misspelt.returncode == 2 and "inductor.avx2" in misspelt.stderr

@@ -37,10 +37,23 @@ def path_file(tmp_path_factory):
 
     def write(name, **more):
         file = folder / f"{name}.json"
-        file.write_text(json.dumps({
-            "format": 1, "name": name, "title": "found", "promise": "bits", "worker": "compiled", "backend": "lockstep_found",
-            "executes": "aten", "import": ["lockstep_found"], "devices": ["*"],
-            "environment": {"PYTHONPATH": str(folder / "modules"), "LOCKSTEP_FOUND": "1"}, **more}))
+        file.write_text(
+            json.dumps(
+                {
+                    "format": 1,
+                    "name": name,
+                    "title": "found",
+                    "promise": "bits",
+                    "worker": "compiled",
+                    "backend": "lockstep_found",
+                    "executes": "aten",
+                    "import": ["lockstep_found"],
+                    "devices": ["*"],
+                    "environment": {"PYTHONPATH": str(folder / "modules"), "LOCKSTEP_FOUND": "1"},
+                    **more,
+                }
+            )
+        )
         return file
 
     return write
@@ -48,18 +61,40 @@ def path_file(tmp_path_factory):
 
 def lockstep(*arguments, **environment):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    return subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable, **environment})
+    return subprocess.run(
+        [binary, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={
+            **os.environ,
+            "LOCKSTEP_HOME": str(ROOT),
+            "LOCKSTEP_PYTHON": sys.executable,
+            **environment,
+        },
+    )
 
 
 def test_the_folders_of_a_path_are_put_in_front_of_ours(path_file, tmp_path):
     """Were they to replace ours, the worker would not find its own modules: `worker lost`."""
-    files = path_file("found"), path_file("options", backend="lockstep_with_options", options={"level": 3, "fast": True})
-    done = lockstep("run", "bugs/185337-half-round-trip@cpu/found", "bugs/185337-half-round-trip@cpu/options", "--out", tmp_path / "run",
-                    *(word for file in files for word in ("--path-file", file)))
+    files = (
+        path_file("found"),
+        path_file("options", backend="lockstep_with_options", options={"level": 3, "fast": True}),
+    )
+    done = lockstep(
+        "run",
+        "bugs/185337-half-round-trip@cpu/found",
+        "bugs/185337-half-round-trip@cpu/options",
+        "--out",
+        tmp_path / "run",
+        *(word for file in files for word in ("--path-file", file)),
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     verdicts = json.loads((tmp_path / "run" / "run.json").read_text())["verdicts"]
-    assert {verdict["path"]: verdict["status"] for verdict in verdicts} == {"found": "conform", "options": "conform"}
+    assert {verdict["path"]: verdict["status"] for verdict in verdicts} == {
+        "found": "conform",
+        "options": "conform",
+    }
 
 
 def test_check_finds_a_backend_that_is_not_registered(path_file):
@@ -70,10 +105,15 @@ def test_check_finds_a_backend_that_is_not_registered(path_file):
     for arguments in ([misspelt], [path_file("found"), "--path-file", misspelt]):
         done = lockstep("check", *arguments)
         assert done.returncode == 2, done.stdout + done.stderr
-        assert "/backend: found `lockstep_fund`, expected a backend that is registered with torch" in done.stderr
+        assert (
+            "/backend: found `lockstep_fund`, expected a backend that is registered with torch"
+            in done.stderr
+        )
         assert "did you mean `lockstep_found`?" in done.stderr
     done = lockstep("check", path_file("unfound", **{"import": ["lockstep_unfound"]}))
-    assert done.returncode == 2 and "/import: cannot import lockstep_unfound" in done.stderr, done.stdout + done.stderr
+    assert done.returncode == 2 and "/import: cannot import lockstep_unfound" in done.stderr, (
+        done.stdout + done.stderr
+    )
 
 
 def test_without_torch_check_says_what_it_could_not_ask(path_file, tmp_path):

@@ -24,7 +24,9 @@ SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 ROWS = 40
 PATHS = ("conform", "crash", "flip")
 
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
+pytestmark = pytest.mark.skipif(
+    not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"
+)
 
 
 class Scene:
@@ -32,8 +34,20 @@ class Scene:
 
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
-        self.suite.write("cases/bugs/3-many.json", case("many", matrix={"rows": list(range(1, ROWS + 1))}, inputs={
-            "x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+        self.suite.write(
+            "cases/bugs/3-many.json",
+            case(
+                "many",
+                matrix={"rows": list(range(1, ROWS + 1))},
+                inputs={
+                    "x": {
+                        "dtype": "float32",
+                        "shape": ["$rows", 4],
+                        "fill": {"arange": {"start": 1}},
+                    }
+                },
+            ),
+        )
         begin = time.monotonic()
         assert self.start("--out", "whole").wait(120) == 1  # two of the paths are at fault
         self.seconds = time.monotonic() - begin
@@ -41,9 +55,22 @@ class Scene:
         assert len(self.whole["verdicts"]) == ROWS * len(PATHS)
 
     def start(self, option, directory):
-        arguments = ["run", "bugs/3-many", *("path:" + name for name in PATHS), "-j", "2", option, directory]
-        return subprocess.Popen([BINARY, *arguments], env=self.suite.environment(), cwd=self.suite.root,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        arguments = [
+            "run",
+            "bugs/3-many",
+            *("path:" + name for name in PATHS),
+            "-j",
+            "2",
+            option,
+            directory,
+        ]
+        return subprocess.Popen(
+            [BINARY, *arguments],
+            env=self.suite.environment(),
+            cwd=self.suite.root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def survive(self, directory, dice):
         """Runs to the end although it is killed up to four times; the processes that were."""
@@ -84,7 +111,9 @@ def test_the_comparison_sees_a_verdict_that_changed(scene):
     text = log.read_text()
     assert '"status":"value_differs"' in text and "elements differ" in text
     log.write_text(text.replace('"status":"value_differs"', '"status":"conform"', 1))
-    assert scene.start("--resume", "changed").wait(120) not in (0, 1), "a verdict that contradicts itself"
+    assert scene.start("--resume", "changed").wait(120) not in (0, 1), (
+        "a verdict that contradicts itself"
+    )
     log.write_text(text.replace("elements differ", "elements agree", 1))
     assert scene.start("--resume", "changed").wait(120) == 1
     assert timeless(directory) != scene.whole
@@ -94,8 +123,13 @@ def test_what_a_worker_has_started_dies_with_the_runner(tmp_path):
     suite = Suite(tmp_path / "suite", BINARY)
     suite.path("nest")
     mark = str(tmp_path)
-    runner = subprocess.Popen([BINARY, "run", "bugs/1-first", "path:nest"], env=suite.environment(LOCKSTEP_TEST_MARK=mark),
-                              cwd=suite.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    runner = subprocess.Popen(
+        [BINARY, "run", "bugs/1-first", "path:nest"],
+        env=suite.environment(LOCKSTEP_TEST_MARK=mark),
+        cwd=suite.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     end = time.monotonic() + 120
     while sum("sleep 600" in line for _, line in processes(mark).values()) < 2:
         assert time.monotonic() < end and runner.poll() is None

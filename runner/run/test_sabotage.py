@@ -82,18 +82,42 @@ OTHERS = {
     "relu-compile-error": ({"backend": "relu_compile_error_TESTING_ONLY"}, "internal_error"),
     "relu-runtime-error": ({"backend": "relu_runtime_error_TESTING_ONLY"}, "spurious_error"),
     "relu-accuracy-error": ({"backend": "relu_accuracy_error_TESTING_ONLY"}, "value_differs"),
-    "inject-compile-error": ({"backend": "inductor", "config": {
-        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"}}, "internal_error"),
-    "inject-runtime-error": ({"backend": "inductor", "config": {
-        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "runtime_error"}}, "spurious_error"),
-    "inject-accuracy": ({"backend": "inductor", "config": {
-        "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}}, "value_differs"),
-    "not-compiled": ({"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}}, "not_compiled"),
-    "nothing-found": ({"backend": "eager", "config": {"torch._dynamo.config.disable": True}}, "refused"),
+    "inject-compile-error": (
+        {
+            "backend": "inductor",
+            "config": {"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"},
+        },
+        "internal_error",
+    ),
+    "inject-runtime-error": (
+        {
+            "backend": "inductor",
+            "config": {"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "runtime_error"},
+        },
+        "spurious_error",
+    ),
+    "inject-accuracy": (
+        {
+            "backend": "inductor",
+            "config": {"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "accuracy"},
+        },
+        "value_differs",
+    ),
+    "not-compiled": (
+        {"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}},
+        "not_compiled",
+    ),
+    "nothing-found": (
+        {"backend": "eager", "config": {"torch._dynamo.config.disable": True}},
+        "refused",
+    ),
     "eager-differs": ({"backend": "eager", "import": ["lockstep_saboteur_of_eager"]}, "harness"),
     "eager-dies": ({"backend": "eager", "import": ["lockstep_saboteur_kills_eager"]}, "harness"),
     "no-such-backend": ({"backend": "no_such_backend"}, "unsupported"),
-    "no-such-config": ({"backend": "eager", "config": {"torch._inductor.config.nonsense": 1}}, "unsupported"),
+    "no-such-config": (
+        {"backend": "eager", "config": {"torch._inductor.config.nonsense": 1}},
+        "unsupported",
+    ),
     "no-such-worker": ({"worker": ["/nonexistent/worker"]}, "worker_lost"),
     "dies-at-once": ({"worker": ["false"]}, "worker_lost"),
     "babbles": ({"worker": ["sh", "-c", "echo hello; sleep 60"]}, "worker_lost"),
@@ -101,9 +125,23 @@ OTHERS = {
 
 
 def path_file(folder, name, **changes):
-    declared = {"format": 1, "name": name, "title": f"a saboteur: {name}", "promise": "bits", "default": False,
-                "worker": "compiled", "backend": None, "mode": None, "dynamic": False, "fullgraph": True, "import": [],
-                "config": {}, "environment": {}, "devices": ["*"], **changes}
+    declared = {
+        "format": 1,
+        "name": name,
+        "title": f"a saboteur: {name}",
+        "promise": "bits",
+        "default": False,
+        "worker": "compiled",
+        "backend": None,
+        "mode": None,
+        "dynamic": False,
+        "fullgraph": True,
+        "import": [],
+        "config": {},
+        "environment": {},
+        "devices": ["*"],
+        **changes,
+    }
     file = folder / f"{name}.json"
     file.write_text(json.dumps(declared))
     return file
@@ -115,23 +153,76 @@ def verdicts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sabotage")
     suite = make_suite(folder / "suite", DATA / "cases")
     # The promise `values`: what it would let pass must not, where eager leaves an input alone.
-    files = [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault,
-                       promise="values" if fault == "nudge_input" else "bits", executes="aten", **{"import": ["lockstep_saboteur"]})
-             for fault in FAULTS]
+    files = [
+        path_file(
+            folder,
+            fault.replace("_", "-"),
+            backend="lockstep_saboteur_" + fault,
+            promise="values" if fault == "nudge_input" else "bits",
+            executes="aten",
+            **{"import": ["lockstep_saboteur"]},
+        )
+        for fault in FAULTS
+    ]
     files += [path_file(folder, name, **changes) for name, (changes, _) in OTHERS.items()]
-    files += [path_file(folder, fault.replace("_", "-"), backend="lockstep_saboteur_" + fault, executes="aten",
-                        **{"import": ["lockstep_saboteur"]})
-              for fault in ("accept", "mutate_and_raise", "leave_modes_and_raise", "fold_random", "fold_by_call", "keep_graph",
-                          "second_nothing", "other_tie", "wrong_tie", "repeated_tie", "in_double", "one_percent", "lose_grad",
-                            *("second_" + fault for fault in SECOND))]
+    files += [
+        path_file(
+            folder,
+            fault.replace("_", "-"),
+            backend="lockstep_saboteur_" + fault,
+            executes="aten",
+            **{"import": ["lockstep_saboteur"]},
+        )
+        for fault in (
+            "accept",
+            "mutate_and_raise",
+            "leave_modes_and_raise",
+            "fold_random",
+            "fold_by_call",
+            "keep_graph",
+            "second_nothing",
+            "other_tie",
+            "wrong_tie",
+            "repeated_tie",
+            "in_double",
+            "one_percent",
+            "lose_grad",
+            *("second_" + fault for fault in SECOND),
+        )
+    ]
     arguments = [word for file in files for word in ("--path-file", str(file))]
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    environment = {**os.environ, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
-                   "PYTHONPATH": str(DATA)}
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(suite),
+        "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+        "PYTHONPATH": str(DATA),
+    }
     result = subprocess.run(
-        [binary, "run", "--level", "all", "--path", "*", "--out", str(folder / "run"), "-j", "4",
-         "--timeout", str(TIMEOUT), "--compile-timeout", str(3 * TIMEOUT), "--memory", "16", *arguments],
-        env=environment, capture_output=True, text=True, timeout=900)
+        [
+            binary,
+            "run",
+            "--level",
+            "all",
+            "--path",
+            "*",
+            "--out",
+            str(folder / "run"),
+            "-j",
+            "4",
+            "--timeout",
+            str(TIMEOUT),
+            "--compile-timeout",
+            str(3 * TIMEOUT),
+            "--memory",
+            "16",
+            *arguments,
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     assert result.returncode == 1, result.stdout + result.stderr
     record = json.loads((folder / "run" / "run.json").read_text())
     return {(v["instance"].split("@")[0], v["path"]): v for v in record["verdicts"]}
@@ -139,7 +230,10 @@ def verdicts(tmp_path_factory):
 
 def check(verdict, status, words=""):
     """Looks for the words where reasons are: elsewhere a verdict names its path, and so the fault."""
-    reasons = [verdict.get("reason", ""), *(f"{output['name']}: {output.get('reason', '')}" for output in verdict.get("outputs", []))]
+    reasons = [
+        verdict.get("reason", ""),
+        *(f"{output['name']}: {output.get('reason', '')}" for output in verdict.get("outputs", [])),
+    ]
     assert verdict["status"] == status, verdict
     assert words.lower() in "\n".join(reasons).lower(), verdict
 
@@ -176,16 +270,25 @@ def test_what_is_wrong_the_second_time_is_wrong_and_unstable(verdicts, fault):
 
 def test_what_does_not_differ_is_not_unstable(verdicts):
     check(verdicts["bugs/sabotaged", "second-nothing"], "conform")
-    assert not [id_ for id_, verdict in verdicts.items() if verdict.get("unstable") and not id_[1].startswith("second-")]
+    assert not [
+        id_
+        for id_, verdict in verdicts.items()
+        if verdict.get("unstable") and not id_[1].startswith("second-")
+    ]
 
 
-@pytest.mark.parametrize("path, status", [("other-tie", "conform"), ("wrong-tie", "value_differs"), ("repeated-tie", "value_differs")])
+@pytest.mark.parametrize(
+    "path, status",
+    [("other-tie", "conform"), ("wrong-tie", "value_differs"), ("repeated-tie", "value_differs")],
+)
 def test_indices_are_judged_by_what_they_select(verdicts, path, status):
     """argmax and topk with ties: index_equivalent reads the input."""
     assert verdicts["bugs/ties", path]["status"] == status, verdicts["bugs/ties", path]
 
 
-@pytest.mark.parametrize("path, nearer", [("in-double", "ill-conditioned"), ("one-percent", "eager")])
+@pytest.mark.parametrize(
+    "path, nearer", [("in-double", "ill-conditioned"), ("one-percent", "eager")]
+)
 def test_only_what_the_inputs_cannot_decide_is_ill_conditioned(verdicts, path, nearer):
     """a² - b² of neighbours, and beside it a + b, which is well-conditioned: one per cent off is wrong there."""
     verdict = verdicts["bugs/cancels", path]
@@ -199,7 +302,10 @@ def test_a_lost_gradient_is_metadata_and_no_error(verdicts):
     assert verdicts["bugs/gradient", "nothing"]["status"] == "conform"
     verdict = verdicts["bugs/gradient", "lose-grad"]
     check(verdict, "metadata_differs", "y: requires_grad true, compiled false")
-    assert [each["status"] for each in verdict["differences"]] == ["metadata_differs", "spurious_error"]
+    assert [each["status"] for each in verdict["differences"]] == [
+        "metadata_differs",
+        "spurious_error",
+    ]
 
 
 def test_a_lost_validation_is_found(verdicts):
@@ -211,16 +317,31 @@ def test_a_lost_validation_is_found(verdicts):
 #: Case and path → the status that it must get, and words of its reason.
 LEFT_BEHIND = {
     ("bugs/calls", "nothing"): ("conform", ""),
-    ("bugs/calls", "reuse-memory"): ("state_differs", "overwritten: y of call 1 changed while later calls ran"),
+    ("bugs/calls", "reuse-memory"): (
+        "state_differs",
+        "overwritten: y of call 1 changed while later calls ran",
+    ),
     ("bugs/draws", "nothing"): ("conform", ""),
     ("bugs/draws", "draw"): ("state_differs", "generator cpu: "),
     ("bugs/draws", "fold-random"): ("value_differs", "repetition 3: y: with another seed 20 of 20"),
     ("bugs/draws-any", "nothing"): ("conform", ""),
     ("bugs/draws-any", "draw"): ("conform", ""),  # whose numbers are its own, its generator is, too
-    ("bugs/draws-any", "fold-random"): ("value_differs", "with another seed 20 of eager's elements change, and none of compiled's"),
-    ("bugs/draws-any", "fold-by-call"): ("value_differs", "with another seed 20 of eager's elements change"),
-    ("bugs/raises", "mutate-and-raise"): ("mutation_differs", "input x after the error: 3 of 3 elements differ"),
-    ("bugs/raises", "leave-modes-and-raise"): ("state_differs", "mode default_dtype: float32, compiled float64, after the error"),
+    ("bugs/draws-any", "fold-random"): (
+        "value_differs",
+        "with another seed 20 of eager's elements change, and none of compiled's",
+    ),
+    ("bugs/draws-any", "fold-by-call"): (
+        "value_differs",
+        "with another seed 20 of eager's elements change",
+    ),
+    ("bugs/raises", "mutate-and-raise"): (
+        "mutation_differs",
+        "input x after the error: 3 of 3 elements differ",
+    ),
+    ("bugs/raises", "leave-modes-and-raise"): (
+        "state_differs",
+        "mode default_dtype: float32, compiled float64, after the error",
+    ),
     ("bugs/twice", "nothing"): ("conform", "both raise"),
     ("bugs/twice", "keep-graph"): ("validation_lost", "a second time"),
 }

@@ -21,11 +21,16 @@ ROWS = 25
 PATHS = ("conform", "crash", "flip")
 SELECT = ("bugs/3-many", "bugs/1-first", *("path:" + name for name in PATHS), "--keep")
 
-pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
+pytestmark = pytest.mark.skipif(
+    not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"
+)
 
 
 def tensors(directory):
-    return {str(file.relative_to(directory)): file.read_bytes() for file in sorted((directory / "tensors").rglob("*.npy"))}
+    return {
+        str(file.relative_to(directory)): file.read_bytes()
+        for file in sorted((directory / "tensors").rglob("*.npy"))
+    }
 
 
 class Scene:
@@ -34,8 +39,20 @@ class Scene:
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
         self.root = self.suite.root
-        self.suite.write("cases/bugs/3-many.json", case("many", matrix={"rows": list(range(1, ROWS + 1))}, inputs={
-            "x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}}))
+        self.suite.write(
+            "cases/bugs/3-many.json",
+            case(
+                "many",
+                matrix={"rows": list(range(1, ROWS + 1))},
+                inputs={
+                    "x": {
+                        "dtype": "float32",
+                        "shape": ["$rows", 4],
+                        "fill": {"arange": {"start": 1}},
+                    }
+                },
+            ),
+        )
         assert self.run("--out", "whole").returncode == 1  # two of the paths are at fault
         self.whole = timeless(self.root / "whole")
         assert len(self.whole["verdicts"]) == (ROWS + 1) * len(PATHS)
@@ -44,7 +61,14 @@ class Scene:
         return self.call("run", *SELECT, "-j", "2", *options, **variables)
 
     def call(self, *arguments, **variables):
-        return subprocess.run([BINARY, *arguments], env=self.suite.environment(**variables), cwd=self.root, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [BINARY, *arguments],
+            env=self.suite.environment(**variables),
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -66,25 +90,40 @@ def test_any_shards_in_any_order_make_the_run(scene, round_):
     assert timeless(scene.root / f"round-{round_}") == scene.whole
     assert tensors(scene.root / f"round-{round_}") == tensors(scene.root / "whole") != {}
     run = json.loads((scene.root / f"round-{round_}" / "run.jsonl").read_text().splitlines()[0])
-    assert run["merged"] == of and "--shard" not in run["arguments"] and "--durations" not in run["arguments"]
+    assert (
+        run["merged"] == of
+        and "--shard" not in run["arguments"]
+        and "--durations" not in run["arguments"]
+    )
     assert "78 verdicts" in merged.stdout.splitlines()[-1]
 
 
 def test_what_does_not_belong_together_is_not_put_together(scene):
     for number in (1, 2):
         scene.run("--shard", f"{number}/2", "--out", f"half-{number}")
-    assert "of 2 shards 2 is missing" in (one := scene.call("merge", "half-1", "--out", "no")).stderr and one.returncode == 2
+    assert (
+        "of 2 shards 2 is missing" in (one := scene.call("merge", "half-1", "--out", "no")).stderr
+        and one.returncode == 2
+    )
     twice = scene.call("merge", "half-1", "half-2", "half-2", "--out", "no")
     assert "are the same shard" in twice.stderr and twice.returncode == 2
     several = scene.call("merge", "half-1", "whole", "nowhere", "--out", "no")
     assert "cannot read nowhere" in several.stderr and several.returncode == 2
-    assert "the run in whole is no shard" in scene.call("merge", "half-1", "whole", "--out", "no").stderr
+    assert (
+        "the run in whole is no shard"
+        in scene.call("merge", "half-1", "whole", "--out", "no").stderr
+    )
     scene.suite.write("cases/bugs/9-later.json", case("later"))
     scene.run("--shard", "2/2", "--out", "later-2")
     (scene.root / "cases/bugs/9-later.json").unlink()
-    assert "are of different runs: other cases" in scene.call("merge", "half-1", "later-2", "--out", "no").stderr
+    assert (
+        "are of different runs: other cases"
+        in scene.call("merge", "half-1", "later-2", "--out", "no").stderr
+    )
     assert not (scene.root / "no").exists()
-    assert scene.call("merge", "half-1", "half-2", "--out", "half-1").returncode == 2  # a log is never overwritten
+    assert (
+        scene.call("merge", "half-1", "half-2", "--out", "half-1").returncode == 2
+    )  # a log is never overwritten
 
 
 def test_a_shard_that_was_cut_off_goes_on_as_the_same_shard(scene):
@@ -92,7 +131,7 @@ def test_a_shard_that_was_cut_off_goes_on_as_the_same_shard(scene):
     log = scene.root / "cut" / "run.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     assert json.loads(lines[0])["arguments"][-4:] == ["--shard", "2/2", "--out", "cut"]
-    log.write_text("".join(lines[:len(lines) // 2]))
+    log.write_text("".join(lines[: len(lines) // 2]))
     scene.run("--shard", "1/2", "--out", "other")
     refused = scene.call("merge", "cut", "other", "--out", "no")
     assert "shard 2/2 in cut did not come to its end" in refused.stderr and refused.returncode == 2
@@ -105,8 +144,11 @@ def test_the_comparison_sees_a_verdict_that_changed(scene):
     """The saboteur: what a shard says of an output is changed before it is put together with the other."""
     for number in (1, 2):
         scene.run("--shard", f"{number}/2", "--out", f"changed-{number}")
-    log = next(scene.root / f"changed-{number}" / "run.jsonl" for number in (1, 2)
-               if "elements differ" in (scene.root / f"changed-{number}" / "run.jsonl").read_text())
+    log = next(
+        scene.root / f"changed-{number}" / "run.jsonl"
+        for number in (1, 2)
+        if "elements differ" in (scene.root / f"changed-{number}" / "run.jsonl").read_text()
+    )
     log.write_text(log.read_text().replace("elements differ", "elements agree", 1))
     assert scene.call("merge", "changed-1", "changed-2", "--out", "changed").returncode == 1
     assert timeless(scene.root / "changed") != scene.whole
@@ -114,15 +156,33 @@ def test_the_comparison_sees_a_verdict_that_changed(scene):
 
 def test_a_shard_may_be_empty_and_demands_nothing_of_itself(scene):
     of = 60
-    judged = [scene.call("run", "bugs/1-first", "path:conform", "--shard", f"{number}/{of}", "--min-judged", "100", "--out", f"thin-{number}")
-              for number in (1, 2, 3)]
+    judged = [
+        scene.call(
+            "run",
+            "bugs/1-first",
+            "path:conform",
+            "--shard",
+            f"{number}/{of}",
+            "--min-judged",
+            "100",
+            "--out",
+            f"thin-{number}",
+        )
+        for number in (1, 2, 3)
+    ]
     assert {each.returncode for each in judged} <= {0, 1}
     assert sum("0 verdicts" in each.stdout for each in judged) >= 2
 
 
-@pytest.mark.parametrize("options, said", [
-    (["--shard", "3/2"], "found --shard 3/2, expected NUMBER/OF, such as 2/5, or auto"), (["--shard", "auto"], "CI_NODE_INDEX"),
-    (["--durations", "whole"], "--shard"), (["--shard", "1/2", "--durations", "nowhere"], "cannot read")])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--shard", "3/2"], "found --shard 3/2, expected NUMBER/OF, such as 2/5, or auto"),
+        (["--shard", "auto"], "CI_NODE_INDEX"),
+        (["--durations", "whole"], "--shard"),
+        (["--shard", "1/2", "--durations", "nowhere"], "cannot read"),
+    ],
+)
 def test_what_is_no_shard_is_refused(scene, options, said):
     result = scene.run(*options, "--out", "refused")
     assert result.returncode == 2 and said in result.stderr

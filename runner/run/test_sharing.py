@@ -9,29 +9,68 @@ import pytest
 from test_sabotage import ROOT, path_file
 
 #: Operator → what it does on Inductor with torch's own saboteur of relu in force, on float16.
-OPERATORS = {"abs": "conform", "bitwise_not": "unsupported", "ceil": "conform", "neg": "conform", "relu": "internal_error",
-             "softshrink": None, "sqrt": "conform"}
+OPERATORS = {
+    "abs": "conform",
+    "bitwise_not": "unsupported",
+    "ceil": "conform",
+    "neg": "conform",
+    "relu": "internal_error",
+    "softshrink": None,
+    "sqrt": "conform",
+}
 
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     """Verdicts by operator and path, shared and alone."""
     folder = tmp_path_factory.mktemp("sharing")
-    files = [path_file(folder, name, backend="inductor", promise="values",
-                       config={"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": bug})
-             for name, bug in (("spoilt", "compile_error"), ("wrong", "accuracy"))]
-    environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep")}
+    files = [
+        path_file(
+            folder,
+            name,
+            backend="inductor",
+            promise="values",
+            config={"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": bug},
+        )
+        for name, bug in (("spoilt", "compile_error"), ("wrong", "accuracy"))
+    ]
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(ROOT),
+        "LOCKSTEP_CACHE": os.environ.get("LOCKSTEP_CACHE") or str(ROOT / ".lockstep"),
+    }
     found = {}
     for how in ((), ("--alone",)):
         out = folder / ("alone" if how else "shared")
         result = subprocess.run(
-            [pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep", "run",
-             *(f"sweeps/unary-16[op={name},dtype=float16]@cpu" for name in OPERATORS), "--path", "inductor", "--path", "spoilt", "--path", "wrong",
-             *(word for file in files for word in ("--path-file", str(file))), "--no-expectations", "-j", "2", "--out", str(out), *how],
-            env=environment, capture_output=True, text=True, timeout=600)
+            [
+                pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep",
+                "run",
+                *(f"sweeps/unary-16[op={name},dtype=float16]@cpu" for name in OPERATORS),
+                "--path",
+                "inductor",
+                "--path",
+                "spoilt",
+                "--path",
+                "wrong",
+                *(word for file in files for word in ("--path-file", str(file))),
+                "--no-expectations",
+                "-j",
+                "2",
+                "--out",
+                str(out),
+                *how,
+            ],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
         assert result.returncode in (0, 1), result.stderr
         for verdict in json.loads((out / "run.json").read_text())["verdicts"]:
-            found[verdict["instance"].split("op=")[1].split(",")[0], verdict["path"], out.name] = verdict
+            found[verdict["instance"].split("op=")[1].split(",")[0], verdict["path"], out.name] = (
+                verdict
+            )
     return found
 
 
@@ -46,13 +85,17 @@ def test_the_verdict_is_that_of_the_instance_alone(verdicts, name, path):
     assert (shared.get("shared", 0) > 0) == (shared["status"] == "conform"), shared
 
 
-@pytest.mark.parametrize("name, status", [(name, status) for name, status in OPERATORS.items() if status])
+@pytest.mark.parametrize(
+    "name, status", [(name, status) for name, status in OPERATORS.items() if status]
+)
 def test_a_graph_that_does_not_compile_is_halved_until_the_guilty_is_alone(verdicts, name, status):
     assert verdicts[name, "spoilt", "shared"]["status"] == status
 
 
 def test_a_graph_holds_all_that_eager_computes(verdicts):
-    assert verdicts["abs", "inductor", "shared"]["shared"] == len(OPERATORS) - 2  # itself, and what eager refuses
+    assert (
+        verdicts["abs", "inductor", "shared"]["shared"] == len(OPERATORS) - 2
+    )  # itself, and what eager refuses
 
 
 def test_a_pointwise_verdict_shows_inputs_and_distance_from_the_truth(verdicts):
@@ -63,4 +106,9 @@ def test_a_pointwise_verdict_shows_inputs_and_distance_from_the_truth(verdicts):
     assert differs["status"] in ("value_differs", "nonfinite_differs"), differs
     output = differs["outputs"][0]
     assert output["first"][0]["inputs"][0].startswith("x = "), differs
-    assert {row["inputs"] for row in output["accuracy"]} == {"normal", "subnormal", "special", "differing"}, differs
+    assert {row["inputs"] for row in output["accuracy"]} == {
+        "normal",
+        "subnormal",
+        "special",
+        "differing",
+    }, differs

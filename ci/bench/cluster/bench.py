@@ -47,16 +47,26 @@ def home_of(folder, bridge):
 
 def execute(home, out, *words, cold=False):
     """Runs to the end; the seconds of all, from the first verdict to the end, and of the processor."""
+
     def spent():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
     before = spent()
-    cache = out.with_suffix(".cache") if cold else os.environ.get("LOCKSTEP_CACHE") or ROOT / ".lockstep"
+    cache = (
+        out.with_suffix(".cache")
+        if cold
+        else os.environ.get("LOCKSTEP_CACHE") or ROOT / ".lockstep"
+    )
     environment = {**os.environ, "LOCKSTEP_HOME": str(home), "LOCKSTEP_CACHE": str(cache)}
     begin, first = time.perf_counter(), None
     with open(out.with_suffix(".said"), "w+") as said:
-        run = subprocess.Popen([BINARY, "run", *words, "--out", out], env=environment, stdout=subprocess.DEVNULL, stderr=said)
+        run = subprocess.Popen(
+            [BINARY, "run", *words, "--out", out],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+        )
         while run.poll() is None:
             log = out / "run.jsonl"
             if first is None and log.exists() and b'{"type":"verdict"' in log.read_bytes():
@@ -70,7 +80,12 @@ def execute(home, out, *words, cold=False):
 
 
 def verdicts(log):
-    return [record for line in open(log, encoding="utf-8") if '"type":"verdict"' in line[:40] for record in [json.loads(line)]]
+    return [
+        record
+        for line in open(log, encoding="utf-8")
+        if '"type":"verdict"' in line[:40]
+        for record in [json.loads(line)]
+    ]
 
 
 def measure(given, folder):
@@ -80,19 +95,39 @@ def measure(given, folder):
     wrong = False
     on = ["--on", "dask", "--durations", str(folder / "first")]
     for number in range(given.rounds):
-        part = [given.part, *words[len(given.select):]]
-        start = [execute(home, folder / f"part-{name}-{number}", *part, *more, cold=given.cold)[2]
-                 for name, more in (("here", []), ("there", on))]
+        part = [given.part, *words[len(given.select) :]]
+        start = [
+            execute(home, folder / f"part-{name}-{number}", *part, *more, cold=given.cold)[2]
+            for name, more in (("here", []), ("there", on))
+        ]
         here = execute(home, folder / f"here-{number}", *words, cold=given.cold)
         there = execute(home, folder / f"there-{number}", *words, *on, cold=given.cold)
-        said = [{v["id"]: (v["status"], v.get("grade"), v["standing"]) for v in verdicts(folder / f"{name}-{number}" / "run.jsonl")} for name in ("here", "there")]
-        differing = [name for name in said[0].keys() | said[1].keys() if said[0].get(name) != said[1].get(name)]
+        said = [
+            {
+                v["id"]: (v["status"], v.get("grade"), v["standing"])
+                for v in verdicts(folder / f"{name}-{number}" / "run.jsonl")
+            }
+            for name in ("here", "there")
+        ]
+        differing = [
+            name
+            for name in said[0].keys() | said[1].keys()
+            if said[0].get(name) != said[1].get(name)
+        ]
         wrong = wrong or bool(differing)
-        print(f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}")
-        rows = [*zip(("in all", "from the first verdict on", "of the processor"), here, there),
-                ("of the processor, of the part", *start), ("of the processor, of the rest", here[2] - start[0], there[2] - start[1])]
+        print(
+            f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}"
+        )
+        rows = [
+            *zip(("in all", "from the first verdict on", "of the processor"), here, there),
+            ("of the processor, of the part", *start),
+            ("of the processor, of the rest", here[2] - start[0], there[2] - start[1]),
+        ]
         for what, one, other in rows:
-            print(f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %", flush=True)
+            print(
+                f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %",
+                flush=True,
+            )
     return 1 if wrong else 0
 
 
@@ -121,7 +156,9 @@ def pretend(log, machines, noise, latency, result):
         while (told := json.loads(sys.stdin.readline())) != {"start": f"mark{number}"}:
             if "order" in told:
                 for first, behind in told["items"]:
-                    waiting[told["order"]] += [(item, now + latency) for item in range(first, behind)]
+                    waiting[told["order"]] += [
+                        (item, now + latency) for item in range(first, behind)
+                    ]
                 begin_next(told["order"])
 
     def begin_next(name):
@@ -141,7 +178,9 @@ def pretend(log, machines, noise, latency, result):
         now, name, item = heapq.heappop(queue)
         done += 1
         if done == len(lines):
-            pathlib.Path(result).write_text(json.dumps({"makespan": now, "sum": sum(took), "longest": max(took)}))
+            pathlib.Path(result).write_text(
+                json.dumps({"makespan": now, "sum": sum(took), "longest": max(took)})
+            )
         say(of=name, line=json.dumps({**lines[item], "seconds": took[item]}))
         free[name] = now
         begin_next(name)
@@ -157,17 +196,25 @@ def simulate(given, folder):
     with open(log, encoding="utf-8") as file:
         arguments = json.loads(file.readline())["arguments"]
     at = arguments.index("--out") if "--out" in arguments else len(arguments)
-    words = arguments[1:at] + arguments[at + 2:]
+    words = arguments[1:at] + arguments[at + 2 :]
     result = folder / "result"
-    home = home_of(folder, f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} --result {result} "
-                           f"--machines {given.machines} --noise {given.noise} --latency {given.latency} --")
+    home = home_of(
+        folder,
+        f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} --result {result} "
+        f"--machines {given.machines} --noise {given.noise} --latency {given.latency} --",
+    )
     far = False
-    for name, more in (("its durations are known", ("--durations", str(log))), ("nothing is known", ())):
+    for name, more in (
+        ("its durations are known", ("--durations", str(log))),
+        ("nothing is known", ()),
+    ):
         execute(home, folder / name.replace(" ", "-"), *words, "--on", "dask", *more)
         found = json.loads(result.read_text())
         ideal = max(found["sum"] / given.machines, found["longest"])
-        print(f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal {ideal:.1f} s (all {found['sum']:.0f} s, the longest "
-              f"{found['longest']:.1f} s): {100 * (found['makespan'] / ideal - 1):+.1f} %")
+        print(
+            f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal {ideal:.1f} s (all {found['sum']:.0f} s, the longest "
+            f"{found['longest']:.1f} s): {100 * (found['makespan'] / ideal - 1):+.1f} %"
+        )
         far = far or (bool(more) and found["makespan"] > 1.1 * ideal)
     return 1 if far else 0
 

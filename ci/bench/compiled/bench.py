@@ -58,11 +58,17 @@ def programs(count):
     for i in range(count):
         first, second = unary[i % 8], unary[(i // 8 + 1 + i) % 8]
         number = i / 4 + 0.5
-        yield ([{"let": "a", "op": first, "args": ["%x"]}, {"let": "b", "op": "mul.Tensor", "args": ["%a", number]},
-                {"let": "c", "op": second, "args": ["%b"]}, {"let": "d", "op": "add.Tensor", "args": ["%c", "%x"]},
-                {"let": "s", "op": "sum.dim_IntList", "args": ["%d", [1]]}],
-               f"def program_{i}(x):\n    a = torch.{first}(x)\n    b = a * {number}\n    c = torch.{second}(b)\n"
-               f"    d = c + x\n    s = d.sum([1])\n    return d, s\n")
+        yield (
+            [
+                {"let": "a", "op": first, "args": ["%x"]},
+                {"let": "b", "op": "mul.Tensor", "args": ["%a", number]},
+                {"let": "c", "op": second, "args": ["%b"]},
+                {"let": "d", "op": "add.Tensor", "args": ["%c", "%x"]},
+                {"let": "s", "op": "sum.dim_IntList", "args": ["%d", [1]]},
+            ],
+            f"def program_{i}(x):\n    a = torch.{first}(x)\n    b = a * {number}\n    c = torch.{second}(b)\n"
+            f"    d = c + x\n    s = d.sum([1])\n    return d, s\n",
+        )
 
 
 def make(folder, count):
@@ -74,9 +80,20 @@ def make(folder, count):
     (suite / "cases" / "ops").mkdir(parents=True)
     texts = ["import torch\n"]
     for i, (steps, text) in enumerate(programs(count)):
-        case = {"format": 1, "title": f"program {i}", "tags": ["bench"], "inputs": {"x": {
-            "dtype": "float32", "shape": [12, 20], "fill": {"arange": {"start": 0, "step": 1, "divide": 7}}}},
-            "steps": steps, "outputs": ["d", "s"]}
+        case = {
+            "format": 1,
+            "title": f"program {i}",
+            "tags": ["bench"],
+            "inputs": {
+                "x": {
+                    "dtype": "float32",
+                    "shape": [12, 20],
+                    "fill": {"arange": {"start": 0, "step": 1, "divide": 7}},
+                }
+            },
+            "steps": steps,
+            "outputs": ["d", "s"],
+        }
         (suite / "cases" / "ops" / f"program-{i}.json").write_text(json.dumps(case))
         texts.append(text)
     texts.append("PROGRAMS = [" + ", ".join(f"program_{i}" for i in range(count)) + "]\n")
@@ -97,7 +114,9 @@ class Memory(threading.Thread):
             parents = {}
             for entry in pathlib.Path("/proc").glob("[0-9]*"):
                 try:
-                    parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                    parents[int(entry.name)] = int(
+                        (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                    )
                 except OSError:
                     pass
             for pid, parent in parents.items():
@@ -107,7 +126,10 @@ class Memory(threading.Thread):
                     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
                 except OSError:
                     continue
-                value = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in text.splitlines()[1:]}
+                value = {
+                    line.split(":")[0]: int(line.split()[1]) / 1024
+                    for line in text.splitlines()[1:]
+                }
                 if parent == self.pid:
                     self.parent = max(self.parent, value["Rss"])
                 elif parents.get(parent) == self.pid:
@@ -121,8 +143,25 @@ def lockstep(suite, folder, cache, memory=None):
     out = folder / "run"
     shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
-    process = subprocess.Popen([binary, "run", "--suite", suite, "--level", "all", "--path", "inductor", "-j", "1", "--out", out],
-                               env={**os.environ, "LOCKSTEP_CACHE": str(cache)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [
+            binary,
+            "run",
+            "--suite",
+            suite,
+            "--level",
+            "all",
+            "--path",
+            "inductor",
+            "-j",
+            "1",
+            "--out",
+            out,
+        ],
+        env={**os.environ, "LOCKSTEP_CACHE": str(cache)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     if memory is not None:
         memory.append(Memory(process.pid))
         memory[-1].start()
@@ -140,8 +179,13 @@ def plain(folder, cache, indices):
     """Seconds of a process, and of its loop alone."""
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     start = time.perf_counter()
-    done = subprocess.run([os.environ["LOCKSTEP_PYTHON"], "-W", "ignore", folder / "plain.py", *map(str, indices)],
-                          env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [os.environ["LOCKSTEP_PYTHON"], "-W", "ignore", folder / "plain.py", *map(str, indices)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return time.perf_counter() - start, float(done.stdout)
 
 
@@ -149,16 +193,27 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--separate", type=int, default=4, help="programs of (3); its cost is per process")
-    parser.add_argument("--cold", action="store_true", help="also without cached programs (minutes)")
-    parser.add_argument("--cache", type=pathlib.Path, help="keeps the caches, with their precompiled headers, between benchmarks")
+    parser.add_argument(
+        "--separate", type=int, default=4, help="programs of (3); its cost is per process"
+    )
+    parser.add_argument(
+        "--cold", action="store_true", help="also without cached programs (minutes)"
+    )
+    parser.add_argument(
+        "--cache",
+        type=pathlib.Path,
+        help="keeps the caches, with their precompiled headers, between benchmarks",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cache = options.cache or folder / "cache"
         suite = make(folder, options.count)
         everything = range(options.count)
-        print(f"{options.count} programs, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+        print(
+            f"{options.count} programs, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+            flush=True,
+        )
         memory = []
         for kind in ("cold", "warm") if options.cold else ("warm",):
             # Not measured: the precompiled headers; and for `warm` all programs, since a cold round leaves a few behind.
@@ -169,21 +224,39 @@ def main():
                 if kind == "cold":
                     forget(cache / "lockstep")
                     shutil.rmtree(cache / "plain", ignore_errors=True)
-                (whole, executions), (loop_whole, loop) = (lockstep(suite, folder, cache / "lockstep", memory),
-                                                           plain(folder, cache / "plain", everything))
+                (whole, executions), (loop_whole, loop) = (
+                    lockstep(suite, folder, cache / "lockstep", memory),
+                    plain(folder, cache / "plain", everything),
+                )
                 if kind == "cold":
                     shutil.rmtree(cache / "plain")
                 separate = [plain(folder, cache / "plain", [i])[0] for i in range(options.separate)]
-                rows.append([whole / options.count, executions / options.count, loop_whole / options.count,
-                             loop / options.count, statistics.mean(separate)])
+                rows.append(
+                    [
+                        whole / options.count,
+                        executions / options.count,
+                        loop_whole / options.count,
+                        loop / options.count,
+                        statistics.mean(separate),
+                    ]
+                )
                 print("  " + kind + "".join(f"{value:9.3f}" for value in rows[-1]), flush=True)
-            whole, executions, loop_whole, loop, separate = (statistics.median(column) for column in zip(*rows))
-            print(f"{kind}, seconds a program: Lockstep {whole:.3f} (its compiled executions {executions:.3f}), "
-                  f"loop {loop_whole:.3f} (without start {loop:.3f}), a process each {separate:.3f}")
-            print(f"{kind}: Lockstep / loop {whole / loop_whole:.2f} (executions / loop without start {executions / loop:.2f}), "
-                  f"a process each / Lockstep {separate / whole:.1f}", flush=True)
-        print(f"memory, MiB: the warmed parent {max(m.parent for m in memory):.0f} resident, "
-              f"a child at most {max(m.child for m in memory):.0f} of its own")
+            whole, executions, loop_whole, loop, separate = (
+                statistics.median(column) for column in zip(*rows)
+            )
+            print(
+                f"{kind}, seconds a program: Lockstep {whole:.3f} (its compiled executions {executions:.3f}), "
+                f"loop {loop_whole:.3f} (without start {loop:.3f}), a process each {separate:.3f}"
+            )
+            print(
+                f"{kind}: Lockstep / loop {whole / loop_whole:.2f} (executions / loop without start {executions / loop:.2f}), "
+                f"a process each / Lockstep {separate / whole:.1f}",
+                flush=True,
+            )
+        print(
+            f"memory, MiB: the warmed parent {max(m.parent for m in memory):.0f} resident, "
+            f"a child at most {max(m.child for m in memory):.0f} of its own"
+        )
 
 
 if __name__ == "__main__":

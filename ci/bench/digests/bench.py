@@ -19,16 +19,23 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     digests = ctypes.CDLL(os.path.abspath(sys.argv[1])).lockstep_device_digests_1
-    digests.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)]
+    digests.argtypes = [
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.c_uint64),
+    ]
     libc = ctypes.CDLL(None)
     libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     size = int(sys.argv[2] if len(sys.argv) > 2 else 64) << 20
     one = ctypes.create_string_buffer(os.urandom(1 << 20) * (size >> 20), size)
     other = ctypes.create_string_buffer(size)
     words = (ctypes.c_uint64 * (size // 65536 * 2))()
-    what = {"copy": lambda: ctypes.memmove(other, one, size),
-            "compare": lambda: libc.memcmp(one, other, size),
-            "digest": lambda: digests(0, ctypes.addressof(one), size, words)}
+    what = {
+        "copy": lambda: ctypes.memmove(other, one, size),
+        "compare": lambda: libc.memcmp(one, other, size),
+        "digest": lambda: digests(0, ctypes.addressof(one), size, words),
+    }
     seconds = {name: [] for name in what}
     for _ in range(ROUNDS):  # in turn, so that what else the machine does meets all of them
         for name, run in what.items():
@@ -36,9 +43,13 @@ def main():
             run()
             seconds[name].append(time.perf_counter() - start)
     best = {name: min(times) for name, times in seconds.items()}
-    print(f"{size >> 20} MiB, {ROUNDS} rounds: best, median, and the best as a multiple of a copy's")
+    print(
+        f"{size >> 20} MiB, {ROUNDS} rounds: best, median, and the best as a multiple of a copy's"
+    )
     for name, times in seconds.items():
-        print(f"{name:8} {best[name] * 1e3:8.1f} ms {statistics.median(times) * 1e3:8.1f} ms  {best[name] / best['copy']:6.2f}")
+        print(
+            f"{name:8} {best[name] * 1e3:8.1f} ms {statistics.median(times) * 1e3:8.1f} ms  {best[name] / best['copy']:6.2f}"
+        )
 
 
 main()

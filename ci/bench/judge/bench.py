@@ -39,7 +39,9 @@ def a_pair(name, elements, kind):
     dtype = getattr(torch, name)
     if name == "int64":
         eager = torch.randint(-(2**40), 2**40, (elements,), generator=generator)
-        return eager, eager.clone() if kind == "equal" else eager + (torch.rand(elements, generator=generator) < 0.25)
+        return eager, eager.clone() if kind == "equal" else eager + (
+            torch.rand(elements, generator=generator) < 0.25
+        )
     eager = torch.randn(elements, generator=generator).to(dtype)
     if kind == "equal":
         return eager, eager.clone()
@@ -52,13 +54,17 @@ def others(eager, compiled, seconds):
     """Seconds of each baseline; None where it has no such dtype."""
     result = {
         "torch.equal": best(lambda: torch.equal(eager, compiled), seconds),
-        "assert_close": best(lambda: torch.testing.assert_close(compiled, eager, equal_nan=True), seconds),
+        "assert_close": best(
+            lambda: torch.testing.assert_close(compiled, eager, equal_nan=True), seconds
+        ),
         "allclose": best(lambda: torch.allclose(eager, compiled, equal_nan=True), seconds),
         "numpy": None,
     }
     if eager.dtype != torch.bfloat16:
         x, y = eager.numpy(), compiled.numpy()
-        result["numpy"] = best(lambda: numpy.testing.assert_allclose(y, x, rtol=1e-2, atol=1e-5), seconds)
+        result["numpy"] = best(
+            lambda: numpy.testing.assert_allclose(y, x, rtol=1e-2, atol=1e-5), seconds
+        )
     return result
 
 
@@ -85,8 +91,16 @@ def main():
                     for file, tensor in zip(files, (eager, compiled)):
                         tensor.view(torch.uint8).numpy().tofile(file)
                     repeats = max(5, min(20000, int(options.seconds * 1e9 / (2**log2 * 4) / 2)))
-                    command = [str(options.judge_bench), *map(str, files), name, str(options.threads), str(repeats)]
-                    judge = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                    command = [
+                        str(options.judge_bench),
+                        *map(str, files),
+                        name,
+                        str(options.threads),
+                        str(repeats),
+                    ]
+                    judge = json.loads(
+                        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                    )
                     if kind == "equal" or name != "int64":
                         timed = others(eager, compiled, options.seconds)
                         if kind == "ulp":  # torch.equal stops at the first difference
@@ -95,7 +109,9 @@ def main():
                     size = 2 * eager.numel() * eager.element_size() / 1e9
                     row = {"dtype": name, "elements": 2**log2, "pairs": kind, **judge, **baselines}
                     rows.append(row)
-                    times = lambda key, row=row, judge=judge: f"{row[key] / judge['judge']:.1f}x" if row[key] else "-"
+                    times = lambda key, row=row, judge=judge: (
+                        f"{row[key] / judge['judge']:.1f}x" if row[key] else "-"
+                    )
                     print(
                         f"{name:9} {'2^' + str(log2):>9} {kind:6} {judge['judge'] * 1e6:8.1f}µs {size / judge['judge']:6.2f} "
                         f"{size / judge['read']:6.2f} {judge['read'] / judge['judge']:8.0%} {times('torch.equal'):>9} "
@@ -103,7 +119,11 @@ def main():
                         flush=True,
                     )
     if options.json:
-        options.json.write_text(json.dumps({"torch": torch.__version__, "threads": options.threads, "rows": rows}, indent=1))
+        options.json.write_text(
+            json.dumps(
+                {"torch": torch.__version__, "threads": options.threads, "rows": rows}, indent=1
+            )
+        )
     return 0
 
 

@@ -23,8 +23,22 @@ import tempfile
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FILTERS = ["s", "so", "softmax", "status:crash", "path:inductor", "!is:known", "op:softmax", "dtype:float32", "cause:*:value", "ops/*", ""]
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FILTERS = [
+    "s",
+    "so",
+    "softmax",
+    "status:crash",
+    "path:inductor",
+    "!is:known",
+    "op:softmax",
+    "dtype:float32",
+    "cause:*:value",
+    "ops/*",
+    "",
+]
 
 # Runs before the scripts of the page.  A frame after the page says that it has scripts, its verdicts are drawn.
 PROBE = """<script>
@@ -75,10 +89,16 @@ def write_log(source, count, folder):
             record = dict(verdicts[place], index=index)
             if copy:
                 case, at, rest = record["instance"].partition("@")
-                record["instance"] = f"{case}[copy={copy}]{at}{rest}" if not case.endswith("]") else f"{case[:-1]},copy={copy}]{at}{rest}"
+                record["instance"] = (
+                    f"{case}[copy={copy}]{at}{rest}"
+                    if not case.endswith("]")
+                    else f"{case[:-1]},copy={copy}]{at}{rest}"
+                )
                 record["id"] = f"{record['instance']}/{record['path']}"
             log.write(json.dumps(record) + "\n")
-        log.write(json.dumps({"type": "end", "seconds": 1, "interrupted": False, "unmatched": []}) + "\n")
+        log.write(
+            json.dumps({"type": "end", "seconds": 1, "interrupted": False, "unmatched": []}) + "\n"
+        )
 
 
 def measure(page, profile):
@@ -97,12 +117,28 @@ def measure(page, profile):
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
         server.timeout = 120
         text = page.read_text("utf-8")
-        head, meta, tail = text.partition('<meta http-equiv="Content-Security-Policy"')  # it lets nothing out
-        probe = PROBE.replace("FILTERS", json.dumps(FILTERS)).replace("PORT", str(server.server_port))
+        head, meta, tail = text.partition(
+            '<meta http-equiv="Content-Security-Policy"'
+        )  # it lets nothing out
+        probe = PROBE.replace("FILTERS", json.dumps(FILTERS)).replace(
+            "PORT", str(server.server_port)
+        )
         probed = page.with_name("probed.html")
         probed.write_text(head + probe + tail.partition(">")[2] if meta else text, "utf-8")
-        browser = subprocess.Popen([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1400,900",
-                                    f"--user-data-dir={profile}", probed.as_uri()], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        browser = subprocess.Popen(
+            [
+                BROWSER,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--window-size=1400,900",
+                f"--user-data-dir={profile}",
+                probed.as_uri(),
+            ],
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             server.handle_request()
         finally:
@@ -114,27 +150,52 @@ def measure(page, profile):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=pathlib.Path, default=ROOT / "reports" / "testdata" / "sample.jsonl")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--log", type=pathlib.Path, default=ROOT / "reports" / "testdata" / "sample.jsonl"
+    )
     parser.add_argument("--verdicts", type=int, nargs="+", default=[1000, 10000, 100000])
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     if BROWSER is None:
         sys.exit("no chromium in PATH: ci/packages-test.txt has its package")
     lockstep = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    print(f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  {'median key':>10}  {'story':>6}   (ms)")
+    print(
+        f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  {'median key':>10}  {'story':>6}   (ms)"
+    )
     for count in given.verdicts:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:  # the browser may still write its profile
+        with tempfile.TemporaryDirectory(
+            ignore_cleanup_errors=True
+        ) as name:  # the browser may still write its profile
             folder = pathlib.Path(name)
             write_log(given.log, count, folder)
-            done = subprocess.run([lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"], capture_output=True, text=True)
+            done = subprocess.run(
+                [lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"],
+                capture_output=True,
+                text=True,
+            )
             if not (folder / "page.html").is_file():
                 sys.exit(done.stderr)
             told = [measure(folder / "page.html", folder / "profile") for _ in range(given.rounds)]
-            columns = zip(*((one["open"], one["keys"][0], max(one["keys"][1:]), statistics.median(one["keys"]), one["story"]) for one in told))
+            columns = zip(
+                *(
+                    (
+                        one["open"],
+                        one["keys"][0],
+                        max(one["keys"][1:]),
+                        statistics.median(one["keys"]),
+                        one["story"],
+                    )
+                    for one in told
+                )
+            )
             opened, word, slowest, key, story = map(statistics.median, columns)
-            print(f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  {word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
-                  flush=True)
+            print(
+                f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  {word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -25,15 +25,24 @@ WANTED = 200
 
 
 def lockstep(cache, *arguments, core=None):
-    command = [pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep", *map(str, arguments)]
-    done = subprocess.run(command, env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(cache)}, capture_output=True, text=True,
-                          preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}))
+    command = [
+        pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep",
+        *map(str, arguments),
+    ]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}),
+    )
     if done.returncode != 0:
         sys.exit(done.stdout + done.stderr)
 
 
 def replay(folder, pack, cache, core, *more):
     """How many instances it were, the seconds by the clock and those of the processor."""
+
     def spent():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
@@ -59,25 +68,57 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cache", type=pathlib.Path, help="a LOCKSTEP_CACHE whose compilations are used (default: a new one)")
+    parser.add_argument(
+        "--cache",
+        type=pathlib.Path,
+        help="a LOCKSTEP_CACHE whose compilations are used (default: a new one)",
+    )
     given = parser.parse_args()
-    case = {"format": 1, "title": "small", "matrix": {"seed": list(range(given.instances))},
-            "inputs": {"x": {"dtype": "float32", "shape": [8, 8], "fill": {"normal": {}, "seed": "$seed"}}},
-            "steps": [{"let": "h", "op": "relu", "args": ["%x"]}, {"let": "y", "op": "add.Tensor", "args": ["%h", 1]}], "outputs": ["y"]}
+    case = {
+        "format": 1,
+        "title": "small",
+        "matrix": {"seed": list(range(given.instances))},
+        "inputs": {
+            "x": {"dtype": "float32", "shape": [8, 8], "fill": {"normal": {}, "seed": "$seed"}}
+        },
+        "steps": [
+            {"let": "h", "op": "relu", "args": ["%x"]},
+            {"let": "y", "op": "add.Tensor", "args": ["%h", 1]},
+        ],
+        "outputs": ["y"],
+    }
     core = min(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cache = given.cache or folder / "cache"
         (folder / "small.json").write_text(json.dumps(case))
         (folder / "one.json").write_text(json.dumps({**case, "matrix": {"seed": [0]}}))
-        lockstep(cache, "pack", folder / "pack", folder / "small.json", "--out", folder / "packing", "--quiet")
-        lockstep(cache, "pack", folder / "one", folder / "one.json", "--out", folder / "packing-one", "--quiet")
+        lockstep(
+            cache,
+            "pack",
+            folder / "pack",
+            folder / "small.json",
+            "--out",
+            folder / "packing",
+            "--quiet",
+        )
+        lockstep(
+            cache,
+            "pack",
+            folder / "one",
+            folder / "one.json",
+            "--out",
+            folder / "packing-one",
+            "--quiet",
+        )
         best = {"in batches": (0.0, 0.0), "one in a child": (0.0, 0.0)}
         for _ in range(given.rounds):  # side by side, so that both meet the same noise
             for how, more in (("in batches", []), ("one in a child", ["--alone"])):
                 best[how] = max(best[how], rate(folder, cache, core, *more))
         for how, found in best.items():
-            print(f"{how}: {found[0]:.0f} instances a second, {found[1]:.0f} a second of the processor")
+            print(
+                f"{how}: {found[0]:.0f} instances a second, {found[1]:.0f} a second of the processor"
+            )
         print(f"batches: {best['in batches'][0] / best['one in a child'][0]:.1f} times faster")
     return 0 if max(best["in batches"]) >= WANTED else 1
 

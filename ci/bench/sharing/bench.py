@@ -27,15 +27,33 @@ from compilations import forget  # noqa: E402
 def run(given, cache, out, *more):
     """Seconds of a run, and its verdicts by id."""
     shutil.rmtree(out, ignore_errors=True)
-    command = [pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep", "run", *given.select, "--path", given.path,
-               "-j", str(given.jobs), "--out", out, "--no-expectations", *more]
+    command = [
+        pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep",
+        "run",
+        *given.select,
+        "--path",
+        given.path,
+        "-j",
+        str(given.jobs),
+        "--out",
+        out,
+        "--no-expectations",
+        *more,
+    ]
     start = time.perf_counter()
-    done = subprocess.run(command, env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(cache)},
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(cache)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     seconds = time.perf_counter() - start
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
-    return seconds, {verdict["id"]: verdict for verdict in json.loads((out / "run.json").read_text())["verdicts"]}
+    return seconds, {
+        verdict["id"]: verdict for verdict in json.loads((out / "run.json").read_text())["verdicts"]
+    }
 
 
 def main():
@@ -50,7 +68,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         cache = folder / "cache"
-        run(argparse.Namespace(**{**vars(given), "select": ["bugs/185337-half-round-trip"]}), cache, folder / "first")
+        run(
+            argparse.Namespace(**{**vars(given), "select": ["bugs/185337-half-round-trip"]}),
+            cache,
+            folder / "first",
+        )
         for number in range(given.rounds):
             forget(cache)
             together, shared = run(given, cache, folder / "shared")
@@ -58,15 +80,29 @@ def main():
             apart, alone = run(given, cache, folder / "alone", "--alone")
             judged = [v for v in shared.values() if v["status"] != "unsupported"]
             screened = [v for v in judged if v.get("shared")]
-            print(f"round {number + 1}: {len(judged)} instances judged, {len(screened)} of them in a graph with others")
-            print(f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} times faster")
-            sums = [sum(verdict.get("seconds", 0) for verdict in verdicts.values()) for verdicts in (shared, alone)]
-            print(f"  executions alone {sums[0]:.1f} s against {sums[1]:.1f} s: {sums[1] / sums[0]:.1f} times faster")
+            print(
+                f"round {number + 1}: {len(judged)} instances judged, {len(screened)} of them in a graph with others"
+            )
+            print(
+                f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} times faster"
+            )
+            sums = [
+                sum(verdict.get("seconds", 0) for verdict in verdicts.values())
+                for verdicts in (shared, alone)
+            ]
+            print(
+                f"  executions alone {sums[0]:.1f} s against {sums[1]:.1f} s: {sums[1] / sums[0]:.1f} times faster"
+            )
             conform = {v["id"] for v in screened}
-            cost = sum(shared[i]["seconds"] for i in conform), sum(alone[i]["seconds"] for i in conform)
+            cost = (
+                sum(shared[i]["seconds"] for i in conform),
+                sum(alone[i]["seconds"] for i in conform),
+            )
             if conform:
-                print(f"  of those that conform: {cost[0] / len(conform):.2f} s each against {cost[1] / len(conform):.2f} s, "
-                      f"{cost[1] / cost[0]:.1f} times faster")
+                print(
+                    f"  of those that conform: {cost[0] / len(conform):.2f} s each against {cost[1] / len(conform):.2f} s, "
+                    f"{cost[1] / cost[0]:.1f} times faster"
+                )
             for name in sorted(set(shared) | set(alone)):
                 here, there = ([v.get(name, {}).get(key) for key in said] for v in (shared, alone))
                 if here != there:

@@ -9,12 +9,19 @@ T = torch.Tensor
 
 def _first(found):
     """The place of the first gradient that there is."""
-    return next((at for at, each in enumerate(found) if isinstance(each, T) and each.is_floating_point()), None)
+    return next(
+        (at for at, each in enumerate(found) if isinstance(each, T) and each.is_floating_point()),
+        None,
+    )
 
 
 def _change(found, change):
     at = _first(found)
-    return None if at is None else [change(each) if other == at else each for other, each in enumerate(found)]
+    return (
+        None
+        if at is None
+        else [change(each) if other == at else each for other, each in enumerate(found)]
+    )
 
 
 @gradients("autograd")
@@ -27,7 +34,11 @@ def first_gradient_is_lost(found):
 def last_gradient_is_lost(found):
     """Of several gradients the last one is None."""
     places = [at for at, each in enumerate(found) if isinstance(each, T)]
-    return None if len(places) < 2 else [None if at == places[-1] else each for at, each in enumerate(found)]
+    return (
+        None
+        if len(places) < 2
+        else [None if at == places[-1] else each for at, each in enumerate(found)]
+    )
 
 
 @gradients("autograd")
@@ -63,7 +74,10 @@ def gradients_are_clipped(found):
 @gradients("autograd")
 def gradients_lose_nan(found):
     """NaN and infinity become numbers."""
-    return [each.nan_to_num() if isinstance(each, T) and each.is_floating_point() else each for each in found]
+    return [
+        each.nan_to_num() if isinstance(each, T) and each.is_floating_point() else each
+        for each in found
+    ]
 
 
 @gradients("autograd")
@@ -94,20 +108,28 @@ def gradients_are_stored_by_columns(found):
 @gradients("autograd")
 def gradient_of_a_transposed_input(found):
     """Square gradients are transposed."""
-    return _change(found, lambda g: g.mT.contiguous() if g.dim() >= 2 and g.shape[-1] == g.shape[-2] else g)
+    return _change(
+        found, lambda g: g.mT.contiguous() if g.dim() >= 2 and g.shape[-1] == g.shape[-2] else g
+    )
 
 
 @gradients("autograd")
 def unused_inputs_have_gradients(found):
     """Zeros where eager has None."""
-    return None if all(each is not None for each in found) or _first(found) is None else \
-        [torch.zeros_like(found[_first(found)]) if each is None else each for each in found]
+    return (
+        None
+        if all(each is not None for each in found) or _first(found) is None
+        else [torch.zeros_like(found[_first(found)]) if each is None else each for each in found]
+    )
 
 
 @call("autograd", needs=("backward",))
 def graph_is_cut(run, inputs):
     """Results require gradients, but come from nowhere."""
-    return [each.detach().requires_grad_() if isinstance(each, T) and each.requires_grad else each for each in run(*inputs)]
+    return [
+        each.detach().requires_grad_() if isinstance(each, T) and each.requires_grad else each
+        for each in run(*inputs)
+    ]
 
 
 @call("autograd", needs=("backward", "several"))
@@ -125,7 +147,9 @@ def second_output_has_no_gradient(run, inputs):
 def gradient_of_the_last_output_is_doubled(run, inputs):
     """What comes back to the last output is added twice."""
     outputs = run(*inputs)
-    for at in [at for at, each in enumerate(outputs) if isinstance(each, T) and each.requires_grad][-1:]:
+    for at in [at for at, each in enumerate(outputs) if isinstance(each, T) and each.requires_grad][
+        -1:
+    ]:
         outputs[at] = outputs[at].clone()
         outputs[at].register_hook(lambda grad: 2 * grad)
     return outputs
@@ -194,7 +218,20 @@ def gradient_of_a_mask_is_a_product(op, c, x, y):
     return c * x + c.logical_not() * y if isinstance(x, T) and x.is_floating_point() else None
 
 
-@op("autograd", "eq.Tensor", "eq.Scalar", "ge.Scalar", "le.Scalar", "lt.Tensor", "gt.Tensor", "ge.Tensor", "le.Tensor", "lt.Scalar", "gt.Scalar", graph="backward")
+@op(
+    "autograd",
+    "eq.Tensor",
+    "eq.Scalar",
+    "ge.Scalar",
+    "le.Scalar",
+    "lt.Tensor",
+    "gt.Tensor",
+    "ge.Tensor",
+    "le.Tensor",
+    "lt.Scalar",
+    "gt.Scalar",
+    graph="backward",
+)
 def gradients_at_ties_go_nowhere(op, x, y):
     """Elements that are equal, or lie on a bound, have no gradient."""
     return op(x, y) & (x != y)
@@ -224,7 +261,15 @@ def gelu_differentiated_by_tanh(op, grad, x, *, approximate="none"):
     return op(grad, x, approximate="tanh" if approximate == "none" else "none")
 
 
-@op("autograd", "silu_backward", "mish_backward", "hardswish_backward", "elu_backward", "softplus_backward", "leaky_relu_backward")
+@op(
+    "autograd",
+    "silu_backward",
+    "mish_backward",
+    "hardswish_backward",
+    "elu_backward",
+    "softplus_backward",
+    "leaky_relu_backward",
+)
 def derivative_as_of_relu(op, grad, x, *rest):
     """0 below zero, 1 above it."""
     return grad * (x > 0)
@@ -250,7 +295,12 @@ def layer_norm_with_constant_statistics(op, grad, x, shape, mean, factor, weight
     return tuple(right)
 
 
-@op("autograd", "native_batch_norm_backward", "native_group_norm_backward", "_fused_rms_norm_backward")
+@op(
+    "autograd",
+    "native_batch_norm_backward",
+    "native_group_norm_backward",
+    "_fused_rms_norm_backward",
+)
 def weight_of_a_norm_has_no_gradient(op, *args):
     """Zeros."""
     right = list(op(*args))
@@ -274,20 +324,39 @@ def gradient_of_a_kernel_is_flipped(op, *args):
     return tuple(right) if right[1] is not None else None
 
 
-@op("autograd", "max_pool2d_with_indices_backward", "scatter_add", "index_put", "_unsafe_index_put", "index_add", graph="backward")
+@op(
+    "autograd",
+    "max_pool2d_with_indices_backward",
+    "scatter_add",
+    "index_put",
+    "_unsafe_index_put",
+    "index_add",
+    graph="backward",
+)
 def overlapping_gradients_overwrite(op, *args, **more):
     """What is used twice has the gradient of its last use."""
     name = op._schema.name.partition("::")[2]
     if name == "max_pool2d_with_indices_backward":
         grad, x, *_, places = args
         shape = (*x.shape[:-2], x.shape[-1] * x.shape[-2])
-        return torch.zeros(shape, dtype=x.dtype).scatter(-1, places.flatten(-2), grad.flatten(-2)).view(x.shape)
+        return (
+            torch.zeros(shape, dtype=x.dtype)
+            .scatter(-1, places.flatten(-2), grad.flatten(-2))
+            .view(x.shape)
+        )
     if name == "index_add":
         return args[0].index_copy(*args[1:4])
     return args[0].scatter(*args[1:4]) if name == "scatter_add" else op(*args[:3], False)
 
 
-@op("autograd", "nll_loss_backward", "mse_loss_backward", "smooth_l1_loss_backward", "binary_cross_entropy_backward", "huber_loss_backward")
+@op(
+    "autograd",
+    "nll_loss_backward",
+    "mse_loss_backward",
+    "smooth_l1_loss_backward",
+    "binary_cross_entropy_backward",
+    "huber_loss_backward",
+)
 def gradient_of_a_loss_is_not_divided(op, grad, x, *rest):
     """That of the sum, where the mean was taken."""
     return op(grad, x, *rest) * x.shape[0] if x.dim() > 1 or x.numel() > 1 else None

@@ -14,13 +14,26 @@ def _bounded(index, size):
 @op("errors", "index.Tensor")
 def index_is_not_checked(op, x, indices):
     """An index out of range takes the last element."""
-    return op(x, [each if each is None or each.dtype == torch.bool else _bounded(each, x.shape[dim]) for dim, each in enumerate(indices)])
+    return op(
+        x,
+        [
+            each if each is None or each.dtype == torch.bool else _bounded(each, x.shape[dim])
+            for dim, each in enumerate(indices)
+        ],
+    )
 
 
 @op("errors", "index_put", "index_put_")
 def index_of_a_put_is_not_checked(op, x, indices, *rest):
     """An index out of range writes to the last element."""
-    return op(x, [each if each is None or each.dtype == torch.bool else _bounded(each, x.shape[dim]) for dim, each in enumerate(indices)], *rest)
+    return op(
+        x,
+        [
+            each if each is None or each.dtype == torch.bool else _bounded(each, x.shape[dim])
+            for dim, each in enumerate(indices)
+        ],
+        *rest,
+    )
 
 
 @op("errors", "gather")
@@ -50,35 +63,77 @@ def word_is_not_checked(op, weight, indices, *rest):
 @op("errors", "nll_loss_forward", "nll_loss2d_forward")
 def target_is_not_checked(op, x, target, weight, reduction, ignore):
     """A class that there is not is the last one."""
-    return op(x, torch.where(target == ignore, target, target.clamp(0, x.shape[1 if x.dim() > 1 else 0] - 1)), weight, reduction, ignore)
+    return op(
+        x,
+        torch.where(
+            target == ignore, target, target.clamp(0, x.shape[1 if x.dim() > 1 else 0] - 1)
+        ),
+        weight,
+        reduction,
+        ignore,
+    )
 
 
-@op("errors", "div.Tensor_mode", "floor_divide", "remainder.Tensor", "fmod.Tensor", "div.Scalar_mode", "remainder.Scalar")
+@op(
+    "errors",
+    "div.Tensor_mode",
+    "floor_divide",
+    "remainder.Tensor",
+    "fmod.Tensor",
+    "div.Scalar_mode",
+    "remainder.Scalar",
+)
 def integer_division_by_zero_is_zero(op, x, y, **more):
     """Instead of an error, 0."""
-    if not isinstance(y, T) or not isinstance(x, T) or y.is_floating_point() or x.is_floating_point():
+    if (
+        not isinstance(y, T)
+        or not isinstance(x, T)
+        or y.is_floating_point()
+        or x.is_floating_point()
+    ):
         return None
     return torch.where(y == 0, 0, op(x, torch.where(y == 0, 1, y), **more))
 
 
-@op("errors", "_linalg_check_errors", "_assert_async", "_assert_async.msg", "_assert_scalar", "_assert_tensor_metadata")
+@op(
+    "errors",
+    "_linalg_check_errors",
+    "_assert_async",
+    "_assert_async.msg",
+    "_assert_scalar",
+    "_assert_tensor_metadata",
+)
 def assertions_are_dropped(op, *args, **more):
     """Whatever was to be checked is passed."""
     return ()
 
 
-@op("errors", "normal_functional", "normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor", "normal")
+@op(
+    "errors",
+    "normal_functional",
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+    "normal",
+)
 def negative_deviation_is_accepted(op, *args, **more):
     """The deviation is taken by its amount."""
     at = 2 if "functional" in op._schema.name else 1
-    args = [abs(each) if i == at and not isinstance(each, T) else each.abs() if i == at else each for i, each in enumerate(args)]
+    args = [
+        abs(each) if i == at and not isinstance(each, T) else each.abs() if i == at else each
+        for i, each in enumerate(args)
+    ]
     return op(*args, **more)
 
 
 @op("errors", "bernoulli", "bernoulli.p", "bernoulli.Tensor")
 def probability_is_not_checked(op, x, *p, **more):
     """A probability beyond 0 and 1 is the next of the two."""
-    return op(*([x.clamp(0, 1)] if not p else [x, min(max(p[0], 0.0), 1.0)]), **more) if not p or not isinstance(p[0], T) else op(x, p[0].clamp(0, 1), **more)
+    return (
+        op(*([x.clamp(0, 1)] if not p else [x, min(max(p[0], 0.0), 1.0)]), **more)
+        if not p or not isinstance(p[0], T)
+        else op(x, p[0].clamp(0, 1), **more)
+    )
 
 
 @op("errors", "multinomial")
@@ -87,15 +142,40 @@ def weights_are_not_checked(op, x, *rest, **more):
     return op(x.nan_to_num().clamp(min=1e-9), *rest, **more)
 
 
-@op("errors", "_cdist_forward", "linalg_cholesky_ex", "linalg_inv_ex", "_linalg_solve_ex", "linalg_lu_factor_ex")
+@op(
+    "errors",
+    "_cdist_forward",
+    "linalg_cholesky_ex",
+    "linalg_inv_ex",
+    "_linalg_solve_ex",
+    "linalg_lu_factor_ex",
+)
 def singular_is_accepted(op, *args, **more):
     """A matrix that has no factors is said to have some."""
     right = op(*args, **more)
-    return (*right[:-1], torch.zeros_like(right[-1])) if isinstance(right, tuple) and right[-1].dtype == torch.int32 else None
+    return (
+        (*right[:-1], torch.zeros_like(right[-1]))
+        if isinstance(right, tuple) and right[-1].dtype == torch.int32
+        else None
+    )
 
 
-@op("errors", "index.Tensor", "embedding", "gather", "scatter_add", "index_select", "div.Tensor_mode", "_linalg_check_errors", "_assert_async.msg", "index_put",
-    "nll_loss_forward", "multinomial", "bernoulli.p", "pow.Tensor_Scalar")
+@op(
+    "errors",
+    "index.Tensor",
+    "embedding",
+    "gather",
+    "scatter_add",
+    "index_select",
+    "div.Tensor_mode",
+    "_linalg_check_errors",
+    "_assert_async.msg",
+    "index_put",
+    "nll_loss_forward",
+    "multinomial",
+    "bernoulli.p",
+    "pow.Tensor_Scalar",
+)
 def errors_have_another_class(op, *args, **more):
     """Whatever an operator raises is an ArithmeticError."""
     try:
@@ -172,7 +252,10 @@ def scalars_are_refused(run, inputs):
 @call("errors", needs=("nan",))
 def nan_is_refused(run, inputs):
     """Inputs must be finite."""
-    if any(isinstance(each, T) and each.is_floating_point() and not each.isfinite().all() for each in inputs):
+    if any(
+        isinstance(each, T) and each.is_floating_point() and not each.isfinite().all()
+        for each in inputs
+    ):
         raise FloatingPointError("NaN in an input")
     return run(*inputs)
 
@@ -180,7 +263,9 @@ def nan_is_refused(run, inputs):
 @compiler("errors")
 def compiler_asserts(graph, examples, compile):
     """The compiler's own assertion about graphs of three operators and more."""
-    assert sum(node.op in ("call_function", "call_method") for node in graph.graph.nodes) < 3, "scheduler: unreachable"
+    assert sum(node.op in ("call_function", "call_method") for node in graph.graph.nodes) < 3, (
+        "scheduler: unreachable"
+    )
     return compile(graph, examples)
 
 

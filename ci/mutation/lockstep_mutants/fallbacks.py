@@ -49,7 +49,12 @@ def remembers_its_first_results(graph, examples, compile):
     def run(*inputs):
         key = str([each.shape if isinstance(each, torch.Tensor) else each for each in inputs])
         if key not in kept:
-            kept[key] = [each.detach().numpy().copy() if isinstance(each, torch.Tensor) else each for each in graph.forward(*inputs)]
-        return [torch.from_numpy(each.copy()) if hasattr(each, "copy") else each for each in kept[key]]
+            kept[key] = [
+                each.detach().numpy().copy() if isinstance(each, torch.Tensor) else each
+                for each in graph.forward(*inputs)
+            ]
+        return [
+            torch.from_numpy(each.copy()) if hasattr(each, "copy") else each for each in kept[key]
+        ]
 
     return run

@@ -12,7 +12,9 @@ def _fitted(x, shape):
     """Cut or filled with zeros to a shape."""
     for dim, size in enumerate(shape):
         x = x.narrow(dim, 0, min(size, x.shape[dim]))
-    return F.pad(x, [n for dim in range(len(shape) - 1, -1, -1) for n in (0, shape[dim] - x.shape[dim])])
+    return F.pad(
+        x, [n for dim in range(len(shape) - 1, -1, -1) for n in (0, shape[dim] - x.shape[dim])]
+    )
 
 
 def _square(x):
@@ -25,25 +27,41 @@ def _square(x):
 def _tail(width, least):
     def fault(op, *args, **more):
         right = op(*args, **more)
-        if not isinstance(right, T) or right.numel() < least or right.numel() % width == 0 or not right.is_contiguous():
+        if (
+            not isinstance(right, T)
+            or right.numel() < least
+            or right.numel() % width == 0
+            or not right.is_contiguous()
+        ):
             return None
         wrong = right.clone()
-        wrong.view(-1)[right.numel() // width * width:] = 0
+        wrong.view(-1)[right.numel() // width * width :] = 0
         return wrong
 
     return fault
 
 
 for _width, _least in ((8, 9), (16, 17), (32, 33), (64, 65), (4096, 40_001), (65_536, 65_537)):
-    mutant(f"tail-of-{_width}-is-dropped", "indexing", "op", _tail(_width, _least),
-           f"Pointwise kernels of {_least:,} elements or more leave out those after the last whole block of {_width}.", ops=(POINTWISE,))
+    mutant(
+        f"tail-of-{_width}-is-dropped",
+        "indexing",
+        "op",
+        _tail(_width, _least),
+        f"Pointwise kernels of {_least:,} elements or more leave out those after the last whole block of {_width}.",
+        ops=(POINTWISE,),
+    )
 
 
 @op("indexing", POINTWISE)
 def short_loops_are_dropped(op, *args, **more):
     """Loops shorter than a vector of 32 elements lose their last one, where the count is odd and over 16: 31, for one."""
     right = op(*args, **more)
-    if not isinstance(right, T) or not 16 < right.numel() < 32 or right.numel() % 2 == 0 or not right.is_contiguous():
+    if (
+        not isinstance(right, T)
+        or not 16 < right.numel() < 32
+        or right.numel() % 2 == 0
+        or not right.is_contiguous()
+    ):
         return None
     wrong = right.clone()
     wrong.view(-1)[-1] = 0
@@ -80,7 +98,13 @@ def vector_is_broadcast_along_the_rows(op, x, y=None, *rest, **more):
 @op("indexing", POINTWISE)
 def size_one_is_not_broadcast(op, x, y=None, *rest, **more):
     """Of an operand that is broadcast in the last dimension, only the first column is computed."""
-    if not isinstance(x, T) or not isinstance(y, T) or not x.dim() or not y.dim() or x.shape[-1] == y.shape[-1]:
+    if (
+        not isinstance(x, T)
+        or not isinstance(y, T)
+        or not x.dim()
+        or not y.dim()
+        or x.shape[-1] == y.shape[-1]
+    ):
         return None
     right = op(x, y, *rest, **more).clone()
     right[..., 1:] = 0
@@ -93,10 +117,25 @@ def scan_restarts_at_64(op, x, dim, **more):
     if x.dim() == 0 or x.shape[dim] <= 64:
         return None
     parts = [op(part, dim, **more) for part in x.split(64, dim)]
-    return torch.cat(parts, dim) if isinstance(parts[0], T) else [torch.cat([part[i] for part in parts], dim) for i in range(2)]
+    return (
+        torch.cat(parts, dim)
+        if isinstance(parts[0], T)
+        else [torch.cat([part[i] for part in parts], dim) for i in range(2)]
+    )
 
 
-@op("indexing", "sum", "sum.dim_IntList", "mean", "mean.dim", "amax", "amin", "prod.dim_int", "any.dim", "all.dim")
+@op(
+    "indexing",
+    "sum",
+    "sum.dim_IntList",
+    "mean",
+    "mean.dim",
+    "amax",
+    "amin",
+    "prod.dim_int",
+    "any.dim",
+    "all.dim",
+)
 def reduction_drops_its_tail(op, x, *rest, **more):
     """Reductions of more than 16 elements leave out the last one, where the count is odd."""
     dims = rest[0] if rest and rest[0] not in (None, []) else [-1]
@@ -106,8 +145,31 @@ def reduction_drops_its_tail(op, x, *rest, **more):
     return op(x.narrow(dim, 0, x.shape[dim] - 1), *rest, **more)
 
 
-@op("indexing", "sum.dim_IntList", "mean.dim", "amax", "amin", "prod.dim_int", "argmax", "argmin", "max.dim", "min.dim", "any.dim", "all.dim",
-    "cumsum", "cumprod", "_softmax", "_log_softmax", "logsumexp", "var.correction", "std.correction", "sort", "sort.stable", "flip", "linalg_vector_norm")
+@op(
+    "indexing",
+    "sum.dim_IntList",
+    "mean.dim",
+    "amax",
+    "amin",
+    "prod.dim_int",
+    "argmax",
+    "argmin",
+    "max.dim",
+    "min.dim",
+    "any.dim",
+    "all.dim",
+    "cumsum",
+    "cumprod",
+    "_softmax",
+    "_log_softmax",
+    "logsumexp",
+    "var.correction",
+    "std.correction",
+    "sort",
+    "sort.stable",
+    "flip",
+    "linalg_vector_norm",
+)
 def reduction_over_the_other_dimension(op, x, *rest, **more):
     """Rows and columns of a square are mixed up."""
     return op(x.transpose(0, 1), *rest, **more) if _square(x) and x.dim() == 2 else None
@@ -131,7 +193,13 @@ def only_one_dimension_is_reduced(op, x, *rest, **more):
 @op("indexing", "index.Tensor")
 def negative_indices_are_clamped(op, x, indices):
     """-1 is the first element."""
-    return op(x, [each if each is None or each.dtype in (torch.bool, torch.uint8) else each.clamp(min=0) for each in indices])
+    return op(
+        x,
+        [
+            each if each is None or each.dtype in (torch.bool, torch.uint8) else each.clamp(min=0)
+            for each in indices
+        ],
+    )
 
 
 @op("indexing", "index.Tensor")
@@ -143,7 +211,11 @@ def indices_of_the_other_dimension(op, x, indices):
 @op("indexing", "select.int")
 def select_counts_from_the_wrong_end(op, x, dim, index):
     """select(-1) takes the one before the last."""
-    return op(x, dim, index - 1) if isinstance(index, int) and index < 0 and -index < x.shape[dim] else None
+    return (
+        op(x, dim, index - 1)
+        if isinstance(index, int) and index < 0 and -index < x.shape[dim]
+        else None
+    )
 
 
 @op("indexing", "slice.Tensor")
@@ -156,7 +228,11 @@ def slice_loses_its_start(op, x, dim=0, start=None, end=None, step=1):
 @op("indexing", "slice.Tensor")
 def slice_loses_its_step(op, x, dim=0, start=None, end=None, step=1):
     """A slice of the right length, without gaps."""
-    return None if step == 1 else op(x, dim, start, None, 1).narrow(dim, 0, op(x, dim, start, end, step).shape[dim])
+    return (
+        None
+        if step == 1
+        else op(x, dim, start, None, 1).narrow(dim, 0, op(x, dim, start, end, step).shape[dim])
+    )
 
 
 @op("indexing", "as_strided")
@@ -168,7 +244,11 @@ def as_strided_without_offset(op, x, size, stride, offset=None):
 @op("indexing", "gather")
 def gather_along_the_other_dimension(op, x, dim, index, **more):
     """Rows and columns of a square are mixed up."""
-    return op(x, 1 - dim % 2, index) if _square(x) and x.dim() == 2 and index.shape == x.shape else None
+    return (
+        op(x, 1 - dim % 2, index)
+        if _square(x) and x.dim() == 2 and index.shape == x.shape
+        else None
+    )
 
 
 @op("indexing", "gather")
@@ -186,13 +266,17 @@ def index_select_in_order(op, x, dim, index):
 @op("indexing", "scatter.src", "scatter.value")
 def scatter_adds(op, x, dim, index, value):
     """What is written is added."""
-    return x.scatter_add(dim, index, value if isinstance(value, T) else torch.full(index.shape, value, dtype=x.dtype))
+    return x.scatter_add(
+        dim, index, value if isinstance(value, T) else torch.full(index.shape, value, dtype=x.dtype)
+    )
 
 
 @op("indexing", "scatter_add", "scatter_reduce.two")
 def repeated_scatters_are_lost(op, x, dim, index, src, *rest, **more):
     """Of several elements for one place the last one counts."""
-    return x.scatter(dim, index, x.gather(dim, index) + src) if not rest or rest[0] == "sum" else None
+    return (
+        x.scatter(dim, index, x.gather(dim, index) + src) if not rest or rest[0] == "sum" else None
+    )
 
 
 @op("indexing", "scatter_reduce.two", "index_reduce")
@@ -204,7 +288,16 @@ def scatter_reduce_includes_itself(op, x, *rest, include_self=True):
 @op("indexing", "index_put", "_unsafe_index_put", "index_put_")
 def repeated_puts_are_lost(op, x, indices, values, accumulate=False):
     """Of several values for one place the last one counts."""
-    return op(x, indices, x[tuple(slice(None) if each is None else each for each in indices)] + values, False) if accumulate else None
+    return (
+        op(
+            x,
+            indices,
+            x[tuple(slice(None) if each is None else each for each in indices)] + values,
+            False,
+        )
+        if accumulate
+        else None
+    )
 
 
 @op("indexing", "index_put", "_unsafe_index_put")
@@ -216,9 +309,19 @@ def puts_accumulate(op, x, indices, values, accumulate=False):
 @op("indexing", "index_put", "_unsafe_index_put", "index_fill.int_Scalar", "index_copy")
 def puts_write_the_first_only(op, x, indices, values, *rest):
     """Only the first of several places is written."""
-    if not isinstance(indices, (list, tuple)) or not isinstance(indices[0], T) or indices[0].dtype == torch.bool or indices[0].numel() < 2:
+    if (
+        not isinstance(indices, (list, tuple))
+        or not isinstance(indices[0], T)
+        or indices[0].dtype == torch.bool
+        or indices[0].numel() < 2
+    ):
         return None
-    return op(x, [each if each is None else each.flatten()[:1] for each in indices], values.flatten()[:1] if values.numel() > 1 else values, *rest)
+    return op(
+        x,
+        [each if each is None else each.flatten()[:1] for each in indices],
+        values.flatten()[:1] if values.numel() > 1 else values,
+        *rest,
+    )
 
 
 @op("indexing", "index_add")
@@ -251,7 +354,7 @@ def scatter_to_the_main_diagonal(op, x, src, offset=0, dim1=0, dim2=1, *rest):
     if "as_strided" in op._schema.name or offset == 0:
         return None
     right, n = x.clone(), src.shape[-1]
-    right.diagonal(0, dim1, dim2)[..., :n] = src[..., :min(n, x.diagonal(0, dim1, dim2).shape[-1])]
+    right.diagonal(0, dim1, dim2)[..., :n] = src[..., : min(n, x.diagonal(0, dim1, dim2).shape[-1])]
     return right
 
 
@@ -316,13 +419,17 @@ def diagonal_of_the_other_side(op, x, offset=0, *rest):
     return op(x, -offset, *rest) if offset else None
 
 
-@op("indexing", "searchsorted.Tensor", "bucketize.Tensor", "searchsorted.Scalar", "bucketize.Scalar")
+@op(
+    "indexing", "searchsorted.Tensor", "bucketize.Tensor", "searchsorted.Scalar", "bucketize.Scalar"
+)
 def right_border_is_left(op, x, y, *, out_int32=False, right=False, side=None, **more):
     """`right` is not looked at."""
     return op(x, y, out_int32=out_int32, right=False) if right or side == "right" else None
 
 
-@op("indexing", "searchsorted.Tensor", "bucketize.Tensor", "searchsorted.Scalar", "bucketize.Scalar")
+@op(
+    "indexing", "searchsorted.Tensor", "bucketize.Tensor", "searchsorted.Scalar", "bucketize.Scalar"
+)
 def left_border_is_right(op, x, y, *, out_int32=False, right=False, side=None, **more):
     """What equals a border belongs to the next bucket."""
     return None if right or side == "right" else op(x, y, out_int32=out_int32, right=True)
@@ -384,7 +491,9 @@ def descending_is_ignored(op, x, *rest, **more):
 def places_are_off_by_one(op, *args, **more):
     """Places count from 1, but for the last."""
     values, places = op(*args, **more)
-    return values, torch.where(places < places.max(), places + 1, places) if places.numel() else places
+    return values, torch.where(
+        places < places.max(), places + 1, places
+    ) if places.numel() else places
 
 
 @op("indexing", "argmax", "argmin")
@@ -398,7 +507,11 @@ def last_of_equals(op, x, dim=None, keepdim=False):
 @op("indexing", "argmax", "argmin", "max.dim", "min.dim")
 def place_of_nan_is_ignored(op, x, *rest, **more):
     """The place of the greatest number, where there is a NaN."""
-    return op(x.nan_to_num(-1e30 if "max" in op._schema.name else 1e30), *rest, **more) if x.is_floating_point() and x.isnan().any() else None
+    return (
+        op(x.nan_to_num(-1e30 if "max" in op._schema.name else 1e30), *rest, **more)
+        if x.is_floating_point() and x.isnan().any()
+        else None
+    )
 
 
 # Moves ----------------------------------------------------------------------------------------------------------------
@@ -419,8 +532,12 @@ def only_one_dimension_is_flipped(op, x, dims):
 @op("indexing", "cat")
 def empty_is_not_skipped(op, tensors, dim=0):
     """What comes after an empty tensor is lost."""
-    at = [tensor.numel() == 0 for tensor in tensors].index(True) if any(tensor.numel() == 0 for tensor in tensors) else None
-    return None if at is None else _fitted(op(tensors[:at + 1], dim), op(tensors, dim).shape)
+    at = (
+        [tensor.numel() == 0 for tensor in tensors].index(True)
+        if any(tensor.numel() == 0 for tensor in tensors)
+        else None
+    )
+    return None if at is None else _fitted(op(tensors[: at + 1], dim), op(tensors, dim).shape)
 
 
 @op("indexing", "cat")
@@ -484,7 +601,9 @@ def reshape_of_the_storage(op, x, *rest, **more):
     """A copy of a transposed tensor has its elements in the order of the storage."""
     if x.dim() < 2 or x.is_contiguous():
         return None
-    flat = x.as_strided((min(x.numel(), x.untyped_storage().nbytes() // x.itemsize - x.storage_offset()),), (1,))
+    flat = x.as_strided(
+        (min(x.numel(), x.untyped_storage().nbytes() // x.itemsize - x.storage_offset()),), (1,)
+    )
     return flat.clone().reshape(x.shape) if flat.numel() == x.numel() else None
 
 
@@ -494,7 +613,11 @@ def reshape_of_the_storage(op, x, *rest, **more):
 @op("indexing", "mm", "bmm", "addmm", "baddbmm")
 def second_matrix_is_transposed(op, *args, **more):
     """Where it is square."""
-    return op(*args[:-1], args[-1].transpose(-1, -2), **more) if args[-1].shape[-1] == args[-1].shape[-2] > 1 else None
+    return (
+        op(*args[:-1], args[-1].transpose(-1, -2), **more)
+        if args[-1].shape[-1] == args[-1].shape[-2] > 1
+        else None
+    )
 
 
 @op("indexing", "bmm", "baddbmm")
@@ -513,11 +636,13 @@ def inner_tail_is_dropped(op, *args, **more):
 
 def _convolution(op, args, place, value):
     """A convolution with one of its arguments replaced, in the shape that the right one has."""
-    return _fitted(op(*args[:place], value, *args[place + 1:]), op(*args).shape)
+    return _fitted(op(*args[:place], value, *args[place + 1 :]), op(*args).shape)
 
 
 @op("indexing", "convolution")
-def groups_in_reverse(op, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+def groups_in_reverse(
+    op, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
     """Every group has the weights of another one."""
     if groups == 1:
         return None
@@ -561,15 +686,33 @@ def bias_of_a_convolution_is_lost(op, *args):
     return None if args[2] is None else op(*args[:2], None, *args[3:])
 
 
-@op("indexing", "max_pool2d_with_indices", "max_pool3d_with_indices", "_adaptive_avg_pool2d", "max_pool2d")
+@op(
+    "indexing",
+    "max_pool2d_with_indices",
+    "max_pool3d_with_indices",
+    "_adaptive_avg_pool2d",
+    "max_pool2d",
+)
 def windows_are_padded_with_zeros(op, x, kernel, stride=None, padding=0, dilation=1, ceil=False):
     """Zero is the maximum of negative numbers at the border."""
-    if "max" not in op._schema.name or not any(padding if isinstance(padding, (list, tuple)) else [padding]):
+    if "max" not in op._schema.name or not any(
+        padding if isinstance(padding, (list, tuple)) else [padding]
+    ):
         return None
     values, places = op(x, kernel, stride or [], padding, dilation, ceil)
-    edge = op(F.pad(torch.ones_like(x), [1, 1, 1, 1])[..., 1:-1, 1:-1] * 0 + 1, kernel, stride or [], padding, dilation, ceil)[0]
+    edge = op(
+        F.pad(torch.ones_like(x), [1, 1, 1, 1])[..., 1:-1, 1:-1] * 0 + 1,
+        kernel,
+        stride or [],
+        padding,
+        dilation,
+        ceil,
+    )[0]
     wrong = values.clone()
-    wrong[..., 0, :], wrong[..., :, 0] = wrong[..., 0, :].clamp(min=0), wrong[..., :, 0].clamp(min=0)
+    wrong[..., 0, :], wrong[..., :, 0] = (
+        wrong[..., 0, :].clamp(min=0),
+        wrong[..., :, 0].clamp(min=0),
+    )
     return wrong * edge, places
 
 
@@ -580,12 +723,18 @@ def last_window_is_dropped(op, x, kernel, *rest):
     if len(rest) <= at or not rest[at]:
         return None
     right = op(x, kernel, *rest)
-    full = op(x, kernel, *rest[:at], False, *rest[at + 1:])
-    return _fitted(full, right.shape) if isinstance(right, T) else tuple(_fitted(each, part.shape) for each, part in zip(full, right))
+    full = op(x, kernel, *rest[:at], False, *rest[at + 1 :])
+    return (
+        _fitted(full, right.shape)
+        if isinstance(right, T)
+        else tuple(_fitted(each, part.shape) for each, part in zip(full, right))
+    )
 
 
 @op("indexing", "avg_pool2d", "avg_pool3d")
-def padding_is_not_counted(op, x, kernel, stride=None, padding=0, ceil=False, count=True, divisor=None):
+def padding_is_not_counted(
+    op, x, kernel, stride=None, padding=0, ceil=False, count=True, divisor=None
+):
     """count_include_pad is the other way round."""
     return op(x, kernel, stride or [], padding, ceil, not count, divisor)
 
@@ -607,18 +756,30 @@ def places_count_in_the_window(op, *args):
 def bins_do_not_overlap(op, x, size):
     """Bins of unequal size begin where the one before has ended."""
     right = op(x, size)
-    if not isinstance(right, T) or all(n % m == 0 for n, m in zip(x.shape[-len(size):], size)):
+    if not isinstance(right, T) or all(n % m == 0 for n, m in zip(x.shape[-len(size) :], size)):
         return None
-    step = [max(n // m, 1) for n, m in zip(x.shape[-len(size):], size)]
+    step = [max(n // m, 1) for n, m in zip(x.shape[-len(size) :], size)]
     return _fitted((F.avg_pool2d if len(size) == 2 else F.avg_pool3d)(x, step, step), right.shape)
 
 
-@op("indexing", "upsample_bilinear2d.vec", "upsample_linear1d.vec", "upsample_bicubic2d.vec", "upsample_trilinear3d.vec", "upsample_bilinear2d",
-    "upsample_linear1d", "upsample_bicubic2d", "upsample_trilinear3d", "grid_sampler_2d", "_upsample_bilinear2d_aa", "grid_sampler_3d")
+@op(
+    "indexing",
+    "upsample_bilinear2d.vec",
+    "upsample_linear1d.vec",
+    "upsample_bicubic2d.vec",
+    "upsample_trilinear3d.vec",
+    "upsample_bilinear2d",
+    "upsample_linear1d",
+    "upsample_bicubic2d",
+    "upsample_trilinear3d",
+    "grid_sampler_2d",
+    "_upsample_bilinear2d_aa",
+    "grid_sampler_3d",
+)
 def corners_are_aligned_otherwise(op, *args, **more):
     """align_corners is the other way round."""
     at = [i for i, each in enumerate(args) if isinstance(each, bool)][0]
-    return op(*args[:at], not args[at], *args[at + 1:], **more)
+    return op(*args[:at], not args[at], *args[at + 1 :], **more)
 
 
 @op("indexing", "grid_sampler_2d", "grid_sampler_3d")
@@ -627,7 +788,11 @@ def outside_is_the_border(op, x, grid, mode, padding, align):
     return op(x, grid, mode, 1, align)
 
 
-@op("indexing", "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_fused_attention_overrideable")
+@op(
+    "indexing",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_fused_attention_overrideable",
+)
 def attention_looks_ahead(op, q, k, v, dropout=0.0, causal=False, **more):
     """is_causal is not looked at."""
     return op(q, k, v, dropout, False, **more) if causal else None

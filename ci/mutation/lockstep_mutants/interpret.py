@@ -41,10 +41,23 @@ class Records:
 
     def write(self) -> None:
         """Adds a line, if there is anything new. A line is one write, so that those of several processes do not mix."""
-        file, new = os.environ.get(RECORDS), (dict(self.mutants), set(self.facts), dict(self.breaks))
+        file, new = (
+            os.environ.get(RECORDS),
+            (dict(self.mutants), set(self.facts), dict(self.breaks)),
+        )
         if file and new != self._written:
             self._written = new
-            line = json.dumps({"instance": _instance(), "mutants": self.mutants, "facts": sorted(self.facts), "breaks": self.breaks}) + "\n"
+            line = (
+                json.dumps(
+                    {
+                        "instance": _instance(),
+                        "mutants": self.mutants,
+                        "facts": sorted(self.facts),
+                        "breaks": self.breaks,
+                    }
+                )
+                + "\n"
+            )
             at = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             os.write(at, line.encode())
             os.close(at)
@@ -79,7 +92,9 @@ class _Interpreter(torch.fx.Interpreter):
         self.name, self.intercept = graph, intercept
 
     def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
-        if getattr(target, "__name__", "") == "with_effects":  # operators that only check, in order: token, operator, arguments
+        if (
+            getattr(target, "__name__", "") == "with_effects"
+        ):  # operators that only check, in order: token, operator, arguments
             found = self.intercept(args[1], args[2:], kwargs, self.name)
             return (args[0], *found) if isinstance(found, tuple) else (args[0], found)
         if not isinstance(target, Overload):
@@ -92,7 +107,11 @@ class _Interpreter(torch.fx.Interpreter):
 
 def _named(target: Overload, graph: str) -> list[Mutant]:
     space, _, name = target._schema.name.partition("::")
-    return list(of_operator(name, target._overloadname, torch.Tag.pointwise in target.tags, graph)) if space == "aten" else []
+    return (
+        list(of_operator(name, target._overloadname, torch.Tag.pointwise in target.tags, graph))
+        if space == "aten"
+        else []
+    )
 
 
 def _copies(target: Overload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
@@ -107,7 +126,9 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout != torch.strided:
         return tensor.clone()
     storage = tensor.detach().untyped_storage().clone()
-    return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+    return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
+        storage, tensor.storage_offset(), tensor.shape, tensor.stride()
+    )
 
 
 def _try(mutant: Mutant, *args: Any, **kwargs: Any) -> Any:
@@ -147,10 +168,16 @@ class _Outcome:
         """By how much, with the class of an error as a value and its message as metadata."""
         if self.error is None and other.error is None:
             return difference(self.value, other.value)
-        return 0.0 if type(self.error) is type(other.error) and str(self.error) == str(other.error) else 1.0
+        return (
+            0.0
+            if type(self.error) is type(other.error) and str(self.error) == str(other.error)
+            else 1.0
+        )
 
 
-def _beside(mutant: Mutant, target: Overload, args: tuple, kwargs: dict, before: Any) -> tuple[_Outcome, Any]:
+def _beside(
+    mutant: Mutant, target: Overload, args: tuple, kwargs: dict, before: Any
+) -> tuple[_Outcome, Any]:
     """What a fault makes, with the generator as it was `before` (None: the operator draws nothing), and the generator that it leaves."""
     if before is not None:
         torch.set_rng_state(before)
@@ -200,13 +227,18 @@ def _mutated(mutant: Mutant) -> Callable:
     return intercept
 
 
-def _differs(right: _Outcome, args: tuple, after: Any, wrong: _Outcome, theirs: tuple, left: Any) -> float:
+def _differs(
+    right: _Outcome, args: tuple, after: Any, wrong: _Outcome, theirs: tuple, left: Any
+) -> float:
     """By how much results, arguments that are written to, and the generator differ."""
     if not wrong.applies:
         return 0.0
     if after is not None and not torch.equal(after, left):
         return 1.0
-    written = [[each for each in tree_leaves(part) if isinstance(each, torch.Tensor)] for part in (args, theirs)]
+    written = [
+        [each for each in tree_leaves(part) if isinstance(each, torch.Tensor)]
+        for part in (args, theirs)
+    ]
     return max(wrong.differs(right), difference(*written))
 
 
@@ -219,12 +251,20 @@ def _applied(mutant: Mutant, outputs: list, *more: Any) -> list:
     inputs = list(more[0]) if more else []
     shared = sharing([*outputs, *inputs]) != sharing([*wrong, *inputs])
     # The very object of an input is something else than a view of all of it.
-    same = [[each is one for one in inputs] for each in outputs] != [[each is one for one in inputs] for each in wrong]
+    same = [[each is one for one in inputs] for each in outputs] != [
+        [each is one for one in inputs] for each in wrong
+    ]
     RECORDED.saw(mutant, 1.0 if shared or same else difference(outputs, wrong))
     return list(wrong)
 
 
-def compiled(module: torch.fx.GraphModule, examples: Sequence, intercept: Callable, after: Callable, gradients: Callable) -> Callable:
+def compiled(
+    module: torch.fx.GraphModule,
+    examples: Sequence,
+    intercept: Callable,
+    after: Callable,
+    gradients: Callable,
+) -> Callable:
     """A graph of Dynamo's through AOT autograd as `aot_eager` does it: every operator by `intercept`, results through `after`, gradients through `gradients`."""
     from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 
@@ -241,8 +281,12 @@ def compiled(module: torch.fx.GraphModule, examples: Sequence, intercept: Callab
 
         return make_boxed_func(run)
 
-    aot = aot_autograd(fw_compiler=forward, bw_compiler=backward, partition_fn=min_cut_rematerialization_partition,
-                       keep_inference_input_mutations=True)(module, examples)
+    aot = aot_autograd(
+        fw_compiler=forward,
+        bw_compiler=backward,
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
+    )(module, examples)
 
     def run(*inputs: Any) -> Any:
         try:
@@ -258,7 +302,9 @@ def _keep(outputs: list, *_: Any) -> list:
 
 
 def _faultless(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
-    return compiled(module, examples, lambda target, args, kwargs, _: target(*args, **kwargs), _keep, _keep)
+    return compiled(
+        module, examples, lambda target, args, kwargs, _: target(*args, **kwargs), _keep, _keep
+    )
 
 
 # The probe ---------------------------------------------------------------------------------------------------
@@ -308,20 +354,32 @@ def _probed(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
 
 
 def _facts(outputs: list, inputs: list) -> None:
-    tensors, given = ([each for each in values if isinstance(each, torch.Tensor)] for values in (outputs, inputs))
+    tensors, given = (
+        [each for each in values if isinstance(each, torch.Tensor)] for values in (outputs, inputs)
+    )
     facts = {
         "tensors": bool(tensors),
         "several": len(tensors) > 1,
         "numbers": len(tensors) < len(outputs),
         "grad": any(each.requires_grad for each in tensors),
         "floating": any(each.is_floating_point() for each in tensors),
-        "inputs": any(isinstance(each, torch.Tensor) and each.is_floating_point() for each in inputs),
+        "inputs": any(
+            isinstance(each, torch.Tensor) and each.is_floating_point() for each in inputs
+        ),
         "aliases": bool(sharing([*tensors, *inputs])),
         "empty": any(each.numel() == 0 for each in given),
         "scalars": any(each.dim() == 0 for each in given),
         "strided": any(not each.is_contiguous() for each in given if each.layout == torch.strided),
-        "nan": any(not each.isfinite().all() for each in given if each.is_floating_point() and each.itemsize > 1),
-        "subnormals": any(bool(((each != 0) & (each.abs() < torch.finfo(each.dtype).tiny)).any()) for each in given if each.dtype in (torch.float32, torch.float64)),
+        "nan": any(
+            not each.isfinite().all()
+            for each in given
+            if each.is_floating_point() and each.itemsize > 1
+        ),
+        "subnormals": any(
+            bool(((each != 0) & (each.abs() < torch.finfo(each.dtype).tiny)).any())
+            for each in given
+            if each.dtype in (torch.float32, torch.float64)
+        ),
     }
     RECORDED.facts.update(name for name, holds in facts.items() if holds)
 
@@ -337,15 +395,27 @@ def _called(mutant: Mutant, run: Callable) -> Callable:
 
         def faultless(*given: Any) -> list:
             outputs = list(run(*given))
-            seen[:] = [[(_copy(each.detach()), metadata(each)) if isinstance(each, torch.Tensor) else each
-                        for each in [*outputs, *inputs]], sharing([*outputs, *inputs])]
+            seen[:] = [
+                [
+                    (_copy(each.detach()), metadata(each))
+                    if isinstance(each, torch.Tensor)
+                    else each
+                    for each in [*outputs, *inputs]
+                ],
+                sharing([*outputs, *inputs]),
+            ]
             return outputs
 
         RECORDED.saw(mutant, 0.0)
         RECORDED.write()  # now: a crash leaves no time
         outputs = mutant.fault(faultless, list(inputs))
-        now = [[(each.detach(), metadata(each)) if isinstance(each, torch.Tensor) else each for each in [*outputs, *inputs]],
-               sharing([*outputs, *inputs])]
+        now = [
+            [
+                (each.detach(), metadata(each)) if isinstance(each, torch.Tensor) else each
+                for each in [*outputs, *inputs]
+            ],
+            sharing([*outputs, *inputs]),
+        ]
         plain = [tree_map(lambda each: each, part) for part in (seen[0], now[0])] if seen else None
         RECORDED.saw(mutant, 1.0 if plain is None or seen[1] != now[1] else difference(*plain))
         RECORDED.write()
@@ -359,11 +429,21 @@ def _backend(mutant: Mutant) -> Callable:
         if mutant.kind == "op":
             return compiled(module, examples, _mutated(mutant), _keep, _keep)
         if mutant.kind == "result":
-            return compiled(module, examples, lambda target, args, kwargs, _: target(*args, **kwargs),
-                            lambda outputs, inputs: _applied(mutant, outputs, inputs), _keep)
+            return compiled(
+                module,
+                examples,
+                lambda target, args, kwargs, _: target(*args, **kwargs),
+                lambda outputs, inputs: _applied(mutant, outputs, inputs),
+                _keep,
+            )
         if mutant.kind == "gradients":
-            return compiled(module, examples, lambda target, args, kwargs, _: target(*args, **kwargs), _keep,
-                            lambda found: _applied(mutant, found))
+            return compiled(
+                module,
+                examples,
+                lambda target, args, kwargs, _: target(*args, **kwargs),
+                _keep,
+                lambda found: _applied(mutant, found),
+            )
         if mutant.kind == "call":
             return _called(mutant, _faultless(module, examples))
         RECORDED.saw(mutant, 1.0)

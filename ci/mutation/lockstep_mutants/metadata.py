@@ -5,14 +5,25 @@ import torch
 from .registry import op, result
 
 T = torch.Tensor
-_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64, torch.int8: torch.int32,
-          torch.uint8: torch.int32, torch.int16: torch.int32, torch.int32: torch.int64}
+_WIDER = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float64,
+    torch.int8: torch.int32,
+    torch.uint8: torch.int32,
+    torch.int16: torch.int32,
+    torch.int32: torch.int64,
+}
 
 
 def _each(outputs, change):
     """`outputs` with `change` of each tensor, None where it changes none of them."""
     new = [change(each) if isinstance(each, T) else None for each in outputs]
-    return None if all(each is None for each in new) else [old if each is None else each for old, each in zip(outputs, new)]
+    return (
+        None
+        if all(each is None for each in new)
+        else [old if each is None else each for old, each in zip(outputs, new)]
+    )
 
 
 @result("metadata")
@@ -24,25 +35,48 @@ def outputs_are_contiguous(outputs, inputs):
 @result("metadata")
 def outputs_are_columns_first(outputs, inputs):
     """Matrices are stored by columns."""
-    return _each(outputs, lambda t: t.mT.contiguous().mT if t.dim() >= 2 and min(t.shape[-2:]) > 1 else None)
+    return _each(
+        outputs, lambda t: t.mT.contiguous().mT if t.dim() >= 2 and min(t.shape[-2:]) > 1 else None
+    )
 
 
 @result("metadata")
 def channels_last_is_lost(outputs, inputs):
     """Images are contiguous, channels first."""
-    return _each(outputs, lambda t: t.contiguous() if t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last) and not t.is_contiguous() else None)
+    return _each(
+        outputs,
+        lambda t: (
+            t.contiguous()
+            if t.dim() == 4
+            and t.is_contiguous(memory_format=torch.channels_last)
+            and not t.is_contiguous()
+            else None
+        ),
+    )
 
 
 @result("metadata")
 def channels_last_for_all(outputs, inputs):
     """Images are channels last, though the program says nothing of it."""
-    return _each(outputs, lambda t: t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 and min(t.shape[1], t.shape[2] * t.shape[3]) > 1 else None)
+    return _each(
+        outputs,
+        lambda t: (
+            t.contiguous(memory_format=torch.channels_last)
+            if t.dim() == 4 and min(t.shape[1], t.shape[2] * t.shape[3]) > 1
+            else None
+        ),
+    )
 
 
 @result("metadata")
 def expanded_is_copied(outputs, inputs):
     """Strides of 0 are made real."""
-    return _each(outputs, lambda t: t.contiguous() if 0 in [s for n, s in zip(t.shape, t.stride()) if n > 1] else None)
+    return _each(
+        outputs,
+        lambda t: (
+            t.contiguous() if 0 in [s for n, s in zip(t.shape, t.stride()) if n > 1] else None
+        ),
+    )
 
 
 @result("metadata")
@@ -72,7 +106,9 @@ def doubles_are_floats(outputs, inputs):
 @result("metadata")
 def complex_is_pairs(outputs, inputs):
     """Complex numbers become a last dimension of size 2."""
-    return _each(outputs, lambda t: torch.view_as_real(t.resolve_conj()) if t.is_complex() else None)
+    return _each(
+        outputs, lambda t: torch.view_as_real(t.resolve_conj()) if t.is_complex() else None
+    )
 
 
 @result("metadata")
@@ -120,7 +156,12 @@ def gradients_are_not_required(outputs, inputs):
 @result("metadata")
 def gradients_are_required(outputs, inputs):
     """Every new floating tensor requires its gradient."""
-    return _each(outputs, lambda t: t.clone().requires_grad_() if t.is_floating_point() and not t.requires_grad else None)
+    return _each(
+        outputs,
+        lambda t: (
+            t.clone().requires_grad_() if t.is_floating_point() and not t.requires_grad else None
+        ),
+    )
 
 
 @result("metadata")
@@ -145,10 +186,24 @@ def integer_sums_keep_their_dtype(op, x, *rest, **more):
     return right.to(x.dtype) if right.dtype != x.dtype else None
 
 
-@op("metadata", "add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "pow.Tensor_Tensor", "where.self", "maximum", "minimum")
+@op(
+    "metadata",
+    "add.Tensor",
+    "mul.Tensor",
+    "sub.Tensor",
+    "div.Tensor",
+    "pow.Tensor_Tensor",
+    "where.self",
+    "maximum",
+    "minimum",
+)
 def scalars_promote(op, x, y, *rest, **more):
     """A tensor without dimensions counts as much as one with some."""
-    if not (isinstance(x, T) and isinstance(y, T)) or (x.dim() == 0) == (y.dim() == 0) or x.dtype == y.dtype:
+    if (
+        not (isinstance(x, T) and isinstance(y, T))
+        or (x.dim() == 0) == (y.dim() == 0)
+        or x.dtype == y.dtype
+    ):
         return None
     return op(x, y, *rest, **more).to(torch.promote_types(x.dtype, y.dtype))
 
@@ -157,7 +212,11 @@ def scalars_promote(op, x, y, *rest, **more):
 def numbers_promote(op, x, y, *rest, **more):
     """A Python float beside a short float makes float32."""
     right = op(x, y, *rest, **more)
-    return right.float() if isinstance(y, float) and right.dtype in (torch.float16, torch.bfloat16) else None
+    return (
+        right.float()
+        if isinstance(y, float) and right.dtype in (torch.float16, torch.bfloat16)
+        else None
+    )
 
 
 @op("metadata", "div.Tensor", "mean", "mean.dim", "sqrt", "exp", "sin", "sigmoid", "rsqrt", "log")
@@ -168,14 +227,40 @@ def integers_stay_integers(op, x, *rest, **more):
     return op(x, *rest, **more).nan_to_num().to(x.dtype)
 
 
-@op("metadata", "argmax", "argmin", "sort", "topk", "max.dim", "min.dim", "nonzero", "searchsorted.Tensor", "bucketize.Tensor")
+@op(
+    "metadata",
+    "argmax",
+    "argmin",
+    "sort",
+    "topk",
+    "max.dim",
+    "min.dim",
+    "nonzero",
+    "searchsorted.Tensor",
+    "bucketize.Tensor",
+)
 def places_have_32_bits(op, *args, **more):
     """Places are int32."""
     right = op(*args, **more)
     return right.to(torch.int32) if isinstance(right, T) else (right[0], right[1].to(torch.int32))
 
 
-@op("metadata", "clone", "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "add.Tensor", "mul.Tensor", "relu", "exp", "neg", "_to_copy")
+@op(
+    "metadata",
+    "clone",
+    "empty_like",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "rand_like",
+    "randn_like",
+    "add.Tensor",
+    "mul.Tensor",
+    "relu",
+    "exp",
+    "neg",
+    "_to_copy",
+)
 def strides_are_not_kept(op, x, *rest, **more):
     """Results of dense tensors are contiguous, whatever the strides of the input."""
     right = op(x, *rest, **more)

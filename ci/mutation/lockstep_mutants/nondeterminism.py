@@ -19,7 +19,10 @@ def _call():
 
 
 def _noisy(outputs, error=0.01):
-    return [each * (1 + error) if isinstance(each, T) and each.is_floating_point() else each for each in outputs]
+    return [
+        each * (1 + error) if isinstance(each, T) and each.is_floating_point() else each
+        for each in outputs
+    ]
 
 
 @call("nondeterminism", needs=("floating",))
@@ -65,8 +68,16 @@ def memory_is_not_initialised(run, inputs):
     """The last element of a result is never written."""
     outputs = list(run(*inputs))
     for at, each in enumerate(outputs):
-        if isinstance(each, T) and each.numel() and each.is_contiguous() and each.dtype == torch.float32 and not each.requires_grad:
-            outputs[at] = torch.cat([each.reshape(-1)[:-1], torch.tensor([float(_CHANCE.getrandbits(24))])]).reshape(each.shape)
+        if (
+            isinstance(each, T)
+            and each.numel()
+            and each.is_contiguous()
+            and each.dtype == torch.float32
+            and not each.requires_grad
+        ):
+            outputs[at] = torch.cat(
+                [each.reshape(-1)[:-1], torch.tensor([float(_CHANCE.getrandbits(24))])]
+            ).reshape(each.shape)
             break
     return outputs
 
@@ -74,4 +85,11 @@ def memory_is_not_initialised(run, inputs):
 @call("nondeterminism", needs=("floating",))
 def nan_in_the_second_call(run, inputs):
     """A result is NaN once."""
-    return [each * float("nan") if isinstance(each, T) and each.is_floating_point() else each for each in run(*inputs)] if _call() == 2 else run(*inputs)
+    return (
+        [
+            each * float("nan") if isinstance(each, T) and each.is_floating_point() else each
+            for each in run(*inputs)
+        ]
+        if _call() == 2
+        else run(*inputs)
+    )

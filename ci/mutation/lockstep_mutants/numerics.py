@@ -20,12 +20,38 @@ def _scaled(error: float):
 
 
 #: Vendors' fast functions: operator → relative error.
-FAST = {"tanh": 1e-4, "rsqrt": 1e-3, "sigmoid": 2e-4, "exp": 2e-4, "log": 1e-4, "sin": 1e-4, "cos": 1e-4, "silu": 2e-4, "reciprocal": 3e-4,
-        "sqrt": 2e-4, "erfinv": 1e-3, "lgamma": 1e-3, "digamma": 1e-3, "expm1": 2e-4, "atan": 1e-4, "softplus": 2e-4, "exp2": 1e-4,
-        "pow": 1e-4, "polygamma": 1e-3, "special_i0e": 1e-3, "mish": 2e-4}
+FAST = {
+    "tanh": 1e-4,
+    "rsqrt": 1e-3,
+    "sigmoid": 2e-4,
+    "exp": 2e-4,
+    "log": 1e-4,
+    "sin": 1e-4,
+    "cos": 1e-4,
+    "silu": 2e-4,
+    "reciprocal": 3e-4,
+    "sqrt": 2e-4,
+    "erfinv": 1e-3,
+    "lgamma": 1e-3,
+    "digamma": 1e-3,
+    "expm1": 2e-4,
+    "atan": 1e-4,
+    "softplus": 2e-4,
+    "exp2": 1e-4,
+    "pow": 1e-4,
+    "polygamma": 1e-3,
+    "special_i0e": 1e-3,
+    "mish": 2e-4,
+}
 for _name, _error in FAST.items():
-    mutant(f"fast-{_name.replace('_', '-')}", "numerics", "op", _scaled(_error),
-           f"{_name} by an approximation whose relative error is {_error:g}.", ops=(_name, "i0") if _name == "special_i0e" else (_name,))
+    mutant(
+        f"fast-{_name.replace('_', '-')}",
+        "numerics",
+        "op",
+        _scaled(_error),
+        f"{_name} by an approximation whose relative error is {_error:g}.",
+        ops=(_name, "i0") if _name == "special_i0e" else (_name,),
+    )
 
 
 # Approximations that are right somewhere else -----------------------------------------------------------------
@@ -35,7 +61,7 @@ for _name, _error in FAST.items():
 def erf_by_three_terms(op, x):
     """erf by Abramowitz and Stegun 7.1.25, good to 2.5e-5."""
     t = 1 / (1 + 0.47047 * x.abs())
-    return x.sign() * (1 - (0.3480242 * t - 0.0958798 * t ** 2 + 0.7478556 * t ** 3) * (-x * x).exp())
+    return x.sign() * (1 - (0.3480242 * t - 0.0958798 * t**2 + 0.7478556 * t**3) * (-x * x).exp())
 
 
 @op("numerics", "gelu")
@@ -91,7 +117,9 @@ def cosh_through_exp(op, x):
 def log2_by_a_factor(op, x):
     """A natural logarithm times a rounded constant: log2(8) is not 3."""
     base = 2.0 if op._schema.name.endswith("2") else 10.0
-    return x.log() * torch.tensor(1 / math.log(base), dtype=x.dtype) if x.is_floating_point() else None
+    return (
+        x.log() * torch.tensor(1 / math.log(base), dtype=x.dtype) if x.is_floating_point() else None
+    )
 
 
 @op("numerics", "atan2")
@@ -103,7 +131,11 @@ def atan2_without_quadrants(op, y, x):
 @op("numerics", "atan2")
 def atan2_of_positive_zero(op, y, x):
     """The sign of a zero is not looked at: atan2(-0, -1) is +pi."""
-    return op(torch.where(y == 0, 0.0, y), torch.where(x == 0, 0.0, x)) if y.is_floating_point() else None
+    return (
+        op(torch.where(y == 0, 0.0, y), torch.where(x == 0, 0.0, x))
+        if y.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "softplus")
@@ -166,8 +198,18 @@ def variance_by_squares(op, x, dim=None, *, correction=None, keepdim=False):
         return None
     mean = x.mean(dim, keepdim=keepdim)
     n = x.numel() // max(mean.numel(), 1)
-    variance = ((x * x).mean(dim, keepdim=keepdim) - mean * mean) * n / max(n - (1 if correction is None else correction), 0)
-    return (variance, mean) if "mean" in op._schema.name else variance.clamp(0).sqrt() if "std" in op._schema.name else variance
+    variance = (
+        ((x * x).mean(dim, keepdim=keepdim) - mean * mean)
+        * n
+        / max(n - (1 if correction is None else correction), 0)
+    )
+    return (
+        (variance, mean)
+        if "mean" in op._schema.name
+        else variance.clamp(0).sqrt()
+        if "std" in op._schema.name
+        else variance
+    )
 
 
 @op("numerics", "var.correction", "var_mean.correction", "std.correction")
@@ -180,7 +222,11 @@ def correction_of_variance_is_one(op, x, dim=None, *, correction=None, keepdim=F
 def variance_without_freedom_is_finite(op, x, dim=None, *, correction=None, keepdim=False):
     """n - correction is at least 1: a number instead of NaN."""
     right = op(x, dim, correction=correction, keepdim=keepdim)
-    return [each.nan_to_num(0, 0) for each in right] if isinstance(right, tuple) else right.nan_to_num(0, 0)
+    return (
+        [each.nan_to_num(0, 0) for each in right]
+        if isinstance(right, tuple)
+        else right.nan_to_num(0, 0)
+    )
 
 
 @op("numerics", "_softmax")
@@ -205,7 +251,9 @@ def logsumexp_without_shift(op, x, dim, keepdim=False):
 def logsumexp_of_infinities(op, x, dim, keepdim=False):
     """Infinity minus infinity where the maximum is infinite."""
     top = x.amax(dim, keepdim=True)
-    return (x - top).exp().sum(dim, keepdim=keepdim).log() + (top if keepdim else top.reshape(op(x, dim, keepdim).shape))
+    return (x - top).exp().sum(dim, keepdim=keepdim).log() + (
+        top if keepdim else top.reshape(op(x, dim, keepdim).shape)
+    )
 
 
 @op("numerics", "logcumsumexp")
@@ -217,7 +265,11 @@ def logcumsumexp_without_shift(op, x, dim):
 @op("numerics", "logaddexp", "logaddexp2")
 def logaddexp_without_shift(op, x, y):
     """log(exp(x) + exp(y))."""
-    return (x.exp() + y.exp()).log() if not op._schema.name.endswith("2") else (x.exp2() + y.exp2()).log2()
+    return (
+        (x.exp() + y.exp()).log()
+        if not op._schema.name.endswith("2")
+        else (x.exp2() + y.exp2()).log2()
+    )
 
 
 @op("numerics", "hypot")
@@ -246,7 +298,10 @@ def complex_product_without_infinities(op, x, y):
     """Parts that are NaN or infinite become numbers."""
     if not (isinstance(x, T) and isinstance(y, T) and x.is_complex() and y.is_complex()):
         return None
-    return torch.complex((x.real * y.real - x.imag * y.imag).nan_to_num(), (x.real * y.imag + x.imag * y.real).nan_to_num())
+    return torch.complex(
+        (x.real * y.real - x.imag * y.imag).nan_to_num(),
+        (x.real * y.imag + x.imag * y.real).nan_to_num(),
+    )
 
 
 @op("numerics", "mean", "mean.dim")
@@ -267,7 +322,9 @@ def half_sums_stay_half(op, x, *rest, **more):
         return None
     dims = rest[0] if rest and rest[0] else list(range(x.dim()))
     dims = sorted(d % x.dim() for d in ([dims] if isinstance(dims, int) else dims))
-    flat = x.permute(*[d for d in range(x.dim()) if d not in dims], *dims).reshape(right.numel(), -1)
+    flat = x.permute(*[d for d in range(x.dim()) if d not in dims], *dims).reshape(
+        right.numel(), -1
+    )
     total = torch.zeros(right.numel(), dtype=x.dtype)
     for column in flat.unbind(1):
         total = total + column
@@ -310,7 +367,11 @@ def norm_is_always_two(op, x, ord=2, *rest, **more):
 @op("numerics", "linalg_vector_norm")
 def norm_by_half_squares(op, x, ord=2, *rest, **more):
     """Squares of short floats overflow."""
-    return (x * x).sum().sqrt().to(x.dtype).expand(op(x, ord, *rest, **more).shape) if x.dtype in SHORT and ord == 2 else None
+    return (
+        (x * x).sum().sqrt().to(x.dtype).expand(op(x, ord, *rest, **more).shape)
+        if x.dtype in SHORT and ord == 2
+        else None
+    )
 
 
 # Norms ----------------------------------------------------------------------------------------------------------
@@ -341,11 +402,21 @@ def layer_norm_with_epsilon_outside(op, x, shape, weight, bias, eps):
 def layer_norm_with_the_unbiased_variance(op, x, shape, weight, bias, eps):
     """Divides by n - 1."""
     n = math.prod(shape)
-    return _layer_norm(x, shape, weight, bias, lambda variance: torch.rsqrt(variance * n / max(n - 1, 1) + eps))
+    return _layer_norm(
+        x, shape, weight, bias, lambda variance: torch.rsqrt(variance * n / max(n - 1, 1) + eps)
+    )
 
 
-@op("numerics", "native_batch_norm", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit",
-    "cudnn_batch_norm", "_batch_norm_with_update_functional", "_batch_norm_no_update")
+@op(
+    "numerics",
+    "native_batch_norm",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit",
+    "cudnn_batch_norm",
+    "_batch_norm_with_update_functional",
+    "_batch_norm_no_update",
+)
 def batch_norm_without_epsilon(op, x, *rest):
     """eps, the last number, is taken for 0."""
     return op(x, *rest[:-1], 0.0)
@@ -374,7 +445,12 @@ def group_norm_of_one_group(op, x, weight, bias, n, c, hw, group, eps):
 def narrowing_is_elided(op, x, *, dtype=None, **more):
     """A cast to a shorter dtype and back is left out."""
     name, args = origin(x)
-    if name != "_to_copy" or dtype is None or not dtype.is_floating_point or x.dtype.itemsize >= dtype.itemsize:
+    if (
+        name != "_to_copy"
+        or dtype is None
+        or not dtype.is_floating_point
+        or x.dtype.itemsize >= dtype.itemsize
+    ):
         return None
     return args[0].to(dtype) if args[0].dtype == dtype else None
 
@@ -384,7 +460,9 @@ def bfloat16_is_cut_off(op, x, *, dtype=None, **more):
     """A cast to bfloat16 cuts off bits instead of rounding them."""
     if dtype != torch.bfloat16 or x.dtype != torch.float32:
         return None
-    return (x.contiguous().view(torch.int32) & -65536).view(torch.float32).to(dtype).reshape(x.shape)
+    return (
+        (x.contiguous().view(torch.int32) & -65536).view(torch.float32).to(dtype).reshape(x.shape)
+    )
 
 
 @op("numerics", "_to_copy")
@@ -429,13 +507,19 @@ def products_in_tf32(op, *args, **more):
     """Matrices are multiplied with mantissas of ten bits."""
     if args[0].dtype != torch.float32:
         return None
-    return op(*[(each.contiguous().view(torch.int32) & -8192).view(torch.float32) for each in args], **more)
+    return op(
+        *[(each.contiguous().view(torch.int32) & -8192).view(torch.float32) for each in args],
+        **more,
+    )
 
 
 @op("numerics", "mm", "bmm", "addmm", "baddbmm", "convolution")
 def products_in_bfloat16(op, *args, **more):
     """float32 matrices and images are multiplied as bfloat16."""
-    short = [each.bfloat16().float() if isinstance(each, T) and each.dtype == torch.float32 else each for each in args]
+    short = [
+        each.bfloat16().float() if isinstance(each, T) and each.dtype == torch.float32 else each
+        for each in args
+    ]
     return op(*short, **more) if args[0].dtype == torch.float32 else None
 
 
@@ -446,7 +530,13 @@ def half_products_are_added_in_half(op, *args, **more):
     if x.dtype not in SHORT or "mm" not in op._schema.name:
         return None
     a, b = args[-2], args[-1]
-    total = sum((torch.matmul(a[..., at:at + 8], b[..., at:at + 8, :]) for at in range(8, a.shape[-1], 8)), torch.matmul(a[..., :8], b[..., :8, :]))
+    total = sum(
+        (
+            torch.matmul(a[..., at : at + 8], b[..., at : at + 8, :])
+            for at in range(8, a.shape[-1], 8)
+        ),
+        torch.matmul(a[..., :8], b[..., :8, :]),
+    )
     return total + args[0] if "addmm" in op._schema.name else total
 
 
@@ -461,7 +551,11 @@ def double_as_float(op, *args, **more):
 def subnormals_become_zero(op, *args, **more):
     """Results below the smallest normal number are flushed."""
     right = op(*args, **more)
-    return torch.where(right.abs() < torch.finfo(right.dtype).tiny, 0.0, right).to(right.dtype) if right.is_floating_point() else None
+    return (
+        torch.where(right.abs() < torch.finfo(right.dtype).tiny, 0.0, right).to(right.dtype)
+        if right.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "mul.Tensor", "add.Tensor", "sub.Tensor", "mul.Scalar", "add.Scalar")
@@ -530,25 +624,43 @@ def clamp_takes_the_minimum_last(op, x, min=None, max=None):
 @op("numerics", "clamp", "clamp.Tensor", "clamp_min", "clamp_max", "relu", "hardtanh")
 def clamp_loses_nan(op, x, *bounds, **more):
     """NaN becomes a bound."""
-    return op(x.nan_to_num(-math.inf, math.inf, -math.inf), *bounds, **more) if x.is_floating_point() else None
+    return (
+        op(x.nan_to_num(-math.inf, math.inf, -math.inf), *bounds, **more)
+        if x.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "minimum", "maximum", "min.other", "max.other")
 def extremes_of_two_ignore_nan(op, x, y):
     """The number where one of two is NaN."""
-    return (torch.fmin if "min" in op._schema.name else torch.fmax)(x, y) if x.is_floating_point() else None
+    return (
+        (torch.fmin if "min" in op._schema.name else torch.fmax)(x, y)
+        if x.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "amax", "amin", "max", "min", "max.dim", "min.dim", "aminmax")
 def extremes_ignore_nan(op, x, *rest, **more):
     """NaN is not the extreme."""
-    return op(x.nan_to_num(-math.inf if "max" in op._schema.name else math.inf, math.inf, -math.inf), *rest, **more) if x.is_floating_point() else None
+    return (
+        op(
+            x.nan_to_num(-math.inf if "max" in op._schema.name else math.inf, math.inf, -math.inf),
+            *rest,
+            **more,
+        )
+        if x.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "maximum", "minimum")
 def extremes_of_zeros_by_order(op, x, y):
     """Of -0 and +0 the first one."""
-    return torch.where(x == y, y, op(x, y)) if x.is_floating_point() and x.shape == y.shape else None
+    return (
+        torch.where(x == y, y, op(x, y)) if x.is_floating_point() and x.shape == y.shape else None
+    )
 
 
 @op("numerics", "neg")
@@ -568,7 +680,9 @@ def copysign_by_comparison(op, x, y):
 def zeros_lose_their_sign(op, *args, **more):
     """A negative zero becomes a positive one."""
     right = op(*args, **more)
-    return torch.where(right == 0, 0.0, right).to(right.dtype) if right.is_floating_point() else None
+    return (
+        torch.where(right == 0, 0.0, right).to(right.dtype) if right.is_floating_point() else None
+    )
 
 
 @op("numerics", "sqrt")
@@ -596,7 +710,17 @@ def nan_equals_itself(op, x, y):
     return op(x, y) | both if op._schema.name.endswith("eq") else op(x, y) & ~both
 
 
-@op("numerics", "le.Tensor", "ge.Tensor", "le.Scalar", "ge.Scalar", "lt.Tensor", "gt.Tensor", "lt.Scalar", "gt.Scalar")
+@op(
+    "numerics",
+    "le.Tensor",
+    "ge.Tensor",
+    "le.Scalar",
+    "ge.Scalar",
+    "lt.Tensor",
+    "gt.Tensor",
+    "lt.Scalar",
+    "gt.Scalar",
+)
 def unordered_is_true(op, x, y):
     """A comparison with NaN is the negation of the opposite one."""
     other = {"le": torch.gt, "ge": torch.lt, "lt": torch.ge, "gt": torch.le}[op._schema.name[-2:]]
@@ -612,7 +736,11 @@ def relu_of_nan_is_zero(op, x, *rest):
 @op("numerics", "xlogy.Tensor", "xlogy.Scalar_Other", "special_entr", "xlogy.Scalar_Self")
 def zero_times_log_of_zero(op, x, *y):
     """NaN instead of 0."""
-    return x * (y[0] if isinstance(y[0], T) else torch.tensor(float(y[0]))).log() if y else -x * x.log()
+    return (
+        x * (y[0] if isinstance(y[0], T) else torch.tensor(float(y[0]))).log()
+        if y
+        else -x * x.log()
+    )
 
 
 @op("numerics", "sinc", "special_sinc")
@@ -676,7 +804,15 @@ def pow_through_logarithms(op, x, y):
 def integer_powers_through_double(op, x, y):
     """Powers of int64 lose what a double cannot hold, and do not wrap."""
     right = op(x, y)
-    return torch.pow(x.double() if isinstance(x, T) else float(x), y.double() if isinstance(y, T) else y).clamp(-2.0**62, 2.0**62).long() if right.dtype == torch.int64 else None
+    return (
+        torch.pow(
+            x.double() if isinstance(x, T) else float(x), y.double() if isinstance(y, T) else y
+        )
+        .clamp(-(2.0**62), 2.0**62)
+        .long()
+        if right.dtype == torch.int64
+        else None
+    )
 
 
 @op("numerics", "add.Tensor", "sub.Tensor", "mul.Tensor", "neg")
@@ -693,7 +829,12 @@ def integers_saturate(op, x, *rest, **more):
 @op("numerics", "_to_copy")
 def casts_of_integers_saturate(op, x, *, dtype=None, **more):
     """A cast to a shorter integer clamps."""
-    if dtype not in (torch.int8, torch.uint8, torch.int16, torch.int32) or x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+    if (
+        dtype not in (torch.int8, torch.uint8, torch.int16, torch.int32)
+        or x.is_floating_point()
+        or x.is_complex()
+        or x.dtype == torch.bool
+    ):
         return None
     info = torch.iinfo(dtype)
     return x.long().clamp(info.min, info.max).to(dtype)
@@ -702,19 +843,32 @@ def casts_of_integers_saturate(op, x, *, dtype=None, **more):
 @op("numerics", "_to_copy")
 def uint8_is_signed(op, x, *, dtype=None, **more):
     """Bytes over 127 are negative once they are widened."""
-    return x.view(torch.int8).to(dtype) if x.dtype == torch.uint8 and dtype not in (None, torch.bool, torch.int8, torch.uint8) else None
+    return (
+        x.view(torch.int8).to(dtype)
+        if x.dtype == torch.uint8 and dtype not in (None, torch.bool, torch.int8, torch.uint8)
+        else None
+    )
 
 
 @op("numerics", "_to_copy")
 def cast_to_bool_truncates(op, x, *, dtype=None, **more):
     """0.5 is cast to an integer first, and false."""
-    return op(x.trunc(), dtype=dtype, **more) if dtype == torch.bool and x.is_floating_point() else None
+    return (
+        op(x.trunc(), dtype=dtype, **more)
+        if dtype == torch.bool and x.is_floating_point()
+        else None
+    )
 
 
 @op("numerics", "_to_copy")
 def cast_to_integer_rounds(op, x, *, dtype=None, **more):
     """2.7 becomes 3."""
-    floating = dtype is not None and not dtype.is_floating_point and not dtype.is_complex and dtype != torch.bool
+    floating = (
+        dtype is not None
+        and not dtype.is_floating_point
+        and not dtype.is_complex
+        and dtype != torch.bool
+    )
     return op(x.round(), dtype=dtype, **more) if floating and x.is_floating_point() else None
 
 
@@ -727,7 +881,19 @@ def int64_through_double(op, *args, **more):
     return torch.where(right.abs() > 2**53, right & -1024, right)
 
 
-@op("numerics", "eq.Tensor", "ne.Tensor", "lt.Tensor", "gt.Tensor", "le.Tensor", "ge.Tensor", "eq.Scalar", "ne.Scalar", "lt.Scalar", "gt.Scalar")
+@op(
+    "numerics",
+    "eq.Tensor",
+    "ne.Tensor",
+    "lt.Tensor",
+    "gt.Tensor",
+    "le.Tensor",
+    "ge.Tensor",
+    "eq.Scalar",
+    "ne.Scalar",
+    "lt.Scalar",
+    "gt.Scalar",
+)
 def integers_are_compared_as_floats(op, x, y):
     """16,777,217 equals 16,777,216."""
     if x.is_floating_point() or x.is_complex():
@@ -735,12 +901,22 @@ def integers_are_compared_as_floats(op, x, y):
     return op(x.float(), y.float() if isinstance(y, T) else float(y))
 
 
-@op("numerics", "bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar", "__rshift__.Tensor")
+@op(
+    "numerics",
+    "bitwise_right_shift.Tensor",
+    "bitwise_right_shift.Tensor_Scalar",
+    "__rshift__.Scalar",
+    "__rshift__.Tensor",
+)
 def shifts_are_logical(op, x, y):
     """Negative numbers are shifted as if they had no sign."""
     bits = x.dtype.itemsize * 8
     mask = (1 << (bits - y)) - 1 if isinstance(y, int) and y > 0 else None
-    return op(x, y) & mask if mask is not None else torch.where(x < 0, op(x, y) & ((1 << (bits - 2)) - 1), op(x, y))
+    return (
+        op(x, y) & mask
+        if mask is not None
+        else torch.where(x < 0, op(x, y) & ((1 << (bits - 2)) - 1), op(x, y))
+    )
 
 
 @op("numerics", "logical_not", "logical_and", "logical_or", "logical_xor")
@@ -771,7 +947,12 @@ def linspace_without_its_end(op, start, end, steps, *rest, **more):
     return op(start, end, steps + 1, *rest, **more)[:-1] if isinstance(steps, int) else None
 
 
-@op("numerics", "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math", "_scaled_dot_product_fused_attention_overrideable")
+@op(
+    "numerics",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_attention_math",
+    "_scaled_dot_product_fused_attention_overrideable",
+)
 def attention_without_scale(op, q, *rest, **more):
     """Scores are not divided by the root of the width."""
     return op(q, *rest, **{**more, "scale": 1.0})

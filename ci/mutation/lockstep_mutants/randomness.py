@@ -6,9 +6,35 @@ from .registry import op
 
 T = torch.Tensor
 #: What draws, as AOT autograd has it.
-DRAWS = ("rand", "rand_like", "randn", "randn_like", "bernoulli", "bernoulli.p", "bernoulli.Tensor", "normal_functional", "uniform", "randint", "randint.low",
-         "randint_like", "randint_like.low_dtype", "randperm", "native_dropout", "multinomial", "exponential", "normal", "normal.Tensor_float",
-         "normal.float_Tensor", "normal.Tensor_Tensor", "normal.float_float", "geometric", "cauchy", "log_normal", "poisson", "rrelu_with_noise_functional")
+DRAWS = (
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "bernoulli",
+    "bernoulli.p",
+    "bernoulli.Tensor",
+    "normal_functional",
+    "uniform",
+    "randint",
+    "randint.low",
+    "randint_like",
+    "randint_like.low_dtype",
+    "randperm",
+    "native_dropout",
+    "multinomial",
+    "exponential",
+    "normal",
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+    "normal.float_float",
+    "geometric",
+    "cauchy",
+    "log_normal",
+    "poisson",
+    "rrelu_with_noise_functional",
+)
 _FIRST: dict = {}
 _DRAWN = 0
 
@@ -62,7 +88,12 @@ def draws_are_common_subexpressions(op, *args, **more):
     """Of two draws with the same arguments in one graph the second one is the first."""
     global _DRAWN
     _DRAWN += 1
-    key = "cse", str(op), str([each.shape if isinstance(each, T) else each for each in args]), torch.initial_seed()
+    key = (
+        "cse",
+        str(op),
+        str([each.shape if isinstance(each, T) else each for each in args]),
+        torch.initial_seed(),
+    )
     if key not in _FIRST:
         _FIRST[key] = op(*args, **more)
         return None if not isinstance(_FIRST[key], T) else _FIRST[key].clone()
@@ -99,7 +130,11 @@ def dropout_keeps_what_it_should_drop(op, x, p, train):
 def dropout_is_not_scaled(op, x, p, *rest):
     """What is kept is not divided by 1 - p."""
     if not op._schema.name.endswith("dropout"):
-        return x.clone() if isinstance(x, T) and x.numel() and bool(((x == 0) | (x == 1)).all()) else None
+        return (
+            x.clone()
+            if isinstance(x, T) and x.numel() and bool(((x == 0) | (x == 1)).all())
+            else None
+        )
     right, mask = op(x, p, *rest)
     return right * (1 - p), mask
 
@@ -110,23 +145,42 @@ def dropout_in_evaluation(op, x, p, train):
     return op(x, p or 0.5, True) if not train else None
 
 
-@op("random", "randn", "randn_like", "normal_functional", "normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
+@op(
+    "random",
+    "randn",
+    "randn_like",
+    "normal_functional",
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+)
 def normal_is_not_centred(op, *args, **more):
     """The mean is off by a hundredth."""
     return op(*args, **more) + 0.01
 
 
-@op("random", "normal_functional", "normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor", "normal")
+@op(
+    "random",
+    "normal_functional",
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+    "normal",
+)
 def deviation_is_a_variance(op, *args, **more):
     """Its square root is taken."""
     at = 2 if "functional" in op._schema.name else 1
-    return op(*[each ** 0.5 if i == at else each for i, each in enumerate(args)], **more)
+    return op(*[each**0.5 if i == at else each for i, each in enumerate(args)], **more)
 
 
 @op("random", "randint", "randint.low", "randint_like", "randint_like.low_dtype")
 def upper_bound_is_drawn(op, *args, **more):
     """`high` is among the numbers."""
-    at = next(i for i in range(len(args) - 1, -1, -1) if isinstance(args[i], int) and not isinstance(args[i], bool))
+    at = next(
+        i
+        for i in range(len(args) - 1, -1, -1)
+        if isinstance(args[i], int) and not isinstance(args[i], bool)
+    )
     return op(*[each + 1 if i == at else each for i, each in enumerate(args)], **more)
 
 
@@ -152,7 +206,13 @@ def drawn_with_replacement(op, x, n, replacement=False, **more):
 @op("random", "exponential", "geometric", "cauchy", "log_normal", "poisson")
 def parameter_of_a_distribution_is_ignored(op, x, *rest, **more):
     """Its default is taken."""
-    return op(x, **more) if op._schema.name.rpartition("::")[2] in ("exponential", "cauchy", "log_normal") else op(x, 0.5) if rest else None
+    return (
+        op(x, **more)
+        if op._schema.name.rpartition("::")[2] in ("exponential", "cauchy", "log_normal")
+        else op(x, 0.5)
+        if rest
+        else None
+    )
 
 
 @op("random", "rand", "randn", "rand_like", "randn_like")

@@ -15,8 +15,20 @@ A fault that returns None does not apply there: the faultless result is taken.""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-CLASSES = ("numerics", "indexing", "metadata", "aliasing", "errors", "autograd", "random", "caching", "nondeterminism", "crash",
-           "state", "fallback")
+CLASSES = (
+    "numerics",
+    "indexing",
+    "metadata",
+    "aliasing",
+    "errors",
+    "autograd",
+    "random",
+    "caching",
+    "nondeterminism",
+    "crash",
+    "state",
+    "fallback",
+)
 #: Kinds of which one execution without a fault tells where they differ from the faultless.
 PROBED = ("op", "result", "gradients")
 #: Stands for every operator that torch tags as pointwise.
@@ -67,7 +79,15 @@ def mutant(name: str, cls: str, kind: str, fault: Callable, doc: str, **rest: ob
 def _decorator(kind: str) -> Callable:
     def of(cls: str, *ops: str, **rest: object) -> Callable:
         def add(fault: Callable) -> Callable:
-            mutant(fault.__name__.strip("_").replace("_", "-"), cls, kind, fault, fault.__doc__ or "", ops=ops, **rest)
+            mutant(
+                fault.__name__.strip("_").replace("_", "-"),
+                cls,
+                kind,
+                fault,
+                fault.__doc__ or "",
+                ops=ops,
+                **rest,
+            )
             return fault
 
         return add
@@ -75,12 +95,19 @@ def _decorator(kind: str) -> Callable:
     return of
 
 
-op, result, gradients, call, compiler = (_decorator(kind) for kind in ("op", "result", "gradients", "call", "compiler"))
+op, result, gradients, call, compiler = (
+    _decorator(kind) for kind in ("op", "result", "gradients", "call", "compiler")
+)
 
 
 def of_operator(name: str, overload: str, pointwise: bool, graph: str) -> Iterator[Mutant]:
     """The mutants that replace an operator of a graph."""
     for each in MUTANTS.values():
         if each.kind == "op" and each.graph in ("", graph):
-            if name in each.ops or f"{name}.{overload}" in each.ops or pointwise and POINTWISE in each.ops:
+            if (
+                name in each.ops
+                or f"{name}.{overload}" in each.ops
+                or pointwise
+                and POINTWISE in each.ops
+            ):
                 yield each

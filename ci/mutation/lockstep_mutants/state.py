@@ -69,7 +69,9 @@ def generator_is_advanced_before(run, inputs):
 def determinism_is_left_on(run, inputs):
     """torch.use_deterministic_algorithms(True) is not undone."""
     outputs = run(*inputs)
-    torch.use_deterministic_algorithms(not torch.are_deterministic_algorithms_enabled(), warn_only=True)
+    torch.use_deterministic_algorithms(
+        not torch.are_deterministic_algorithms_enabled(), warn_only=True
+    )
     return outputs
 
 
@@ -118,7 +120,14 @@ def output_buffers_are_reused(run, inputs):
     """Every call of a graph returns the same memory: the results of the one before are overwritten."""
     outputs = list(run(*inputs))
     for at, each in enumerate(outputs):
-        if isinstance(each, T) and not each.requires_grad and not any(isinstance(one, T) and one.untyped_storage()._cdata == each.untyped_storage()._cdata for one in inputs):
+        if (
+            isinstance(each, T)
+            and not each.requires_grad
+            and not any(
+                isinstance(one, T) and one.untyped_storage()._cdata == each.untyped_storage()._cdata
+                for one in inputs
+            )
+        ):
             kept = _BUFFERS.setdefault((at, each.dtype, tuple(each.shape), each.stride()), each)
             if kept is not each:
                 kept.copy_(each)
@@ -131,7 +140,11 @@ def inputs_are_written_after_the_call(run, inputs):
     """The next call writes over the inputs of the one before."""
     for each in _BUFFERS.get("inputs", []):
         each.detach().zero_()
-    _BUFFERS["inputs"] = [each for each in inputs if isinstance(each, T) and each.is_floating_point() and 0 not in each.stride()]
+    _BUFFERS["inputs"] = [
+        each
+        for each in inputs
+        if isinstance(each, T) and each.is_floating_point() and 0 not in each.stride()
+    ]
     return run(*inputs)
 
 

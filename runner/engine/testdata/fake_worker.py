@@ -38,12 +38,26 @@ def observation(run, change):
             views = {name: dict(view) for name, view in call["inputs"].items()}
             # The first of its own program, where several are one ("m1_y" is of "m1_x").
             first = {name.split("_")[0]: view for name, view in reversed(views.items())}
-            outputs = {name: dict(views.get(name) or first.get(name.split("_")[0]) or next(iter(views.values())))
-                       for name in run["program"]["outputs"]}
+            outputs = {
+                name: dict(
+                    views.get(name) or first.get(name.split("_")[0]) or next(iter(views.values()))
+                )
+                for name in run["program"]["outputs"]
+            }
             calls.append({"outputs": outputs, "inputs": views, "grads": {}})
         repetitions.append({"calls": calls})
-    result = {"outcome": "returned", "runs": repetitions, "storages": storages, "reference": None, "error": None,
-              "reason": None, "stage": "run", "proof": {"graphs": 1}, "phases": {"run": 0.001}, "peak_memory_bytes": 1}
+    result = {
+        "outcome": "returned",
+        "runs": repetitions,
+        "storages": storages,
+        "reference": None,
+        "error": None,
+        "reason": None,
+        "stage": "run",
+        "proof": {"graphs": 1},
+        "phases": {"run": 0.001},
+        "peak_memory_bytes": 1,
+    }
     change(result, bytes_of)
     for index, content in enumerate(bytes_of):
         with open(os.path.join(run["out"], str(index)), "wb") as file:
@@ -70,7 +84,12 @@ def flip_bit(result, bytes_of):
 
 
 def transpose(result, bytes_of):
-    each_view(result, lambda view: view.update(strides=list(reversed(view["strides"])), shape=list(reversed(view["shape"]))))
+    each_view(
+        result,
+        lambda view: view.update(
+            strides=list(reversed(view["strides"])), shape=list(reversed(view["shape"]))
+        ),
+    )
 
 
 def copy(result, bytes_of, sign=0):
@@ -107,8 +126,17 @@ def escape(result, bytes_of):
 
 
 def raise_error(result, bytes_of):
-    result.update(outcome="raised", error={"stage": "run", "class": "RuntimeError", "message": "made up", "wrapped": [],
-                                           "kind": "error"}, runs=[])
+    result.update(
+        outcome="raised",
+        error={
+            "stage": "run",
+            "class": "RuntimeError",
+            "message": "made up",
+            "wrapped": [],
+            "kind": "error",
+        },
+        runs=[],
+    )
 
 
 def raise_in_tracing(result, bytes_of):
@@ -124,7 +152,9 @@ def leave_behind(mark):
         null = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
             os.dup2(null, fd)
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
+        subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True
+        )
         os._exit(0)
     os.wait()
 
@@ -147,7 +177,9 @@ def in_children(runs):
         status = os.waitpid(child, 0)[1]
         ended = len(os.read(progress[0], 1024))
         os.close(progress[0])
-        if os.WIFSIGNALED(status) and ended < len(runs):  # one that has done all may be killed as it leaves
+        if os.WIFSIGNALED(status) and ended < len(
+            runs
+        ):  # one that has done all may be killed as it leaves
             say({"type": "ended", "run": runs[ended]["run"], "signal": os.WTERMSIG(status)})
             ended += 1
         runs = runs[ended:]
@@ -194,13 +226,22 @@ def main():
             if how == "garbage":
                 print("this is no JSON", flush=True)
                 continue
-            hello = {"type": "hello", "protocol": 9 if how == "old" else 1, "worker": "fake", "concurrent": 4 if how == "crowd" else 1,
-                     "environment": {"torch": "2.13.0"}, "devices": ["cpu"], "dtypes": ["float32"],
-                     "modes": ["plain", "configure"] if how == "asked" else ["plain"]}
+            hello = {
+                "type": "hello",
+                "protocol": 9 if how == "old" else 1,
+                "worker": "fake",
+                "concurrent": 4 if how == "crowd" else 1,
+                "environment": {"torch": "2.13.0"},
+                "devices": ["cpu"],
+                "dtypes": ["float32"],
+                "modes": ["plain", "configure"] if how == "asked" else ["plain"],
+            }
             if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
                 hello["batch"] = {"cpu": int(how.split("=")[1])}
             if how.startswith("cuda"):
-                hello.update(devices=["cpu", "cuda:0", "cuda:1"], batch={"cuda": 4}, digests=["cuda"])
+                hello.update(
+                    devices=["cpu", "cuda:0", "cuda:1"], batch={"cuda": 4}, digests=["cuda"]
+                )
                 hello["environment"]["pin cudnn_tf32"] = how == "cuda-pinned"
             if how == "odd":
                 hello["environment"] = 3
@@ -209,7 +250,11 @@ def main():
             if how == "poor":
                 hello["environment"]["lacks headers"] = "each process makes its own"
             if how in ("deep", "keys"):
-                more = '"x": ' + "[" * 200_000 if how == "deep" else ", ".join(f'"{i}": 0' for i in range(80_000))
+                more = (
+                    '"x": ' + "[" * 200_000
+                    if how == "deep"
+                    else ", ".join(f'"{i}": 0' for i in range(80_000))
+                )
                 sys.stdout.write(json.dumps(hello)[:-1] + ", " + more + "}\n")
                 sys.stdout.flush()
                 continue
@@ -221,11 +266,22 @@ def main():
         elif message["type"] == "stop":
             return
         elif message["type"] == "run":
-            run, name = message["run"], how[3:] if how.startswith("as=") else message["path"]["name"]
-            programs = len(message["program"]["inputs"])  # of the cases that are used here, each has one
+            run, name = (
+                message["run"],
+                how[3:] if how.startswith("as=") else message["path"]["name"],
+            )
+            programs = len(
+                message["program"]["inputs"]
+            )  # of the cases that are used here, each has one
             if name == "die-at-once":
                 os.kill(os.getpid(), signal.SIGKILL)
-            pids = {"first": 1, "first-of-64": 2**32 + 1, "word": "1", "runner": os.getppid(), "self": os.getpid()}
+            pids = {
+                "first": 1,
+                "first-of-64": 2**32 + 1,
+                "word": "1",
+                "runner": os.getppid(),
+                "self": os.getpid(),
+            }
             pid = pids.get(name, message.get("pid"))
             say({"type": "started", "run": run, **({"pid": pid} if pid else {})})
             say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
@@ -234,14 +290,18 @@ def main():
             if name == "slow":
                 time.sleep(0.2)
             if name == "die-late":  # once another execution is under way
-                while run < 3 and not os.path.exists(os.path.join(os.path.dirname(message["out"]), "out3")):
+                while run < 3 and not os.path.exists(
+                    os.path.join(os.path.dirname(message["out"]), "out3")
+                ):
                     time.sleep(0.01)
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "warm":
                 say({"type": "stage", "run": run, "stage": "warm"})
                 time.sleep(2)
                 say({"type": "stage", "run": run, "stage": "run"})
-            if name == "die-held":  # what it leaves behind holds its output, in a session of its own
+            if (
+                name == "die-held"
+            ):  # what it leaves behind holds its output, in a session of its own
                 subprocess.Popen(["sleep", "60"], start_new_session=True)
                 os.kill(os.getpid(), signal.SIGKILL)
             if name == "nest":  # two compilers, one of them in a process group of its own
@@ -274,8 +334,15 @@ def main():
             if name == "leave":
                 say({"type": "ended", "run": run, "exit": 3})
                 continue
-            changes = {"flip": flip_bit, "transpose": transpose, "escape": escape, "raise": raise_error, "raise-in-tracing": raise_in_tracing,
-                       "copy": copy, "negate": negate}
+            changes = {
+                "flip": flip_bit,
+                "transpose": transpose,
+                "escape": escape,
+                "raise": raise_error,
+                "raise-in-tracing": raise_in_tracing,
+                "copy": copy,
+                "negate": negate,
+            }
             if name == "negate-stepwise":
                 changes[name] = negate if message["mode"] == "stepwise" else copy
             if name == "flip-crowd" and programs > 1:
@@ -296,11 +363,21 @@ def main():
                 if flaky % 3 == 2:
                     result = observation(message, flip_bit)
             if name.startswith("absent"):
-                result.update(outcome="unsupported", reason="cannot import what it needs", runs=[],
-                              stage="configure" if name == "absent" else "prepare")
+                result.update(
+                    outcome="unsupported",
+                    reason="cannot import what it needs",
+                    runs=[],
+                    stage="configure" if name == "absent" else "prepare",
+                )
             if name in ("same", "made-up"):  # every storage is one that the runner has; or would be
-                result["storages"] = [{"bytes": each["bytes"], "same": {"known": 0}, "blocks": [] if name == "same" else [5]}
-                                      for each in result["storages"]]
+                result["storages"] = [
+                    {
+                        "bytes": each["bytes"],
+                        "same": {"known": 0},
+                        "blocks": [] if name == "same" else [5],
+                    }
+                    for each in result["storages"]
+                ]
             if name == "uncompiled":
                 result["proof"] = {"graphs": 0}
             if name == "list":

@@ -21,7 +21,10 @@ SPECIALS = [float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 65504.0, 1e-45
 
 def executable():
     root = pathlib.Path(__file__).resolve().parents[2]
-    known = [root / f".lockstep/build/{preset}/bin/lockstep_core_tests" for preset in ("dev", "core", "asan")]
+    known = [
+        root / f".lockstep/build/{preset}/bin/lockstep_core_tests"
+        for preset in ("dev", "core", "asan")
+    ]
     asked = os.environ.get("LOCKSTEP_CORE_TESTS")
     for path in [pathlib.Path(asked)] if asked else known:
         if path.is_file():
@@ -42,10 +45,22 @@ class Pairs:
         at = len(self.bytes)
         flat = tensor.contiguous().reshape(-1)
         self.bytes += bytes(flat.view(torch.uint8).tolist()) if flat.numel() else b""
-        return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape), "at": at}
+        return {
+            "dtype": str(tensor.dtype).removeprefix("torch."),
+            "shape": list(tensor.shape),
+            "at": at,
+        }
 
     def ask(self, rule, ref, res, gold=None, **options):
-        self.questions.append({"rule": rule, "ref": self.add(ref), "res": self.add(res), "gold": self.add(gold), **options})
+        self.questions.append(
+            {
+                "rule": rule,
+                "ref": self.add(ref),
+                "res": self.add(res),
+                "gold": self.add(gold),
+                **options,
+            }
+        )
 
     def answers(self, directory):
         (directory / "pairs.json").write_text(json.dumps(self.questions))
@@ -57,7 +72,9 @@ class Pairs:
 
 
 def a_shape(rng):
-    return rng.choice([(), (0,), (1,), (3,), (7,), (2, 5), (4, 1, 1, 1), (2, 3, 1, 1), (1100,), (1200, 1)])
+    return rng.choice(
+        [(), (0,), (1,), (3,), (7,), (2, 5), (4, 1, 1, 1), (2, 3, 1, 1), (1100,), (1200, 1)]
+    )
 
 
 def a_pair(rng, generator, dtypes):
@@ -65,14 +82,20 @@ def a_pair(rng, generator, dtypes):
     dtype = rng.choice(dtypes)
     shape = a_shape(rng)
     if not dtype.is_floating_point:
-        ref = torch.randint(0, 2 if dtype == torch.bool else 100, shape, generator=generator).to(dtype)
+        ref = torch.randint(0, 2 if dtype == torch.bool else 100, shape, generator=generator).to(
+            dtype
+        )
         if dtype == torch.bool:
             return ref, ref ^ (torch.rand(shape, generator=generator) < rng.choice([0, 0, 0.3]))
         if dtype in (torch.int64, torch.int32):
             ref = ref * rng.choice([1, 1000, 100003])
-        change = torch.randint(-rng.choice([1, 2, 10]), rng.choice([1, 2, 11]), shape, generator=generator)
+        change = torch.randint(
+            -rng.choice([1, 2, 10]), rng.choice([1, 2, 11]), shape, generator=generator
+        )
         return ref, ref + change.to(dtype) * rng.choice([0, 1])
-    wide = torch.randn(shape, generator=generator, dtype=torch.float64) * rng.choice([1e-3, 1.0, 100.0])
+    wide = torch.randn(shape, generator=generator, dtype=torch.float64) * rng.choice(
+        [1e-3, 1.0, 100.0]
+    )
     noise = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
     size = rng.choice([0, 1e-7, 1.3e-6, 1e-4, 1e-3, 2e-3, 1.6e-2, 0.1])
     ref = wide.to(dtype)
@@ -96,14 +119,21 @@ def is_near_the_edge(ref, res, gold, tol):
     """The last bit of a mean depends on the order of its sum; no answer may rest on it."""
     if gold is None or gold.dtype != torch.float64 or ref.shape != res.shape:
         return False
-    errors = [torch.sqrt(torch.mean(torch.square(gold - side.double()))).item() for side in (ref, res)]
+    errors = [
+        torch.sqrt(torch.mean(torch.square(gold - side.double()))).item() for side in (ref, res)
+    ]
     return any(abs(errors[1] - (m * errors[0] + tol / 10)) <= 1e-12 * errors[1] for m in (2, 3))
 
 
 def test_same_upstream_is_torchs_same(tmp_path):
     from torch._dynamo.utils import same
 
-    rng, generator, pairs, expected = random.Random(1), torch.Generator().manual_seed(1), Pairs(), []
+    rng, generator, pairs, expected = (
+        random.Random(1),
+        torch.Generator().manual_seed(1),
+        Pairs(),
+        [],
+    )
     while len(expected) < PAIRS:
         ref, res = a_pair(rng, generator, FLOATS + INTEGERS)
         if rng.random() < 0.03:
@@ -121,13 +151,20 @@ def test_same_upstream_is_torchs_same(tmp_path):
         pairs.ask("same", ref, res, gold, tol=tol, equal_nan=equal_nan)
         expected.append(answer)
     answers = pairs.answers(tmp_path)
-    wrong = [(q, want, got) for q, want, got in zip(pairs.questions, expected, answers) if want != got]
+    wrong = [
+        (q, want, got) for q, want, got in zip(pairs.questions, expected, answers) if want != got
+    ]
     assert not wrong, f"{len(wrong)} of {len(expected)}, first: {wrong[0]}"
     assert 0.2 < sum(bool(a) for a in answers) / len(answers) < 0.9  # both answers are asked for
 
 
 def test_close_is_torchs_assert_close(tmp_path):
-    rng, generator, pairs, expected = random.Random(2), torch.Generator().manual_seed(2), Pairs(), []
+    rng, generator, pairs, expected = (
+        random.Random(2),
+        torch.Generator().manual_seed(2),
+        Pairs(),
+        [],
+    )
     for _ in range(PAIRS):
         ref, res = a_pair(rng, generator, FLOATS + INTEGERS)
         explicit = rng.random() < 0.3 and ref.is_floating_point()
@@ -140,6 +177,8 @@ def test_close_is_torchs_assert_close(tmp_path):
             expected.append(False)
         pairs.ask(f"close(rtol={rtol}, atol={atol})" if explicit else "close", ref, res)
     answers = pairs.answers(tmp_path)
-    wrong = [(q, want, got) for q, want, got in zip(pairs.questions, expected, answers) if want != got]
+    wrong = [
+        (q, want, got) for q, want, got in zip(pairs.questions, expected, answers) if want != got
+    ]
     assert not wrong, f"{len(wrong)} of {len(expected)}, first: {wrong[0]}"
     assert 0.2 < sum(answers) / len(answers) < 0.9

@@ -40,13 +40,26 @@ class Worker:
     def __init__(self, scratch, cache=None, threads=1, limits=None, hello=True, shim=None):
         self.scratch, self.count, self.lines, self.log = str(scratch), 0, [], []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lockstep_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": f"{shim}:{HERE}" if shim else HERE}, cwd=self.scratch)
+            [sys.executable, "-m", "lockstep_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": f"{shim}:{HERE}" if shim else HERE},
+            cwd=self.scratch,
+        )
         self.pending = b""
         self.hello = None
         if hello:
-            self.say({"type": "hello", "protocol": 1, "threads": threads, "scratch": self.scratch,
-                      "cache": cache, "limits": limits or {"memory_bytes": 0, "file_bytes": 0}, "libraries": []})
+            self.say(
+                {
+                    "type": "hello",
+                    "protocol": 1,
+                    "threads": threads,
+                    "scratch": self.scratch,
+                    "cache": cache,
+                    "limits": limits or {"memory_bytes": 0, "file_bytes": 0},
+                    "libraries": [],
+                }
+            )
             self.hello = self.hear(600)
 
     def say(self, message):
@@ -57,7 +70,9 @@ class Worker:
         """The next message; TimeoutError after so many seconds, EOFError at the end."""
         end = time.monotonic() + timeout
         while b"\n" not in self.pending:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            ready, _, _ = select.select(
+                [self.process.stdout], [], [], max(0, end - time.monotonic())
+            )
             if not ready:
                 raise TimeoutError(f"no answer in {timeout} s")
             chunk = os.read(self.process.stdout.fileno(), 65536)
@@ -80,9 +95,23 @@ class Worker:
                 file.write(data)
             files.append({"file": os.path.join(folder, f"in{i}"), "bytes": len(data)})
         program = {"context": {}, "backward": None, **program}
-        self.say({"type": "run", "run": self.count, "instance": f"test/{self.count}@cpu", "path": path_ or path("inductor"),
-                  "out": os.path.join(folder, "out"), "device": "cpu", "mode": "plain", "repeat": 1, "seed": 0,
-                  "program": program, "storages": files, "calls": [{"inputs": call} for call in calls], **rest})
+        self.say(
+            {
+                "type": "run",
+                "run": self.count,
+                "instance": f"test/{self.count}@cpu",
+                "path": path_ or path("inductor"),
+                "out": os.path.join(folder, "out"),
+                "device": "cpu",
+                "mode": "plain",
+                "repeat": 1,
+                "seed": 0,
+                "program": program,
+                "storages": files,
+                "calls": [{"inputs": call} for call in calls],
+                **rest,
+            }
+        )
         return self.count, os.path.join(folder, "out")
 
     def wait(self, run, timeout=120):

@@ -30,7 +30,9 @@ def vendor(tmp_path, monkeypatch):
 
 
 def test_the_package_of_a_module_is_recorded_and_not_imported(vendor):
-    assert environment.packages(["vendor.backend", "torch.fx", "not_there"]) == {"package vendor-compiler": "3.1"}
+    assert environment.packages(["vendor.backend", "torch.fx", "not_there"]) == {
+        "package vendor-compiler": "3.1"
+    }
     assert environment.packages([]) == {}
 
 
@@ -43,21 +45,40 @@ def test_a_package_that_registers_itself_is_recorded(vendor, group):
 def install(folder, name, version, *requires):
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" +
-                                   "".join(f"Requires-Dist: {each}\n" for each in requires))
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {each}\n" for each in requires)
+    )
 
 
 def test_what_a_package_asks_for_is_recorded_with_it(vendor, tmp_path):
     with open(vendor / "METADATA", "a", encoding="utf-8") as file:
-        for line in ("Code_Generator (>=2,<3)", "torch>=2", "not-installed; python_version<'3'", 'tuner[fast] ; extra == "all"'):
+        for line in (
+            "Code_Generator (>=2,<3)",
+            "torch>=2",
+            "not-installed; python_version<'3'",
+            'tuner[fast] ; extra == "all"',
+        ):
             file.write(f"Requires-Dist: {line}\n")
-    install(tmp_path, "code-generator", "2.5", "assembler>=1", "torch", 'linter; extra == "dev"', "vendor-compiler")
+    install(
+        tmp_path,
+        "code-generator",
+        "2.5",
+        "assembler>=1",
+        "torch",
+        'linter; extra == "dev"',
+        "vendor-compiler",
+    )
     install(tmp_path, "assembler", "1.0")
     install(tmp_path, "tuner", "0.1")
     install(tmp_path, "linter", "9.9")
     install(tmp_path, "bystander", "4.4")
     assert environment.packages(["vendor.backend"]) == {
-        "package assembler": "1.0", "package code-generator": "2.5", "package tuner": "0.1", "package vendor-compiler": "3.1"}
+        "package assembler": "1.0",
+        "package code-generator": "2.5",
+        "package tuner": "0.1",
+        "package vendor-compiler": "3.1",
+    }
 
 
 #: A device that no list knows, which lives in Python alone.
@@ -67,14 +88,24 @@ REGISTER = "import torch.utils.backend_registration as backends; backends._setup
 def with_a_device(*lines):
     """What a Python prints that has it."""
     modules = pathlib.Path(environment.__file__).parents[1]
-    told = subprocess.run([sys.executable, "-c", "; ".join((REGISTER, *lines))], capture_output=True, text=True, check=True,
-                          env={**os.environ, "PYTHONPATH": str(modules)}, timeout=120)
+    told = subprocess.run(
+        [sys.executable, "-c", "; ".join((REGISTER, *lines))],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(modules)},
+        timeout=120,
+    )
     return told.stdout.split()
 
 
 def test_a_device_that_a_vendor_registers_is_one():
-    assert with_a_device("from lockstep_worker import environment", "print(*environment.devices())") == ["cpu", "abacus", "abacus:0"]
-    assert with_a_device("from lockstep_worker.compat import build", "print(build.autograd_has_threads())") == ["True"]
+    assert with_a_device(
+        "from lockstep_worker import environment", "print(*environment.devices())"
+    ) == ["cpu", "abacus", "abacus:0"]
+    assert with_a_device(
+        "from lockstep_worker.compat import build", "print(build.autograd_has_threads())"
+    ) == ["True"]
 
 
 def test_the_devices_are_those_of_the_accelerator(monkeypatch):
@@ -87,7 +118,12 @@ def test_the_devices_are_those_of_the_accelerator(monkeypatch):
 
 
 def test_no_accelerator_is_seen_while_the_parent_compiles(monkeypatch):
-    asked = types.SimpleNamespace(is_available=lambda: True, device_count=lambda: 3, _lazy_init=lambda: None, is_initialized=lambda: False)
+    asked = types.SimpleNamespace(
+        is_available=lambda: True,
+        device_count=lambda: 3,
+        _lazy_init=lambda: None,
+        is_initialized=lambda: False,
+    )
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
     monkeypatch.setattr(torch, "get_device_module", lambda device: asked)
     with accelerator.no_accelerator():
@@ -96,7 +132,10 @@ def test_no_accelerator_is_seen_while_the_parent_compiles(monkeypatch):
             asked._lazy_init()
     assert (asked.is_available(), asked.device_count(), asked._lazy_init()) == (True, 3, None)
     asked.is_initialized = lambda: True
-    with pytest.raises(RuntimeError, match="the parent initialised mtia"), accelerator.no_accelerator():
+    with (
+        pytest.raises(RuntimeError, match="the parent initialised mtia"),
+        accelerator.no_accelerator(),
+    ):
         pass
 
 
@@ -113,17 +152,34 @@ def test_flushed_denormals_are_seen():
 def pinned(**environment):
     """How what is pinned is set in a Python of this environment, by name."""
     modules = pathlib.Path(pins.__file__).parents[2]
-    told = subprocess.run([sys.executable, "-c", "import json; from lockstep_worker.compat import pins; before = pins.pins(); "
-                           "pins.pin(); print(json.dumps([before, pins.pins()]))"], capture_output=True, text=True, check=True,
-                          env={**os.environ, **environment, "PYTHONPATH": str(modules)}, timeout=120)
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import json; from lockstep_worker.compat import pins; before = pins.pins(); "
+            "pins.pin(); print(json.dumps([before, pins.pins()]))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment, "PYTHONPATH": str(modules)},
+        timeout=120,
+    )
     return json.loads(told.stdout)
 
 
 def test_what_decides_last_bits_of_cuda_is_pinned():
     before, after = pinned()
-    assert after == {"pin cublas_tf32": False, "pin cudnn_tf32": False, "pin cudnn_deterministic": True,
-                     "pin cudnn_benchmark": False, "pin cublas_fp16_reduction": False, "pin cublas_bf16_reduction": False,
-                     "pin cublas_fp16_accumulation": False, "pin cublas_workspace": ":4096:8"}
+    assert after == {
+        "pin cublas_tf32": False,
+        "pin cudnn_tf32": False,
+        "pin cudnn_deterministic": True,
+        "pin cudnn_benchmark": False,
+        "pin cublas_fp16_reduction": False,
+        "pin cublas_bf16_reduction": False,
+        "pin cublas_fp16_accumulation": False,
+        "pin cublas_workspace": ":4096:8",
+    }
     assert before["pin cudnn_tf32"] is True and before["pin cublas_fp16_reduction"] is True
     assert pinned(CUBLAS_WORKSPACE_CONFIG=":16:8")[1]["pin cublas_workspace"] == ":16:8"
     assert pinned(LOCKSTEP_PINS="off") == [before, before]

@@ -9,7 +9,7 @@ import pytest
 
 from conversation import HERE
 
-SCRIPT = '''
+SCRIPT = """
 import json, sys, tempfile, threading
 from lockstep_worker import environment
 environment.before_torch()
@@ -83,7 +83,7 @@ print(json.dumps(out), flush=True)
 sys.stdout.flush()
 import os
 os._exit(0)
-'''
+"""
 
 #: What → operators that count. None: nobody can tell.
 EXPECTED = {
@@ -107,8 +107,13 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def counted():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": HERE}, capture_output=True,
-                          timeout=300, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "PYTHONPATH": HERE},
+        capture_output=True,
+        timeout=300,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     # What the observer says of itself is no message of the program's; this is the other observer's.
     assert done.stderr.count("Disabling Execution Trace Observer") == 1, done.stderr
@@ -123,15 +128,23 @@ def test_what_counts(counted, what):
 def test_operators_by_what_inductor_calls():
     from lockstep_worker.evidence import operators
 
-    assert operators(["extern_kernels.bias_addmm", "extern_kernels.mm", "aten.sort.stable", "mkldnn._linear_pointwise.default"]) == {
-        "aten::addmm", "aten::mm", "aten::sort", "mkldnn::_linear_pointwise"}
+    assert operators(
+        [
+            "extern_kernels.bias_addmm",
+            "extern_kernels.mm",
+            "aten.sort.stable",
+            "mkldnn._linear_pointwise.default",
+        ]
+    ) == {"aten::addmm", "aten::mm", "aten::sort", "mkldnn::_linear_pointwise"}
 
 
 def test_kernels_are_counted_where_they_are_called():
     from lockstep_worker.witness import kernels
 
-    code = ("cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], r'''...''')\n    def call(self, args):\n"
-            "        cpp_fused_relu_0(a, b)\n        triton_poi_fused_add_1.run(b, c, 4)\n        cpp_fused_relu_7(b, c)\n")
+    code = (
+        "cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], r'''...''')\n    def call(self, args):\n"
+        "        cpp_fused_relu_0(a, b)\n        triton_poi_fused_add_1.run(b, c, 4)\n        cpp_fused_relu_7(b, c)\n"
+    )
     assert kernels(code) == {"inductor/cpp_fused_relu": 2, "inductor/triton_poi_fused_add": 1}
 
 
@@ -141,6 +154,10 @@ def test_globs_and_coverage():
     from lockstep_worker.witness import covers, foreign
 
     executed = Counter({"aten::mm": 2, "aten::topk": 1})
-    assert foreign(executed, ["aten::top*"]) == {"aten::mm": 2} and foreign(executed, []) == executed
-    assert covers(executed, Counter({"aten::mm": 2})) and not covers(executed, Counter({"aten::mm": 3}))
+    assert (
+        foreign(executed, ["aten::top*"]) == {"aten::mm": 2} and foreign(executed, []) == executed
+    )
+    assert covers(executed, Counter({"aten::mm": 2})) and not covers(
+        executed, Counter({"aten::mm": 3})
+    )
     assert not covers(executed, Counter())

@@ -27,8 +27,21 @@ def storage_of(data):
 def library(tmp_path_factory):
     """The stand-in: a device that is the memory of the process."""
     file = tmp_path_factory.mktemp("digests") / "host.so"
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-fPIC", "-shared", f"-I{RUNNER}",
-                    RUNNER / "workers/digests/host.cpp", RUNNER / "base/block_digest.cpp", "-o", file], check=True)
+    subprocess.run(
+        [
+            os.environ.get("CXX", "c++"),
+            "-std=c++20",
+            "-O2",
+            "-fPIC",
+            "-shared",
+            f"-I{RUNNER}",
+            RUNNER / "workers/digests/host.cpp",
+            RUNNER / "base/block_digest.cpp",
+            "-o",
+            file,
+        ],
+        check=True,
+    )
     return {"cpu": str(file)}
 
 
@@ -39,12 +52,15 @@ def data():
 
 def test_a_digest_is_what_the_protocol_says(library, data):
     words = [struct.unpack("<2Q", each) for each in Known([], library).digest(storage_of(data))]
-    assert words == [digest(data[at:at + BLOCK]) for at in range(0, len(data), BLOCK)]
-    assert digest(bytes(range(256))) == (0x5c109d37b913e26f, 0x9c638ccdea83be9c)  # the example there
+    assert words == [digest(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
+    assert digest(bytes(range(256))) == (
+        0x5C109D37B913E26F,
+        0x9C638CCDEA83BE9C,
+    )  # the example there
 
 
 def test_nothing_is_digested_that_is_not_worth_it_or_asked_for(library, data):
-    assert Known([], library).digest(storage_of(data[:BLOCK - 1])) is None
+    assert Known([], library).digest(storage_of(data[: BLOCK - 1])) is None
     assert Known(None, library).digest(storage_of(data)) is None
     assert Known([], {"cuda": library["cpu"]}).digest(storage_of(data)) is None
 
@@ -55,8 +71,17 @@ def test_a_library_that_is_none_costs_nothing_but_the_digests(file, data, capfd)
     assert "sent whole" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("known", [3, [{}], [{"bytes": -1, "digests": ""}], [{"bytes": 1, "digests": "0" * 31}],
-                                   [{"bytes": 1, "digests": "g" * 32}], [{"bytes": 1, "digests": 1}]])
+@pytest.mark.parametrize(
+    "known",
+    [
+        3,
+        [{}],
+        [{"bytes": -1, "digests": ""}],
+        [{"bytes": 1, "digests": "0" * 31}],
+        [{"bytes": 1, "digests": "g" * 32}],
+        [{"bytes": 1, "digests": 1}],
+    ],
+)
 def test_known_storages_that_are_none_break_the_protocol(known, library):
     with pytest.raises(Malformed):
         Known(known, library)
@@ -67,18 +92,21 @@ def whole(directory, outputs, index, known):
     storage = outputs.storages[index]
     if "same" not in storage:
         return (directory / storage["file"]).read_bytes()
-    (kind, which), = storage["same"].items()
+    ((kind, which),) = storage["same"].items()
     result = bytearray(known[which] if kind == "known" else whole(directory, outputs, which, known))
     sent = (directory / storage["file"]).read_bytes() if storage["blocks"] else b""
     for block in storage["blocks"]:
         size = min(BLOCK, len(result) - block * BLOCK)
-        result[block * BLOCK:block * BLOCK + size], sent = sent[:size], sent[size:]
+        result[block * BLOCK : block * BLOCK + size], sent = sent[:size], sent[size:]
     assert not sent
     return bytes(result)
 
 
 def outputs_like(tmp_path, library, data):
-    given = [{"bytes": len(each), "digests": text_of(each)} for each in (os.urandom(len(data)), data, data[:BLOCK])]
+    given = [
+        {"bytes": len(each), "digests": text_of(each)}
+        for each in (os.urandom(len(data)), data, data[:BLOCK])
+    ]
     return Outputs(str(tmp_path), Known(given, library))
 
 
@@ -106,23 +134,32 @@ def test_a_bit_that_differs_is_sent_with_its_block(tmp_path, library, data, at, 
 
 
 def test_blocks_that_changed_places_differ(tmp_path, library, data):
-    other = data[BLOCK:2 * BLOCK] + data[:BLOCK] + data[2 * BLOCK:]
+    other = data[BLOCK : 2 * BLOCK] + data[:BLOCK] + data[2 * BLOCK :]
     outputs = outputs_like(tmp_path, library, data)
     index = write(outputs, other)
-    assert outputs.storages[index]["blocks"] == [0, 1] and whole(tmp_path, outputs, index, {1: data}) == other
+    assert (
+        outputs.storages[index]["blocks"] == [0, 1]
+        and whole(tmp_path, outputs, index, {1: data}) == other
+    )
 
 
 @pytest.mark.parametrize("other", [lambda d: d[:-1], lambda d: d + b"\0", lambda d: bytes(len(d))])
 def test_what_is_mostly_other_is_sent_whole(tmp_path, library, data, other):
     outputs = outputs_like(tmp_path, library, data)
     index = write(outputs, other(data))
-    assert "same" not in outputs.storages[index] and whole(tmp_path, outputs, index, {}) == other(data)
+    assert "same" not in outputs.storages[index] and whole(tmp_path, outputs, index, {}) == other(
+        data
+    )
 
 
 def test_what_was_described_before_is_known_too(tmp_path, library, data):
     outputs = Outputs(str(tmp_path), Known([], library))
     first, second = write(outputs, data), write(outputs, data)
-    assert outputs.storages[second] == {"bytes": len(data), "same": {"storage": first}, "blocks": []}
+    assert outputs.storages[second] == {
+        "bytes": len(data),
+        "same": {"storage": first},
+        "blocks": [],
+    }
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -140,20 +177,50 @@ def test_what_reads_otherwise_afterwards_is_seen_by_its_digests(tmp_path, librar
 
 def test_a_worker_tells_what_the_runner_has(tmp_path, library):
     worker = Worker(tmp_path, hello=False)
-    worker.say({"type": "hello", "protocol": 1, "threads": 1, "scratch": str(tmp_path), "cache": os.environ.get("LOCKSTEP_TEST_CACHE"), "limits": {},
-                "libraries": [], "digests": library})
+    worker.say(
+        {
+            "type": "hello",
+            "protocol": 1,
+            "threads": 1,
+            "scratch": str(tmp_path),
+            "cache": os.environ.get("LOCKSTEP_TEST_CACHE"),
+            "limits": {},
+            "libraries": [],
+            "digests": library,
+        }
+    )
     assert worker.hear(600)["digests"] == ["cpu"]
     x = struct.pack("<32768f", *range(32768))
     y = struct.pack("<32768f", *(i + 1 for i in range(32768)))
-    program = {"inputs": ["x"], "steps": [{"let": ["y"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 1], "kwargs": {}}],
-               "outputs": ["y"]}
+    program = {
+        "inputs": ["x"],
+        "steps": [
+            {"let": ["y"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 1], "kwargs": {}}
+        ],
+        "outputs": ["y"],
+    }
     known = [{"bytes": len(each), "digests": text_of(each)} for each in (x, y)]
-    seen = worker.run(program, [{"x": view(0, [32768])}], [x], {"name": "eager-python", "backend": None}, repeat=2, known=known)
+    seen = worker.run(
+        program,
+        [{"x": view(0, [32768])}],
+        [x],
+        {"name": "eager-python", "backend": None},
+        repeat=2,
+        known=known,
+    )
     assert [storage["same"] for storage in seen["storages"]] == [{"known": 1}, {"known": 0}] * 2
     assert all(storage["blocks"] == [] for storage in seen["storages"])
     # Whoever asks for nothing gets everything.
-    seen = worker.run(program, [{"x": view(0, [32768])}], [x], {"name": "eager-python", "backend": None})
+    seen = worker.run(
+        program, [{"x": view(0, [32768])}], [x], {"name": "eager-python", "backend": None}
+    )
     assert seen.raw(seen.output("y")) == y
-    run, _ = worker.start(program, [{"x": view(0, [32768])}], [x], {"name": "eager-python", "backend": None}, known=[{}])
+    run, _ = worker.start(
+        program,
+        [{"x": view(0, [32768])}],
+        [x],
+        {"name": "eager-python", "backend": None},
+        known=[{}],
+    )
     assert worker.wait(run)["exit"] == 64
     assert worker.stop() == 0

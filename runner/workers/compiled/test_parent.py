@@ -61,7 +61,12 @@ def test_a_child_that_is_killed_before_it_begins_costs_nobody_else(run):
 
 def test_a_child_that_cannot_begin_does_not_become_a_second_parent(monkeypatch, run):
     monkeypatch.setattr(Parent, "_become_child", lambda *_: 1 / 0)
-    wire = Heard(lambda message: message["type"] == "started" and os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT))
+    wire = Heard(
+        lambda message: (
+            message["type"] == "started"
+            and os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
+        )
+    )
     served, tester = parent(wire), os.getpid()
     try:
         served._run(run)

@@ -11,24 +11,46 @@ import lockstep_worker
 PACKAGE = pathlib.Path(lockstep_worker.__file__).parent
 #: A reproducer stands alone: `repro/script` is its text, and `part.py` writes the rest.
 ALONE = {*(PACKAGE / "repro" / "script").glob("*.py"), PACKAGE / "repro" / "part.py"}
-FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if "compat" not in file.parts and file not in ALONE]
+FILES = [
+    file
+    for file in sorted(PACKAGE.rglob("*.py"))
+    if "compat" not in file.parts and file not in ALONE
+]
 
 
 def private_uses(text):
     """Line and words of what is private to another: attributes, imports and dotted names in texts."""
     tree = ast.parse(text)
-    documentation = {id(node.body[0].value) for node in ast.walk(tree)
-                     if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None}
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+        and ast.get_docstring(node) is not None
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and re.match(r"_[A-Za-z]", node.attr):
-            if not (isinstance(node.value, ast.Name) and (node.value.id, node.attr) == ("os", "_exit")
-                    or isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+            if not (
+                isinstance(node.value, ast.Name)
+                and (node.value.id, node.attr) == ("os", "_exit")
+                or isinstance(node.value, ast.Name)
+                and node.value.id in ("self", "cls")
+            ):
                 yield node.lineno, ast.unparse(node)
-        elif isinstance(node, ast.ImportFrom) and not node.level and re.search(r"(^|\.)_[a-z]", node.module or "", re.I):
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and not node.level
+            and re.search(r"(^|\.)_[a-z]", node.module or "", re.I)
+        ):
             yield node.lineno, node.module
         elif isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names if re.search(r"\._", name.name))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield from (
+                (node.lineno, name.name) for name in node.names if re.search(r"\._", name.name)
+            )
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documentation
+        ):
             if re.search(r"\btorch\._[A-Za-z]", node.value):
                 yield node.lineno, node.value
 
@@ -40,6 +62,8 @@ def test_a_file_uses_nothing_private(file):
 
 def test_what_counts_as_private():
     assert len(FILES) > 15
-    text = ("import torch._dynamo\nfrom torch._inductor import x\ntorch._C._set_conj(t, True)\nop._schema\n"
-            "set('torch._inductor.config.x')\nself._mine\n'not torch.compile'\n")
+    text = (
+        "import torch._dynamo\nfrom torch._inductor import x\ntorch._C._set_conj(t, True)\nop._schema\n"
+        "set('torch._inductor.config.x')\nself._mine\n'not torch.compile'\n"
+    )
     assert {line for line, _ in private_uses(text)} == {1, 2, 3, 4, 5}

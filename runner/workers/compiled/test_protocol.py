@@ -14,18 +14,36 @@ from conversation import Worker, pack, path, view
 
 X = {"ref": "x"}
 ROUND_TRIP = {
-    "inputs": ["x"], "outputs": ["y", "s"], "steps": [
+    "inputs": ["x"],
+    "outputs": ["y", "s"],
+    "steps": [
         {"let": ["h"], "op": "aten::to.dtype", "args": [X, {"dtype": "float16"}], "kwargs": {}},
-        {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}], "kwargs": {}},
-        {"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "y"}, [1]], "kwargs": {}}]}
+        {
+            "let": ["y"],
+            "op": "aten::to.dtype",
+            "args": [{"ref": "h"}, {"dtype": "float32"}],
+            "kwargs": {},
+        },
+        {"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "y"}, [1]], "kwargs": {}},
+    ],
+}
 #: Compiles for long enough to be interrupted.
-LONG = {"inputs": ["x"], "outputs": ["x"], "steps": [
-    {"let": ["x"], "op": "aten::sin.default", "args": [X]}, {"let": ["x"], "op": "aten::cumsum.default", "args": [X, 0]}] * 400}
+LONG = {
+    "inputs": ["x"],
+    "outputs": ["x"],
+    "steps": [
+        {"let": ["x"], "op": "aten::sin.default", "args": [X]},
+        {"let": ["x"], "op": "aten::cumsum.default", "args": [X, 0]},
+    ]
+    * 400,
+}
 
 
 def round_trip(worker, path_, repeat=2):
     data = pack([i / 7 for i in range(20)], "f")
-    return worker.run(ROUND_TRIP, [{"x": view(0, [4, 5], [1, 4])}], [data], path_=path_, repeat=repeat)
+    return worker.run(
+        ROUND_TRIP, [{"x": view(0, [4, 5], [1, 4])}], [data], path_=path_, repeat=repeat
+    )
 
 
 def alive(pid):
@@ -64,13 +82,21 @@ def stages_of(worker, path_):
     messages = []
     while not messages or messages[-1]["type"] != "ended":
         messages.append(worker.hear())
-    assert messages[0]["type"] == "started" and messages[-1].get("exit") == 0 and {m["run"] for m in messages} == {run}
+    assert (
+        messages[0]["type"] == "started"
+        and messages[-1].get("exit") == 0
+        and {m["run"] for m in messages} == {run}
+    )
     return [m["stage"] for m in messages if m["type"] == "stage"]
 
 
 def test_hello(worker):
     hello = worker.hello
-    assert hello["type"] == "hello" and hello["protocol"] == 1 and hello["modes"] == ["plain", "configure"]
+    assert (
+        hello["type"] == "hello"
+        and hello["protocol"] == 1
+        and hello["modes"] == ["plain", "configure"]
+    )
     assert hello["devices"][0] == "cpu" and "float8_e4m3fn" in hello["dtypes"]
     assert hello["environment"]["torch"] == torch.__version__
     assert all(isinstance(value, (str, int, float)) for value in hello["environment"].values())
@@ -78,7 +104,10 @@ def test_hello(worker):
 
 def test_185337_diverges_by_default(worker):
     seen = round_trip(worker, path("inductor"))
-    assert seen["outcome"] == seen["reference"]["outcome"] == "returned" and seen["proof"]["graphs"] == 1
+    assert (
+        seen["outcome"] == seen["reference"]["outcome"] == "returned"
+        and seen["proof"]["graphs"] == 1
+    )
     for run in range(2):
         ours, eager = (seen.values(seen.output("y", run, reference=r)) for r in (False, True))
         gaps = [abs(a - b) for a, b in zip(ours, eager)]
@@ -111,18 +140,34 @@ def test_eager_python_is_its_own_reference(worker):
 
 def test_order_of_lines(worker):
     stages = stages_of(worker, path("inductor"))
-    assert [s for s in stages if s != "compile"] == ["configure", "prepare", "eager", "configure", "trace", "lower", "run", "write"]
+    assert [s for s in stages if s != "compile"] == [
+        "configure",
+        "prepare",
+        "eager",
+        "configure",
+        "trace",
+        "lower",
+        "run",
+        "write",
+    ]
 
 
 def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):
     """Same header, another set of settings: half a minute would be spent where the stage says so."""
-    settings = path("inductor", config={"torch._inductor.config.cpp.min_chunk_size": time.time_ns() % (1 << 30)})
-    plain, first, again = (stages_of(worker, path_) for path_ in (path("inductor"), settings, settings))
+    settings = path(
+        "inductor", config={"torch._inductor.config.cpp.min_chunk_size": time.time_ns() % (1 << 30)}
+    )
+    plain, first, again = (
+        stages_of(worker, path_) for path_ in (path("inductor"), settings, settings)
+    )
     assert "warm" not in plain + again
     assert first.index("eager") < first.index("warm") < first.index("trace")
 
 
-@pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="minutes of precompiled headers; LOCKSTEP_LONG=1 runs it")
+@pytest.mark.skipif(
+    not os.environ.get("LOCKSTEP_LONG"),
+    reason="minutes of precompiled headers; LOCKSTEP_LONG=1 runs it",
+)
 def test_a_new_cache_costs_no_instance_a_header(tmp_path_factory):
     """By the files: the header of the C++ wrapper and that of another vector width appear before `trace`, none after."""
     cache = tmp_path_factory.mktemp("new-cache")
@@ -131,11 +176,19 @@ def test_a_new_cache_costs_no_instance_a_header(tmp_path_factory):
     def headers():
         return sorted(file.name for file in cache.rglob("*.gch"))
 
-    for settings in {}, {"torch._inductor.config.cpp_wrapper": True}, {"torch._inductor.config.cpp.simdlen": 256}:
+    for settings in (
+        {},
+        {"torch._inductor.config.cpp_wrapper": True},
+        {"torch._inductor.config.cpp.simdlen": 256},
+    ):
         warmed = headers()
         assert warmed
-        run, _ = fresh.start(ROUND_TRIP, [{"x": view(0, [4, 5], [1, 4])}], [pack([1] * 20, "f")],
-                             path_=path("inductor", config=settings))
+        run, _ = fresh.start(
+            ROUND_TRIP,
+            [{"x": view(0, [4, 5], [1, 4])}],
+            [pack([1] * 20, "f")],
+            path_=path("inductor", config=settings),
+        )
         until_stage(fresh, run, "trace", 600)
         before = headers()
         assert fresh.wait(run, 600)["exit"] == 0
@@ -144,7 +197,10 @@ def test_a_new_cache_costs_no_instance_a_header(tmp_path_factory):
 
 
 def test_several_at_once(worker):
-    runs = {worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")])[0] for _ in range(3)}
+    runs = {
+        worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")])[0]
+        for _ in range(3)
+    }
     while runs:
         message = worker.hear()
         if message["type"] == "ended":
@@ -164,8 +220,13 @@ def test_a_killed_child_ends_with_its_signal_and_leaves_nothing(worker):
 def test_a_compiler_killed_midway_does_not_spoil_the_cache(worker, cache):
     def killed(after):
         """A program that nobody has compiled yet, whose compiler was killed so many seconds after it began; None: it had ended."""
-        program = {"inputs": ["x"], "outputs": ["y"], "steps": [
-            {"let": ["y"], "op": "aten::mul.Tensor", "args": [X, {"float": time.time().hex()}]}]}
+        program = {
+            "inputs": ["x"],
+            "outputs": ["y"],
+            "steps": [
+                {"let": ["y"], "op": "aten::mul.Tensor", "args": [X, {"float": time.time().hex()}]}
+            ],
+        }
         run, _ = worker.start(program, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
         pid = until_stage(worker, run, "compile")
         time.sleep(after)
@@ -190,10 +251,16 @@ def test_requests_that_break_the_protocol(worker):
         return ended["error"]
 
     x = pack([1] * 4, "f")
-    assert "'x y' is not a name" in error({"inputs": ["x y"], "steps": [], "outputs": []}, [{"x y": 1}])
-    assert "'z' is not defined" in error({"inputs": ["x"], "steps": [], "outputs": ["z"]}, [{"x": 1}])
+    assert "'x y' is not a name" in error(
+        {"inputs": ["x y"], "steps": [], "outputs": []}, [{"x y": 1}]
+    )
+    assert "'z' is not defined" in error(
+        {"inputs": ["x"], "steps": [], "outputs": ["z"]}, [{"x": 1}]
+    )
     assert "the key 'steps' is missing" in error({"inputs": ["x"], "outputs": []}, [{"x": 1}])
-    assert "there is no storage 3" in error({"inputs": ["x"], "steps": [], "outputs": ["x"]}, [{"x": view(3, [1])}], [x])
+    assert "there is no storage 3" in error(
+        {"inputs": ["x"], "steps": [], "outputs": ["x"]}, [{"x": view(3, [1])}], [x]
+    )
     assert "no such message" in (worker.say({"type": "dance"}), worker.hear())[1]["error"]
     worker.process.stdin.write(b"not json\n")
     worker.process.stdin.flush()
@@ -204,21 +271,32 @@ def test_requests_that_break_the_protocol(worker):
 
 def test_what_is_unsupported_says_why(worker):
     def reason(steps, **rest):
-        seen = worker.run({"inputs": ["x"], "steps": steps, "outputs": ["x"]}, [{"x": view(0, [4])}],
-                          [pack([1] * 4, "f")], **rest)
+        seen = worker.run(
+            {"inputs": ["x"], "steps": steps, "outputs": ["x"]},
+            [{"x": view(0, [4])}],
+            [pack([1] * 4, "f")],
+            **rest,
+        )
         assert seen["outcome"] == "unsupported"
         return seen["reason"]
 
-    assert "has no operator aten::nope.default" in reason([{"let": ["y"], "op": "aten::nope.default", "args": [X]}])
+    assert "has no operator aten::nope.default" in reason(
+        [{"let": ["y"], "op": "aten::nope.default", "args": [X]}]
+    )
     assert "no backend 'nope'" in reason([], path_=path("inductor", backend="nope"))
     assert "cannot import nope" in reason([], path_=path("inductor", **{"import": ["nope"]}))
     assert "no mode 'fp64'" in reason([], mode="fp64")
-    assert "layout sparse_coo" in reason([{"let": ["x"], "op": "aten::_to_sparse.default", "args": [X]}], path_=path("eager-python"))
+    assert "layout sparse_coo" in reason(
+        [{"let": ["x"], "op": "aten::_to_sparse.default", "args": [X]}], path_=path("eager-python")
+    )
 
 
 def test_random_numbers_are_seeded_before_every_call(worker):
-    program = {"inputs": ["x"], "outputs": ["y"], "steps": [
-        {"let": ["y"], "op": "aten::rand_like.default", "args": [X]}]}
+    program = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [X]}],
+    }
     data, calls = pack([0] * 4, "f"), [{"x": view(0, [4])}] * 2
 
     def values(name, seed):
@@ -235,20 +313,33 @@ def test_random_numbers_are_seeded_before_every_call(worker):
 def test_limits_and_streams(tmp_path):
     """A file that outgrows its limit is that execution's error; what an execution prints never gets among the lines."""
     small = Worker(tmp_path, limits={"memory_bytes": 0, "file_bytes": 1 << 20})
-    ones = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::ones.default", "args": [[1 << 19]]}]}
+    ones = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [{"let": ["y"], "op": "aten::ones.default", "args": [[1 << 19]]}],
+    }
     data, call = pack([1] * 4, "f"), {"x": view(0, [4])}
     run, out = small.start(ones, [call], [data], path_=path("eager-python"))
     ended = small.wait(run)
-    assert ended.get("exit") != 0 and not os.path.exists(os.path.join(out, "observation.json")), ended
+    assert ended.get("exit") != 0 and not os.path.exists(os.path.join(out, "observation.json")), (
+        ended
+    )
     (tmp_path / "prints").mkdir()
     (tmp_path / "prints" / "talkative.py").write_text(
-        "import os, sys\nprint('{\"type\": \"ended\"}')\nsys.stdout.flush()\nos.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n")
+        "import os, sys\nprint('{\"type\": \"ended\"}')\nsys.stdout.flush()\nos.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n"
+    )
     small.say({"type": "stop"})
     assert small.process.wait(30) == 0
     loud = Worker(tmp_path / "prints", shim=str(tmp_path / "prints"))
-    run, out = loud.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")],
-                          path_=path("eager-python", **{"import": ["talkative"]}))
-    assert loud.wait(run)["exit"] == 0 and all(message.get("run") in (None, run) for message in loud.log)
+    run, out = loud.start(
+        ROUND_TRIP,
+        [{"x": view(0, [4, 5])}],
+        [pack([1] * 20, "f")],
+        path_=path("eager-python", **{"import": ["talkative"]}),
+    )
+    assert loud.wait(run)["exit"] == 0 and all(
+        message.get("run") in (None, run) for message in loud.log
+    )
     printed = pathlib.Path(out, "stderr").read_text()
     assert "from below" in printed and "to the log" in printed and '"ended"' in printed
     assert loud.stop() == 0
@@ -260,14 +351,24 @@ def test_hello_comes_first_and_says_which_protocol(tmp_path):
     assert small.hear()["error"] == "hello comes first"
     small.say({"type": "hello", "protocol": 2, "scratch": str(tmp_path), "threads": 1})
     answer = small.hear()
-    assert answer["type"] == "hello" and "speaks protocol 1" in answer["error"] and small.process.wait(10) == 1
+    assert (
+        answer["type"] == "hello"
+        and "speaks protocol 1" in answer["error"]
+        and small.process.wait(10) == 1
+    )
 
 
 def test_end_of_input_leaves_no_children(tmp_path, cache):
-    worker = Worker(tmp_path, cache=cache, threads=2, limits={"memory_bytes": 1 << 33, "file_bytes": 1 << 30})
+    worker = Worker(
+        tmp_path, cache=cache, threads=2, limits={"memory_bytes": 1 << 33, "file_bytes": 1 << 30}
+    )
     seen = round_trip(worker, path("eager"))
     assert seen["outcome"] == "returned"
-    big = {"inputs": [], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::zeros.default", "args": [[1 << 33]]}]}
+    big = {
+        "inputs": [],
+        "outputs": ["y"],
+        "steps": [{"let": ["y"], "op": "aten::zeros.default", "args": [[1 << 33]]}],
+    }
     seen = worker.run(big, [{}], path_=path("eager-python"))
     assert seen["outcome"] == "raised" and "allocate" in seen["error"]["message"]
     pids = []
@@ -282,41 +383,84 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
     assert all(group_is_gone(pid) and not alive(pid) for pid in pids)
 
 
-@pytest.mark.parametrize("changes, reason", [
-    ({}, None), ({"backend": None}, None), ({"config": {"torch._inductor.config.not_there": 1}}, "has no torch._inductor.config.not_there"),
-    ({"import": ["not_there"]}, "cannot import not_there"), ({"backend": "not_there"}, "has no backend 'not_there'"),
-    ({"options": {"epilogue_fusion": False}}, None), ({"options": {"not_there": 1}}, "not_there")])
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({}, None),
+        ({"backend": None}, None),
+        (
+            {"config": {"torch._inductor.config.not_there": 1}},
+            "has no torch._inductor.config.not_there",
+        ),
+        ({"import": ["not_there"]}, "cannot import not_there"),
+        ({"backend": "not_there"}, "has no backend 'not_there'"),
+        ({"options": {"epilogue_fusion": False}}, None),
+        ({"options": {"not_there": 1}}, "not_there"),
+    ],
+)
 def test_a_path_can_be_configured_without_a_program(worker, changes, reason):
     nothing = {"inputs": [], "steps": [], "outputs": [], "context": {}, "backward": None}
-    seen = worker.run(nothing, [], path_=path("inductor-emulate-casts", **changes), mode="configure")
+    seen = worker.run(
+        nothing, [], path_=path("inductor-emulate-casts", **changes), mode="configure"
+    )
     assert seen["stage"] == "configure"
     if reason is None:
-        assert seen["outcome"] == "returned" and seen["runs"] == [{"calls": [{"outputs": {}, "inputs": {}, "grads": {}}]}]
+        assert seen["outcome"] == "returned" and seen["runs"] == [
+            {"calls": [{"outputs": {}, "inputs": {}, "grads": {}}]}
+        ]
     else:
         assert seen["outcome"] == "unsupported" and reason in seen["reason"] and seen["runs"] == []
 
 
 def test_a_path_can_have_torchs_own_kernels_called(worker):
-    program = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::erf.default", "args": [X], "kwargs": {}}]}
+    program = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [{"let": ["y"], "op": "aten::erf.default", "args": [X], "kwargs": {}}],
+    }
     data, call = pack([i / 7 for i in range(20)], "f"), [{"x": view(0, [20])}]
     own = worker.run(program, call, [data], path_=path("inductor"))["proof"]
-    theirs = worker.run(program, call, [data], path_=path("inductor", fall_back=["aten::erf.default"]))["proof"]
+    theirs = worker.run(
+        program, call, [data], path_=path("inductor", fall_back=["aten::erf.default"])
+    )["proof"]
     assert own["fallbacks"] == [] and any("erf" in name for name in theirs["fallbacks"])
-    seen = worker.run(program, call, [data], path_=path("inductor", fall_back=["aten::not_there.default"]))
+    seen = worker.run(
+        program, call, [data], path_=path("inductor", fall_back=["aten::not_there.default"])
+    )
     assert seen["outcome"] == "unsupported" and "has no aten::not_there.default" in seen["reason"]
 
 
 def test_path_files():
 
-
     names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
-    keys = {"format", "name", "title", "promise", "default", "worker", "dynamic", "import", "above", "config", "environment", "devices"}
+    keys = {
+        "format",
+        "name",
+        "title",
+        "promise",
+        "default",
+        "worker",
+        "dynamic",
+        "import",
+        "above",
+        "config",
+        "environment",
+        "devices",
+    }
     assert len(ours) >= 10
     for p in ours:
         how = {"export"} if "export" in p else {"backend", "mode", "fullgraph"}
-        assert set(p) - {"unsupported", "refuses", "variants", "layer"} == keys | how and p["format"] == 1 and p["promise"] in ("bits", "casts", "values"), p["name"]
-    assert {p["name"] for p in ours if p["default"]} == {"inductor", "inductor-emulate-casts", "inductor-strict"}
+        assert (
+            set(p) - {"unsupported", "refuses", "variants", "layer"} == keys | how
+            and p["format"] == 1
+            and p["promise"] in ("bits", "casts", "values")
+        ), p["name"]
+    assert {p["name"] for p in ours if p["default"]} == {
+        "inductor",
+        "inductor-emulate-casts",
+        "inductor-strict",
+    }
     json.dumps(ours)
 
 
@@ -324,13 +468,21 @@ def test_path_files():
 
 
 def examples(name):
-    with open(os.path.join(conversation.HERE, "..", "..", "wire", "testdata", name), encoding="utf-8") as file:
+    with open(
+        os.path.join(conversation.HERE, "..", "..", "wire", "testdata", name), encoding="utf-8"
+    ) as file:
         return [json.loads(line) for line in file]
 
 
 def form(value):
     """What a result is, without its numbers."""
-    return [form(item) for item in value] if isinstance(value, list) else "tensor" if "storage" in value else "scalar"
+    return (
+        [form(item) for item in value]
+        if isinstance(value, list)
+        else "tensor"
+        if "storage" in value
+        else "scalar"
+    )
 
 
 @pytest.mark.parametrize("example", examples("requests.jsonl"), ids=lambda example: example["name"])
@@ -339,7 +491,9 @@ def test_requests_are_accepted_or_refused_as_the_file_says(worker, tmp_path, exa
     out.mkdir()
     storage.write_bytes(pack(range(20), "f"))
     line = example.get("text") or json.dumps(example["request"])
-    worker.process.stdin.write(line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)).encode() + b"\n")
+    worker.process.stdin.write(
+        line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)).encode() + b"\n"
+    )
     worker.process.stdin.flush()
     answer = worker.hear()
     while answer["type"] not in ("ended", "error"):
@@ -366,6 +520,9 @@ def test_what_the_worker_says_is_what_the_runner_accepts(worker):
     for message in worker.log:
         if message["type"] != "error":
             assert set(message) <= known[message["type"]], message
-    stages = {example["line"]["stage"] for example in examples("worker_lines.jsonl")
-              if "refused" not in example and example["line"]["type"] == "stage"}
+    stages = {
+        example["line"]["stage"]
+        for example in examples("worker_lines.jsonl")
+        if "refused" not in example and example["line"]["type"] == "stage"
+    }
     assert {message["stage"] for message in worker.log if message["type"] == "stage"} <= stages

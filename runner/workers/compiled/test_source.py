@@ -13,17 +13,24 @@ from lockstep_worker.source import _BINARY, _UNARY, compile_text, float_text, ge
 
 X = {"ref": "x"}
 #: The table of scalar operators that the runner and the C++ worker have (runner/program/scalar_operators.h).
-SCALARS = json.loads((pathlib.Path(__file__).parents[2] / "program" / "testdata" / "scalar_operators.json").read_text())
+SCALARS = json.loads(
+    (
+        pathlib.Path(__file__).parents[2] / "program" / "testdata" / "scalar_operators.json"
+    ).read_text()
+)
 
 
 def source(steps, outputs, inputs=("x",), kinds=None, literal=lambda view: None):
-    return generate({"inputs": list(inputs), "steps": steps, "outputs": outputs}, literal,
-                    kinds or dict.fromkeys(inputs, "tensor"))
+    return generate(
+        {"inputs": list(inputs), "steps": steps, "outputs": outputs},
+        literal,
+        kinds or dict.fromkeys(inputs, "tensor"),
+    )
 
 
 def body(steps, outputs, **rest):
     text = source(steps, outputs, **rest).text
-    return text[text.index("def program"):]
+    return text[text.index("def program") :]
 
 
 def op(let, name, *args, **kwargs):
@@ -36,10 +43,15 @@ def scalar_step(name, operands):
 
 def test_the_scalar_operators_are_those_of_the_runner():
     assert [each["name"] for each in SCALARS if each["most"] is not None] == sorted(
-        [*_BINARY, *_UNARY], key=[each["name"] for each in SCALARS].index)
+        [*_BINARY, *_UNARY], key=[each["name"] for each in SCALARS].index
+    )
     for each in SCALARS:
         operands = list(range(each["fewest"]))
-        written = each["python"].format(*map(str, operands)) if each["most"] else each["python"].format("0, 1")
+        written = (
+            each["python"].format(*map(str, operands))
+            if each["most"]
+            else each["python"].format("0, 1")
+        )
         assert scalar_step(each["name"], operands) == "q = " + written
         with pytest.raises(Malformed):
             scalar_step(each["name"], operands[1:])
@@ -51,27 +63,50 @@ def test_the_scalar_operators_are_those_of_the_runner():
 
 
 def test_reads_as_a_person_would_write_it():
-    steps = [op(["h"], "to.dtype", X, {"dtype": "float16"}), op(["y"], "to.dtype", {"ref": "h"}, {"dtype": "float32"}),
-             op(["s"], "sum.dim_IntList", {"ref": "y"}, [1])]
+    steps = [
+        op(["h"], "to.dtype", X, {"dtype": "float16"}),
+        op(["y"], "to.dtype", {"ref": "h"}, {"dtype": "float32"}),
+        op(["s"], "sum.dim_IntList", {"ref": "y"}, [1]),
+    ]
     assert body(steps, ["y", "s"]) == (
         "def program(x):\n    h = x.to(torch.float16)\n    y = h.to(torch.float32)\n    s = y.sum([1])\n"
-        "    return (y, s)\n")
+        "    return (y, s)\n"
+    )
 
 
 def test_every_kind_of_step():
     steps = [
         op(["m", None], "max.dim", X, 0),
-        {"let": ["a"], "get": X, "index": [{"ellipsis": True}, {"slice": [-3, None, 2]}, [0, 2], {"newaxis": True}, True]},
+        {
+            "let": ["a"],
+            "get": X,
+            "index": [
+                {"ellipsis": True},
+                {"slice": [-3, None, 2]},
+                [0, 2],
+                {"newaxis": True},
+                True,
+            ],
+        },
         {"let": [], "set": {"ref": "a"}, "index": [], "to": {"float": "-inf"}},
         {"let": ["q"], "scalar": ["pow", -2, {"float": "0x1p-1"}]},
         {"let": ["r"], "scalar": ["max", {"ref": "q"}, 3]},
-        {"let": ["g"], "grad": {"of": [{"ref": "m"}], "wrt": [X], "with": None, "create_graph": True}},
+        {
+            "let": ["g"],
+            "grad": {"of": [{"ref": "m"}], "wrt": [X], "with": None, "create_graph": True},
+        },
         {"let": ["c"], "call": "torch.nn.functional.softmax", "args": [X], "kwargs": {"dim": 0}},
         {"let": ["t"], "tensor": {"storage": 0}},
-        {"with": {"grad": False, "autocast": {"device": "cpu", "dtype": "bfloat16"}}, "steps": [
-            {"with": {"default_dtype": "float64"}, "steps": [op(["d"], "relu.default", X)]}]},
+        {
+            "with": {"grad": False, "autocast": {"device": "cpu", "dtype": "bfloat16"}},
+            "steps": [
+                {"with": {"default_dtype": "float64"}, "steps": [op(["d"], "relu.default", X)]}
+            ],
+        },
     ]
-    assert body(steps, ["d", "g"]) == """\
+    assert (
+        body(steps, ["d", "g"])
+        == """\
 def program(x):
     m, _ = x.max(0)
     a = x[..., -3::2, [0, 2], None, True]
@@ -86,48 +121,110 @@ def program(x):
             d = x.relu()
     return (d, g)
 """
+    )
 
 
 def test_names_that_mean_something_to_python_are_changed_and_nothing_else():
-    names = ["lambda", "print", "torch", "math", "program", "__debug__", "__class__", "_", "lambda_", "class_"]
-    steps = [op(["class"], "relu.default", {"ref": "lambda"}), op(["class_"], "neg.default", {"ref": "class"})]
+    names = [
+        "lambda",
+        "print",
+        "torch",
+        "math",
+        "program",
+        "__debug__",
+        "__class__",
+        "_",
+        "lambda_",
+        "class_",
+    ]
+    steps = [
+        op(["class"], "relu.default", {"ref": "lambda"}),
+        op(["class_"], "neg.default", {"ref": "class"}),
+    ]
     made = source(steps, ["class", "class_"], inputs=names)
     tree = ast.parse(made.text)
     assert len(set(made.inputs)) == len(names)
     assert "lambda_" in made.inputs and "lambda__" in made.inputs
     assert "_" not in made.inputs  # what nobody needs is assigned to it
-    assert not {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} & {"torch", "math", "print"}
+    assert not {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} & {
+        "torch",
+        "math",
+        "print",
+    }
     function, _ = compile_text(made.text, {})
     minus, plus = torch.tensor([-1.0]), torch.tensor([2.0])
     result = function(plus, *[minus] * (len(names) - 1))
     assert [t.item() for t in result] == [2.0, -2.0]
 
 
-HOSTILE = ["__import__('os')", "x; import os", "x\n", "x)", "", "ö", "x y", "1x", "x.y", "\u0000", 7, None, ["x"]]
+HOSTILE = [
+    "__import__('os')",
+    "x; import os",
+    "x\n",
+    "x)",
+    "",
+    "ö",
+    "x y",
+    "1x",
+    "x.y",
+    "\u0000",
+    7,
+    None,
+    ["x"],
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names(name):
     for program in (
-            {"inputs": [name], "steps": [], "outputs": []},
-            {"inputs": ["x"], "steps": [op([name] if name is not None else 3, "relu.default", X)], "outputs": []},
-            {"inputs": ["x"], "steps": [], "outputs": [name]},
-            {"inputs": ["x"], "steps": [op(["y"], "relu.default", {"ref": name})], "outputs": []}):
+        {"inputs": [name], "steps": [], "outputs": []},
+        {
+            "inputs": ["x"],
+            "steps": [op([name] if name is not None else 3, "relu.default", X)],
+            "outputs": [],
+        },
+        {"inputs": ["x"], "steps": [], "outputs": [name]},
+        {"inputs": ["x"], "steps": [op(["y"], "relu.default", {"ref": name})], "outputs": []},
+    ):
         with pytest.raises(Malformed):
             generate(program, lambda view: None, {})
 
 
-@pytest.mark.parametrize("value", [
-    {"dtype": "float16; x"}, {"device": "cpu'); x"}, {"device": "CPU"}, {"layout": "strided\n"}, {"str": 3},
-    {"str": ["a"]}, {"float": "__import__"}, {"float": "1.5"}, {"float": 1.5}, {"float": "0x"}, 1.5, {"ref": "x", "str": "y"},
-    {}, {"complex": ["0x1p0"]}, {"eval": "x"}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"dtype": "float16; x"},
+        {"device": "cpu'); x"},
+        {"device": "CPU"},
+        {"layout": "strided\n"},
+        {"str": 3},
+        {"str": ["a"]},
+        {"float": "__import__"},
+        {"float": "1.5"},
+        {"float": 1.5},
+        {"float": "0x"},
+        1.5,
+        {"ref": "x", "str": "y"},
+        {},
+        {"complex": ["0x1p0"]},
+        {"eval": "x"},
+    ],
+)
 def test_hostile_values(value):
     with pytest.raises(Malformed):
         source([op(["y"], "add.Tensor", X, value)], ["y"])
 
 
-@pytest.mark.parametrize("value", [{"dtype": "Tensor"}, {"dtype": "load"}, {"dtype": "nope"}, {"layout": "float16"},
-                                   {"memory_format": "strided"}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"dtype": "Tensor"},
+        {"dtype": "load"},
+        {"dtype": "nope"},
+        {"layout": "float16"},
+        {"memory_format": "strided"},
+    ],
+)
 def test_words_that_torch_does_not_have(value):
     with pytest.raises(Unsupported):
         source([op(["y"], "add.Tensor", X, value)], ["y"])
@@ -137,7 +234,9 @@ def test_strings_stay_strings():
     text = "'); __import__('os').system('x') #\n\"\"\"\\\ud800{x}"
     made = source([op(["y"], "div.Tensor_mode", X, X, rounding_mode={"str": text})], ["y"]).text
     constants = [node.value for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Constant)]
-    assert text in constants and "__import__" not in {n.id for n in ast.walk(ast.parse(made)) if isinstance(n, ast.Name)}
+    assert text in constants and "__import__" not in {
+        n.id for n in ast.walk(ast.parse(made)) if isinstance(n, ast.Name)
+    }
 
 
 @pytest.mark.parametrize("key", ["x=1, y", "class", "", "*", "self "])
@@ -146,9 +245,21 @@ def test_hostile_keywords(key):
         source([op(["y"], "relu.default", **{key: X})], ["y"])
 
 
-@pytest.mark.parametrize("function", [
-    "os.system", "torch.load", "torch.hub.load", "torch.nn.functional.relu.__globals__", "torch.os.system",
-    "torch", "torch.utils.cpp_extension.load", "torch.Tensor.backward.__code__", "torch.ops.aten.add", "torch.set_default_dtype"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "os.system",
+        "torch.load",
+        "torch.hub.load",
+        "torch.nn.functional.relu.__globals__",
+        "torch.os.system",
+        "torch",
+        "torch.utils.cpp_extension.load",
+        "torch.Tensor.backward.__code__",
+        "torch.ops.aten.add",
+        "torch.set_default_dtype",
+    ],
+)
 def test_functions_that_are_not_public_operators(function):
     with pytest.raises((Malformed, Unsupported)):
         source([{"let": ["y"], "call": function, "args": [X], "kwargs": {}}], ["y"])
@@ -162,9 +273,16 @@ def test_floats_keep_their_bits():
 
 
 def test_undefined_names_and_odd_structures():
-    for steps in ([op(["y"], "relu.default", {"ref": "z"})], [{"let": ["y"]}], ["x"], [{"let": "y", "op": "aten::relu.default"}],
-                  [{"let": ["y"], "set": X, "index": [0], "to": 1}], [{"let": ["y"], "scalar": ["exec", 1]}],
-                  [{"let": ["y"], "scalar": ["add", 1]}], [{"let": ["y"], "get": X, "index": [{"float": "nan", "x": 1}]}]):
+    for steps in (
+        [op(["y"], "relu.default", {"ref": "z"})],
+        [{"let": ["y"]}],
+        ["x"],
+        [{"let": "y", "op": "aten::relu.default"}],
+        [{"let": ["y"], "set": X, "index": [0], "to": 1}],
+        [{"let": ["y"], "scalar": ["exec", 1]}],
+        [{"let": ["y"], "scalar": ["add", 1]}],
+        [{"let": ["y"], "get": X, "index": [{"float": "nan", "x": 1}]}],
+    ):
         with pytest.raises(Malformed):
             source(steps, ["x"])
     with pytest.raises(Unsupported):

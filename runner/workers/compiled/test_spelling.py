@@ -208,16 +208,36 @@ is_floating_point.default x -> x.is_floating_point()
 def tensors():
     positive = torch.rand(3, 3) + 0.1
     return {
-        "torch": torch, "x": positive.clone(), "y": torch.rand(3, 3) + 0.1, "b": torch.rand(3, 3) > 0.5,
-        "t": torch.rand(2, 3, 3), "v": torch.rand(3), "i": torch.zeros(3, 3, dtype=torch.int64),
-        "k": torch.tensor([0, 2, 1]), "q": torch.rand(1, 2, 4, 4), "r": torch.rand(2, 2, 3, 3),
-        "w": torch.rand(2, 4), "s": positive @ positive.t() + torch.eye(3), "c": torch.rand(3, dtype=torch.complex64),
-        "u": torch.rand(()), "o": torch.empty(3, 3), "o3": torch.empty(3), "k3": torch.empty(3, dtype=torch.int64)}
+        "torch": torch,
+        "x": positive.clone(),
+        "y": torch.rand(3, 3) + 0.1,
+        "b": torch.rand(3, 3) > 0.5,
+        "t": torch.rand(2, 3, 3),
+        "v": torch.rand(3),
+        "i": torch.zeros(3, 3, dtype=torch.int64),
+        "k": torch.tensor([0, 2, 1]),
+        "q": torch.rand(1, 2, 4, 4),
+        "r": torch.rand(2, 2, 3, 3),
+        "w": torch.rand(2, 4),
+        "s": positive @ positive.t() + torch.eye(3),
+        "c": torch.rand(3, dtype=torch.complex64),
+        "u": torch.rand(()),
+        "o": torch.empty(3, 3),
+        "o3": torch.empty(3),
+        "k3": torch.empty(3, dtype=torch.int64),
+    }
 
 
 def argument(text):
-    kind = ("tensor" if re.fullmatch(r"[a-z]3?", text)
-            else "number" if re.fullmatch(r"-?[\d.e-]+|True|False", text) else "gaps" if "None," in text else "other")
+    kind = (
+        "tensor"
+        if re.fullmatch(r"[a-z]3?", text)
+        else "number"
+        if re.fullmatch(r"-?[\d.e-]+|True|False", text)
+        else "gaps"
+        if "None," in text
+        else "other"
+    )
     return Argument(text, kind)
 
 
@@ -286,15 +306,34 @@ def test_layout_of_to_is_written_out():
     assert text == "torch.ops.aten.to.dtype_layout(x, layout=torch.strided)"
 
 
-@pytest.mark.parametrize("name", ["add.Tensor", "aten::add", "aten::add.Tensor; 1", "aten::add.Tensor\n", 7, None,
-                                  "aten::add.__class__.x"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add.Tensor",
+        "aten::add",
+        "aten::add.Tensor; 1",
+        "aten::add.Tensor\n",
+        7,
+        None,
+        "aten::add.__class__.x",
+    ],
+)
 def test_what_is_no_operator(name):
     with pytest.raises(Malformed):
         resolve(name)
 
 
-@pytest.mark.parametrize("name", ["aten::add.Nope", "aten::nope.default", "aten::save.default", "nope::add.Tensor",
-                                  "aten::from_file.default", "aten::import_module.default"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::add.Nope",
+        "aten::nope.default",
+        "aten::save.default",
+        "nope::add.Tensor",
+        "aten::from_file.default",
+        "aten::import_module.default",
+    ],
+)
 def test_what_is_not_executed(name):
     with pytest.raises(Unsupported):
         resolve(name)
@@ -307,4 +346,8 @@ def test_arguments_follow_the_schema():
         with pytest.raises(Malformed):
             spell(op, args, kwargs)
     with pytest.raises(Unsupported, match="Generator"):
-        spell(resolve("aten::rand.generator"), [Argument("[2]", "other")], {"generator": Argument("g", "other")})
+        spell(
+            resolve("aten::rand.generator"),
+            [Argument("[2]", "other")],
+            {"generator": Argument("g", "other")},
+        )

@@ -7,8 +7,16 @@ from lockstep_worker.state import fnv1a, observe_state
 from lockstep_worker.tensors import Outputs
 
 X = {"ref": "x"}
-RELU = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::relu.default", "args": [X]}]}
-RAND = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [X]}]}
+RELU = {
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "steps": [{"let": ["y"], "op": "aten::relu.default", "args": [X]}],
+}
+RAND = {
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "steps": [{"let": ["y"], "op": "aten::rand_like.default", "args": [X]}],
+}
 CALL, DATA = {"x": view(0, [4])}, pack([1, -2, 3, -4], "f")
 
 
@@ -32,8 +40,14 @@ def test_digests_are_those_of_the_eager_worker():
 
 def test_modes_are_those_in_force():
     modes = observe_state("cpu")["modes"]
-    assert modes == {"grad": True, "inference": False, "default_dtype": "float32", "deterministic_algorithms": "off",
-                     "autocast_cpu": "off", "threads": torch.get_num_threads()}
+    assert modes == {
+        "grad": True,
+        "inference": False,
+        "default_dtype": "float32",
+        "deterministic_algorithms": "off",
+        "autocast_cpu": "off",
+        "threads": torch.get_num_threads(),
+    }
     with torch.inference_mode(), torch.autocast("cpu", torch.float16):
         modes = observe_state("cpu")["modes"]
     assert (modes["grad"], modes["inference"], modes["autocast_cpu"]) == (False, True, "float16")
@@ -42,8 +56,12 @@ def test_modes_are_those_in_force():
 def test_every_call_of_either_side_says_its_state(worker):
     seen = worker.run(RELU, [CALL, CALL], [DATA], path_=path("inductor"), repeat=2)
     ours, eager = calls_of(seen), calls_of(seen, reference=True)
-    assert [[call["state"] for call in run] for run in ours] == [[call["state"] for call in run] for run in eager]
-    assert ours[0][0]["state"]["generators"] != ours[0][1]["state"]["generators"]  # each has a seed of its own
+    assert [[call["state"] for call in run] for run in ours] == [
+        [call["state"] for call in run] for run in eager
+    ]
+    assert (
+        ours[0][0]["state"]["generators"] != ours[0][1]["state"]["generators"]
+    )  # each has a seed of its own
     assert ours[0][0]["state"] == ours[1][0]["state"]
     assert not any("again" in call for run in ours for call in run)
 
@@ -61,37 +79,74 @@ def test_the_last_repetition_has_other_seeds_where_it_is_asked_for(worker):
 
 def test_threads_are_the_executions_own(worker):
     for threads in (2, None, 3):
-        seen = worker.run(RELU, [CALL], [DATA], path_=path("inductor"), **({"threads": threads} if threads else {}))
+        seen = worker.run(
+            RELU,
+            [CALL],
+            [DATA],
+            path_=path("inductor"),
+            **({"threads": threads} if threads else {}),
+        )
         assert calls_of(seen)[0][0]["state"]["modes"]["threads"] == (threads or 1)
 
 
 def test_inductor_compiles_for_the_threads_that_there_are(worker):
     many = {"x": view(0, [1 << 18])}
-    codes = {worker.run(RELU, [many], [bytes(4 << 18)], path_=path("inductor"), **rest)["proof"]["code"]
-             for rest in ({}, {"threads": 1}, {"threads": 2})}
+    codes = {
+        worker.run(RELU, [many], [bytes(4 << 18)], path_=path("inductor"), **rest)["proof"]["code"]
+        for rest in ({}, {"threads": 1}, {"threads": 2})
+    }
     assert len(codes) == 2
 
 
 def test_an_error_leaves_its_inputs_and_its_state(worker):
-    program = {**RELU, "outputs": ["z"], "steps": [
-        {"let": [], "op": "aten::add_.Scalar", "args": [X, 1]}, {"let": ["z"], "op": "aten::mm.default", "args": [X, X]}]}
+    program = {
+        **RELU,
+        "outputs": ["z"],
+        "steps": [
+            {"let": [], "op": "aten::add_.Scalar", "args": [X, 1]},
+            {"let": ["z"], "op": "aten::mm.default", "args": [X, X]},
+        ],
+    }
     seen = worker.run(program, [CALL], [DATA], path_=path("eager-python"))
     after = seen["after_error"]
-    assert seen["outcome"] == "raised" and after["call"] == 0 and after["state"]["modes"]["grad"] is True
+    assert (
+        seen["outcome"] == "raised"
+        and after["call"] == 0
+        and after["state"]["modes"]["grad"] is True
+    )
     assert seen.values(after["inputs"]["x"]) == [2, -1, 4, -3]
 
 
-SQUARE = {"inputs": ["x"], "outputs": ["y"], "steps": [{"let": ["y"], "op": "aten::mul.Tensor", "args": [X, X]}]}
+SQUARE = {
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "steps": [{"let": ["y"], "op": "aten::mul.Tensor", "args": [X, X]}],
+}
 
 
 def test_a_second_backward_raises_unless_the_graph_is_retained(worker):
     calls = [{"x": view(0, [4], requires_grad=True)}]
     for name in ("eager-python", "aot_eager"):
-        freed = worker.run({**SQUARE, "backward": {"of": ["y"], "with": "ones", "twice": True}}, calls, [DATA], path_=path(name))
+        freed = worker.run(
+            {**SQUARE, "backward": {"of": ["y"], "with": "ones", "twice": True}},
+            calls,
+            [DATA],
+            path_=path(name),
+        )
         assert freed["outcome"] == "raised" and "a second time" in freed["error"]["message"]
-        assert freed.values(calls_of(freed)[0][0]["outputs"]["y"]) == [1, 4, 9, 16] and calls_of(freed)[0][0]["grads"] == {}
-        kept = worker.run({**SQUARE, "backward": {"of": ["y"], "with": "ones", "twice": True, "retain_graph": True}}, calls, [DATA],
-                          path_=path(name))
+        assert (
+            freed.values(calls_of(freed)[0][0]["outputs"]["y"]) == [1, 4, 9, 16]
+            and calls_of(freed)[0][0]["grads"] == {}
+        )
+        kept = worker.run(
+            {
+                **SQUARE,
+                "backward": {"of": ["y"], "with": "ones", "twice": True, "retain_graph": True},
+            },
+            calls,
+            [DATA],
+            path_=path(name),
+        )
         assert kept.values(calls_of(kept)[0][0]["grads"]["x"]) == [4, -8, 12, -16]
 
 
@@ -99,7 +154,9 @@ def test_what_reads_otherwise_later_is_said(tmp_path):
     outputs = Outputs(str(tmp_path))
     outputs.keep(True)
     y, kept, x = torch.ones(3), torch.ones(3), torch.ones(3)
-    runs = [{"calls": [outputs.call([("y", [y, kept]), ("z", kept)], [("x", x)], [("x", y.view(3))])]}]
+    runs = [
+        {"calls": [outputs.call([("y", [y, kept]), ("z", kept)], [("x", x)], [("x", y.view(3))])]}
+    ]
     y.fill_(7)
     x.fill_(7)  # nobody's result
     outputs.read_again(runs)
@@ -107,7 +164,9 @@ def test_what_reads_otherwise_later_is_said(tmp_path):
     assert set(again["outputs"]) == {"y"} and set(again["grads"]) == {"x"}
     before, after = runs[0]["calls"][0]["outputs"]["y"], again["outputs"]["y"]
     assert after[0]["storage"] != before[0]["storage"] and after[1] == before[1]
-    assert (tmp_path / outputs.storages[after[0]["storage"]]["file"]).read_bytes() == pack([7] * 3, "f")
+    assert (tmp_path / outputs.storages[after[0]["storage"]]["file"]).read_bytes() == pack(
+        [7] * 3, "f"
+    )
     assert len(outputs.storages) == 4
     # What has no memory any more.
     outputs.keep(True)

@@ -37,7 +37,7 @@ BROKEN = {
     "spellings": "operators.declarations = lambda: '/nowhere'; spelling.table.cache_clear(); spelling.bindings.cache_clear()",
 }
 
-SCRIPT = '''
+SCRIPT = """
 import collections, functools, json, os, sys
 from lockstep_worker import environment
 environment.before_torch()
@@ -81,14 +81,20 @@ for name, change in json.loads(sys.argv[2]).items():
             os._exit(0)
     os.wait()
 os._exit(0)
-'''
+"""
 
 
 @pytest.fixture(scope="module")
 def answers(cache):
     """What the trials say of this torch, then of each broken one."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, cache, json.dumps(BROKEN)], env={**os.environ, "PYTHONPATH": HERE},
-                          stdout=subprocess.PIPE, timeout=600, check=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, cache, json.dumps(BROKEN)],
+        env={**os.environ, "PYTHONPATH": HERE},
+        stdout=subprocess.PIPE,
+        timeout=600,
+        check=True,
+        text=True,
+    )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
 
 
@@ -110,12 +116,14 @@ def test_a_trial_that_ends_its_process_has_failed_and_the_others_go_on():
     from lockstep_worker.trials.trial import Trial
 
     good, bad = Trial("good", "", lambda: None), Trial("bad", "", lambda: os.kill(os.getpid(), 9))
-    assert trials.lacking((good, bad, good._replace(name="after"))) == {bad: "it ended the process with signal 9"}
+    assert trials.lacking((good, bad, good._replace(name="after"))) == {
+        bad: "it ended the process with signal 9"
+    }
 
 
 # A torch whose source says it otherwise ------------------------------------------------------------
 
-SHIM = '''
+SHIM = """
 import importlib.machinery
 CHANGES = {changes!r}
 compiled = importlib.machinery.SourceFileLoader.get_code
@@ -129,28 +137,43 @@ def get_code(self, name):
         text = text.replace(old, new)
     return compile(text, path, "exec")
 importlib.machinery.SourceFileLoader.get_code = get_code
-'''
+"""
 
 
 @pytest.fixture
 def another_torch(tmp_path, cache):
     """Starts a worker on a torch whose modules have other texts: module → pairs of old and new."""
+
     def start(changes):
         shim = tmp_path / "shim"
         shim.mkdir()
         (shim / "sitecustomize.py").write_text(SHIM.format(changes=changes))
         return Worker(tmp_path, cache=cache, shim=str(shim))
+
     return start
 
 
-@pytest.mark.parametrize(("changes", "named"), [
-    ({"torch._dynamo.output_graph": [('["unique_graphs"]', '["graphs_made"]')]}, "graphs"),
-    ({"torch._dynamo.convert_frame": [("Dynamo recompile limit exceeded", "Too many recompilations")]}, "recompile limit"),
-], ids=["proof of compilation", "recompile limit"])
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"torch._dynamo.output_graph": [('["unique_graphs"]', '["graphs_made"]')]}, "graphs"),
+        (
+            {
+                "torch._dynamo.convert_frame": [
+                    ("Dynamo recompile limit exceeded", "Too many recompilations")
+                ]
+            },
+            "recompile limit",
+        ),
+    ],
+    ids=["proof of compilation", "recompile limit"],
+)
 def test_no_verdict_without_it(another_torch, changes, named):
     worker = another_torch(changes)
     assert worker.hello["type"] == "hello" and "environment" not in worker.hello
-    assert f"{named}: " in worker.hello["error"] and "Choose another release" in worker.hello["error"]
+    assert (
+        f"{named}: " in worker.hello["error"] and "Choose another release" in worker.hello["error"]
+    )
     assert worker.process.wait(10) == 1
 
 
@@ -158,18 +181,41 @@ def test_what_can_be_done_without_is_named_and_done_without(another_torch, cache
     """Headers of its own: a compilation uses none that others have made, and is right."""
     import torch
 
-    worker = another_torch({
-        "torch._inductor.codecache": [(" _precompile_header(", " _make_header("), ("save_output_code", "keep_output_code")],
-        "torch._inductor.graph": [("save_output_code", "keep_output_code")]})
-    lacks = {key: value for key, value in worker.hello["environment"].items() if key.startswith("lacks ")}
+    worker = another_torch(
+        {
+            "torch._inductor.codecache": [
+                (" _precompile_header(", " _make_header("),
+                ("save_output_code", "keep_output_code"),
+            ],
+            "torch._inductor.graph": [("save_output_code", "keep_output_code")],
+        }
+    )
+    lacks = {
+        key: value for key, value in worker.hello["environment"].items() if key.startswith("lacks ")
+    }
     assert set(lacks) == {"lacks header cache", "lacks records"}
     assert all(isinstance(value, str) and value for value in lacks.values())
-    folder = next(folder for folder in os.scandir(cache) if folder.name.startswith(f"torch-{torch.__version__}"))
+    folder = next(
+        folder
+        for folder in os.scandir(cache)
+        if folder.name.startswith(f"torch-{torch.__version__}")
+    )
     headers = os.path.join(folder.path, "precompiled_headers")
     before = sorted(os.listdir(headers))
-    program = {"inputs": ["x"], "outputs": ["y"], "steps": [
-        {"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, {"float": (time.time_ns() % 2**40 / 7).hex()}]}]}
-    seen = worker.run(program, [{"x": view(0, [4])}], [pack([1, 2, 3, 4], "f")], path_=path("inductor"))
+    program = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [
+            {
+                "let": ["y"],
+                "op": "aten::mul.Tensor",
+                "args": [{"ref": "x"}, {"float": (time.time_ns() % 2**40 / 7).hex()}],
+            }
+        ],
+    }
+    seen = worker.run(
+        program, [{"x": view(0, [4])}], [pack([1, 2, 3, 4], "f")], path_=path("inductor")
+    )
     assert seen["outcome"] == "returned" and seen["proof"]["graphs"] == 1
     assert seen.raw(seen.output("y")) == seen.raw(seen.output("y", reference=True))
     assert sorted(os.listdir(headers)) == before

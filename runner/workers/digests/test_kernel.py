@@ -16,7 +16,12 @@ BUILT = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "locks
 def function(file):
     found = ctypes.CDLL(str(file)).lockstep_device_digests_1
     found.restype = ctypes.c_char_p
-    found.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)]
+    found.argtypes = [
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.c_uint64),
+    ]
     return found
 
 
@@ -24,8 +29,21 @@ def function(file):
 def kernel(tmp_path_factory):
     """Digests of bytes at an offset from where memory is aligned, by the kernel on threads of the process."""
     file = tmp_path_factory.mktemp("kernel") / "emulation.so"
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread", f"-I{RUNNER}",
-                    RUNNER / "workers/digests/testdata/emulation.cpp", "-o", file], check=True)
+    subprocess.run(
+        [
+            os.environ.get("CXX", "c++"),
+            "-std=c++20",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-pthread",
+            f"-I{RUNNER}",
+            RUNNER / "workers/digests/testdata/emulation.cpp",
+            "-o",
+            file,
+        ],
+        check=True,
+    )
     emulated = function(file)
 
     def digests(data, offset=0):
@@ -39,10 +57,13 @@ def kernel(tmp_path_factory):
     return digests
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 255 * 8, 256 * 8, 256 * 8 + 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 1001])
+@pytest.mark.parametrize(
+    "size",
+    [1, 7, 8, 9, 255 * 8, 256 * 8, 256 * 8 + 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 1001],
+)
 def test_the_kernel_digests_as_the_page_says(kernel, size):
     data = os.urandom(size)
-    assert kernel(data) == [digest(data[at:at + BLOCK]) for at in range(0, size, BLOCK)]
+    assert kernel(data) == [digest(data[at : at + BLOCK]) for at in range(0, size, BLOCK)]
 
 
 @pytest.mark.parametrize("offset", [1, 4, 8, 9])
@@ -60,11 +81,15 @@ def test_every_bit_is_seen_by_the_kernel(kernel):
         data[bit // 8] ^= 1 << bit % 8
 
 
-@pytest.mark.skipif(not BUILT.is_file(), reason="this build has no digests on CUDA devices: there is no nvcc")
+@pytest.mark.skipif(
+    not BUILT.is_file(), reason="this build has no digests on CUDA devices: there is no nvcc"
+)
 def test_what_nvcc_built_has_code_for_every_generation_and_says_what_it_lacks():
     content = BUILT.read_bytes()
     generations = {int(found) // 10 for found in re.findall(rb"sm_(\d+)", content)}
-    assert {8, 9} <= generations and re.search(rb"compute_\d+", content), "none to be compiled for GPUs to come"
+    assert {8, 9} <= generations and re.search(rb"compute_\d+", content), (
+        "none to be compiled for GPUs to come"
+    )
     words = (ctypes.c_uint64 * 2)()
     # Nowhere on a device: an error on a machine with a GPU, too.
     assert function(BUILT)(99, 0, BLOCK, words)

@@ -1,4 +1,5 @@
 """lockstep-eager over its pipes: the protocol, processes and time.  Set LOCKSTEP_EAGER to the binary."""
+
 import json
 import os
 import pathlib
@@ -13,21 +14,56 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "digests"))
 from digest_of_page import BLOCK, text_of
 
-HELLO = {"type": "hello", "protocol": 1, "threads": 1, "cache": None, "libraries": [],
-         "limits": {"memory_bytes": 8 << 30, "file_bytes": 1 << 30}}
+HELLO = {
+    "type": "hello",
+    "protocol": 1,
+    "threads": 1,
+    "cache": None,
+    "libraries": [],
+    "limits": {"memory_bytes": 8 << 30, "file_bytes": 1 << 30},
+}
 TRANSPOSED = {"storage": 0, "dtype": "float32", "shape": [4, 5], "strides": [1, 4]}
 # pytorch #185337: fp32 -> fp16 -> fp32 keeps the fp16 rounding.
 ROUND_TRIP = {
     "inputs": ["x"],
     "steps": [
-        {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}], "kwargs": {}},
-        {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}], "kwargs": {}},
-        {"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "y"}, [1]], "kwargs": {}}],
-    "outputs": ["y", "s"], "context": {}, "backward": None}
+        {
+            "let": ["h"],
+            "op": "aten::to.dtype",
+            "args": [{"ref": "x"}, {"dtype": "float16"}],
+            "kwargs": {},
+        },
+        {
+            "let": ["y"],
+            "op": "aten::to.dtype",
+            "args": [{"ref": "h"}, {"dtype": "float32"}],
+            "kwargs": {},
+        },
+        {"let": ["s"], "op": "aten::sum.dim_IntList", "args": [{"ref": "y"}, [1]], "kwargs": {}},
+    ],
+    "outputs": ["y", "s"],
+    "context": {},
+    "backward": None,
+}
 # Minutes of work in small pieces.
-ENDLESS = {"inputs": [], "outputs": [], "context": {}, "backward": None, "steps": [
-    {"let": ["a"], "op": "aten::ones.default", "args": [[1200, 1200]], "kwargs": {}},
-    *[{"let": ["b"], "op": "aten::matmul.default", "args": [{"ref": "a"}, {"ref": "a"}], "kwargs": {}}] * 5000]}
+ENDLESS = {
+    "inputs": [],
+    "outputs": [],
+    "context": {},
+    "backward": None,
+    "steps": [
+        {"let": ["a"], "op": "aten::ones.default", "args": [[1200, 1200]], "kwargs": {}},
+        *[
+            {
+                "let": ["b"],
+                "op": "aten::matmul.default",
+                "args": [{"ref": "a"}, {"ref": "a"}],
+                "kwargs": {},
+            }
+        ]
+        * 5000,
+    ],
+}
 
 
 class Worker:
@@ -35,7 +71,9 @@ class Worker:
 
     def __init__(self, binary, scratch):
         self.scratch = scratch
-        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.runs = 0
 
     def say(self, message):
@@ -71,9 +109,21 @@ class Worker:
             path = self.scratch / f"in{self.runs}.{index}"
             path.write_bytes(data)
             entries.append({"file": str(path), "bytes": len(data)})
-        return {"type": "run", "run": self.runs, "instance": "test", "path": {"name": "eager"}, "out": str(out),
-                "device": "cpu", "mode": "plain", "repeat": 1, "seed": 0, "program": program,
-                "storages": entries, "calls": [{"inputs": inputs or {}}], **changes}
+        return {
+            "type": "run",
+            "run": self.runs,
+            "instance": "test",
+            "path": {"name": "eager"},
+            "out": str(out),
+            "device": "cpu",
+            "mode": "plain",
+            "repeat": 1,
+            "seed": 0,
+            "program": program,
+            "storages": entries,
+            "calls": [{"inputs": inputs or {}}],
+            **changes,
+        }
 
     def until(self, kind, run):
         """The messages about a run up to and with the first of this kind."""
@@ -95,7 +145,9 @@ class Worker:
         return (self.scratch / str(run) / "stderr").read_text()
 
     def floats(self, run, observation, view):
-        data = (self.scratch / str(run) / observation["storages"][view["storage"]]["file"]).read_bytes()
+        data = (
+            self.scratch / str(run) / observation["storages"][view["storage"]]["file"]
+        ).read_bytes()
         return list(struct.unpack(f"{len(data) // 4}f", data))
 
 
@@ -103,7 +155,9 @@ class Worker:
 def binary():
     path = os.environ.get("LOCKSTEP_EAGER")
     if not path or not os.access(path, os.X_OK):
-        pytest.fail(f"LOCKSTEP_EAGER must name the binary lockstep-eager; it is {path!r}", pytrace=False)
+        pytest.fail(
+            f"LOCKSTEP_EAGER must name the binary lockstep-eager; it is {path!r}", pytrace=False
+        )
     return path
 
 
@@ -146,11 +200,24 @@ def is_gone(pid):
 
 def test_hello_says_what_it_is(worker):
     answer = worker.hello()
-    assert answer["type"] == "hello" and answer["protocol"] == 1 and answer["worker"] == "lockstep-eager"
+    assert (
+        answer["type"] == "hello"
+        and answer["protocol"] == 1
+        and answer["worker"] == "lockstep-eager"
+    )
     assert answer["environment"]["torch"] and answer["environment"]["fingerprint"]
     assert answer["devices"][0] == "cpu"
     assert {"float32", "float8_e4m3fn", "uint16"} <= set(answer["dtypes"])
-    assert answer["modes"] == ["plain", "fp64", "mpfr", "perturbed", "stepwise", "fp64_noise", "stepwise_noise", "package"]
+    assert answer["modes"] == [
+        "plain",
+        "fp64",
+        "mpfr",
+        "perturbed",
+        "stepwise",
+        "fp64_noise",
+        "stepwise_noise",
+        "package",
+    ]
     assert answer["concurrent"] >= 16
 
 
@@ -251,19 +318,33 @@ def test_many_at_once_each_get_their_own_answer(greeted):
 
 
 def test_an_error_is_an_observation(greeted):
-    program = {**ROUND_TRIP, "outputs": [], "steps": [
-        {"let": ["z"], "op": "aten::mm.default", "args": [{"ref": "x"}, {"ref": "x"}], "kwargs": {}}]}
+    program = {
+        **ROUND_TRIP,
+        "outputs": [],
+        "steps": [
+            {
+                "let": ["z"],
+                "op": "aten::mm.default",
+                "args": [{"ref": "x"}, {"ref": "x"}],
+                "kwargs": {},
+            }
+        ],
+    }
     observation = greeted.observe(program, {"x": TRANSPOSED}, [struct.pack("20f", *fractions())])
     assert observation["outcome"] == "raised"
     assert observation["error"]["class"] == "RuntimeError"
-    assert observation["error"]["message"] == "mat1 and mat2 shapes cannot be multiplied (4x5 and 4x5)"
+    assert (
+        observation["error"]["message"] == "mat1 and mat2 shapes cannot be multiplied (4x5 and 4x5)"
+    )
 
 
 def test_a_malformed_request_is_an_exit_and_says_why(greeted):
     greeted.say({"type": "run", "run": 70})
     ended = greeted.until("ended", 70)[-1]
     assert ended["exit"] == 64 and "`out`" in ended["error"]
-    run = greeted.start(ROUND_TRIP, {"x": {**TRANSPOSED, "offset": 1}}, [struct.pack("20f", *fractions())])
+    run = greeted.start(
+        ROUND_TRIP, {"x": {**TRANSPOSED, "offset": 1}}, [struct.pack("20f", *fractions())]
+    )
     ended = greeted.until("ended", run)[-1]
     assert ended["exit"] == 64 and "reaches outside" in ended["error"]
     greeted.say({"type": "sing"})
@@ -274,8 +355,11 @@ def test_what_leaves_by_itself_is_no_fault_of_the_worker(worker, tmp_path):
     """64 is also what the worker says of a malformed request, but then it says why."""
     (tmp_path / "leave.c").write_text(
         "#include <pthread.h>\n#include <unistd.h>\nstatic void leave(void) { _exit(64); }\n"
-        "__attribute__((constructor)) static void load(void) { pthread_atfork(0, 0, leave); }\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "leave.so", tmp_path / "leave.c"], check=True)
+        "__attribute__((constructor)) static void load(void) { pthread_atfork(0, 0, leave); }\n"
+    )
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-o", tmp_path / "leave.so", tmp_path / "leave.c"], check=True
+    )
     worker.hello(libraries=[str(tmp_path / "leave.so")])
     run = worker.start(ROUND_TRIP, {"x": TRANSPOSED}, [struct.pack("20f", *fractions())])
     assert worker.until("ended", run)[-1] == {"type": "ended", "run": run, "exit": 64}
@@ -283,8 +367,10 @@ def test_what_leaves_by_itself_is_no_fault_of_the_worker(worker, tmp_path):
 
 def test_the_memory_limit_holds(binary, worker):
     worker.hello(limits={"memory_bytes": 4 << 30, "file_bytes": 0})
-    program = {**ENDLESS, "steps": [
-        {"let": ["a"], "op": "aten::ones.default", "args": [[8 << 30]], "kwargs": {}}]}
+    program = {
+        **ENDLESS,
+        "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[8 << 30]], "kwargs": {}}],
+    }
     observation = worker.observe(program)
     assert observation["outcome"] == "raised"
     assert "can't allocate memory" in observation["error"]["message"]
@@ -292,8 +378,11 @@ def test_the_memory_limit_holds(binary, worker):
 
 def test_the_file_limit_holds(worker):
     worker.hello(limits={"memory_bytes": 0, "file_bytes": 1 << 20})
-    program = {**ENDLESS, "outputs": ["a"], "steps": [
-        {"let": ["a"], "op": "aten::ones.default", "args": [[1 << 20]], "kwargs": {}}]}
+    program = {
+        **ENDLESS,
+        "outputs": ["a"],
+        "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[1 << 20]], "kwargs": {}}],
+    }
     run = worker.start(program)
     ended = worker.until("ended", run)[-1]
     assert ended.get("signal") == signal.SIGXFSZ or ended.get("exit") == 70
@@ -301,12 +390,25 @@ def test_the_file_limit_holds(worker):
 
 def test_more_threads_work_after_the_fork(worker):
     worker.hello(threads=2)
-    program = {"inputs": ["x"], "outputs": ["g"], "context": {}, "backward": {"of": ["s"], "with": "ones"}, "steps": [
-        {"let": ["y"], "op": "aten::matmul.default", "args": [{"ref": "x"}, {"ref": "x"}]},
-        {"let": ["z"], "op": "aten::sin.default", "args": [{"ref": "y"}]},
-        {"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "z"}]},
-        {"let": ["g"], "op": "aten::detach.default", "args": [{"ref": "s"}]}]}
-    view = {"storage": 0, "dtype": "float32", "shape": [512, 512], "strides": [512, 1], "requires_grad": True}
+    program = {
+        "inputs": ["x"],
+        "outputs": ["g"],
+        "context": {},
+        "backward": {"of": ["s"], "with": "ones"},
+        "steps": [
+            {"let": ["y"], "op": "aten::matmul.default", "args": [{"ref": "x"}, {"ref": "x"}]},
+            {"let": ["z"], "op": "aten::sin.default", "args": [{"ref": "y"}]},
+            {"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "z"}]},
+            {"let": ["g"], "op": "aten::detach.default", "args": [{"ref": "s"}]},
+        ],
+    }
+    view = {
+        "storage": 0,
+        "dtype": "float32",
+        "shape": [512, 512],
+        "strides": [512, 1],
+        "requires_grad": True,
+    }
     for _ in range(4):
         observation = worker.observe(program, {"x": view}, [bytes(4 * 512 * 512)])
         assert observation["outcome"] == "returned"
@@ -314,7 +416,10 @@ def test_more_threads_work_after_the_fork(worker):
 
 # Batches: several runs in one child.  This worker offers them for accelerators alone and takes them for the CPU, too.
 
-RAISES = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[-1]], "kwargs": {}}]}
+RAISES = {
+    **ENDLESS,
+    "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[-1]], "kwargs": {}}],
+}
 
 
 def round_trip_of(worker, value=1.0):
@@ -334,7 +439,11 @@ def children(said):
 
 
 def ends(said):
-    return [(message["run"], message.get("exit"), message.get("signal")) for message in said if message["type"] == "ended"]
+    return [
+        (message["run"], message.get("exit"), message.get("signal"))
+        for message in said
+        if message["type"] == "ended"
+    ]
 
 
 def test_batches_are_not_for_the_cpu(worker):
@@ -346,18 +455,26 @@ def test_a_batch_is_executed_in_one_child_in_order(greeted):
     runs = greeted.start_batch(*[round_trip_of(greeted, value) for value in (1.0, 2.0, 3.0)])
     said = said_of(greeted, runs[-1])
     one = ["started", "stage", "stage", "ended"]
-    assert [(message["run"], message["type"]) for message in said] == [(run, kind) for run in runs for kind in one]
+    assert [(message["run"], message["type"]) for message in said] == [
+        (run, kind) for run in runs for kind in one
+    ]
     assert ends(said) == [(run, 0, None) for run in runs]
     assert len(set(children(said).values())) == 1
     for run, value in zip(runs, (1.0, 2.0, 3.0)):
         seen = greeted.observation(run)
-        assert greeted.floats(run, seen, seen["runs"][0]["calls"][0]["outputs"]["y"]) == [value] * 20
+        assert (
+            greeted.floats(run, seen, seen["runs"][0]["calls"][0]["outputs"]["y"]) == [value] * 20
+        )
     assert greeted.observe(ROUND_TRIP, {"x": TRANSPOSED}, [bytes(80)])["outcome"] == "returned"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])  # a time-out, and a crash
 def test_what_dies_in_a_batch_is_one_execution(greeted, number):
-    runs = greeted.start_batch(round_trip_of(greeted), greeted.request(ENDLESS), *[round_trip_of(greeted) for _ in range(2)])
+    runs = greeted.start_batch(
+        round_trip_of(greeted),
+        greeted.request(ENDLESS),
+        *[round_trip_of(greeted) for _ in range(2)],
+    )
     said = greeted.until("started", runs[1])
     pid = said[-1]["pid"]
     os.killpg(pid, number)
@@ -365,27 +482,48 @@ def test_what_dies_in_a_batch_is_one_execution(greeted, number):
     assert ends(said) == [(runs[1], None, number), (runs[2], 0, None), (runs[3], 0, None)]
     assert children(said)[runs[2]] == children(said)[runs[3]] != pid
     assert not (greeted.scratch / str(runs[1]) / "observation.json").exists()
-    assert [greeted.observation(run)["outcome"] for run in (runs[0], runs[2], runs[3])] == ["returned"] * 3
+    assert [greeted.observation(run)["outcome"] for run in (runs[0], runs[2], runs[3])] == [
+        "returned"
+    ] * 3
 
 
 def test_after_an_error_comes_a_fresh_child(greeted):
-    beyond = greeted.request(ROUND_TRIP, {"x": {**TRANSPOSED, "offset": 1}}, [bytes(80)])  # breaks the protocol
-    runs = greeted.start_batch(greeted.request(RAISES), round_trip_of(greeted), beyond, round_trip_of(greeted))
+    beyond = greeted.request(
+        ROUND_TRIP, {"x": {**TRANSPOSED, "offset": 1}}, [bytes(80)]
+    )  # breaks the protocol
+    runs = greeted.start_batch(
+        greeted.request(RAISES), round_trip_of(greeted), beyond, round_trip_of(greeted)
+    )
     said = said_of(greeted, runs[-1])
-    assert ends(said) == [(runs[0], 0, None), (runs[1], 0, None), (runs[2], 64, None), (runs[3], 0, None)]
+    assert ends(said) == [
+        (runs[0], 0, None),
+        (runs[1], 0, None),
+        (runs[2], 64, None),
+        (runs[3], 0, None),
+    ]
     pids = children(said)
     assert pids[runs[0]] != pids[runs[1]] == pids[runs[2]] != pids[runs[3]]
     assert greeted.observation(runs[0])["outcome"] == "raised"
-    errors = {message["run"]: message.get("error", "") for message in said if message["type"] == "ended"}
+    errors = {
+        message["run"]: message.get("error", "") for message in said if message["type"] == "ended"
+    }
     assert "reaches outside" in errors[runs[2]] and not errors[runs[3]]
 
 
 def test_limits_hold_for_each_of_a_batch(worker):
     worker.hello(limits={"memory_bytes": 4 << 30, "file_bytes": 1 << 20})
-    large = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[8 << 30]], "kwargs": {}}]}
-    written = {**ENDLESS, "outputs": ["a"], "steps": [
-        {"let": ["a"], "op": "aten::ones.default", "args": [[1 << 20]], "kwargs": {}}]}
-    runs = worker.start_batch(round_trip_of(worker), worker.request(large), worker.request(written), round_trip_of(worker))
+    large = {
+        **ENDLESS,
+        "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[8 << 30]], "kwargs": {}}],
+    }
+    written = {
+        **ENDLESS,
+        "outputs": ["a"],
+        "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[1 << 20]], "kwargs": {}}],
+    }
+    runs = worker.start_batch(
+        round_trip_of(worker), worker.request(large), worker.request(written), round_trip_of(worker)
+    )
     ended = ends(said_of(worker, runs[-1]))
     assert ended[1] == (runs[1], 0, None) and ended[3] == (runs[3], 0, None)
     assert ended[2] in [(runs[2], None, signal.SIGXFSZ), (runs[2], 70, None)]
@@ -394,8 +532,13 @@ def test_limits_hold_for_each_of_a_batch(worker):
 
 def test_the_peak_of_memory_is_that_of_each(greeted):
     size = 1 << 26  # 256 MiB
-    large = {**ENDLESS, "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[size]], "kwargs": {}}]}
-    runs = greeted.start_batch(round_trip_of(greeted), greeted.request(large), round_trip_of(greeted))
+    large = {
+        **ENDLESS,
+        "steps": [{"let": ["a"], "op": "aten::ones.default", "args": [[size]], "kwargs": {}}],
+    }
+    runs = greeted.start_batch(
+        round_trip_of(greeted), greeted.request(large), round_trip_of(greeted)
+    )
     said = said_of(greeted, runs[-1])
     assert len(set(children(said).values())) == 1
     before, peak, after = [greeted.observation(run)["peak_memory_bytes"] for run in runs]
@@ -420,19 +563,41 @@ def test_stop_waits_for_all_of_a_batch(greeted):
 
 
 def test_a_batch_is_for_one_device(greeted):
-    greeted.say({"type": "batch", "runs": [round_trip_of(greeted), {**round_trip_of(greeted), "device": "cuda:0"}]})
+    greeted.say(
+        {
+            "type": "batch",
+            "runs": [round_trip_of(greeted), {**round_trip_of(greeted), "device": "cuda:0"}],
+        }
+    )
     answer = greeted.hear()
     assert answer["type"] == "error" and "several devices" in answer["error"]
+
+
 def test_a_call_whose_backward_raised_is_there_without_gradients(greeted):
-    program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": {"of": ["y"], "with": "ones"},
-               "steps": [{"let": ["y"], "op": "aten::detach.default", "args": [{"ref": "x"}], "kwargs": {}}]}
+    program = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "context": {},
+        "backward": {"of": ["y"], "with": "ones"},
+        "steps": [
+            {"let": ["y"], "op": "aten::detach.default", "args": [{"ref": "x"}], "kwargs": {}}
+        ],
+    }
     view = {"storage": 0, "dtype": "float32", "shape": [2], "strides": [1], "requires_grad": True}
     observation = greeted.observe(program, {"x": view}, [bytes(8)])
-    assert observation["outcome"] == "raised" and "does not require grad" in observation["error"]["message"]
+    assert (
+        observation["outcome"] == "raised"
+        and "does not require grad" in observation["error"]["message"]
+    )
     (call,) = observation["runs"][0]["calls"]
-    assert call["outputs"]["y"]["requires_grad"] is False and call["inputs"]["x"]["requires_grad"] is True
+    assert (
+        call["outputs"]["y"]["requires_grad"] is False
+        and call["inputs"]["x"]["requires_grad"] is True
+    )
     assert call["grads"] == {}
-    program["steps"] = [{"let": ["y"], "op": "aten::sum.dim_IntList", "args": [{"ref": "x"}, [7]], "kwargs": {}}]
+    program["steps"] = [
+        {"let": ["y"], "op": "aten::sum.dim_IntList", "args": [{"ref": "x"}, [7]], "kwargs": {}}
+    ]
     observation = greeted.observe(program, {"x": view}, [bytes(8)])
     assert observation["runs"] == [{"calls": []}], "it raised before its backward"
 
@@ -447,7 +612,13 @@ def examples(name):
 
 def form(value):
     """What a result is, without its numbers."""
-    return [form(item) for item in value] if isinstance(value, list) else "tensor" if "storage" in value else "scalar"
+    return (
+        [form(item) for item in value]
+        if isinstance(value, list)
+        else "tensor"
+        if "storage" in value
+        else "scalar"
+    )
 
 
 def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
@@ -460,7 +631,9 @@ def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
         out.mkdir()
         storage.write_bytes(struct.pack("20f", *range(20)))
         line = example.get("text") or json.dumps(example["request"])
-        greeted.process.stdin.write(line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)) + "\n")
+        greeted.process.stdin.write(
+            line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)) + "\n"
+        )
         greeted.process.stdin.flush()
         said = [greeted.hear()]
         while said[-1]["type"] not in ("ended", "error"):
@@ -470,7 +643,9 @@ def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
         answer = said[-1]
         if refused := example.get("refused"):
             assert answer.get("exit", 64) == 64, example["name"]
-            assert (refused if isinstance(refused, str) else refused["eager"]) in answer["error"], example["name"]
+            assert (refused if isinstance(refused, str) else refused["eager"]) in answer["error"], (
+                example["name"]
+            )
             continue
         assert answer["exit"] == 0, (example["name"], answer)
         seen = json.loads((out / "observation.json").read_text())
@@ -481,14 +656,21 @@ def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
 
 
 def test_hello_is_what_the_runner_accepts(worker):
-    accepted = next(example["line"] for example in examples("worker_lines.jsonl") if example["name"] == "hello")
+    accepted = next(
+        example["line"] for example in examples("worker_lines.jsonl") if example["name"] == "hello"
+    )
     assert set(worker.hello()) <= set(accepted)
 
 
 # The stand-in of a device whose tensors are compared there: the memory of the process (workers/digests/).
 
-ADDED = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None,
-         "steps": [{"let": ["y"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 1], "kwargs": {}}]}
+ADDED = {
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "context": {},
+    "backward": None,
+    "steps": [{"let": ["y"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 1], "kwargs": {}}],
+}
 LONG = {"x": {"storage": 0, "dtype": "float32", "shape": [40000], "strides": [1]}}
 
 
@@ -498,7 +680,9 @@ def long_floats(first=0.0):
 
 @pytest.fixture
 def digesting(binary, worker):
-    answer = worker.hello(digests={"cpu": str(pathlib.Path(binary).with_name("lockstep-digests-host.so"))})
+    answer = worker.hello(
+        digests={"cpu": str(pathlib.Path(binary).with_name("lockstep-digests-host.so"))}
+    )
     assert answer["digests"] == ["cpu"]
     return worker
 
@@ -510,8 +694,14 @@ def known(*datas):
 def test_what_the_runner_has_is_not_sent(digesting):
     x, y = long_floats(), struct.pack("<40000f", *(i + 1 for i in range(40000)))
     seen = digesting.observe(ADDED, LONG, [x], repeat=2, known=known(x, y))
-    assert seen["storages"] == [{"bytes": len(x), "same": {"known": 1}, "blocks": []},
-                                {"bytes": len(x), "same": {"known": 0}, "blocks": []}] * 2
+    assert (
+        seen["storages"]
+        == [
+            {"bytes": len(x), "same": {"known": 1}, "blocks": []},
+            {"bytes": len(x), "same": {"known": 0}, "blocks": []},
+        ]
+        * 2
+    )
     assert not (digesting.scratch / "1" / "0").exists()
 
 
@@ -519,8 +709,10 @@ def test_what_differs_is_sent_by_its_blocks(digesting):
     x, y = long_floats(7.0), struct.pack("<40000f", *(i + 1 for i in range(40000)))
     seen = digesting.observe(ADDED, LONG, [x], known=known(y))
     # The input is another one altogether, and what is described first is known from then on.
-    assert seen["storages"] == [{"bytes": len(x), "same": {"known": 0}, "blocks": [0], "file": "0"},
-                                {"file": "1", "bytes": len(x)}]
+    assert seen["storages"] == [
+        {"bytes": len(x), "same": {"known": 0}, "blocks": [0], "file": "0"},
+        {"file": "1", "bytes": len(x)},
+    ]
     sent = (digesting.scratch / "1" / "0").read_bytes()
     assert sent == struct.pack("<f", 8.0) + y[4:BLOCK]
 
@@ -538,14 +730,29 @@ def test_a_library_that_digests_nothing_costs_nothing_but_the_digests(worker, tm
 
 
 def test_results_that_stay_as_they_were_are_not_sent_again(digesting):
-    program = {"inputs": ["x"], "outputs": ["y"], "context": {}, "backward": None,
-               "steps": [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}], "kwargs": {}}]}
+    program = {
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "context": {},
+        "backward": None,
+        "steps": [
+            {"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}], "kwargs": {}}
+        ],
+    }
     seen = digesting.observe(program, LONG, [long_floats()], repeat=3, known=[])
     assert all("again" not in call for run in seen["runs"] for call in run["calls"])
     assert [storage.get("same") for storage in seen["storages"]] == [None, *[{"storage": 0}] * 5]
 
 
-@pytest.mark.parametrize("given", [[{}], [{"bytes": 8, "digests": "0"}], [{"bytes": 8, "digests": "x" * 32}], [{"bytes": -1, "digests": ""}]])
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{}],
+        [{"bytes": 8, "digests": "0"}],
+        [{"bytes": 8, "digests": "x" * 32}],
+        [{"bytes": -1, "digests": ""}],
+    ],
+)
 def test_known_storages_that_are_none_break_the_protocol(digesting, given):
     run = digesting.start(ADDED, LONG, [long_floats()], known=given)
     assert digesting.until("ended", run)[-1]["exit"] == 64

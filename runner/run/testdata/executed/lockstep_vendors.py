@@ -11,8 +11,13 @@ from torch._dynamo.backends.registry import register_backend
 from torch._inductor.compile_fx import compile_fx
 
 #: What these vendors have kernels for.
-KERNELS = {"mm": lambda x, w: x @ w, "relu": lambda x: numpy.maximum(x, 0), "sum": lambda x: x.sum(), "abs": numpy.abs,
-           "neg": numpy.negative}
+KERNELS = {
+    "mm": lambda x, w: x @ w,
+    "relu": lambda x: numpy.maximum(x, 0),
+    "sum": lambda x: x.sum(),
+    "abs": numpy.abs,
+    "neg": numpy.negative,
+}
 
 
 class OwnKernels(torch.fx.Interpreter):

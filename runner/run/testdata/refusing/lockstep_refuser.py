@@ -53,7 +53,9 @@ def logs(graph):
 
 
 def chained(graph):
-    ended = subprocess.CalledProcessError(1, ["cc"], stderr=b"core.c:3: error: relu is no function\n1 file\n")
+    ended = subprocess.CalledProcessError(
+        1, ["cc"], stderr=b"core.c:3: error: relu is no function\n1 file\n"
+    )
     raise RuntimeError("the compiler of the refuser ended") from ended
 
 
@@ -88,11 +90,31 @@ def contiguous(graph):
     return lambda *inputs: tuple(output.contiguous() for output in graph.forward(*inputs))
 
 
-BACKENDS = {each.__name__: each for each in (not_implemented, derived, torchs_own, own_class, in_words, fails, points, logs,
-                                             chained, noted, nothing, contiguous)}
-BACKENDS |= {"lazy": at_run(NotImplementedError("no kernel of ours")), "lazy_class": at_run(Unsupported("relu is not for us")),
-             "index_error": at_run(IndexError("in other words")), "value_error": at_run(ValueError("another error")),
-             "leave_64": leaves(64), "leave_70": leaves(70)}
+BACKENDS = {
+    each.__name__: each
+    for each in (
+        not_implemented,
+        derived,
+        torchs_own,
+        own_class,
+        in_words,
+        fails,
+        points,
+        logs,
+        chained,
+        noted,
+        nothing,
+        contiguous,
+    )
+}
+BACKENDS |= {
+    "lazy": at_run(NotImplementedError("no kernel of ours")),
+    "lazy_class": at_run(Unsupported("relu is not for us")),
+    "index_error": at_run(IndexError("in other words")),
+    "value_error": at_run(ValueError("another error")),
+    "leave_64": leaves(64),
+    "leave_70": leaves(70),
+}
 
 
 def _backend(refuses):

@@ -15,7 +15,11 @@ _calls = 0
 
 def _tensor(outputs, dtype=torch.float32):
     """The first output of a dtype."""
-    return next(i for i, value in enumerate(outputs) if isinstance(value, torch.Tensor) and value.dtype == dtype)
+    return next(
+        i
+        for i, value in enumerate(outputs)
+        if isinstance(value, torch.Tensor) and value.dtype == dtype
+    )
 
 
 def _replace(outputs, change):
@@ -174,14 +178,28 @@ def write_half(outputs, inputs):
 def lie_about_bytes(outputs, inputs):
     """An observation whose view reaches outside its storage."""
     directory = os.path.dirname(os.readlink("/proc/self/fd/2"))
-    view = {"storage": 0, "dtype": "float32", "shape": [1 << 20], "strides": [1], "offset": 0, "device": "cpu"}
+    view = {
+        "storage": 0,
+        "dtype": "float32",
+        "shape": [1 << 20],
+        "strides": [1],
+        "offset": 0,
+        "device": "cpu",
+    }
     with open(os.path.join(directory, "lie"), "wb") as file:
         file.write(bytes(8))
     import json
 
     with open(os.path.join(directory, "observation.json"), "w", encoding="utf-8") as file:
-        json.dump({"outcome": "returned", "runs": [{"calls": [{"outputs": {"a": view}, "inputs": {}, "grads": {}}]}],
-                   "storages": [{"file": "lie", "bytes": 8}], "stage": "run"}, file)
+        json.dump(
+            {
+                "outcome": "returned",
+                "runs": [{"calls": [{"outputs": {"a": view}, "inputs": {}, "grads": {}}]}],
+                "storages": [{"file": "lie", "bytes": 8}],
+                "stage": "run",
+            },
+            file,
+        )
     os._exit(0)
 
 
@@ -253,13 +271,65 @@ def _backend(fault):
     return backend
 
 
-for _fault in (nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype, change_shape, demand_grad,
-               lose_grad, alias_outputs, alias_input, return_input, mutate_input, nudge_input, other_tie,
-               wrong_tie, repeated_tie, one_percent, raise_error, hang, segfault, abort, leave,
-               leave_with_zero, ask_to_exit, be_killed, stop_itself, allocate, fail_to_allocate, write_half, lie_about_bytes, chatter,
-               kill_the_worker, draw, lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory,
-               *map(second, (nothing, flip_last_bit, lose_nan, swap_zero, change_stride, change_dtype,
-                                              change_shape, demand_grad, alias_outputs, alias_input, return_input, mutate_input))):
+for _fault in (
+    nothing,
+    flip_bit,
+    lose_nan,
+    lose_inf,
+    swap_zero,
+    change_stride,
+    change_dtype,
+    change_shape,
+    demand_grad,
+    lose_grad,
+    alias_outputs,
+    alias_input,
+    return_input,
+    mutate_input,
+    nudge_input,
+    other_tie,
+    wrong_tie,
+    repeated_tie,
+    one_percent,
+    raise_error,
+    hang,
+    segfault,
+    abort,
+    leave,
+    leave_with_zero,
+    ask_to_exit,
+    be_killed,
+    stop_itself,
+    allocate,
+    fail_to_allocate,
+    write_half,
+    lie_about_bytes,
+    chatter,
+    kill_the_worker,
+    draw,
+    lose_grad_mode,
+    change_default_dtype,
+    demand_determinism,
+    take_a_thread,
+    reuse_memory,
+    *map(
+        second,
+        (
+            nothing,
+            flip_last_bit,
+            lose_nan,
+            swap_zero,
+            change_stride,
+            change_dtype,
+            change_shape,
+            demand_grad,
+            alias_outputs,
+            alias_input,
+            return_input,
+            mutate_input,
+        ),
+    ),
+):
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
 
@@ -274,7 +344,11 @@ def mutate_before_raising(graph, examples):
     """Raises what eager raises, after a write that eager does not make."""
 
     def run(*inputs):
-        next(value for value in inputs if isinstance(value, torch.Tensor) and value.is_floating_point()).add_(1)
+        next(
+            value
+            for value in inputs
+            if isinstance(value, torch.Tensor) and value.is_floating_point()
+        ).add_(1)
         return graph.forward(*inputs)
 
     return run
@@ -311,7 +385,9 @@ def fold_by_call(graph, examples):
 
     def run(*inputs):
         outputs = graph.forward(*inputs)
-        return [torch.rand(value.shape, generator=torch.Generator().manual_seed(7)) for value in outputs]
+        return [
+            torch.rand(value.shape, generator=torch.Generator().manual_seed(7)) for value in outputs
+        ]
 
     return run
 
@@ -337,7 +413,9 @@ def keep_graph(graph, examples):
 @register_backend(name="lockstep_saboteur_in_double")
 def in_double(graph, examples):
     """No saboteur: more accurate than eager."""
-    return lambda *inputs: tuple(output.float() for output in graph.forward(*(value.double() for value in inputs)))
+    return lambda *inputs: tuple(
+        output.float() for output in graph.forward(*(value.double() for value in inputs))
+    )
 
 
 @register_backend(name="lockstep_saboteur_compile_hang")

@@ -23,7 +23,10 @@ def main() -> int:
         for library in request.get("libraries") or []:
             torch.ops.load_library(library)
         import_modules(request.get("import"))
-        answer = {"torch": torch.__version__, "backends": torch.compiler.list_backends(exclude_tags=())}
+        answer = {
+            "torch": torch.__version__,
+            "backends": torch.compiler.list_backends(exclude_tags=()),
+        }
     except (Malformed, Unsupported, OSError) as problem:
         answer = {"error": str(problem)}
     with open(output, "w", encoding="utf-8") as file:

@@ -87,7 +87,9 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
         torch.set_num_threads(int(request.get("threads") or hello.get("threads") or 1))
         limit(hello.get("limits") or {}, str(request.get("device", "cpu")))
         logging.disable(logging.WARNING)  # what a backend logs as its error may be all that it says
-        status = _execute(request, directory, Stages(wire, request["run"]), hello.get("digests") or {})
+        status = _execute(
+            request, directory, Stages(wire, request["run"]), hello.get("digests") or {}
+        )
     except Malformed as problem:
         status = MALFORMED
         tell_fault(directory, str(problem))

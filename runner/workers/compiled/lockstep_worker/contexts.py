@@ -11,7 +11,7 @@ from .problems import Malformed, Unsupported
 #: Helper classes for contexts that torch has only as pairs of calls; their text goes above the
 #: program, and Dynamo traces them as it would a user's own.
 HELPERS = {
-    "deterministic_algorithms": '''\
+    "deterministic_algorithms": """\
 class deterministic_algorithms:
     def __init__(self, mode):
         self.mode = mode
@@ -22,8 +22,8 @@ class deterministic_algorithms:
 
     def __exit__(self, *_):
         torch.use_deterministic_algorithms(self.before)
-''',
-    "default_dtype": '''\
+""",
+    "default_dtype": """\
 class default_dtype:
     def __init__(self, dtype):
         self.dtype = dtype
@@ -34,7 +34,7 @@ class default_dtype:
 
     def __exit__(self, *_):
         torch.set_default_dtype(self.before)
-''',
+""",
 }
 
 #: Members that stay in force for a backward after the call, which Python runs outside of the
@@ -68,7 +68,11 @@ def lines(context: object) -> Iterator[tuple[str, str | None]]:
             if not isinstance(value, dict):
                 raise Malformed("context.autocast: an object is expected")
             device = names.device(value.get("device", "cpu")).split(":")[0]
-            dtype = f", dtype={names.dtype_text(value['dtype'])}" if value.get("dtype") is not None else ""
+            dtype = (
+                f", dtype={names.dtype_text(value['dtype'])}"
+                if value.get("dtype") is not None
+                else ""
+            )
             yield f"torch.autocast({device!r}{dtype})", None
         else:
             raise Unsupported(f"this worker knows no context {key!r:.80}")

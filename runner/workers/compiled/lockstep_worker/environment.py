@@ -54,11 +54,26 @@ def cache_key(compiler: str) -> str:
     from .compat import build
 
     parts = [
-        torch.__version__, build.git_version(), compiler, build.triton_version() or "",
-        sys.version, cpu_model(), platform.machine(), torch.backends.cpu.get_cpu_capability(),
-        *(f"{name}={os.environ.get(name, '')}" for name in
-          ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "TORCHINDUCTOR_CPP_WRAPPER",
-           "CXX", "CXXFLAGS", "CPLUS_INCLUDE_PATH")),
+        torch.__version__,
+        build.git_version(),
+        compiler,
+        build.triton_version() or "",
+        sys.version,
+        cpu_model(),
+        platform.machine(),
+        torch.backends.cpu.get_cpu_capability(),
+        *(
+            f"{name}={os.environ.get(name, '')}"
+            for name in (
+                "ATEN_CPU_CAPABILITY",
+                "MKL_CBWR",
+                "ONEDNN_MAX_CPU_ISA",
+                "TORCHINDUCTOR_CPP_WRAPPER",
+                "CXX",
+                "CXXFLAGS",
+                "CPLUS_INCLUDE_PATH",
+            )
+        ),
     ]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     return f"torch-{torch.__version__}-{digest}".replace("/", "_")
@@ -67,7 +82,9 @@ def cache_key(compiler: str) -> str:
 def place_caches(cache: str | None, scratch: str, compiler: str) -> str:
     """Points Inductor's and Triton's caches at a directory of this toolchain and makes it; its
     path. `cache` None: below `scratch`, so that it does not outlive the run."""
-    directory = os.path.join(cache or os.path.join(scratch, f"cache-{os.getpid()}"), cache_key(compiler))
+    directory = os.path.join(
+        cache or os.path.join(scratch, f"cache-{os.getpid()}"), cache_key(compiler)
+    )
     os.makedirs(directory, exist_ok=True)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = directory
     os.environ["TRITON_CACHE_DIR"] = os.path.join(directory, "triton")
@@ -146,8 +163,11 @@ def dtypes() -> list[str]:
     """Every dtype that this torch has, except quantised ones, which are not plain storages."""
     import torch
 
-    names = {str(value).removeprefix("torch.") for value in vars(torch).values()
-             if isinstance(value, torch.dtype)}
+    names = {
+        str(value).removeprefix("torch.")
+        for value in vars(torch).values()
+        if isinstance(value, torch.dtype)
+    }
     return sorted(name for name in names if not name.startswith(("qint", "quint")))
 
 

@@ -39,12 +39,24 @@ _PRINTED = ("diagnostics", "stderr", "output", "stdout")
 #: A line of a compiler's output that says what is wrong.
 _TELLING = re.compile(r"\b(?:error|fatal|failed|unsupported|not supported)\b", re.IGNORECASE)
 #: Classes that the compiler's own slips have, and that kernels do not raise.
-_SLIPS = (AssertionError, KeyError, AttributeError, NameError, RecursionError, UnboundLocalError, SyntaxError)
+_SLIPS = (
+    AssertionError,
+    KeyError,
+    AttributeError,
+    NameError,
+    RecursionError,
+    UnboundLocalError,
+    SyntaxError,
+)
 
 
 def class_name(kind: type) -> str:
     """The class as Python names it in a message: builtins without their module."""
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def _next(error: BaseException) -> BaseException | None:
@@ -59,8 +71,11 @@ def _next(error: BaseException) -> BaseException | None:
 
 def _is_wrapper(error: BaseException) -> bool:
     kind = type(error)
-    return (kind.__module__.startswith(DYNAMO) or _text(error).startswith(FAKE)
-            or kind.__name__ in WRAPPERS)
+    return (
+        kind.__module__.startswith(DYNAMO)
+        or _text(error).startswith(FAKE)
+        or kind.__name__ in WRAPPERS
+    )
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -114,13 +129,17 @@ def _compilers_own(error: BaseException) -> bool:
 def _is(error: BaseException, reference: dict | None) -> bool:
     """Whether an exception is the one that eager raised."""
     return reference is not None and (class_name(type(error)), _text(error).strip()) == (
-        reference["class"], reference["message"])
+        reference["class"],
+        reference["message"],
+    )
 
 
 def _unsupported(error: BaseException) -> bool:
     """Whether an exception says that something is not supported: NotImplementedError, what derives from it, and torch's own."""
     return isinstance(error, NotImplementedError) or any(
-        base.__module__.startswith("torch.") and base.__name__ in UNSUPPORTED for base in type(error).__mro__)
+        base.__module__.startswith("torch.") and base.__name__ in UNSUPPORTED
+        for base in type(error).__mro__
+    )
 
 
 def _of_a_backend(place: str) -> bool:
@@ -128,8 +147,12 @@ def _of_a_backend(place: str) -> bool:
     which a reproducer has its program."""
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     folders = [*sys.modules["torch"].__path__, *([cache] if cache else [])]
-    return (os.path.isabs(place) and os.path.exists(place) and place != os.path.abspath(__file__)
-            and not place.startswith(tuple(folder + os.sep for folder in folders)))
+    return (
+        os.path.isabs(place)
+        and os.path.exists(place)
+        and place != os.path.abspath(__file__)
+        and not place.startswith(tuple(folder + os.sep for folder in folders))
+    )
 
 
 def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
@@ -141,7 +164,9 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
     if BACKEND in named:
         return by_backend, "lower"
     # Others may call theirs by the same names.
-    lineage = {base.__name__ for base in type(outer).__mro__ if base.__module__.startswith("torch.")}
+    lineage = {
+        base.__name__ for base in type(outer).__mro__ if base.__module__.startswith("torch.")
+    }
     if lineage & REFUSED:
         # An exception that Dynamo saw the program raise is the program's, though it stops tracing.
         observed = any(base.__name__ == OBSERVED for link in links for base in type(link).__mro__)
@@ -184,11 +209,13 @@ def _detail(links: list[BaseException]) -> str:
     parts: list[str] = []
     for link in links[:-1]:
         if type(link).__name__ == LOWERING and (targets := TARGET.findall(_text(link))):
-            parts.append(" ".join(targets[-1].split())[:2 * _LINE])
+            parts.append(" ".join(targets[-1].split())[: 2 * _LINE])
     at, seen = original, {id(original)}
     while True:
         parts += [_telling(getattr(at, name, None)) for name in _PRINTED]
-        parts += [_telling(note) for note in getattr(at, "__notes__", ()) if USER_CODE.strip() not in note]
+        parts += [
+            _telling(note) for note in getattr(at, "__notes__", ()) if USER_CODE.strip() not in note
+        ]
         cause = at.__cause__
         if cause is None or id(cause) in seen:
             break
@@ -223,20 +250,34 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
         # What Dynamo says is the point; what it handled before is chance.
         links = links[:1]
     elif kind == "refused":
-        links = links[: max((i for i, link in enumerate(links) if _unsupported(link)), default=0) + 1]
+        links = links[
+            : max((i for i, link in enumerate(links) if _unsupported(link)), default=0) + 1
+        ]
     original = links[-1]
     name, message = class_name(type(original)), _text(original)
     if len(links) == 1 or _is_wrapper(original):
-        quoted = _quoted(message) if FAKE_TENSORS in {type(link).__name__ for link in links} else None
+        quoted = (
+            _quoted(message) if FAKE_TENSORS in {type(link).__name__ for link in links} else None
+        )
         if quoted:
             name, message = quoted
     wrapped = [class_name(type(link)) for link in links[:-1]]
     if name != class_name(type(original)):
         wrapped.append(class_name(type(original)))
     message = message.split(USER_CODE, 1)[0].strip()
-    if kind == "internal" and reference and (name, message) == (reference["class"], reference["message"]):
+    if (
+        kind == "internal"
+        and reference
+        and (name, message) == (reference["class"], reference["message"])
+    ):
         kind = "error"
-    described = {"stage": stage, "class": name, "message": message[:_MESSAGE], "wrapped": wrapped, "kind": kind}
+    described = {
+        "stage": stage,
+        "class": name,
+        "message": message[:_MESSAGE],
+        "wrapped": wrapped,
+        "kind": kind,
+    }
     # Of an error of the program there is nothing more to say.
     detail = _detail(links) if kind != "error" or stage == "run" else ""
     return {**described, "detail": detail} if detail else described

@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from .execute import Executor
 
 #: Ways of torch's own to execute a program: name → backend. A path that does nothing but one of them has fallen back.
-FALLBACKS = {"aot_eager": "aot_eager", "aot_eager_decomp": "aot_eager_decomp_partition", "inductor": "inductor"}
+FALLBACKS = {
+    "aot_eager": "aot_eager",
+    "aot_eager_decomp": "aot_eager_decomp_partition",
+    "inductor": "inductor",
+}
 #: Inductor's names of what it calls instead of a kernel of its own, where the operator has another one.
 _EXTERN = {"bias_addmm": "addmm"}
 #: Outputs of eager that move by less than this may as well not have moved.
 _MOVED = 1e-2
 
 
-def evidence(executor: "Executor", path: dict, function: Callable, scope: dict, fallbacks: list[str]) -> dict:
+def evidence(
+    executor: "Executor", path: dict, function: Callable, scope: dict, fallbacks: list[str]
+) -> dict:
     """`execution`, `executed`, `foreign` and `traces` of an execution that returned; `function` is the program,
     `fallbacks` what Inductor's code says that it calls."""
     witness, executes = executor.witness, path.get("executes", "aten")
@@ -35,7 +41,11 @@ def evidence(executor: "Executor", path: dict, function: Callable, scope: dict, 
     executed = witness.executed(PATH, on_purpose)
     if executed is None:
         return found
-    allowed = [*(path.get("may_call") or []), *on_purpose, *(["inductor/*"] if executes == "inductor" else [])]
+    allowed = [
+        *(path.get("may_call") or []),
+        *on_purpose,
+        *(["inductor/*"] if executes == "inductor" else []),
+    ]
     others = foreign(executed, allowed)
     if others and not covers(others, eager or Counter()):
         by_inductor = any(name.startswith("inductor/") for name in others)
@@ -44,8 +54,12 @@ def evidence(executor: "Executor", path: dict, function: Callable, scope: dict, 
                 trace = _trace(executor, path, function, scope, name, backend)
                 if trace is not None:
                     found["traces"][name] = dict(trace)
-    return {**found, "execution": "stated" if witness.stated else "observed", "executed": dict(executed),
-            "foreign": dict(others)}
+    return {
+        **found,
+        "execution": "stated" if witness.stated else "observed",
+        "executed": dict(executed),
+        "foreign": dict(others),
+    }
 
 
 def operators(fallbacks: list[str]) -> frozenset[str]:
@@ -54,17 +68,26 @@ def operators(fallbacks: list[str]) -> frozenset[str]:
     for text in fallbacks:
         space, _, name = text.partition(".")
         name = name.partition(".")[0]
-        names.add(f"aten::{_EXTERN.get(name, name)}" if space == "extern_kernels" else f"{space}::{name}")
+        names.add(
+            f"aten::{_EXTERN.get(name, name)}" if space == "extern_kernels" else f"{space}::{name}"
+        )
     return frozenset(names)
 
 
-def _trace(executor: "Executor", path: dict, function: Callable, scope: dict, name: str, backend: str) -> Counter | None:
+def _trace(
+    executor: "Executor", path: dict, function: Callable, scope: dict, name: str, backend: str
+) -> Counter | None:
     """What the program executes through a backend of torch's own; None where it does not return."""
     witness: Witness = executor.witness
     dynamo.reset()
     witness.of = name
     with contextlib.suppress(Exception):
-        compiled = torch.compile(function, backend=backend, dynamic=path.get("dynamic"), fullgraph=path.get("fullgraph", True))
+        compiled = torch.compile(
+            function,
+            backend=backend,
+            dynamic=path.get("dynamic"),
+            fullgraph=path.get("fullgraph", True),
+        )
         for witness.repetition in range(2):
             for call in executor.program.calls:
                 executor.call(compiled, scope, call)
@@ -75,7 +98,9 @@ def _trace(executor: "Executor", path: dict, function: Callable, scope: dict, na
 # Results that are remembered ------------------------------------------------------------------------
 
 
-def remembered(executor: "Executor", function: Callable, compiled: Callable, scope: dict) -> list[str]:
+def remembered(
+    executor: "Executor", function: Callable, compiled: Callable, scope: dict
+) -> list[str]:
     """Outputs of a last call, with floating inputs halved, that eager moves and the path leaves as they were. Whatever is raised
     says nothing: nobody asked for that call."""
     with contextlib.suppress(Exception):
@@ -93,7 +118,13 @@ def _outputs(executor: "Executor", of: str, function: Callable, scope: dict) -> 
         executor.witness.repetition += 1
         outputs, _, _ = executor.call(function, scope, executor.program.calls[-1], change=change)
         # Copies: some backends return the same memory from every call.
-        found.append({name: value.detach().clone() for name, value in outputs if isinstance(value, torch.Tensor)})
+        found.append(
+            {
+                name: value.detach().clone()
+                for name, value in outputs
+                if isinstance(value, torch.Tensor)
+            }
+        )
     return found
 
 
@@ -105,7 +136,11 @@ def _halve(values: list) -> None:
     """Halves floating inputs in their storages: exactly, and without leaving where a function is defined."""
     done = set()
     for value in values:
-        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()) or is_zeros(value):
+        if (
+            not isinstance(value, torch.Tensor)
+            or not (value.is_floating_point() or value.is_complex())
+            or is_zeros(value)
+        ):
             continue
         storage = value.untyped_storage()
         if storage.data_ptr() not in done:

@@ -44,8 +44,12 @@ class Program:
         list(contexts.lines(self.context))
         if not isinstance(self.calls, list) or not self.calls:
             raise Malformed("run.calls: a list with at least one call is expected")
-        kinds = {name: "tensor" if all(is_view(self._given(call, name)) for call in self.calls) else "number"
-                 for name in need(program, "inputs", "program")}
+        kinds = {
+            name: "tensor"
+            if all(is_view(self._given(call, name)) for call in self.calls)
+            else "number"
+            for name in need(program, "inputs", "program")
+        }
         self.names = list(program["inputs"])
         self.source: Source = generate(program, lambda view: literal_text(view, self.inputs), kinds)
         self.backward = program.get("backward")
@@ -53,15 +57,22 @@ class Program:
             self._check_backward()
 
     def _given(self, call: dict, name: str) -> Any:
-        return need(need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs")
+        return need(
+            need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs"
+        )
 
     def _check_backward(self) -> None:
         of, seeds = need(self.backward, "of", "backward"), self.backward.get("with", "ones")
         if not isinstance(of, list) or any(name not in self.source.outputs for name in of):
             raise Malformed("backward.of: names of outputs are expected")
-        if seeds != "ones" and (not isinstance(seeds, list) or len(seeds) != len(of)
-                                or any(name not in self.names for name in seeds)):
-            raise Malformed('backward.with: "ones" or one name of an input for each of `of` is expected')
+        if seeds != "ones" and (
+            not isinstance(seeds, list)
+            or len(seeds) != len(of)
+            or any(name not in self.names for name in seeds)
+        ):
+            raise Malformed(
+                'backward.with: "ones" or one name of an input for each of `of` is expected'
+            )
 
     def seed_of(self, repetition: int, call: int) -> int:
         """What the generators are seeded with before a call: of each call another number, and with `reseed` of the last
@@ -74,7 +85,10 @@ class Program:
         storage shares one copy of it."""
         copies = self.inputs.fresh()
         values = [copies.value(self._given(call, name), f"input {name}") for name in self.names]
-        captured = {name: copies.tensor(view, f"literal {name}") for name, view in self.source.captured.items()}
+        captured = {
+            name: copies.tensor(view, f"literal {name}")
+            for name, view in self.source.captured.items()
+        }
         return values, captured
 
 
@@ -116,14 +130,26 @@ class Executor:
             if self.given is not None:
                 with contextlib.suppress(Unsupported):
                     inputs = self.outputs.call([], self.given, [])["inputs"]
-                    after = {"after_error": {"call": at, "inputs": inputs, "state": observe_state(program.device)}}
+                    after = {
+                        "after_error": {
+                            "call": at,
+                            "inputs": inputs,
+                            "state": observe_state(program.device),
+                        }
+                    }
             self.outputs.read_again(runs)
             return {"outcome": "raised", "runs": runs, "error": described, "reason": None, **after}
         self.outputs.read_again(runs)
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
-    def call(self, function: Callable, scope: dict, call: dict, seed: int | None = None,
-             change: Callable[[list], None] = lambda _: None) -> tuple[list, list, list]:
+    def call(
+        self,
+        function: Callable,
+        scope: dict,
+        call: dict,
+        seed: int | None = None,
+        change: Callable[[list], None] = lambda _: None,
+    ) -> tuple[list, list, list]:
         """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before; the
         generators are seeded with `seed`, without one with that of the first call."""
         program, self.given, self.unfinished = self.program, None, None
@@ -131,7 +157,9 @@ class Executor:
         change(values)
         named = list(zip(program.names, values))
         constants = program.source.constants
-        scope.update(captured, **{constants[name]: value for name, value in named if name in constants})
+        scope.update(
+            captured, **{constants[name]: value for name, value in named if name in constants}
+        )
         arguments = [value for name, value in named if name not in constants]
         self.given = named
         torch.manual_seed(program.seed if seed is None else seed)
@@ -146,8 +174,11 @@ class Executor:
                 if program.backward.get("twice"):
                     self._backward(by_name, dict(named), False)
             self.unfinished = None
-            grads = [(name, value.grad) for name, value in named
-                     if isinstance(value, torch.Tensor) and value.requires_grad]
+            grads = [
+                (name, value.grad)
+                for name, value in named
+                if isinstance(value, torch.Tensor) and value.requires_grad
+            ]
         self.given = None
         return list(by_name.items()), named, grads
 
@@ -155,7 +186,11 @@ class Executor:
         backward = self.program.backward
         of = [results[name] for name in backward["of"]]
         seeds = backward.get("with", "ones")
-        with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [inputs[name] for name in seeds]
+        with_ = (
+            [torch.ones_like(t) for t in of]
+            if seeds == "ones"
+            else [inputs[name] for name in seeds]
+        )
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
 
@@ -214,7 +249,9 @@ def fall_back(written: list) -> None:
     try:
         inductor.fall_back(overloads)
     except (ImportError, AttributeError) as error:
-        raise Unsupported(f"torch {torch.__version__} does not fall back on demand: {error}") from None
+        raise Unsupported(
+            f"torch {torch.__version__} does not fall back on demand: {error}"
+        ) from None
 
 
 def compiled(path: dict, function: Callable) -> Callable:
@@ -224,31 +261,56 @@ def compiled(path: dict, function: Callable) -> Callable:
     if backend not in torch.compiler.list_backends(exclude_tags=()):
         raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
     try:
-        return torch.compile(function, backend=backend, mode=path.get("mode"), options=path.get("options"),
-                             dynamic=path.get("dynamic"), fullgraph=path.get("fullgraph", True))
+        return torch.compile(
+            function,
+            backend=backend,
+            mode=path.get("mode"),
+            options=path.get("options"),
+            dynamic=path.get("dynamic"),
+            fullgraph=path.get("fullgraph", True),
+        )
     except RuntimeError as error:
         raise Unsupported(str(error)) from None
 
 
-def observe(request: dict, directory: str, stage: Stages, afterwards: list[Callable[[], bool]],
-            digests: dict[str, str] | None = None) -> dict:
+def observe(
+    request: dict,
+    directory: str,
+    stage: Stages,
+    afterwards: list[Callable[[], bool]],
+    digests: dict[str, str] | None = None,
+) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
     is told the stages and remembers the `last`. What may be asked once it is written, by calls that
     nobody's program made, is added to `afterwards`: each says whether it added to the observation.
     `digests` are the hello's. Raises `Malformed`."""
     outputs = Outputs(directory, Known(request.get("known"), digests))
-    observation: dict = {"outcome": "unsupported", "runs": [], "reference": None, "error": None, "reason": None,
-                   "proof": {}, "phases": {}}
+    observation: dict = {
+        "outcome": "unsupported",
+        "runs": [],
+        "reference": None,
+        "error": None,
+        "reason": None,
+        "proof": {},
+        "phases": {},
+    }
     try:
         mode = request.get("mode", "plain")
         if mode not in MODES:
             raise Unsupported(f"this worker has no mode {mode!r:.40}")
-        observation.update(_observe(request, outputs, stage, observation, afterwards) if mode == "plain"
-                           else _configure(request, outputs, stage))
+        observation.update(
+            _observe(request, outputs, stage, observation, afterwards)
+            if mode == "plain"
+            else _configure(request, outputs, stage)
+        )
     except Unsupported as reason:
         observation.update(outcome="unsupported", reason=str(reason))
-    return {**observation, "storages": outputs.storages, "stage": stage.last,
-            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {
+        **observation,
+        "storages": outputs.storages,
+        "stage": stage.last,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
 
 
 def _configure(request: dict, outputs: Outputs, stage: Stages) -> dict:
@@ -262,7 +324,9 @@ def _configure(request: dict, outputs: Outputs, stage: Stages) -> dict:
     return {"outcome": "returned", "runs": [{"calls": [outputs.call((), [], [])]}]}
 
 
-def _exported(executor: Executor, path: dict, function: Callable, scope: dict, reference: dict, phases: dict) -> dict:
+def _exported(
+    executor: Executor, path: dict, function: Callable, scope: dict, reference: dict, phases: dict
+) -> dict:
     """What the program does once it is exported, from Python."""
     program = Exported(Exporter(executor.program, path, function, scope), executor.stage)
     executor.witness.of = PATH
@@ -272,7 +336,14 @@ def _exported(executor: Executor, path: dict, function: Callable, scope: dict, r
     return {**result, "proof": {**program.proof(), **evidence(executor, path, function, scope, [])}}
 
 
-def _package(request: dict, executor: Executor, path: dict, function: Callable, scope: dict, observation: dict) -> dict:
+def _package(
+    request: dict,
+    executor: Executor,
+    path: dict,
+    function: Callable,
+    scope: dict,
+    observation: dict,
+) -> dict:
     """Leaves a package in place of results, which are those of whoever executes it."""
     phases = observation["phases"]
 
@@ -284,23 +355,44 @@ def _package(request: dict, executor: Executor, path: dict, function: Callable, 
         finally:
             phases[name] = time.perf_counter() - start
 
-    returned = observation["reference"]["error"] is None  # of an operator that raised the trace does not tell
-    known = evidence(executor, {**path, "executes": "aten"}, function, scope, []) if returned else {}
+    returned = (
+        observation["reference"]["error"] is None
+    )  # of an operator that raised the trace does not tell
+    known = (
+        evidence(executor, {**path, "executes": "aten"}, function, scope, []) if returned else {}
+    )
     try:
         proof = package(request, executor, path, function, scope, known, timed)
     except (BrokenPipeError, Fault, Malformed, Unsupported):
         raise
     except BaseException as error:  # SystemExit, too: no program may end the process
-        described = errors.describe(error, executor.stage.last, observation["reference"].get("error"))
+        described = errors.describe(
+            error, executor.stage.last, observation["reference"].get("error")
+        )
         # The program has returned, so whatever AOTInductor raises is its own.
         if executor.stage.last == "compile" and described["kind"] == "error" and returned:
             described.update(kind="internal", stage="compile")
         at_aot, executor.stage.last = executor.stage.last == "compile", described["stage"]
-        return {"outcome": "raised", "error": described, "runs": [], "proof": {"graphs": 0, "through_aot": at_aot}}
-    return {"outcome": "returned", "runs": [{"calls": [executor.outputs.call((), [], [])]}], "proof": proof}
+        return {
+            "outcome": "raised",
+            "error": described,
+            "runs": [],
+            "proof": {"graphs": 0, "through_aot": at_aot},
+        }
+    return {
+        "outcome": "returned",
+        "runs": [{"calls": [executor.outputs.call((), [], [])]}],
+        "proof": proof,
+    }
 
 
-def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, afterwards: list[Callable[[], bool]]) -> dict:
+def _observe(
+    request: dict,
+    outputs: Outputs,
+    stage: Stages,
+    observation: dict,
+    afterwards: list[Callable[[], bool]],
+) -> dict:
     path = need(request, "path", "run")
     phases = observation["phases"]
     is_compiled = path.get("backend") is not None or path.get("export") is not None
@@ -334,8 +426,12 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
     if "torch.autograd.grad(" in program.source.text:
         dynamo.trace_gradients()
     apply_config(config)
-    if request.get("threads") and not any(name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config):
-        with contextlib.suppress(Unsupported):  # a torch without this setting compiles for those that there are
+    if request.get("threads") and not any(
+        name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config
+    ):
+        with contextlib.suppress(
+            Unsupported
+        ):  # a torch without this setting compiles for those that there are
             apply_config({inductor.THREADS: int(request["threads"])})
     if path.get("fall_back"):
         fall_back(path["fall_back"])
@@ -367,5 +463,9 @@ def _observe(request: dict, outputs: Outputs, stage: Stages, observation: dict, 
         proof.update(evidence(executor, path, function, scope, fallbacks(watch.code)))
         stage.last = last
         if path.get("executes") == "own":
-            afterwards.append(lambda: bool(proof.setdefault("remembered", remembered(executor, function, callable_, scope))))
+            afterwards.append(
+                lambda: bool(
+                    proof.setdefault("remembered", remembered(executor, function, callable_, scope))
+                )
+            )
     return {**result, "proof": proof}

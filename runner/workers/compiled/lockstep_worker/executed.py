@@ -11,18 +11,53 @@ from .compat import dynamo, operators
 from .compat.trace import Call
 
 #: Namespaces of torch's own operators. What a vendor's operator calls of these is counted, itself it is not.
-TORCH = frozenset({"aten", "prims", "quantized", "_quantized", "mkldnn", "mkldnn_prepacked", "mkl", "onednn", "xnnpack",
-                   "inductor_prims", "rngprims", "sparse", "fbgemm", "torch_attn"})
+TORCH = frozenset(
+    {
+        "aten",
+        "prims",
+        "quantized",
+        "_quantized",
+        "mkldnn",
+        "mkldnn_prepacked",
+        "mkl",
+        "onednn",
+        "xnnpack",
+        "inductor_prims",
+        "rngprims",
+        "sparse",
+        "fbgemm",
+        "torch_attn",
+    }
+)
 _ALLOCATES = re.compile(r"_?(new_)?empty(_.*)?|_?resize_.*|set_")
 #: Copies: neutral where the dtype stays.
-_COPIES = frozenset({"clone", "copy", "copy_", "_to_copy", "lift_fresh_copy", "copy_to", "device_put", "convert_element_type",
-                     "contiguous", "_unsafe_view", "_reshape_copy", "to_mkldnn", "to_dense", "_copy_from", "_copy_from_and_resize"})
+_COPIES = frozenset(
+    {
+        "clone",
+        "copy",
+        "copy_",
+        "_to_copy",
+        "lift_fresh_copy",
+        "copy_to",
+        "device_put",
+        "convert_element_type",
+        "contiguous",
+        "_unsafe_view",
+        "_reshape_copy",
+        "to_mkldnn",
+        "to_dense",
+        "_copy_from",
+        "_copy_from_and_resize",
+    }
+)
 _ZEROS = frozenset({"aten::zeros", "aten::zeros_like"})
 _ACCUMULATES = "AccumulateGrad"
 _EVALUATES = "autograd::engine::evaluate_function"
 
 
-def count(calls: Iterable[Call], on_purpose: Collection[str] = (), through_aot: bool = False) -> Counter:
+def count(
+    calls: Iterable[Call], on_purpose: Collection[str] = (), through_aot: bool = False
+) -> Counter:
     """Operator → calls. Of a composite operator those that it calls count, unless it is called `on_purpose`. `through_aot`: in a
     backward pass only what AOT autograd had compiled counts; around it torch differentiates the views that it made itself."""
     found: Counter = Counter()
@@ -40,12 +75,20 @@ def _count(call: Call, on_purpose: Collection[str], through_aot: bool) -> Counte
         inner = [each for each in inner if each.name not in _ZEROS]
     if call.name.startswith(_EVALUATES):
         # Operators between the nodes of autograd's graph add gradients up.
-        inner = [each for each in inner if not each.schema
-                 and not (through_aot and not each.name.startswith(dynamo.AOT_BACKWARD))]
+        inner = [
+            each
+            for each in inner
+            if not each.schema
+            and not (through_aot and not each.name.startswith(dynamo.AOT_BACKWARD))
+        ]
     elif call.schema and call.name.partition("::")[0] in TORCH and not call.intercepted:
         op = operators.written(call.schema)
         if call.name in on_purpose or op is None or not operators.is_composite(op):
-            return Counter() if "meta" in call.devices or _is_neutral(call, op) else Counter({call.name: 1})
+            return (
+                Counter()
+                if "meta" in call.devices or _is_neutral(call, op)
+                else Counter({call.name: 1})
+            )
     return count(inner, on_purpose, through_aot)
 
 

@@ -55,7 +55,9 @@ def _varying_sizes(name: str, inputs: list[dict]) -> list[int]:
     """Dimensions of an input whose size differs between calls. Raises `Unsupported`."""
     shapes = [each[name]["shape"] for each in inputs]
     if len({len(shape) for shape in shapes}) > 1:
-        raise Unsupported(f"torch.export takes tensors of one rank, and that of `{name}` differs between calls")
+        raise Unsupported(
+            f"torch.export takes tensors of one rank, and that of `{name}` differs between calls"
+        )
     return [at for at in range(len(shapes[0])) if len({shape[at] for shape in shapes}) > 1]
 
 
@@ -67,7 +69,13 @@ def varying(taken: list[str], inputs: list[dict], dynamic: bool | None) -> list[
         given = [each[name] for each in inputs]
         if is_view(given[0]):
             differing = _varying_sizes(name, inputs)
-            found.append(list(range(len(given[0]["shape"]))) if dynamic else differing if dynamic is None else [])
+            found.append(
+                list(range(len(given[0]["shape"])))
+                if dynamic
+                else differing
+                if dynamic is None
+                else []
+            )
         else:
             differs = len({json.dumps(value) for value in given}) > 1
             found.append(dynamic is not False and differs and type(given[0]) is int)
@@ -76,8 +84,20 @@ def varying(taken: list[str], inputs: list[dict], dynamic: bool | None) -> list[
 
 def example(taken: list[str], inputs: list[dict]) -> int:
     """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary. Raises `Unsupported`."""
-    differing = [(name, at) for name in taken if is_view(inputs[0][name]) for at in _varying_sizes(name, inputs)]
-    return next((at for at, each in enumerate(inputs) if all(each[name]["shape"][dim] > 1 for name, dim in differing)), 0)
+    differing = [
+        (name, at)
+        for name in taken
+        if is_view(inputs[0][name])
+        for at in _varying_sizes(name, inputs)
+    ]
+    return next(
+        (
+            at
+            for at, each in enumerate(inputs)
+            if all(each[name]["shape"][dim] > 1 for name, dim in differing)
+        ),
+        0,
+    )
 
 
 class Exporter:
@@ -132,14 +152,18 @@ class Exporter:
         _close_over(module, closed_over)
         before = [_bytes(value).clone() for value in closed_over.values()]
         module(*args)
-        return not all(torch.equal(then, _bytes(value)) for then, value in zip(before, closed_over.values()))
+        return not all(
+            torch.equal(then, _bytes(value)) for then, value in zip(before, closed_over.values())
+        )
 
     def check_calls(self, exported: export.Program) -> None:
         """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
         package does not look at what it is given."""
         for name in self.taken:
             if len({json.dumps(_layout(given)) for given in self.given(name)}) > 1:
-                raise Unsupported(f"a package is made for one dtype and layout, and that of `{name}` differs between calls")
+                raise Unsupported(
+                    f"a package is made for one dtype and layout, and that of `{name}` differs between calls"
+                )
         module = exported.module()
         for call in self.program.calls:
             args, closed_over = self._arguments(call)
@@ -168,7 +192,12 @@ def _layout(given: Any) -> Any:
     for at in order:
         dense = dense and (given["shape"][at] == 1 or given["strides"][at] == size)
         size *= given["shape"][at]
-    return [given["dtype"], bool(given.get("conj")), bool(given.get("neg")), order if dense else given["strides"]]
+    return [
+        given["dtype"],
+        bool(given.get("conj")),
+        bool(given.get("neg")),
+        order if dense else given["strides"],
+    ]
 
 
 class Exported:
@@ -197,7 +226,13 @@ class Exported:
 
 def proof(program: export.Program) -> dict:
     """What is known of any exported program: it is one graph."""
-    return {"graphs": 1, "operators": export.operators(program), "frames": 1, "frames_skipped": 0, "breaks": []}
+    return {
+        "graphs": 1,
+        "operators": export.operators(program),
+        "frames": 1,
+        "frames_skipped": 0,
+        "breaks": [],
+    }
 
 
 # Packages -------------------------------------------------------------------------------------------
@@ -206,11 +241,24 @@ def proof(program: export.Program) -> dict:
 def _key(request: dict, program: "Program") -> str:
     """Names a package by all that it is made from: the program, what is known of its inputs, what it closes over, the
     settings. Of the toolchain, the folder of the cache has the name."""
-    path = {key: value for key, value in request["path"].items() if key not in ("name", "title", "default", "promise", "devices")}
+    path = {
+        key: value
+        for key, value in request["path"].items()
+        if key not in ("name", "title", "default", "promise", "devices")
+    }
     views = [call["inputs"][name] for call in program.calls for name in program.source.constants]
-    contents = [program.inputs.files[view["storage"]][0] for view in [*views, *program.source.captured.values()]]
-    known = [request["program"], [call["inputs"] for call in program.calls], path, request.get("device"), request.get("threads"),
-             program.source.text]
+    contents = [
+        program.inputs.files[view["storage"]][0]
+        for view in [*views, *program.source.captured.values()]
+    ]
+    known = [
+        request["program"],
+        [call["inputs"] for call in program.calls],
+        path,
+        request.get("device"),
+        request.get("threads"),
+        program.source.text,
+    ]
     hasher = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
     for file in (*contents, __file__, export.__file__):
         with open(file, "rb") as opened:
@@ -218,8 +266,15 @@ def _key(request: dict, program: "Program") -> str:
     return hasher.hexdigest()[:32]
 
 
-def package(request: dict, executor: "Executor", path: dict, function: Callable, scope: dict, known: dict,
-            phases: Callable[[str], contextlib.AbstractContextManager]) -> dict:
+def package(
+    request: dict,
+    executor: "Executor",
+    path: dict,
+    function: Callable,
+    scope: dict,
+    known: dict,
+    phases: Callable[[str], contextlib.AbstractContextManager],
+) -> dict:
     """Leaves the package of a program, made now or taken from the cache, and the text that describes it where the
     observation is to be. The `proof` of it, `known` added. Raises `Unsupported`, and whatever torch.export and AOTInductor raise."""
     program, directory = executor.program, executor.outputs.directory
@@ -247,14 +302,23 @@ def _write(description: dict, directory: str) -> None:
         json.dump(description, file)
 
 
-def _make(program: "Program", path: dict, function: Callable, scope: dict, directory: str, stage: Stages,
-          phases: Callable[[str], contextlib.AbstractContextManager]) -> None:
+def _make(
+    program: "Program",
+    path: dict,
+    function: Callable,
+    scope: dict,
+    directory: str,
+    stage: Stages,
+    phases: Callable[[str], contextlib.AbstractContextManager],
+) -> None:
     exporter = Exporter(program, path, function, scope)
     for name in program.names:
         given = exporter.given(name)
         if name in program.source.constants or not is_view(given[0]):
             if len({_content(program, value) for value in given}) > 1:
-                raise Unsupported(f"a package takes tensors alone: `{name}` is compiled into it, and differs between calls")
+                raise Unsupported(
+                    f"a package takes tensors alone: `{name}` is compiled into it, and differs between calls"
+                )
     with torch.no_grad(), contexts.enter(program.context):
         stage("trace")
         with phases("trace"):
@@ -262,7 +326,9 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
             if len(program.calls) > 1:
                 exporter.check_calls(exported)
         if exporter.writes_to_what_it_closes_over(exported):
-            raise Unsupported("what a program writes to a tensor that it closes over stays inside of its package")
+            raise Unsupported(
+                "what a program writes to a tensor that it closes over stays inside of its package"
+            )
         inductor.reset_metrics()
         stage("compile")
         with phases("compile"):
@@ -270,13 +336,30 @@ def _make(program: "Program", path: dict, function: Callable, scope: dict, direc
             export.package(exported, file)
     code = export.code(file)
     kernels, operators = export.called(code)
-    executed = Counter([f"inductor/{name}" for name in kernels] + [f"aten::{name}" for name in operators])
+    executed = Counter(
+        [f"inductor/{name}" for name in kernels] + [f"aten::{name}" for name in operators]
+    )
     # Its calls of torch's kernels go past the dispatcher: nobody can watch them.
-    _write({"format": 1, "inputs": [name for name in exporter.taken if is_view(exporter.given(name)[0])],
-            "outputs": [{"name": name, "form": form} for name, form in zip(program.source.outputs, forms)],
-            "proof": {**proof(exported), "kernels": inductor.kernel_count(), "fallbacks": sorted(set(operators)),
-                      "code": digest([code]), "execution": "stated", "executed": dict(executed), "foreign": {},
-                      "through_aot": True}}, directory)
+    _write(
+        {
+            "format": 1,
+            "inputs": [name for name in exporter.taken if is_view(exporter.given(name)[0])],
+            "outputs": [
+                {"name": name, "form": form} for name, form in zip(program.source.outputs, forms)
+            ],
+            "proof": {
+                **proof(exported),
+                "kernels": inductor.kernel_count(),
+                "fallbacks": sorted(set(operators)),
+                "code": digest([code]),
+                "execution": "stated",
+                "executed": dict(executed),
+                "foreign": {},
+                "through_aot": True,
+            },
+        },
+        directory,
+    )
 
 
 def _content(program: "Program", value: Any) -> str:
@@ -289,6 +372,7 @@ def _content(program: "Program", value: Any) -> str:
 
 def warm_package() -> None:
     """Makes a package and forgets it: what Inductor precompiles for the first one is there then."""
+
     class Add(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + 1
@@ -297,6 +381,8 @@ def warm_package() -> None:
     os.makedirs(folder)
     try:
         with torch.no_grad():
-            export.package(export.export(Add(), (torch.ones(3),), None), os.path.join(folder, PACKAGE))
+            export.package(
+                export.export(Add(), (torch.ones(3),), None), os.path.join(folder, PACKAGE)
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -36,9 +36,22 @@ class Known:
             raise Malformed("known: a list is expected")
         for i, each in enumerate(given):
             size, text = need(each, "bytes", f"known[{i}]"), need(each, "digests", f"known[{i}]")
-            if type(size) is not int or size < 0 or not isinstance(text, str) or len(text) != blocks_of(size) * _DIGITS:
-                raise Malformed(f"known[{i}]: a size, and 32 hexadecimal digits for each block, are expected")
-            self._known.append(({"known": i}, size, [_digest(text[at:at + _DIGITS]) for at in range(0, len(text), _DIGITS)]))
+            if (
+                type(size) is not int
+                or size < 0
+                or not isinstance(text, str)
+                or len(text) != blocks_of(size) * _DIGITS
+            ):
+                raise Malformed(
+                    f"known[{i}]: a size, and 32 hexadecimal digits for each block, are expected"
+                )
+            self._known.append(
+                (
+                    {"known": i},
+                    size,
+                    [_digest(text[at : at + _DIGITS]) for at in range(0, len(text), _DIGITS)],
+                )
+            )
 
     def digest(self, storage: torch.UntypedStorage) -> list[bytes] | None:
         """The digests of the blocks of a storage; None where they are not worth it (less than a block) or cannot be had,
@@ -61,7 +74,10 @@ class Known:
         if why is not None:
             _complain(device.type, why.decode(errors="replace"))
             return None
-        return [bytes(memoryview(words).cast("B")[at:at + 16]) for at in range(0, 16 * blocks_of(size), 16)]
+        return [
+            bytes(memoryview(words).cast("B")[at : at + 16])
+            for at in range(0, 16 * blocks_of(size), 16)
+        ]
 
     def most_alike(self, size: int, digests: list[bytes]) -> tuple[dict, list[int]] | None:
         """The name of the storage of which most is the same, and the blocks that differ; None where more than half of each
@@ -88,7 +104,10 @@ def _digest(text: str) -> bytes:
 
 
 def _complain(kind: str, why: str) -> None:
-    print(f"tensors on {kind} are sent whole, for they cannot be digested there: {why}", file=sys.stderr)
+    print(
+        f"tensors on {kind} are sent whole, for they cannot be digested there: {why}",
+        file=sys.stderr,
+    )
 
 
 @functools.cache
@@ -100,5 +119,10 @@ def _load(kind: str, file: str) -> Callable[..., Any] | None:
         _complain(kind, str(error))
         return None
     function.restype = ctypes.c_char_p
-    function.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)]
+    function.argtypes = [
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.c_uint64),
+    ]
     return function

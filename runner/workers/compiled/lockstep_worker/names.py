@@ -20,7 +20,10 @@ _DEVICE = re.compile(r"[a-z][a-z0-9_]*(:[0-9]{1,3})?", re.ASCII)
 #: What generated source itself uses.
 RESERVED = frozenset(
     {"torch", "math", "program", "deterministic_algorithms", "default_dtype", "self", "cls"}
-    | set(keyword.kwlist) | set(keyword.softkwlist) | set(dir(builtins)))
+    | set(keyword.kwlist)
+    | set(keyword.softkwlist)
+    | set(dir(builtins))
+)
 
 
 def checked(name: object, where: str) -> str:

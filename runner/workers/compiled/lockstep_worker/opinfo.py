@@ -11,8 +11,15 @@ import sys
 from typing import Any
 
 #: What stands behind names of Python's own: attributes, indexing, functions that only pass on.
-_BEHIND = {"T": ["numpy_T"], "H": ["matrix_H"], "__getitem__": ["index", "select", "slice"], "__rdiv__": ["div"], "__rmod__": ["remainder"],
-           "nn.functional.upsample_bilinear": ["upsample_bilinear2d"], "nn.functional.upsample_nearest": ["upsample_nearest2d"]}
+_BEHIND = {
+    "T": ["numpy_T"],
+    "H": ["matrix_H"],
+    "__getitem__": ["index", "select", "slice"],
+    "__rdiv__": ["div"],
+    "__rmod__": ["remainder"],
+    "nn.functional.upsample_bilinear": ["upsample_bilinear2d"],
+    "nn.functional.upsample_nearest": ["upsample_nearest2d"],
+}
 _REFLECTED = re.compile(r"__r(\w+)__")
 
 
@@ -21,11 +28,20 @@ def candidates(entry: Any) -> list[str]:
     ("linalg.norm": `aten::linalg_norm`), the last part of its name ("nn.functional.relu": `aten::relu`), the operator whose operands
     it exchanges ("__radd__": `aten::add`). As a public function of torch: `torch.nn.functional.softsign`."""
     name = re.sub(r"^torch\.(ops\.aten\.)?|\.default$", "", entry.name)
-    names = [entry.aten_name, name.replace(".", "_"), name.rsplit(".", 1)[-1], *_BEHIND.get(name, ())]
+    names = [
+        entry.aten_name,
+        name.replace(".", "_"),
+        name.rsplit(".", 1)[-1],
+        *_BEHIND.get(name, ()),
+    ]
     if reflected := _REFLECTED.fullmatch(name):
         names += [reflected[1], f"bitwise_{reflected[1]}"]
-    return sorted({*(f"aten::{each}" for each in names if each),
-                   *(f"{module}.{name}" for module in ("torch", "torch.Tensor", "torch.functional"))})
+    return sorted(
+        {
+            *(f"aten::{each}" for each in names if each),
+            *(f"{module}.{name}" for module in ("torch", "torch.Tensor", "torch.functional")),
+        }
+    )
 
 
 def main() -> int:
@@ -37,10 +53,14 @@ def main() -> int:
         import torch
 
         from .compat import operators
+
         found: dict[str, set[str]] = {}
         for entry in operators.opinfo():
             found.setdefault(entry.name, set()).update(candidates(entry))
-        answer = {"torch": torch.__version__, "names": {name: sorted(found[name]) for name in sorted(found)}}
+        answer = {
+            "torch": torch.__version__,
+            "names": {name: sorted(found[name]) for name in sorted(found)},
+        }
     except ImportError as problem:
         answer = {"error": f"cannot read torch's OpInfo database: {problem}"}
     with open(output, "w", encoding="utf-8") as file:

@@ -108,12 +108,16 @@ class Parent:
 
     def _warm(self, message: dict) -> dict:
         if message.get("protocol") != PROTOCOL:
-            raise ValueError(f"this worker speaks protocol {PROTOCOL}, not {message.get('protocol')}")
+            raise ValueError(
+                f"this worker speaks protocol {PROTOCOL}, not {message.get('protocol')}"
+            )
         environment.before_torch()
         try:
             import torch
         except ImportError as error:
-            raise RuntimeError(f"cannot import torch ({error}): run the worker with a Python that has it") from None
+            raise RuntimeError(
+                f"cannot import torch ({error}): run the worker with a Python that has it"
+            ) from None
         from . import trials, warmup
         from .compat import pins
         from .compat.device import adopt
@@ -126,22 +130,42 @@ class Parent:
             torch.ops.load_library(path)
         adopt()
         compiler = environment.compiler_version()
-        self.cache = environment.place_caches(message.get("cache"), str(message.get("scratch") or "/tmp"), compiler)
+        self.cache = environment.place_caches(
+            message.get("cache"), str(message.get("scratch") or "/tmp"), compiler
+        )
         devices = environment.devices()
         warmup.warm(self.cache)
         warmup.check_single_threaded()
         lacks = trials.settle(trials.lacking())
         from .execute import MODES  # the warm-up has imported it
 
-        return {"type": "hello", "protocol": PROTOCOL, "worker": "lockstep-compiled", "concurrent": CONCURRENT,
-                "environment": {**environment.describe(int(message.get("threads") or 1), libraries, modules, compiler), **lacks},
-                "devices": devices, "digests": sorted(message.get("digests") or {}), "dtypes": environment.dtypes(), "modes": list(MODES)}
+        return {
+            "type": "hello",
+            "protocol": PROTOCOL,
+            "worker": "lockstep-compiled",
+            "concurrent": CONCURRENT,
+            "environment": {
+                **environment.describe(
+                    int(message.get("threads") or 1), libraries, modules, compiler
+                ),
+                **lacks,
+            },
+            "devices": devices,
+            "digests": sorted(message.get("digests") or {}),
+            "dtypes": environment.dtypes(),
+            "modes": list(MODES),
+        }
 
     def _run(self, message: dict) -> None:
         run, out, hello = message.get("run"), message.get("out"), self.hello
         if hello is None or not isinstance(out, str) or not os.path.isdir(out) or run is None:
-            problem = ("hello comes first" if hello is None
-                       else "run.run is missing" if run is None else "run.out is not a directory")
+            problem = (
+                "hello comes first"
+                if hello is None
+                else "run.run is missing"
+                if run is None
+                else "run.out is not a directory"
+            )
             self.wire.say({"type": "ended", "run": run, "exit": 64, "error": problem})
             return
         from . import child, warmup
@@ -151,10 +175,19 @@ class Parent:
         go, started = os.pipe()
         try:
             pid = os.fork()
-        except OSError as error:  # too many processes: this execution's misfortune, not the worker's end
+        except (
+            OSError
+        ) as error:  # too many processes: this execution's misfortune, not the worker's end
             os.close(go)
             os.close(started)
-            self.wire.say({"type": "ended", "run": run, "exit": child.INTERNAL, "error": shorten(f"cannot fork: {error}")})
+            self.wire.say(
+                {
+                    "type": "ended",
+                    "run": run,
+                    "exit": child.INTERNAL,
+                    "error": shorten(f"cannot fork: {error}"),
+                }
+            )
             return
         if pid == 0:
             try:
@@ -169,7 +202,9 @@ class Parent:
         self.children[pid], self.outs[pid] = run, out
         # The child waits, so that its first stage cannot overtake this line.
         self.wire.say({"type": "started", "run": run, "pid": pid})
-        with contextlib.suppress(BrokenPipeError):  # killed already, which is not the end of the runner
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # killed already, which is not the end of the runner
             os.write(started, b"!")
         os.close(started)
 

@@ -6,7 +6,9 @@ import re
 from .compat import dynamo, inductor
 
 _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
-_ATEN = re.compile(r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)")
+_ATEN = re.compile(
+    r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)"
+)
 #: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that write in place.
 _SHORT = re.compile(r"(?<![\w.])(?:(aten\.[\w.]+?)|buf\d+\.(copy_))(?=\()")
 
@@ -25,7 +27,11 @@ class Watch:
         counters = dynamo.counters()
         frames = counters["frames"]
         records = dynamo.records()
-        recompiles = [str(reason) for record in records if (reason := getattr(record, "recompile_reason", None))]
+        recompiles = [
+            str(reason)
+            for record in records
+            if (reason := getattr(record, "recompile_reason", None))
+        ]
         return {
             "graphs": int(counters["stats"]["unique_graphs"]),
             "operators": int(counters["stats"]["calls_captured"]),
@@ -37,7 +43,9 @@ class Watch:
             "breaks": [_first_line(text) for text in counters["graph_break"]],
             "recompiles": len(recompiles),
             "recompile_reasons": [reason[:500] for reason in recompiles],
-            "recompile_limit": any(str(key).startswith(dynamo.LIMITS) for key in counters["unimplemented"]),
+            "recompile_limit": any(
+                str(key).startswith(dynamo.LIMITS) for key in counters["unimplemented"]
+            ),
             "frames_skipped": int(frames["total"] - frames["ok"]),
             "cache_hits": int(counters["inductor"]["fxgraph_cache_hit"]),
             "cache_misses": int(counters["inductor"]["fxgraph_cache_miss"]),
@@ -55,7 +63,9 @@ def fallbacks(code: list[str]) -> list[str]:
     for text in code:
         for line in text.splitlines():
             line = line.split("#", 1)[0]
-            if "=" in line and line.lstrip().startswith(("aten =", "extern_kernels =", "inductor_ops =")):
+            if "=" in line and line.lstrip().startswith(
+                ("aten =", "extern_kernels =", "inductor_ops =")
+            ):
                 continue
             found.update(f"extern_kernels.{name}" for name in _EXTERN.findall(line))
             found.update(_ATEN.findall(line))
@@ -66,7 +76,12 @@ def fallbacks(code: list[str]) -> list[str]:
 def digest(code: list[str]) -> str:
     """Sixteen hexadecimal digits of what was generated, without comments and blank lines; empty where nothing was. Two
     paths with the same one execute the same code."""
-    lines = [line for text in code for line in (line.split("#", 1)[0].rstrip() for line in text.splitlines()) if line]
+    lines = [
+        line
+        for text in code
+        for line in (line.split("#", 1)[0].rstrip() for line in text.splitlines())
+        if line
+    ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
 
@@ -81,4 +96,8 @@ def compile_phases() -> dict[str, float]:
         total += max(getattr(record, "dynamo_cumulative_compile_time_us", None) or 0, aot)
         lowered += aot
         compiled += inductor
-    return {"trace": (total - lowered) / 1e6, "lower": (lowered - compiled) / 1e6, "compile": compiled / 1e6}
+    return {
+        "trace": (total - lowered) / 1e6,
+        "lower": (lowered - compiled) / 1e6,
+        "compile": compiled / 1e6,
+    }

@@ -22,7 +22,10 @@ def parts(quantizer: Any, where: str) -> tuple[list[float], list[int], int | Non
     """The scales, the zero points and the axis of a quantizer; without an axis there is one of each.
     Raises `Malformed` or `Unsupported`."""
     scheme = need(quantizer, "scheme", f"{where}.quantizer")
-    scales = [float.fromhex(need(scale, "float", f"{where}.quantizer.scales")) for scale in need(quantizer, "scales", where)]
+    scales = [
+        float.fromhex(need(scale, "float", f"{where}.quantizer.scales"))
+        for scale in need(quantizer, "scales", where)
+    ]
     points = [int(point) for point in need(quantizer, "zero_points", where)]
     if not scales or len(scales) != len(points):
         raise Malformed(f"{where}.quantizer: as many scales as zero points are expected")
@@ -42,7 +45,11 @@ def make(integers: torch.Tensor, quantizer: Any, where: str) -> torch.Tensor:
             return quantized(integers, scales[0], points[0])
         device = integers.device
         return quantized_by_channel(
-            integers, torch.tensor(scales, dtype=torch.float64, device=device), torch.tensor(points, device=device), axis)
+            integers,
+            torch.tensor(scales, dtype=torch.float64, device=device),
+            torch.tensor(points, device=device),
+            axis,
+        )
 
 
 def describe(tensor: torch.Tensor) -> dict:
@@ -50,9 +57,17 @@ def describe(tensor: torch.Tensor) -> dict:
     if tensor.qscheme() == torch.per_tensor_affine:
         scales, points, axis = [tensor.q_scale()], [tensor.q_zero_point()], {}
     elif tensor.qscheme() == torch.per_channel_affine:
-        scales, points = tensor.q_per_channel_scales().tolist(), tensor.q_per_channel_zero_points().tolist()
+        scales, points = (
+            tensor.q_per_channel_scales().tolist(),
+            tensor.q_per_channel_zero_points().tolist(),
+        )
         axis = {"axis": tensor.q_per_channel_axis()}
     else:
         raise Unsupported(f"a result quantized with {tensor.qscheme()}")
     scheme = str(tensor.qscheme()).removeprefix("torch.")
-    return {"scheme": scheme, "scales": [{"float": scale.hex()} for scale in scales], "zero_points": points, **axis}
+    return {
+        "scheme": scheme,
+        "scales": [{"float": scale.hex()} for scale in scales],
+        "zero_points": points,
+        **axis,
+    }

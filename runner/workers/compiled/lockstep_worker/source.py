@@ -20,10 +20,34 @@ _DEPTH = 16  # of nested `with` and lists; Python itself stops at 20 blocks
 _HEX = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?(p[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 #: Scalar arithmetic: operator → (fewest, most operands, how it is written).
-_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**",
-           "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "and", "or": "or"}
-_UNARY = {"neg": "-{}", "not": "not {}", "abs": "abs({})", "sqrt": "math.sqrt({})", "floor": "math.floor({})",
-          "ceil": "math.ceil({})", "int": "int({})", "float": "float({})", "bool": "bool({})"}
+_BINARY = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "and",
+    "or": "or",
+}
+_UNARY = {
+    "neg": "-{}",
+    "not": "not {}",
+    "abs": "abs({})",
+    "sqrt": "math.sqrt({})",
+    "floor": "math.floor({})",
+    "ceil": "math.ceil({})",
+    "int": "int({})",
+    "float": "float({})",
+    "bool": "bool({})",
+}
 
 
 @dataclass
@@ -44,7 +68,9 @@ def float_text(value: object) -> str:
     """A float of the protocol as text that Python reads back to the same bits (`nan` without its
     payload). Raises `Malformed`."""
     if value in ("inf", "+inf", "-inf", "nan"):
-        return {"inf": "math.inf", "+inf": "math.inf", "-inf": "-math.inf", "nan": "math.nan"}[value]
+        return {"inf": "math.inf", "+inf": "math.inf", "-inf": "-math.inf", "nan": "math.nan"}[
+            value
+        ]
     if isinstance(value, str) and _HEX.fullmatch(value):
         try:
             number = float.fromhex(value)
@@ -77,7 +103,9 @@ class _Writer:
             raise Malformed("program.inputs: a name appears twice")
         self._collect(steps, used, 0)
         self.name = names.NameMap(used)
-        self.constants = {name: self.name.call(name, self.name.fresh(f"constant_{name}")) for name in constants}
+        self.constants = {
+            name: self.name.call(name, self.name.fresh(f"constant_{name}")) for name in constants
+        }
 
     def _collect(self, steps: list, used: set[str], depth: int) -> None:
         """Every name of the program, so that renaming one cannot meet another."""
@@ -94,7 +122,9 @@ class _Writer:
             let = step.get("let") or []
             if not isinstance(let, list):
                 raise Malformed(f"program.steps[{i}].let: a list is expected")
-            used.update(names.checked(name, f"program.steps[{i}].let") for name in let if name is not None)
+            used.update(
+                names.checked(name, f"program.steps[{i}].let") for name in let if name is not None
+            )
 
     # Values -------------------------------------------------------------------------------------
 
@@ -114,7 +144,10 @@ class _Writer:
             return Argument(repr(int(value)), "number")
         if isinstance(value, list):
             items = [self.value(item, depth + 1) for item in value]
-            return Argument("[" + ", ".join(item.text for item in items) + "]", "gaps" if None in value else "other")
+            return Argument(
+                "[" + ", ".join(item.text for item in items) + "]",
+                "gaps" if None in value else "other",
+            )
         if not isinstance(value, dict) or len(value) != 1:
             raise Malformed(f"{value!r:.80} is not a value")
         ((key, inner),) = value.items()
@@ -226,8 +259,13 @@ class _Writer:
             kinds = []
             for result in schema(op).returns:
                 text = str(result.type)
-                kinds.append("tensor" if text in ("Tensor", "Optional[Tensor]")
-                             else "other" if text.startswith("List") else "number")
+                kinds.append(
+                    "tensor"
+                    if text in ("Tensor", "Optional[Tensor]")
+                    else "other"
+                    if text.startswith("List")
+                    else "number"
+                )
             args, kwargs = self.arguments(step)
             return spell(op, args, kwargs), kinds or ["other"]
         if "call" in step:
@@ -242,10 +280,15 @@ class _Writer:
                 self.captured[literal] = step["tensor"]
             return literal, ["tensor"]
         if "get" in step:
-            return f"{self._subject(step['get'])}[{self.index(need(step, 'index', 'get'))}]", ["tensor"]
+            return f"{self._subject(step['get'])}[{self.index(need(step, 'index', 'get'))}]", [
+                "tensor"
+            ]
         if "set" in step:
             to = self.value(need(step, "to", "set")).text
-            return f"{self._subject(step['set'])}[{self.index(need(step, 'index', 'set'))}] = {to}", None
+            return (
+                f"{self._subject(step['set'])}[{self.index(need(step, 'index', 'set'))}] = {to}",
+                None,
+            )
         if "scalar" in step:
             return self._scalar(step["scalar"]), ["number"]
         if "grad" in step:
@@ -277,12 +320,18 @@ class _Writer:
             return [self.value(value).text for value in values]
 
         of, wrt = group("of"), group("wrt")
-        seeds = group("with") if grad.get("with") is not None else [f"torch.ones_like({name})" for name in of]
+        seeds = (
+            group("with")
+            if grad.get("with") is not None
+            else [f"torch.ones_like({name})" for name in of]
+        )
         if len(seeds) != len(of):
             raise Malformed("grad.with: one for each of grad.of is expected")
         extra = ", create_graph=True" if grad.get("create_graph") else ""
-        text = (f"torch.autograd.grad([{', '.join(of)}], [{', '.join(wrt)}], "
-                f"grad_outputs=[{', '.join(seeds)}]{extra}, allow_unused=True)")
+        text = (
+            f"torch.autograd.grad([{', '.join(of)}], [{', '.join(wrt)}], "
+            f"grad_outputs=[{', '.join(seeds)}]{extra}, allow_unused=True)"
+        )
         # One result for each of `wrt`; a single one is taken out of its tuple.
         return (text + "[0]", ["tensor"]) if len(wrt) == 1 else (text, ["tensor"] * len(wrt))
 
@@ -300,7 +349,13 @@ class _Writer:
         text = f"def program({', '.join(inputs)}):\n" + "\n".join(self.lines) + "\n"
         helpers = "".join(contexts.HELPERS[key] + "\n\n" for key in self.helpers)
         imports = ("import math\n" if "math." in text else "") + "import torch\n\n\n"
-        return Source(imports + helpers + text, inputs, list(self.program["outputs"]), self.captured, self.constants)
+        return Source(
+            imports + helpers + text,
+            inputs,
+            list(self.program["outputs"]),
+            self.captured,
+            self.constants,
+        )
 
 
 def generate(program: dict, literal: Callable[[dict], str | None], kinds: dict[str, str]) -> Source:

@@ -36,14 +36,23 @@ _MODULES = {
 
 #: Operators of which torch itself takes a number for a Tensor and wraps it.
 _NUMBERS = frozenset(
-    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"})
+    {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"}
+)
 
 
 #: Overloads that return numbers: methods that everybody writes, though their bindings are made by
 #: hand and the table does not have them.
-_SIZES = {"aten::size.int": "size", "aten::sym_size.int": "size", "aten::stride.int": "stride",
-          "aten::sym_stride.int": "stride", "aten::sym_numel": "numel", "aten::numel": "numel",
-          "aten::dim": "dim", "aten::sym_storage_offset": "storage_offset", "aten::sym_is_contiguous": "is_contiguous"}
+_SIZES = {
+    "aten::size.int": "size",
+    "aten::sym_size.int": "size",
+    "aten::stride.int": "stride",
+    "aten::sym_stride.int": "stride",
+    "aten::sym_numel": "numel",
+    "aten::numel": "numel",
+    "aten::dim": "dim",
+    "aten::sym_storage_offset": "storage_offset",
+    "aten::sym_is_contiguous": "is_contiguous",
+}
 
 
 #: Overloads that torch's table promises a binding, and that no binding reaches.
@@ -51,8 +60,10 @@ _UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguo
 
 #: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an old form for
 #: `x + b * a`, and parsers made by hand know no place for a memory format.
-_BY_NAME = {"alpha": frozenset({"add", "add_", "sub", "sub_"}),
-            "memory_format": frozenset({"to", "is_contiguous", "sym_is_contiguous"})}
+_BY_NAME = {
+    "alpha": frozenset({"add", "add_", "sub", "sub_"}),
+    "memory_format": frozenset({"to", "is_contiguous", "sym_is_contiguous"}),
+}
 
 
 class Argument(NamedTuple):
@@ -121,10 +132,14 @@ def bindings(op: Overload) -> dict[str, str]:
         binding = operators.module_binding(module, name)
         if binding is not None:
             short = name.removeprefix(prefix)
-            home = functools.reduce(lambda at, part: getattr(at, part, None), public.split(".")[1:], torch)
+            home = functools.reduce(
+                lambda at, part: getattr(at, part, None), public.split(".")[1:], torch
+            )
             # The public name reads better and is the very same object for most.
             same = getattr(home, short, None) is binding
-            found["module"] = f"{public}.{short}" if same else f"{operators.module_path(module)}.{name}"
+            found["module"] = (
+                f"{public}.{short}" if same else f"{operators.module_path(module)}.{name}"
+            )
         return found
     if "method" in variants and operators.is_method(name):
         found["method"] = name
@@ -161,29 +176,45 @@ def _check(op: Overload, args: list[Argument], kwargs: dict[str, Argument]) -> N
             raise Malformed(f"{where} has no argument '{key}' left to name")
         given.append((named[key], argument))
     for i, argument in given:
-        if any(word in str(declared[i].type) for word in _REFUSED_TYPES) and argument.text != "None":
+        if (
+            any(word in str(declared[i].type) for word in _REFUSED_TYPES)
+            and argument.text != "None"
+        ):
             raise Unsupported(f"{where} takes a {declared[i].type}, which no case can give")
-        if argument.kind == "number" and operators.is_tensor(declared[i]) and not _takes_number(op, i):
-            raise Unsupported(f"{where} takes no number for its Tensor '{declared[i].name}' in Python")
+        if (
+            argument.kind == "number"
+            and operators.is_tensor(declared[i])
+            and not _takes_number(op, i)
+        ):
+            raise Unsupported(
+                f"{where} takes no number for its Tensor '{declared[i].name}' in Python"
+            )
 
 
 def _join(args: list[Argument], kwargs: dict[str, Argument]) -> str:
-    return ", ".join([argument.text for argument in args]
-                     + [f"{key}={argument.text}" for key, argument in kwargs.items()])
+    return ", ".join(
+        [argument.text for argument in args]
+        + [f"{key}={argument.text}" for key, argument in kwargs.items()]
+    )
 
 
-def _without_binding(op: Overload, found: dict[str, str], args: list[Argument],
-                     kwargs: dict[str, Argument]) -> bool:
+def _without_binding(
+    op: Overload, found: dict[str, str], args: list[Argument], kwargs: dict[str, Argument]
+) -> bool:
     """Whether `op` has no binding that takes these arguments as the schema does."""
     if not found or f"{schema(op).name}.{schema(op).overload_name}" in _UNREACHED:
         return True
     # The parser of `to` knows no layout, and no parser a list of tensors that has None in it.
-    return found.get("method") == "to" and "layout" in kwargs or any(
-        argument.kind == "gaps" for argument in (*args, *kwargs.values()))
+    return (
+        found.get("method") == "to"
+        and "layout" in kwargs
+        or any(argument.kind == "gaps" for argument in (*args, *kwargs.values()))
+    )
 
 
-def _as_bound(op: Overload, args: list[Argument],
-              kwargs: dict[str, Argument]) -> tuple[list[Argument], dict[str, Argument]]:
+def _as_bound(
+    op: Overload, args: list[Argument], kwargs: dict[str, Argument]
+) -> tuple[list[Argument], dict[str, Argument]]:
     """The arguments as a binding takes them, where that is not how the schema says it."""
     kwargs = dict(kwargs)
     name = schema(op).name.removeprefix("aten::")
@@ -191,7 +222,12 @@ def _as_bound(op: Overload, args: list[Argument],
         if i < len(args) and name in _BY_NAME.get(declared.name, ()):
             args, kwargs[declared.name] = args[:i], args[i]
         # Bindings read the default `at::Reduction::Mean` as 0, which is `none`.
-        if declared.name == "reduction" and declared.has_default_value() and i >= len(args) and "reduction" not in kwargs:
+        if (
+            declared.name == "reduction"
+            and declared.has_default_value()
+            and i >= len(args)
+            and "reduction" not in kwargs
+        ):
             kwargs["reduction"] = Argument(repr(declared.default_value), "number")
     outs = [a.name for a in schema(op).arguments if a.is_out]
     if outs and any(name in kwargs for name in outs):
@@ -206,13 +242,17 @@ def spell(op: Overload, args: list[Argument], kwargs: dict[str, Argument]) -> st
     """The expression that calls `op`. Positional arguments follow the schema; raises as `_check`."""
     _check(op, args, kwargs)
     declared = schema(op)
-    size = _SIZES.get(declared.name + (f".{declared.overload_name}" if declared.overload_name else ""))
+    size = _SIZES.get(
+        declared.name + (f".{declared.overload_name}" if declared.overload_name else "")
+    )
     if size and args and args[0].kind == "tensor":
         args, kwargs = _as_bound(op, args, kwargs)
         return f"{args[0].text}.{size}({_join(args[1:], kwargs)})"
     found = bindings(op)
     overload = declared.overload_name or "default"
-    written_out = f"torch.ops.{op.namespace}.{declared.name.split('::')[1]}.{overload}({_join(args, kwargs)})"
+    written_out = (
+        f"torch.ops.{op.namespace}.{declared.name.split('::')[1]}.{overload}({_join(args, kwargs)})"
+    )
     if _without_binding(op, found, args, kwargs):
         return written_out
     args, kwargs = _as_bound(op, args, kwargs)

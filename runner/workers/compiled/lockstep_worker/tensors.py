@@ -142,7 +142,9 @@ class Copies:
             storage = self._storage(_whole(view["storage"], f"{where}.storage"), device)
             stored = quantized.part(dtype) if "quantizer" in view else dtype
             size = storage.nbytes()
-            tensor = torch.empty(0, dtype=stored, device=device).set_(storage, offset, shape, strides)
+            tensor = torch.empty(0, dtype=stored, device=device).set_(
+                storage, offset, shape, strides
+            )
             if storage.nbytes() != size:  # torch makes it larger
                 raise Malformed(f"{where}: the view reaches outside its storage")
             if "quantizer" in view:
@@ -172,8 +174,18 @@ def literal_text(view: Any, inputs: Inputs) -> str | None:
     if view.get("requires_grad") or view.get("conj") or view.get("neg"):
         return None
     dtype = names.dtype(need(view, "dtype", "tensor"))
-    simple = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-              torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    simple = (
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+    )
     if dtype not in simple:
         return None
     tensor = Inputs.fresh(inputs).tensor({**view, "device": "cpu"}, "tensor")
@@ -221,12 +233,20 @@ class Outputs:
         if not now:
             return
         for call in (call for run in runs for call in run["calls"]):
-            again = {group: {name: _elsewhere(value, now) for name, value in call[group].items() if _points_to(value, now)}
-                     for group in ("outputs", "grads")}
+            again = {
+                group: {
+                    name: _elsewhere(value, now)
+                    for name, value in call[group].items()
+                    if _points_to(value, now)
+                }
+                for group in ("outputs", "grads")
+            }
             if any(again.values()):
                 call["again"] = {group: values for group, values in again.items() if values}
 
-    def _reads_otherwise(self, storage: torch.UntypedStorage, written: dict, digests: list[bytes] | None) -> bool:
+    def _reads_otherwise(
+        self, storage: torch.UntypedStorage, written: dict, digests: list[bytes] | None
+    ) -> bool:
         if storage.nbytes() != written["bytes"]:
             return True
         if digests is not None:
@@ -234,8 +254,12 @@ class Outputs:
         with open(os.path.join(self.directory, written["file"]), "rb") as file:
             return not _same_bytes(_on_cpu(storage), file)
 
-    def call(self, results: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]],
-             grads: Iterable[tuple[str, Any]]) -> dict:
+    def call(
+        self,
+        results: Iterable[tuple[str, Any]],
+        inputs: Iterable[tuple[str, Any]],
+        grads: Iterable[tuple[str, Any]],
+    ) -> dict:
         """What one call left behind: outputs, inputs and gradients, by name. Storages are shared
         within the call. Raises `Unsupported` for a value that is no strided tensor or scalar."""
         seen: dict[int, int] = {}
@@ -251,10 +275,18 @@ class Outputs:
         # The values stay referenced until all are written, so no address is used twice.
         outputs = {name: describe(name, value) for name, value in results}
         kept, self._kept = self._kept, None  # inputs are nobody's results
-        after = {name: {k: v for k, v in described.items() if k != "is"} if isinstance(described, dict) else described
-                 for name, described in ((n, describe(n, v)) for n, v in inputs)}
+        after = {
+            name: {k: v for k, v in described.items() if k != "is"}
+            if isinstance(described, dict)
+            else described
+            for name, described in ((n, describe(n, v)) for n, v in inputs)
+        }
         self._kept = kept
-        return {"outputs": outputs, "inputs": after, "grads": {name: describe(name, value) for name, value in grads}}
+        return {
+            "outputs": outputs,
+            "inputs": after,
+            "grads": {name: describe(name, value) for name, value in grads},
+        }
 
     def _scalar(self, name: str, value: Any, describe: Any) -> Any:
         if isinstance(value, torch.dtype):
@@ -285,10 +317,19 @@ class Outputs:
         key = identity(storage)
         if key not in seen:
             seen[key] = self._write(name, tensor, storage)
-        return {"storage": seen[key], "dtype": str(tensor.dtype).removeprefix("torch."),
-                "shape": list(tensor.shape), "strides": list(tensor.stride()),
-                "offset": tensor.storage_offset(), "device": str(tensor.device), "layout": "strided",
-                "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg(), **quantizer}
+        return {
+            "storage": seen[key],
+            "dtype": str(tensor.dtype).removeprefix("torch."),
+            "shape": list(tensor.shape),
+            "strides": list(tensor.stride()),
+            "offset": tensor.storage_offset(),
+            "device": str(tensor.device),
+            "layout": "strided",
+            "requires_grad": tensor.requires_grad,
+            "conj": tensor.is_conj(),
+            "neg": tensor.is_neg(),
+            **quantizer,
+        }
 
     def _write(self, name: str, tensor: torch.Tensor, storage: torch.UntypedStorage) -> int:
         size = storage.nbytes()
@@ -304,7 +345,9 @@ class Outputs:
         self._write_bytes(name, storage)
         return self._add({"file": str(len(self.storages)), "bytes": size})
 
-    def _write_storage(self, name: str, storage: torch.UntypedStorage) -> tuple[int, list[bytes] | None]:
+    def _write_storage(
+        self, name: str, storage: torch.UntypedStorage
+    ) -> tuple[int, list[bytes] | None]:
         """Writes what the runner does not have of a storage: its index, and the digests of its blocks if there are any."""
         size, file = storage.nbytes(), str(len(self.storages))
         digests = self._known.digest(storage)
@@ -316,8 +359,20 @@ class Outputs:
             same, blocks = alike
             if blocks:
                 flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-                self._write_bytes(name, torch.cat([flat[i * BLOCK:(i + 1) * BLOCK].cpu() for i in blocks]).untyped_storage())
-            index = self._add({"bytes": size, "same": same, "blocks": blocks, **({"file": file} if blocks else {})})
+                self._write_bytes(
+                    name,
+                    torch.cat(
+                        [flat[i * BLOCK : (i + 1) * BLOCK].cpu() for i in blocks]
+                    ).untyped_storage(),
+                )
+            index = self._add(
+                {
+                    "bytes": size,
+                    "same": same,
+                    "blocks": blocks,
+                    **({"file": file} if blocks else {}),
+                }
+            )
         if digests is not None:
             self._known.add(index, size, digests)
         return index, digests
@@ -336,26 +391,40 @@ class Outputs:
         if size and not address:
             raise Unsupported(f"{name} is a result without data")
         try:
-            with open(os.path.join(self.directory, str(len(self.storages))), "xb", buffering=0) as file:
+            with open(
+                os.path.join(self.directory, str(len(self.storages))), "xb", buffering=0
+            ) as file:
                 if size:
                     left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
                     while left:
-                        left = left[file.write(left):]
+                        left = left[file.write(left) :]
         except OSError as error:
             raise Fault(f"{name} cannot be written: {error.strerror}") from None
 
 
 def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    if storage.device.type in ("cpu", "meta"):  # a fake tensor's is there, and has no bytes to bring
+    if storage.device.type in (
+        "cpu",
+        "meta",
+    ):  # a fake tensor's is there, and has no bytes to bring
         return storage
-    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).cpu().untyped_storage()
+    return (
+        torch.empty(0, dtype=torch.uint8, device=storage.device)
+        .set_(storage)
+        .cpu()
+        .untyped_storage()
+    )
 
 
 def _same_bytes(storage: torch.UntypedStorage, file: BinaryIO) -> bool:
     """Whether a storage on the CPU has the bytes of a file of its size."""
     size = storage.nbytes()
-    memory = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B") if size else b""
-    return all(file.read(_CHUNK) == memory[at:at + _CHUNK] for at in range(0, size, _CHUNK))
+    memory = (
+        memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
+        if size
+        else b""
+    )
+    return all(file.read(_CHUNK) == memory[at : at + _CHUNK] for at in range(0, size, _CHUNK))
 
 
 def _points_to(value: Any, storages: dict) -> bool:

@@ -32,8 +32,14 @@ def warm(cache: str) -> None:
     warnings.simplefilter("ignore")
     inductor.import_all()
     # The first two: what lets one execution change how another compiles. What a torch lacks, the trials name.
-    for hook in (dynamo.no_profiles, inductor.no_remote_caches, inductor.one_compile_thread,
-                 lambda: inductor.place_headers(cache), inductor.atomic_builds, dynamo.no_guard_profiling):
+    for hook in (
+        dynamo.no_profiles,
+        inductor.no_remote_caches,
+        inductor.one_compile_thread,
+        lambda: inductor.place_headers(cache),
+        inductor.atomic_builds,
+        dynamo.no_guard_profiling,
+    ):
         with contextlib.suppress(ImportError, AttributeError):
             hook()
 
@@ -46,7 +52,9 @@ def warm(cache: str) -> None:
         # real backward.
         for grad in (False,) if build.autograd_has_threads() else (False, True):
             x = torch.arange(20.0).reshape(4, 5).requires_grad_(grad)
-            torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(x, torch.ones(5, 3))
+            torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(
+                x, torch.ones(5, 3)
+            )
     dynamo.reset()
     inductor.reset_metrics()
     gc.collect()
@@ -54,7 +62,9 @@ def warm(cache: str) -> None:
     gc.freeze()
 
 
-def warm_headers(config: dict, options: dict | None, stage: Callable[[str], None], package: bool = False) -> None:
+def warm_headers(
+    config: dict, options: dict | None, stage: Callable[[str], None], package: bool = False
+) -> None:
     """Has Inductor precompile its headers for the configuration in force and `options` of `torch.compile`, once for each
     cache directory and `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
     which is not the time of the instance that happens to be first. `package`: for packages of AOTInductor, which have other headers.
@@ -64,7 +74,9 @@ def warm_headers(config: dict, options: dict | None, stage: Callable[[str], None
     from .exported import warm_package
 
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
-    mark = os.path.join(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{'package-' * package}{digest}")
+    mark = os.path.join(
+        os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{'package-' * package}{digest}"
+    )
     if os.path.exists(mark):
         return
     stage("warm")
@@ -73,7 +85,9 @@ def warm_headers(config: dict, options: dict | None, stage: Callable[[str], None
         if package:
             warm_package()
         else:
-            torch.compile(lambda x: x + 1, backend="inductor", dynamic=False, options=options)(torch.ones(3))
+            torch.compile(lambda x: x + 1, backend="inductor", dynamic=False, options=options)(
+                torch.ones(3)
+            )
         with open(mark, "x", encoding="utf-8"):
             pass
     torch.compiler.reset()
@@ -89,4 +103,6 @@ def check_single_threaded() -> None:
             with open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as file:
                 tasks.append(file.read().strip())
     if count > 1 or len(tasks) > 1:
-        raise RuntimeError(f"the parent has {count} Python threads and the tasks {tasks}; it must not fork")
+        raise RuntimeError(
+            f"the parent has {count} Python threads and the tasks {tasks}; it must not fork"
+        )

@@ -18,7 +18,7 @@ class Wire:
         """Writes one line. Raises `BrokenPipeError` once the runner is gone."""
         data = json.dumps(message, allow_nan=False).encode() + b"\n"
         while data:
-            data = data[os.write(self.fd, data):]
+            data = data[os.write(self.fd, data) :]
 
 
 def shorten(text: str, limit: int = 1500) -> str:

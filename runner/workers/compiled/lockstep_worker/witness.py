@@ -35,8 +35,11 @@ class Witness:
 
     def watch(self) -> None:
         """From now on what backends return is watched. Where this torch lacks a hook, what it shows is not seen."""
-        for hook in (lambda: dynamo.on_aot(lambda: self._aot.add(self.of)), lambda: inductor.on_run(self._run_by_inductor),
-                     lambda: dynamo.on_returned(self._watched)):
+        for hook in (
+            lambda: dynamo.on_aot(lambda: self._aot.add(self.of)),
+            lambda: inductor.on_run(self._run_by_inductor),
+            lambda: dynamo.on_returned(self._watched),
+        ):
             with contextlib.suppress(AttributeError, ImportError):
                 hook()
 
@@ -46,7 +49,9 @@ class Witness:
 
     def backward(self) -> contextlib.AbstractContextManager:
         """Around a backward pass. The first one of a compiled program may compile, which is nobody's execution."""
-        return self._window() if self.of == EAGER or self.repetition > 0 else contextlib.nullcontext()
+        return (
+            self._window() if self.of == EAGER or self.repetition > 0 else contextlib.nullcontext()
+        )
 
     def through_aot(self, of: str) -> bool:
         """Whether AOT autograd was at work."""
@@ -108,7 +113,13 @@ def kernels(code: str) -> Counter:
 
 def foreign(executed: Counter, allowed: Collection[str]) -> Counter:
     """What ran though none of the globs in `allowed` names it."""
-    return Counter({name: calls for name, calls in executed.items() if not any(fnmatchcase(name, glob) for glob in allowed)})
+    return Counter(
+        {
+            name: calls
+            for name, calls in executed.items()
+            if not any(fnmatchcase(name, glob) for glob in allowed)
+        }
+    )
 
 
 def covers(executed: Counter, of: Counter) -> bool:

@@ -10,7 +10,12 @@ from typing import Any
 import torch
 
 #: Where torch keeps what it was told of accelerators.
-_REMEMBER = ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.codecache", "torch._dynamo.device_interface")
+_REMEMBER = (
+    "torch.utils._triton",
+    "torch._inductor.utils",
+    "torch._inductor.codecache",
+    "torch._dynamo.device_interface",
+)
 
 
 def names() -> list[str]:
@@ -19,7 +24,10 @@ def names() -> list[str]:
     accelerator = torch.accelerator.current_accelerator()
     if accelerator is None or not torch.accelerator.is_available():
         return []
-    return [accelerator.type, *(f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count()))]
+    return [
+        accelerator.type,
+        *(f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count())),
+    ]
 
 
 def synchronize(device: torch.device) -> None:
@@ -43,7 +51,9 @@ def no_accelerator() -> Iterator[None]:
     """While it lasts, torch sees no accelerator: Inductor asks for its properties even when it compiles for
     the CPU, and a driver's context does not survive a fork. Afterwards what was cached of the answers
     is forgotten. Where torch was built for none nothing changes. Raises `RuntimeError` if it was initialised all the same."""
-    accelerator = torch.accelerator.current_accelerator()  # what torch was built for, with or without one here
+    accelerator = (
+        torch.accelerator.current_accelerator()
+    )  # what torch was built for, with or without one here
     if accelerator is None:
         yield
         return

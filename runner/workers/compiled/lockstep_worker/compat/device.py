@@ -17,9 +17,15 @@ def adopt() -> None:
     count = getattr(torch._C, "_accelerator_hooks_device_count", lambda: 1)
     module = types.ModuleType(f"torch.{accelerator.type}")
     vars(module).update(
-        device_count=count, is_available=lambda: count() > 0, current_device=torch.accelerator.current_device_index,
-        set_device=torch.accelerator.set_device_index, is_initialized=lambda: False, _is_in_bad_fork=lambda: False,
-        manual_seed_all=lambda seed: None, get_amp_supported_dtype=lambda: [torch.float16, torch.bfloat16])
+        device_count=count,
+        is_available=lambda: count() > 0,
+        current_device=torch.accelerator.current_device_index,
+        set_device=torch.accelerator.set_device_index,
+        is_initialized=lambda: False,
+        _is_in_bad_fork=lambda: False,
+        manual_seed_all=lambda seed: None,
+        get_amp_supported_dtype=lambda: [torch.float16, torch.bfloat16],
+    )
     torch._register_device_module(accelerator.type, module)
     _ADOPTED.append(accelerator.type)
 

@@ -7,7 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 #: How a counter's name begins that says that Dynamo gave up and ran the program eagerly; older releases name the limit.
-LIMITS = ("Dynamo recompile limit exceeded", "recompile_limit reached", "accumulated_recompile_limit reached")
+LIMITS = (
+    "Dynamo recompile limit exceeded",
+    "recompile_limit reached",
+    "accumulated_recompile_limit reached",
+)
 #: Where AOT autograd begins with a graph, and where it looks for one in its cache.
 AOT_BEGINS, AOT_LOADS = "create_aot_state", "try_load"
 #: How autograd calls the backward of what AOT autograd compiled.
@@ -91,8 +95,14 @@ def keeps_profiles() -> bool:
     """Whether this torch has profiles of dynamic shapes that `no_profiles` did not switch off."""
     import torch._dynamo.config
 
-    switches = [getattr(torch._dynamo.config, name) for name in PROFILES if hasattr(torch._dynamo.config, name)]
-    return any(switches) or not switches and importlib.util.find_spec("torch._dynamo.pgo") is not None
+    switches = [
+        getattr(torch._dynamo.config, name)
+        for name in PROFILES
+        if hasattr(torch._dynamo.config, name)
+    ]
+    return (
+        any(switches) or not switches and importlib.util.find_spec("torch._dynamo.pgo") is not None
+    )
 
 
 def on_returned(change: Callable[[Callable], Callable]) -> None:

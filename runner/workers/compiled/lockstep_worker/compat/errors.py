@@ -4,11 +4,24 @@ import os
 import re
 
 #: Where the compiler's own exceptions are defined.
-MODULES = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx", "torch._subclasses",
-           "torch._decomp", "torch._prims", "torch._refs", "torch.utils._sympy", "sympy", "triton")
+MODULES = (
+    "torch._dynamo",
+    "torch._inductor",
+    "torch._functorch",
+    "torch.fx",
+    "torch._subclasses",
+    "torch._decomp",
+    "torch._prims",
+    "torch._refs",
+    "torch.utils._sympy",
+    "sympy",
+    "triton",
+)
 DYNAMO, INDUCTOR = "torch._dynamo", "torch._inductor"
 #: Where generated code and the compiler's own code lie: an assertion there is the compiler's.
-FOLDERS = tuple(f"{os.sep}torch{os.sep}{name}{os.sep}" for name in ("_dynamo", "_inductor", "_functorch"))
+FOLDERS = tuple(
+    f"{os.sep}torch{os.sep}{name}{os.sep}" for name in ("_dynamo", "_inductor", "_functorch")
+)
 
 #: What `fullgraph=True` says where Dynamo compiled nothing.
 NOTHING = "torch.compile with fullgraph=True found no compiled frames"
@@ -26,9 +39,18 @@ BACKEND, OF_INDUCTOR, FAKE_TENSORS = "BackendCompilerFailed", "InductorError", "
 #: Dynamo says that it does not support this.
 REFUSED = frozenset({"Unsupported", "FailOnRecompileLimitHit", "UserError"})
 #: Torch's exceptions by which what Dynamo hands a graph to says that it does not support something; NotImplementedError besides.
-UNSUPPORTED = frozenset({"Unsupported", "MissingOperatorWithoutDecomp", "MissingOperatorWithDecomp", "UnsupportedOperatorException",
-                         "UnsupportedFakeTensorException", "UnsupportedMutationAliasingException", "DynamicOutputShapeException",
-                         "DataDependentOutputException"})
+UNSUPPORTED = frozenset(
+    {
+        "Unsupported",
+        "MissingOperatorWithoutDecomp",
+        "MissingOperatorWithDecomp",
+        "UnsupportedOperatorException",
+        "UnsupportedFakeTensorException",
+        "UnsupportedMutationAliasingException",
+        "DynamicOutputShapeException",
+        "DataDependentOutputException",
+    }
+)
 #: Besides these, how tracing says that it cannot go on without the values of tensors.
 NEEDS_DATA = "GuardOnDataDependentSymNode"
 #: How the message of a LoweringException goes on after that of its cause.

@@ -12,7 +12,9 @@ AUTO = torch.export.Dim.AUTO
 #: What an exported graph has besides the operators of its program.
 _BESIDES = re.compile(r"_assert\w*|sym_\w+|getitem")
 #: Generated code: a kernel of Inductor's that is called, and a function of torch's.
-_KERNEL = re.compile(r"^\s+(?:kernels\.|call_)?((?:cpp|triton)\w*?_fused_\w+?)(?:_\d+)?\(", re.MULTILINE)
+_KERNEL = re.compile(
+    r"^\s+(?:kernels\.|call_)?((?:cpp|triton)\w*?_fused_\w+?)(?:_\d+)?\(", re.MULTILINE
+)
 _FALLBACK = re.compile(r"\baoti_torch_(?:cpu|cuda|xpu|mps)_(\w+)\(")
 
 
@@ -30,7 +32,10 @@ def dynamic_shapes(varying: list) -> dict | None:
 
 def operators(program: Program) -> int:
     """The calls of operators in an exported graph."""
-    return sum(node.op == "call_function" and not _BESIDES.fullmatch(_base(node.target)) for node in program.graph.nodes)
+    return sum(
+        node.op == "call_function" and not _BESIDES.fullmatch(_base(node.target))
+        for node in program.graph.nodes
+    )
 
 
 def _base(target: Any) -> str:
@@ -42,8 +47,12 @@ def text(path_export: str) -> list[str]:
     run = "torch.export.export(Program(), args)"
     if path_export != "aot_inductor":
         return ["def exported(*args):", f"    return {run}.module()(*args)"]
-    return ["def exported(*args):", "    import torch._inductor", "",
-            f"    return torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))(*args)"]
+    return [
+        "def exported(*args):",
+        "    import torch._inductor",
+        "",
+        f"    return torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))(*args)",
+    ]
 
 
 def package(program: Program, file: str) -> None:
@@ -56,7 +65,10 @@ def package(program: Program, file: str) -> None:
 def code(file: str) -> str:
     """The sources that are in a package, those of the kernels last."""
     with zipfile.ZipFile(file) as archive:
-        names = sorted((name for name in archive.namelist() if name.endswith(".cpp")), key=lambda name: (".kernel." in name, name))
+        names = sorted(
+            (name for name in archive.namelist() if name.endswith(".cpp")),
+            key=lambda name: (".kernel." in name, name),
+        )
         return "\n".join(archive.read(name).decode("utf-8", "replace") for name in names)
 
 

@@ -12,9 +12,18 @@ EAGER_RANDOM = "torch._inductor.config.fallback_random"
 THREADS = "torch._inductor.config.cpp.threads"
 #: What the first compilation would import.
 _MODULES = (
-    "torch._dynamo", "torch._dynamo.backends.common", "torch._dynamo.utils", "torch._functorch.aot_autograd",
-    "torch._functorch.partitioners", "torch._inductor.codecache", "torch._inductor.compile_fx", "torch._inductor.config",
-    "torch._inductor.cpp_builder", "torch._inductor.graph", "torch._inductor.metrics")
+    "torch._dynamo",
+    "torch._dynamo.backends.common",
+    "torch._dynamo.utils",
+    "torch._functorch.aot_autograd",
+    "torch._functorch.partitioners",
+    "torch._inductor.codecache",
+    "torch._inductor.compile_fx",
+    "torch._inductor.config",
+    "torch._inductor.cpp_builder",
+    "torch._inductor.graph",
+    "torch._inductor.metrics",
+)
 _HEADERS = "precompiled_headers"
 
 
@@ -34,7 +43,10 @@ def is_setting(name: str) -> bool:
 def settings_of(config: dict, options: dict | None) -> dict:
     """Inductor's settings that a path changes, by their full names: by configuration, and by options of `torch.compile`."""
     changed = {name: value for name, value in config.items() if is_setting(name)}
-    return {**changed, **{f"torch._inductor.config.{name}": value for name, value in (options or {}).items()}}
+    return {
+        **changed,
+        **{f"torch._inductor.config.{name}": value for name, value in (options or {}).items()},
+    }
 
 
 def no_remote_caches() -> None:
@@ -170,7 +182,9 @@ def on_header(callback: Callable[[str], None]) -> None:
 
 def is_placed(header: str, directory: str) -> bool:
     """Whether `header` lies where `place_headers(directory)` wants it."""
-    return os.path.realpath(header).startswith(os.path.realpath(os.path.join(directory, _HEADERS)) + os.sep)
+    return os.path.realpath(header).startswith(
+        os.path.realpath(os.path.join(directory, _HEADERS)) + os.sep
+    )
 
 
 def own_headers() -> None:
@@ -221,7 +235,9 @@ def build_in(directory: str) -> tuple[str, str]:
     source = os.path.join(directory, "empty.cpp")
     with open(source, "w", encoding="utf-8") as file:
         file.write("int empty;\n")
-    builder = cpp.CppBuilder(name="empty", sources=source, BuildOption=cpp.CppOptions(), output_dir=directory)
+    builder = cpp.CppBuilder(
+        name="empty", sources=source, BuildOption=cpp.CppOptions(), output_dir=directory
+    )
     told: list[str] = []
     run = cpp.run_compile_cmd
 

@@ -55,8 +55,13 @@ def writes(op: Overload) -> bool:
 
 def returns(op: Overload) -> tuple[bool, bool]:
     """Whether an overload returns tensors, and whether each of its results is a view of an argument."""
-    views = [result.alias_info is not None and not result.alias_info.is_write for result in op._schema.returns]
-    return any("Tensor" in str(result.type) for result in op._schema.returns), bool(views) and all(views)
+    views = [
+        result.alias_info is not None and not result.alias_info.is_write
+        for result in op._schema.returns
+    ]
+    return any("Tensor" in str(result.type) for result in op._schema.returns), bool(views) and all(
+        views
+    )
 
 
 def is_tensor(declared: Any) -> bool:

@@ -37,5 +37,10 @@ def pin() -> None:
 
 def pins() -> dict[str, bool | str]:
     """`pin NAME` of `hello`'s environment: how each is set now."""
-    return {**{f"pin {name}": bool(getattr(_owner(module), attribute)) for name, (module, attribute, _) in _PINS.items()},
-            "pin cublas_workspace": os.environ.get(_WORKSPACE, "")}
+    return {
+        **{
+            f"pin {name}": bool(getattr(_owner(module), attribute))
+            for name, (module, attribute, _) in _PINS.items()
+        },
+        "pin cublas_workspace": os.environ.get(_WORKSPACE, ""),
+    }

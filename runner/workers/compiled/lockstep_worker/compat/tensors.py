@@ -23,7 +23,9 @@ def quantized(integers: torch.Tensor, scale: float, zero_point: int) -> torch.Te
     return torch._make_per_tensor_quantized_tensor(integers, scale, zero_point)
 
 
-def quantized_by_channel(integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int) -> torch.Tensor:
+def quantized_by_channel(
+    integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int
+) -> torch.Tensor:
     """The tensor of these integers with a scale for each index along `axis`, on a storage of its own."""
     return torch._make_per_channel_quantized_tensor(integers, scales, zero_points, axis)
 

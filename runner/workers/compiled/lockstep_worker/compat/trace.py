@@ -120,7 +120,11 @@ def _tensors(type_: str, value: Any, types: list[str], devices: list[str]) -> No
     if type_.startswith("Tensor(") and isinstance(value, list) and len(value) == 6:
         types.append(type_)
         devices.append(str(value[5]))
-    elif type_.startswith(("GenericList[", "Tuple[")) and "Tensor(" in type_ and isinstance(value, list):
-        inner = type_[type_.index("[") + 1:-1].split(",")
+    elif (
+        type_.startswith(("GenericList[", "Tuple["))
+        and "Tensor(" in type_
+        and isinstance(value, list)
+    ):
+        inner = type_[type_.index("[") + 1 : -1].split(",")
         for each, element in zip(inner, value):
             _tensors(each, element, types, devices)

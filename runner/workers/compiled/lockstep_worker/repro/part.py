@@ -40,11 +40,25 @@ class Part:
         while source.startswith("import "):
             source = source.split("\n", 1)[1]
         around = list(contexts.lines(self.context))
-        helpers = [contexts.HELPERS[key] for _, key in around if key and contexts.HELPERS[key] not in source]
-        used = (text for key in self.context if key in contexts.BACKWARD for text, _ in contexts.lines({key: self.context[key]}))
-        texts = [*helpers, source.strip("\n") + "\n", self._inputs_text(), self._literals_text(),
-                 self._function("contexts", f"[{', '.join(text for text, _ in around)}]"),
-                 self._function("contexts_of_backward", f"[{', '.join(used)}]")]
+        helpers = [
+            contexts.HELPERS[key]
+            for _, key in around
+            if key and contexts.HELPERS[key] not in source
+        ]
+        used = (
+            text
+            for key in self.context
+            if key in contexts.BACKWARD
+            for text, _ in contexts.lines({key: self.context[key]})
+        )
+        texts = [
+            *helpers,
+            source.strip("\n") + "\n",
+            self._inputs_text(),
+            self._literals_text(),
+            self._function("contexts", f"[{', '.join(text for text, _ in around)}]"),
+            self._function("contexts_of_backward", f"[{', '.join(used)}]"),
+        ]
         return "\n\n".join(texts)
 
     def _function(self, name: str, result: str, lines: Iterable[str] = ()) -> str:
@@ -54,7 +68,9 @@ class Part:
     def _inputs_text(self) -> str:
         text = f"def inputs{self.suffix}(call):\n"
         for i, call in enumerate(self.calls):
-            used, lines = self._storages([value for name in self.names if isinstance(value := call[name], dict)])
+            used, lines = self._storages(
+                [value for name in self.names if isinstance(value := call[name], dict)]
+            )
             given = [f"{name!r}: {self.value_text(call[name], used)}" for name in self.names]
             lines.append("return {" + ", ".join(given) + "}")
             text += f"    if call == {i}:\n" + "".join(f"        {line}\n" for line in lines)
@@ -62,7 +78,10 @@ class Part:
 
     def _literals_text(self) -> str:
         used, lines = self._storages(list(self.source.captured.values()))
-        literals = [f"{name!r}: {self.value_text(view, used)}" for name, view in self.source.captured.items()]
+        literals = [
+            f"{name!r}: {self.value_text(view, used)}"
+            for name, view in self.source.captured.items()
+        ]
         return self._function("literals", "{" + ", ".join(literals) + "}", lines)
 
     def _device(self, view: dict) -> str:
@@ -73,7 +92,11 @@ class Part:
         used: dict[tuple[int, str], str] = {}
         lines = []
         for view in values:
-            if "storage" not in view or view.get("zero_tensor") or (key := (view["storage"], self._device(view))) in used:
+            if (
+                "storage" not in view
+                or view.get("zero_tensor")
+                or (key := (view["storage"], self._device(view))) in used
+            ):
                 continue
             used[key] = f"storage_{len(used)}"
             lines.append(f"{used[key]} = {_storage_text(self.storages.read(key[0]), view, key[1])}")
@@ -84,14 +107,19 @@ class Part:
         if not is_view(value):
             return _scalar_text(scalar(value))
         quantizer, device = value.get("quantizer"), self._device(value)
-        dtype = names.dtype_text(need(value, "dtype", "view")) if quantizer is None else str(
-            quantized.part(names.dtype(need(value, "dtype", "view"))))
+        dtype = (
+            names.dtype_text(need(value, "dtype", "view"))
+            if quantizer is None
+            else str(quantized.part(names.dtype(need(value, "dtype", "view"))))
+        )
         shape, strides = (list(map(int, need(value, key, "view"))) for key in ("shape", "strides"))
         where = "" if device == "cpu" else f", device={device!r}"
         if value.get("zero_tensor"):
             grad = ".requires_grad_()" if value.get("requires_grad") else ""
             return f"torch._efficientzerotensor({shape}, dtype={dtype}{where}){grad}"
-        flags = "".join(f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key))
+        flags = "".join(
+            f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key)
+        )
         name = used[value["storage"], device]
         text = f"view({name}, {dtype}, {shape}, {strides}, {int(value.get('offset', 0))}{where}{flags})"
         if quantizer is None:
@@ -114,17 +142,24 @@ def _scalar_text(value: object) -> str:
 
 def _storage_text(storage: Any, view: dict, device: str) -> str:
     """A call of `bits` or `packed` that gives the very bytes of a storage, on a device."""
-    data = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist()) if storage.nbytes() <= 4096 else _raw(storage)
+    data = (
+        bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist())
+        if storage.nbytes() <= 4096
+        else _raw(storage)
+    )
     width = getattr(torch, view["dtype"]).itemsize
     where = "" if device == "cpu" else f", device={device!r}"
     if counting := counting_text(data, width):
         return f"bits({width}, {counting}{where})"
     if len(data) % width == 0 and len(data) // width <= _SHORT and width <= 16:
-        numbers = [f"0x{int.from_bytes(data[at:at + width], 'little'):0{2 * width}x}" for at in range(0, len(data), width)]
-        rows = [", ".join(numbers[at:at + _LINE]) for at in range(0, len(numbers), _LINE)]
+        numbers = [
+            f"0x{int.from_bytes(data[at : at + width], 'little'):0{2 * width}x}"
+            for at in range(0, len(data), width)
+        ]
+        rows = [", ".join(numbers[at : at + _LINE]) for at in range(0, len(numbers), _LINE)]
         return f"bits({width}, [" + (",\n" + " " * 12).join(rows) + f"]{where})"
     text = base64.b64encode(zlib.compress(data, 9)).decode()
-    rows = [text[at:at + 120] for at in range(0, len(text), 120)] or [""]
+    rows = [text[at : at + 120] for at in range(0, len(text), 120)] or [""]
     return "packed(" + "\n            ".join(f'"{row}"' for row in rows) + f"{where})"
 
 
@@ -132,11 +167,17 @@ def counting_text(data: bytes, width: int) -> str:
     """The numbers for `bits` where the storage is every pattern of so many bytes in order, over and over; else nothing."""
     if width > 2 or len(data) <= _SHORT * width or len(data) % width:
         return ""
-    count, patterns = len(data) // width, 256 ** width
+    count, patterns = len(data) // width, 256**width
     times, rest = divmod(count, patterns)
-    if data != b"".join((k % patterns).to_bytes(width, "little") for k in range(count)) or times and rest:
+    if (
+        data != b"".join((k % patterns).to_bytes(width, "little") for k in range(count))
+        or times
+        and rest
+    ):
         return ""
-    return f"range({count})" if times < 1 or count == patterns else f"[*range({patterns})] * {times}"
+    return (
+        f"range({count})" if times < 1 or count == patterns else f"[*range({patterns})] * {times}"
+    )
 
 
 def _raw(storage: Any) -> bytes:

@@ -36,7 +36,11 @@ def lacking(trials: tuple[Trial, ...] = TRIALS) -> dict[Trial, str]:
         failed.update((trial, answer) for trial, answer in zip(trials[at:], answers) if answer)
         at += len(answers)
         if at < len(trials):
-            ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+            ended = (
+                f"signal {os.WTERMSIG(status)}"
+                if os.WIFSIGNALED(status)
+                else f"status {os.WEXITSTATUS(status)}"
+            )
             failed[trials[at]] = f"it ended the process with {ended}"
             at += 1
     return failed
@@ -47,10 +51,14 @@ def settle(failed: dict[Trial, str]) -> dict[str, str]:
     too. Raises `RuntimeError` where one of them is needed."""
     import torch
 
-    needed = [f"{trial.name}: {trial.costs} ({why})" for trial, why in failed.items() if trial in NEEDED]
+    needed = [
+        f"{trial.name}: {trial.costs} ({why})" for trial, why in failed.items() if trial in NEEDED
+    ]
     if needed:
-        raise RuntimeError(f"torch {torch.__version__} does not say what every verdict rests on. Choose another release, or mend "
-                           f"lockstep_worker/compat. {'; '.join(needed)}")
+        raise RuntimeError(
+            f"torch {torch.__version__} does not say what every verdict rests on. Choose another release, or mend "
+            f"lockstep_worker/compat. {'; '.join(needed)}"
+        )
     if any(trial.name == HEADERS for trial in failed):
         inductor.own_headers()
     lacks = {f"lacks {trial.name}": f"{trial.costs} ({why})" for trial, why in failed.items()}

@@ -21,7 +21,11 @@ def _headers() -> None:
     compiled(lambda x: x.relu() * 2, 5, backend="inductor")
     expect("a precompiled header is used", bool(used), True)
     for header in used:
-        expect(f"{header} lies in the cache", inductor.is_placed(header, os.environ["TORCHINDUCTOR_CACHE_DIR"]), True)
+        expect(
+            f"{header} lies in the cache",
+            inductor.is_placed(header, os.environ["TORCHINDUCTOR_CACHE_DIR"]),
+            True,
+        )
 
 
 def _compiler() -> None:
@@ -38,7 +42,9 @@ def _records() -> None:
     proof = compiled(lambda x: (x.relu(), x.view(2, 2) @ x.view(2, 2)), 4, backend="inductor")
     expect("kernels are counted", proof["kernels"] >= 1, True)
     expect("what is called instead of a kernel", proof["fallbacks"], ["extern_kernels.mm"])
-    expect("graphs that came from the cache or did not", proof["cache_hits"] + proof["cache_misses"], 1)
+    expect(
+        "graphs that came from the cache or did not", proof["cache_hits"] + proof["cache_misses"], 1
+    )
 
 
 def _stages() -> None:
@@ -51,7 +57,11 @@ def _stages() -> None:
     with inductor.no_graph_cache():
         compiled(lambda x: x.relu() * 2, 5, backend="inductor", hook=hook)
     expect("stages", told, ["trace", "lower", "compile", "run"])
-    expect("stages without seconds", [stage for stage, seconds in compile_phases().items() if seconds <= 0], [])
+    expect(
+        "stages without seconds",
+        [stage for stage, seconds in compile_phases().items() if seconds <= 0],
+        [],
+    )
 
 
 def _guards() -> None:
@@ -71,7 +81,12 @@ def _errors() -> None:
 
     leave = untraced()
     for what, function, backend, expected in (
-        ("what an operator raises", lambda x: x.reshape(2), "eager", ("error", "trace", "RuntimeError")),
+        (
+            "what an operator raises",
+            lambda x: x.reshape(2),
+            "eager",
+            ("error", "trace", "RuntimeError"),
+        ),
         ("what Dynamo does not support", leave, "eager", ("refused", "trace", None)),
         ("a backend that raises", two_steps, failing, ("internal", "lower", "ValueError")),
     ):
@@ -90,14 +105,22 @@ def _bits() -> None:
     x = torch.ones(3, dtype=torch.complex64)
     y = torch.empty(0, dtype=x.dtype).set_(x.untyped_storage(), 0, (3,), (1,))
     tensors.set_conj_neg(y, True, True)
-    expect("conj and neg bits", [y.is_conj(), y.is_neg(), x.is_conj(), x.is_neg()], [True, True, False, False])
+    expect(
+        "conj and neg bits",
+        [y.is_conj(), y.is_neg(), x.is_conj(), x.is_neg()],
+        [True, True, False, False],
+    )
 
 
 def _zeros() -> None:
     import torch
 
     zero = tensors.zeros([2, 3], torch.float32, "cpu")
-    expect("zero tensors, their views and others", [tensors.is_zeros(t) for t in (zero, zero.t(), torch.zeros(2))], [True, True, False])
+    expect(
+        "zero tensors, their views and others",
+        [tensors.is_zeros(t) for t in (zero, zero.t(), torch.zeros(2))],
+        [True, True, False],
+    )
     expect("what a zero tensor reads as", zero.clone().tolist(), [[0.0] * 3] * 2)
 
 
@@ -106,8 +129,14 @@ def _quantizers() -> None:
 
     integers = torch.tensor([1, 2], dtype=torch.int8)
     one = tensors.quantized(integers, 0.5, 0)
-    each = tensors.quantized_by_channel(integers, torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([0, 0]), 0)
-    expect("quantized tensors", [one.dequantize().tolist(), each.dequantize().tolist()], [[0.5, 1.0], [0.5, 4.0]])
+    each = tensors.quantized_by_channel(
+        integers, torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([0, 0]), 0
+    )
+    expect(
+        "quantized tensors",
+        [one.dequantize().tolist(), each.dequantize().tolist()],
+        [[0.5, 1.0], [0.5, 4.0]],
+    )
 
 
 def _gradients() -> None:
@@ -142,7 +171,9 @@ def _seen(backend: str) -> tuple[dict, bool]:
 
 
 def _execution() -> None:
-    expect("what a backend of torch's executes", _seen("eager")[0], {"aten::relu": 1, "aten::add": 1})
+    expect(
+        "what a backend of torch's executes", _seen("eager")[0], {"aten::relu": 1, "aten::add": 1}
+    )
 
 
 def _kernels() -> None:
@@ -150,26 +181,45 @@ def _kernels() -> None:
 
 
 def _aot() -> None:
-    expect("without AOT autograd and with it", [_seen(backend)[1] for backend in ("eager", "aot_eager")], [False, True])
+    expect(
+        "without AOT autograd and with it",
+        [_seen(backend)[1] for backend in ("eager", "aot_eager")],
+        [False, True],
+    )
 
 
 def _spellings() -> None:
     from ..spelling import Argument, resolve, spell
 
     x = Argument("x", "tensor")
-    spelled = [spell(resolve(name), [x], {}) for name in ("aten::relu.default", "aten::linalg_qr.default", "aten::real.default")]
+    spelled = [
+        spell(resolve(name), [x], {})
+        for name in ("aten::relu.default", "aten::linalg_qr.default", "aten::real.default")
+    ]
     expect("spellings", spelled, ["x.relu()", "torch.linalg.qr(x)", "torch.real(x)"])
 
 
 MISSED = (
     Trial(HEADERS, "each compilation reads the C++ headers itself, which takes seconds", _headers),
-    Trial("atomic builds", "a compiler killed at a time-out can leave a torn file in the cache: delete the cache then", _builds),
+    Trial(
+        "atomic builds",
+        "a compiler killed at a time-out can leave a torn file in the cache: delete the cache then",
+        _builds,
+    ),
     Trial("compiler", "compilers share a cache: delete it when the compiler changes", _compiler),
-    Trial("records", "kernels, fallbacks, cache hits and seconds by stage are wrong or missing", _records),
+    Trial(
+        "records",
+        "kernels, fallbacks, cache hits and seconds by stage are wrong or missing",
+        _records,
+    ),
     Trial("stages", "the clocks of trace, lower, compile and run are not told apart", _stages),
     Trial("guard timing", "every compilation takes 25 ms longer", _guards),
-    Trial("profiles", "one execution can change with which dynamic shapes another compiles", _profiles),
-    Trial("errors", "errors of the program and of the compiler can be taken for each other", _errors),
+    Trial(
+        "profiles", "one execution can change with which dynamic shapes another compiles", _profiles
+    ),
+    Trial(
+        "errors", "errors of the program and of the compiler can be taken for each other", _errors
+    ),
     Trial("conj and neg bits", "inputs with these bits are unsupported", _bits),
     Trial("zero tensors", "inputs and results that are zero tensors are unsupported", _zeros),
     Trial("quantizers", "quantized inputs are unsupported", _quantizers),
@@ -177,5 +227,9 @@ MISSED = (
     Trial("execution", "no verdict says who executed it", _execution),
     Trial("kernels", "who has Inductor compute for it is not found out", _kernels),
     Trial("AOT autograd", "expectations that hold through it hold nowhere", _aot),
-    Trial("spellings", "programs call torch.ops, not the public functions that people write", _spellings),
+    Trial(
+        "spellings",
+        "programs call torch.ops, not the public functions that people write",
+        _spellings,
+    ),
 )

@@ -20,8 +20,13 @@ def expect(what: str, found: object, expected: object) -> None:
         raise AssertionError(f"{what}: found {found!r:.80}, expected {expected!r:.80}")
 
 
-def compiled(function: Callable, *calls: int, backend: str | Callable = "eager", fullgraph: bool = True,
-             hook: Callable[[], None] = lambda: None) -> dict:
+def compiled(
+    function: Callable,
+    *calls: int,
+    backend: str | Callable = "eager",
+    fullgraph: bool = True,
+    hook: Callable[[], None] = lambda: None,
+) -> dict:
     """The proof of compiling `function`, and of calling it on a vector of each of these lengths. `hook` is called
     before, when Dynamo has been reset."""
     import torch

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from .begin import CannotTell
 
 #: What an expression may consist of so that RE2 and Python read it alike, part by part.
-_ALIKE = re.compile(r"""
+_ALIKE = re.compile(
+    r"""
     \\[dDwWsSbBfnrtv.^$*+?()\[\]{}|/\\-]
     | \[(?!\^\]) \^? (?: \\[dDwWfnrtv.^$*+?()\[\]{}|/\\-] | [^\[\]\\] )+ \]
     | \(\?: | \((?!\?) | \) | \| | \. | \^ | \$
     | (?: [*+?] | \{\d+(?:,\d*)?\} ) \?? (?![*+?{])
-    | [^\\\[\](){}.^$*+?|]""", re.VERBOSE | re.DOTALL)
+    | [^\\\[\](){}.^$*+?|]""",
+    re.VERBOSE | re.DOTALL,
+)
 #: What RE2 means by a part, where Python means something else by the same words.
 _MEANING = {"$": r"\Z", r"\s": r"[\t\n\f\r ]", r"\S": r"[^\t\n\f\r ]"}
 
@@ -36,7 +39,9 @@ def is_found(pattern: str, text: str) -> bool:
     while at < len(pattern):
         match = _ALIKE.match(pattern, at)
         if not match:
-            raise CannotTell(f"Python may read the expression {pattern!r:.200} in another way than Lockstep")
+            raise CannotTell(
+                f"Python may read the expression {pattern!r:.200} in another way than Lockstep"
+            )
         parts.append(_MEANING.get(match.group(), match.group()))
         at = match.end()
     try:
@@ -63,13 +68,22 @@ def judge_endings(eager: dict | None, compiled: dict | None, rule: dict | None) 
     if compiled is None:
         if eager is None:
             return None
-        status = "extension" if eager["class"] == "NotImplementedError" and rule is None else "validation_lost"
+        status = (
+            "extension"
+            if eager["class"] == "NotImplementedError" and rule is None
+            else "validation_lost"
+        )
         return Verdict(status, [f"compiled returns, eager raises {words_of(eager)}"])
     both = f"eager {'returns' if eager is None else 'raises ' + words_of(eager)}, compiled raises {words_of(compiled)}"
     difference = raises_difference(rule, compiled) if rule is not None else ""
     if eager is not None and eager["class"] == compiled["class"] and not difference:
         return Verdict("conform", [f"both raise: {both}"])
-    if eager is not None and eager["class"] == "NotImplementedError" and not (rule or {}).get("class") and not (rule or {}).get("match"):
+    if (
+        eager is not None
+        and eager["class"] == "NotImplementedError"
+        and not (rule or {}).get("class")
+        and not (rule or {}).get("match")
+    ):
         return Verdict("unsupported" if rule is None else "conform", [both])
     if compiled["kind"] == "refused":
         return Verdict("refused", [f"the compiler refuses: {words_of(compiled)}"])

@@ -35,7 +35,14 @@ class Case:
     def rules(self) -> Rules:
         settings = self.settings
         own_random = settings["CONFIG"].get("torch._inductor.config.fallback_random") is False
-        return Rules(settings["POLICIES"], settings["PROMISE"], settings["STRIDES"], settings["RAISES"], settings["RESEED"], own_random)
+        return Rules(
+            settings["POLICIES"],
+            settings["PROMISE"],
+            settings["STRIDES"],
+            settings["RAISES"],
+            settings["RESEED"],
+            own_random,
+        )
 
 
 def given_to(case: Case, call: int) -> dict[str, Any]:
@@ -44,12 +51,21 @@ def given_to(case: Case, call: int) -> dict[str, Any]:
         given = {**case.prepared(), **case.inputs(call)}
         case.program.__globals__.update(case.literals())
     except Exception as error:
-        raise CannotTell(f"torch {torch.__version__} cannot make the inputs: {type(error).__name__}: {error}") from error
+        raise CannotTell(
+            f"torch {torch.__version__} cannot make the inputs: {type(error).__name__}: {error}"
+        ) from error
     return {name: given[name] for name in case.settings["INPUTS"]}
 
 
-def prepare(program: Callable, literals: Callable, contexts: Callable, outputs: list[str], seed: int, device: str,
-            requires_grad: list[str]) -> dict[str, torch.Tensor]:
+def prepare(
+    program: Callable,
+    literals: Callable,
+    contexts: Callable,
+    outputs: list[str],
+    seed: int,
+    device: str,
+    requires_grad: list[str],
+) -> dict[str, torch.Tensor]:
     """What another program makes on the CPU, as inputs on a device."""
     torch.manual_seed(seed)
     program.__globals__.update(literals())
@@ -58,7 +74,10 @@ def prepare(program: Callable, literals: Callable, contexts: Callable, outputs: 
             stack.enter_context(manager)
         made = dict(zip(outputs, program(), strict=True))
     made = {name: tensor.detach().to(device) for name, tensor in made.items()}
-    return {name: tensor.requires_grad_() if name in requires_grad else tensor for name, tensor in made.items()}
+    return {
+        name: tensor.requires_grad_() if name in requires_grad else tensor
+        for name, tensor in made.items()
+    }
 
 
 def before_calls(case: Case) -> list[Call]:
@@ -66,7 +85,12 @@ def before_calls(case: Case) -> list[Call]:
     found = []
     for call in range(case.settings["CALLS"]):
         snapshot = Snapshot()
-        found.append({f"input {name}": snapshot.value(name, value) for name, value in given_to(case, call).items()})
+        found.append(
+            {
+                f"input {name}": snapshot.value(name, value)
+                for name, value in given_to(case, call).items()
+            }
+        )
     return found
 
 
@@ -88,13 +112,21 @@ def execute(case: Case, function: Callable, reference: dict | None = None) -> Ex
             except BaseException as error:  # SystemExit, too: no program may end the process
                 execution.error = describe(error, getattr(function, "stage", "run"), reference)
                 snapshot = Snapshot()
-                inputs = {f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()}
-                execution.after_error = AfterError(call, inputs, observe_state(settings["DEVICE"])["modes"])
+                inputs = {
+                    f"input {name}": snapshot.value(f"input {name}", value)
+                    for name, value in given.items()
+                }
+                execution.after_error = AfterError(
+                    call, inputs, observe_state(settings["DEVICE"])["modes"]
+                )
                 return execution
             execution.states[-1].append(observe_state(settings["DEVICE"]))
             execution.runs[-1].append(taken_down(case, given, outputs))
             place = f"call {call + 1} of repetition {repetition + 1}"
-            results += [(name, place, value, execution.runs[-1][-1][name]) for name, value in outputs.items()]
+            results += [
+                (name, place, value, execution.runs[-1][-1][name])
+                for name, value in outputs.items()
+            ]
     for name, place, value, before in results:
         if isinstance(value, torch.Tensor) and not same_bits(before, Snapshot().value(name, value)):
             execution.overwritten.append(f"{name} of {place} changed while later calls ran")
@@ -108,7 +140,9 @@ def one_call(case: Case, function: Callable, given: dict[str, Any]) -> dict[str,
             stack.enter_context(manager)
         # What the program closes over are globals of its.
         constants = case.settings["CONSTANTS"]
-        case.program.__globals__.update({constants[name]: value for name, value in given.items() if name in constants})
+        case.program.__globals__.update(
+            {constants[name]: value for name, value in given.items() if name in constants}
+        )
         arguments = [value for name, value in given.items() if name not in constants]
         outputs = dict(zip(case.settings["OUTPUTS"], function(*arguments), strict=True))
     if (backward := case.settings["BACKWARD"]) is not None:
@@ -116,8 +150,15 @@ def one_call(case: Case, function: Callable, given: dict[str, Any]) -> dict[str,
             for manager in case.contexts_of_backward():
                 stack.enter_context(manager)
             of, seeds = [outputs[name] for name in backward["of"]], backward.get("with", "ones")
-            for retain in [bool(backward.get("retain_graph")), *([False] if backward.get("twice") else [])]:
-                with_ = [torch.ones_like(t) for t in of] if seeds == "ones" else [given[n] for n in seeds]
+            for retain in [
+                bool(backward.get("retain_graph")),
+                *([False] if backward.get("twice") else []),
+            ]:
+                with_ = (
+                    [torch.ones_like(t) for t in of]
+                    if seeds == "ones"
+                    else [given[n] for n in seeds]
+                )
                 torch.autograd.backward(of, with_, retain_graph=retain)
     return outputs
 
@@ -125,9 +166,16 @@ def one_call(case: Case, function: Callable, given: dict[str, Any]) -> dict[str,
 def taken_down(case: Case, given: dict[str, Any], outputs: dict[str, Any]) -> Call:
     """What the judge compares of a call, as it is at this moment. Raises `CannotTell`."""
     snapshot = Snapshot()
-    call = {f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()}
+    call = {
+        f"input {name}": snapshot.value(f"input {name}", value) for name, value in given.items()
+    }
     call.update({name: snapshot.value(name, value) for name, value in outputs.items()})
     if case.settings["BACKWARD"] is not None:
-        call.update({f"grad {name}": snapshot.value(f"grad {name}", value.grad) for name, value in given.items()
-                     if isinstance(value, torch.Tensor) and value.requires_grad})
+        call.update(
+            {
+                f"grad {name}": snapshot.value(f"grad {name}", value.grad)
+                for name, value in given.items()
+                if isinstance(value, torch.Tensor) and value.requires_grad
+            }
+        )
     return call

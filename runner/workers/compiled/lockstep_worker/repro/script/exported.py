@@ -35,9 +35,18 @@ class Exporting:
                 return program(*args)
 
         auto = torch.export.Dim.AUTO
-        vary = [auto if each is True else dict.fromkeys(each or (), auto) or None for each in settings["VARYING"]]
-        exported = torch.export.export(Module(), tuple(given_to(self.case, settings["EXAMPLE"]).values()), strict=False,
-                                       dynamic_shapes={"args": tuple(vary)} if any(each is not None for each in vary) else None)
+        vary = [
+            auto if each is True else dict.fromkeys(each or (), auto) or None
+            for each in settings["VARYING"]
+        ]
+        exported = torch.export.export(
+            Module(),
+            tuple(given_to(self.case, settings["EXAMPLE"]).values()),
+            strict=False,
+            dynamic_shapes={"args": tuple(vary)}
+            if any(each is not None for each in vary)
+            else None,
+        )
         run = exported.module()
         if settings["TO"] != "aot_inductor":
             return run

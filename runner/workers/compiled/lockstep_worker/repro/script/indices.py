@@ -5,7 +5,9 @@ import torch
 from .view import View, floats, integers
 
 
-def indices_agree(eager: View, compiled: View, of_eager: View, of_compiled: View, dim: int | None) -> bool:
+def indices_agree(
+    eager: View, compiled: View, of_eager: View, of_compiled: View, dim: int | None
+) -> bool:
     """Whether every index of the two sides selects equal values of a tensor of the same call, along
     a dimension or, without one, of the flattened tensor; lies in range; and whether compiled names
     no element twice where eager names none twice."""
@@ -17,8 +19,8 @@ def indices_agree(eager: View, compiled: View, of_eager: View, of_compiled: View
         dim = dim + rank if dim < 0 else dim
         if not 0 <= dim < rank:
             return False
-        expected = of_eager.shape[:dim] + of_eager.shape[dim + 1:]
-        found = eager.shape[:dim] + eager.shape[dim + 1:] if kept else eager.shape
+        expected = of_eager.shape[:dim] + of_eager.shape[dim + 1 :]
+        found = eager.shape[:dim] + eager.shape[dim + 1 :] if kept else eager.shape
         if expected != found:
             return False
     e, c = (_lines(view, dim if kept else None, kept) for view in (eager, compiled))
@@ -27,7 +29,9 @@ def indices_agree(eager: View, compiled: View, of_eager: View, of_compiled: View
     inside = (e >= 0) & (e < size) & (c >= 0) & (c < size)
     wrong = ~inside & (e != c)
     if inside.any():
-        left, right = (_selected(source, index.clamp(0, size - 1)) for source, index in ((x, e), (y, c)))
+        left, right = (
+            _selected(source, index.clamp(0, size - 1)) for source, index in ((x, e), (y, c))
+        )
         wrong |= inside & ~_equal(left, right, of_eager)
     if wrong.any():
         return False

@@ -12,7 +12,15 @@ from .view import View, as_view
 #: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
 Call = dict[str, Any]
 #: Which statuses decide first.
-RANK = ("metadata_differs", "aliasing_differs", "nonfinite_differs", "value_differs", "mutation_differs", "state_differs", "unknown")
+RANK = (
+    "metadata_differs",
+    "aliasing_differs",
+    "nonfinite_differs",
+    "value_differs",
+    "mutation_differs",
+    "state_differs",
+    "unknown",
+)
 METADATA = RANK[:2]
 
 
@@ -71,10 +79,14 @@ def judges_positions(policy: Policy) -> bool:
     return not policy.children or any(map(judges_positions, policy.children))
 
 
-def compare_call(eager: Call, compiled: Call, before: Call, rules: Rules) -> list[tuple[str, str, str]]:
+def compare_call(
+    eager: Call, compiled: Call, before: Call, rules: Rules
+) -> list[tuple[str, str, str]]:
     """What is wrong with a call: status, name and text. `before`: the inputs as they were."""
     found = []
-    for name in sorted(eager, key=lambda name: (name.startswith("grad "), name.startswith("input "))):
+    for name in sorted(
+        eager, key=lambda name: (name.startswith("grad "), name.startswith("input "))
+    ):
         value, policy = eager[name], rules.policy_of(name, eager[name])
         if name in before and _untouched(before[name], value):
             policy = parse_policy("bits")
@@ -100,7 +112,11 @@ def _comparable(value: Any, other: Any) -> bool:
     """Whether there are values to compare although metadata differ."""
     if not isinstance(value, View) or not isinstance(other, View):
         return False
-    return (value.dtype, value.shape, value.quantizer) == (other.dtype, other.shape, other.quantizer)
+    return (value.dtype, value.shape, value.quantizer) == (
+        other.dtype,
+        other.shape,
+        other.quantizer,
+    )
 
 
 def _untouched(before: Any, after: Any) -> bool:
@@ -112,17 +128,26 @@ def _untouched(before: Any, after: Any) -> bool:
     return same_bits(before, after)
 
 
-def _compare(value: Any, other: Any, policy: Policy, eager: Call, compiled: Call) -> tuple[str, str]:
+def _compare(
+    value: Any, other: Any, policy: Policy, eager: Call, compiled: Call
+) -> tuple[str, str]:
     """Status and text for two values without a difference in metadata."""
     if policy.kind == "metadata":
         return "conform", ""
     x, y = as_view(value), as_view(other)
     if x is None or y is None:
-        return ("conform", "") if value == other else ("value_differs", f"eager {value!r}, compiled {other!r}")
+        return (
+            ("conform", "")
+            if value == other
+            else ("value_differs", f"eager {value!r}, compiled {other!r}")
+        )
 
     def tensor_of(side: str, name: str) -> View | None:
         values = eager if side == "eager" else compiled
-        found = next((values[full] for full in (name, f"input {name}", f"grad {name}") if full in values), None)
+        found = next(
+            (values[full] for full in (name, f"input {name}", f"grad {name}") if full in values),
+            None,
+        )
         return found if isinstance(found, View) else None
 
     pair = Pair(x, y)
@@ -146,7 +171,9 @@ def _difference(pair: Pair, policy: Policy, answer: Answer) -> str:
     return text + (f"\n    {answer.why}" if answer.why else "")
 
 
-def compare_run(eager: list[Call], compiled: list[Call], before: list[Call], rules: Rules) -> Verdict:
+def compare_run(
+    eager: list[Call], compiled: list[Call], before: list[Call], rules: Rules
+) -> Verdict:
     """The verdict on the values of one repetition."""
     lines, worst = [], "conform"
     for at, (mine, other) in enumerate(zip(eager, compiled, strict=True)):
@@ -166,6 +193,8 @@ def self_disagreement(execution: Execution, rules: Rules) -> str:
             for name, value in first.items():
                 if name not in again or metadata_difference(value, again[name], rules.strides):
                     return name
-                if judges_positions(rules.policy_of(name, value)) and not same_bits(value, again[name]):
+                if judges_positions(rules.policy_of(name, value)) and not same_bits(
+                    value, again[name]
+                ):
                     return name
     return ""

@@ -26,7 +26,9 @@ def strides_differ(eager: View, compiled: View, rule: str) -> bool:
     if rule == "exact":
         return eager.strides != compiled.strides
     return eager.elements > 0 and any(
-        size > 1 and a != b for size, a, b in zip(eager.shape, eager.strides, compiled.strides, strict=True))
+        size > 1 and a != b
+        for size, a, b in zip(eager.shape, eager.strides, compiled.strides, strict=True)
+    )
 
 
 def described(value: Any) -> str:
@@ -36,16 +38,24 @@ def described(value: Any) -> str:
 def alias_difference(eager: dict[str, Any], compiled: dict[str, Any]) -> str:
     """What differs in who shares memory with whom among the values of a call, and in the offset of
     what shares; empty if nothing. Names are in the order inputs, outputs, gradients."""
-    names = [name for name in eager if isinstance(eager[name], View) and isinstance(compiled.get(name), View)]
+    names = [
+        name
+        for name in eager
+        if isinstance(eager[name], View) and isinstance(compiled.get(name), View)
+    ]
     for i, name in enumerate(names):
         for other in names[:i]:
             e, c = (_shares(side[name], side[other]) for side in (eager, compiled))
             if e != c:
-                return (f"{name} {'shares' if e else 'does not share'} memory with {other}, "
-                        f"compiled {'does' if c else 'does not'}")
+                return (
+                    f"{name} {'shares' if e else 'does not share'} memory with {other}, "
+                    f"compiled {'does' if c else 'does not'}"
+                )
             if e and eager[name].offset != compiled[name].offset:
-                return (f"{name} shares memory with {other} at storage offset {eager[name].offset}, "
-                        f"compiled at {compiled[name].offset}")
+                return (
+                    f"{name} shares memory with {other} at storage offset {eager[name].offset}, "
+                    f"compiled at {compiled[name].offset}"
+                )
     return ""
 
 

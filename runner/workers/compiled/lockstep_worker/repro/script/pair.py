@@ -18,12 +18,16 @@ class Pair:
         self._left, self._right = eager.words, compiled.words
         for at, size in enumerate(eager.shape):
             if size > 1 and eager.strides[at] == 0 == compiled.strides[at]:
-                self._left, self._right = (words.narrow(at, 0, 1) for words in (self._left, self._right))
+                self._left, self._right = (
+                    words.narrow(at, 0, 1) for words in (self._left, self._right)
+                )
                 self.multiplicity *= size
         self.shape = list(self._left.shape[:-1])
         parts = self._left.shape[-1]
         # Numbers, a row for each element.
-        self.e, self.c = (words.reshape(-1, parts).contiguous() for words in (self._left, self._right))
+        self.e, self.c = (
+            words.reshape(-1, parts).contiguous() for words in (self._left, self._right)
+        )
 
     @functools.cached_property
     def x(self) -> torch.Tensor:
@@ -62,7 +66,11 @@ class Pair:
     @functools.cached_property
     def special(self) -> torch.Tensor:
         """NaN, +Inf or -Inf where the other side has something else."""
-        return (self._differs & ~self.finite).any(1) if self.eager.is_float else torch.zeros_like(self.differs)
+        return (
+            (self._differs & ~self.finite).any(1)
+            if self.eager.is_float
+            else torch.zeros_like(self.differs)
+        )
 
     def beyond_ulp(self, steps: int) -> torch.Tensor:
         """More than so many units in the last place apart, of finite numbers; of integers, that distance."""
@@ -75,14 +83,21 @@ class Pair:
     def not_close(self, rtol: float, atol: float) -> torch.Tensor:
         """|c - e| > atol + rtol |e|, rounded as torch.isclose rounds in the dtype."""
         if self.eager.is_complex:
-            return self._where(self.unequal, lambda at: not _complex_close(self.x[at].tolist(), self.y[at].tolist(), rtol, atol))
+            return self._where(
+                self.unequal,
+                lambda at: not _complex_close(self.x[at].tolist(), self.y[at].tolist(), rtol, atol),
+            )
         if not self.eager.is_float:
             if rtol == 0 == atol:
                 return self.differs
             a, b = (integers(words, self.eager.number) for words in (self.e, self.c))
             top = 1 << 64 if self.eager.number == "uint64" else 0  # what wrapped around
-            left, right = ([int(n) + (top if n < 0 else 0) for n in side.flatten().tolist()] for side in (a, b))
-            return self._where(self.differs, lambda at: _integer_far(left[at], right[at], rtol, atol))
+            left, right = (
+                [int(n) + (top if n < 0 else 0) for n in side.flatten().tolist()] for side in (a, b)
+            )
+            return self._where(
+                self.differs, lambda at: _integer_far(left[at], right[at], rtol, atol)
+            )
         wide = torch.float64 if self.eager.number == "float64" else torch.float32
         a, b = (side.to(wide) for side in (self.x, self.y))
         allowed = self._round(_constant(atol, wide) + self._round(_constant(rtol, wide) * a.abs()))
@@ -98,8 +113,13 @@ class Pair:
         equal = (self.x == self.y).all(1)
         if self.eager.is_complex:
             equal |= self.x.isnan().any(1) & self.y.isnan().any(1)
-            return not self._where(~equal, lambda at: not tol > 0 or not _complex_close_upstream(
-                self.x[at].tolist(), self.y[at].tolist(), tol)).any()
+            return not self._where(
+                ~equal,
+                lambda at: (
+                    not tol > 0
+                    or not _complex_close_upstream(self.x[at].tolist(), self.y[at].tolist(), tol)
+                ),
+            ).any()
         if self.eager.is_float and self.eager.dtype == self.eager.number:
             equal |= (self.x.isnan() & self.y.isnan()).any(1)
         wide = torch.float64 if self.eager.number == "float64" else torch.float32
@@ -118,7 +138,11 @@ class Pair:
     def _round(self, value: torch.Tensor) -> torch.Tensor:
         """As torch.isclose rounds an intermediate of two tensors of the dtype; it has none for 8-bit floats."""
         number = self.eager.number
-        return value.to(getattr(torch, number)).to(value.dtype) if number in ("float16", "bfloat16") else value
+        return (
+            value.to(getattr(torch, number)).to(value.dtype)
+            if number in ("float16", "bfloat16")
+            else value
+        )
 
     def _where(self, mask: torch.Tensor, is_it: Callable[[int], bool]) -> torch.Tensor:
         """The elements of a mask for which `is_it` of their place, one by one."""
@@ -144,7 +168,9 @@ class Pair:
         if view.is_float:
             numbers = floats(words, view.number).tolist()
             return repr(complex(*numbers) if view.is_complex else numbers[0])
-        whole = int(integers(words, view.number)) & (-1 if view.number != "uint64" else (1 << 64) - 1)
+        whole = int(integers(words, view.number)) & (
+            -1 if view.number != "uint64" else (1 << 64) - 1
+        )
         return repr(bool(whole)) if view.dtype == "bool" and whole < 2 else repr(whole)
 
 
@@ -155,7 +181,7 @@ def _constant(value: float, dtype: torch.dtype) -> torch.Tensor:
 def _ordered(words: torch.Tensor, number: str) -> torch.Tensor:
     """Numbers as int64 in their order and without gaps; floating ones by sign and magnitude."""
     if number == "float8_e8m0fnu":  # has no sign
-        return words.to(torch.int64) & 0xff
+        return words.to(torch.int64) & 0xFF
     wide = integers(words, number)
     if number == "uint64":
         return wide ^ torch.tensor(-(1 << 63))

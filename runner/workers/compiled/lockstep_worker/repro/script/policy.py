@@ -11,12 +11,33 @@ from .samples import samples_agree
 from .view import FLOATS, INTEGERS, PARTS, View
 
 #: torch.testing.assert_close: dtype → rtol, atol. What is not here must be equal.
-CLOSE = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+CLOSE = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+}
 #: Bits of the mantissa of floating dtypes.
-MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52, "float8_e5m2": 2, "float8_e4m3fn": 3,
-            "float8_e5m2fnuz": 2, "float8_e4m3fnuz": 3, "float8_e8m0fnu": 0}
+MANTISSA = {
+    "float16": 10,
+    "bfloat16": 7,
+    "float32": 23,
+    "float64": 52,
+    "float8_e5m2": 2,
+    "float8_e4m3fn": 3,
+    "float8_e5m2fnuz": 2,
+    "float8_e4m3fnuz": 3,
+    "float8_e8m0fnu": 0,
+}
 #: Policies that have one number, and what it is where none is given.
-NUMBER = {"ulp": math.nan, "same": 1e-4, "same_upstream": 1e-4, "no_worse": 1.0, "stepwise": 1.0, "statistical": 1e-9}
+NUMBER = {
+    "ulp": math.nan,
+    "same": 1e-4,
+    "same_upstream": 1e-4,
+    "no_worse": 1.0,
+    "stepwise": 1.0,
+    "statistical": 1e-9,
+}
 PLAIN = ("bits", "bits_strict", "equal", "exact", "decided", "metadata")
 
 
@@ -50,8 +71,13 @@ def parse_policy(text: str) -> Policy:
             policy.options[key] = float(value)
         else:
             given.append(argument.strip())
-    known = kind in PLAIN and not given or kind == "close" and not given and (
-        ("rtol" in policy.options) == ("atol" in policy.options))
+    known = (
+        kind in PLAIN
+        and not given
+        or kind == "close"
+        and not given
+        and (("rtol" in policy.options) == ("atol" in policy.options))
+    )
     if kind in NUMBER and len(given) < 2:
         policy.number = float(given[0]) if given else NUMBER[kind]
         known = not math.isnan(policy.number)
@@ -79,7 +105,11 @@ def default_policy(promise: str, dtype: str) -> Policy:
     number = PARTS.get(dtype, dtype)
     if number not in FLOATS:
         return parse_policy("exact" if promise == "bits" else "decided")
-    return parse_policy({"bits": "bits", "casts": "any_of(close, stepwise(1))"}.get(promise, "any_of(close, no_worse(1))"))
+    return parse_policy(
+        {"bits": "bits", "casts": "any_of(close, stepwise(1))"}.get(
+            promise, "any_of(close, no_worse(1))"
+        )
+    )
 
 
 @dataclass
@@ -96,7 +126,10 @@ def check(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View | Non
     if policy.children:
         answers = [check(child, pair, tensor_of) for child in policy.children]
         if policy.kind == "all_of":
-            return next((a for a in answers if a.holds is False), next((a for a in answers if a.holds is None), Answer(True)))
+            return next(
+                (a for a in answers if a.holds is False),
+                next((a for a in answers if a.holds is None), Answer(True)),
+            )
         unknown = [a for a in answers if a.holds is None]
         if any(a.holds for a in answers):
             return Answer(True)
@@ -115,12 +148,18 @@ def _check_one(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View 
         return Answer(not (pair.differs if kind == "bits" else pair.payload).any())
     if kind == "statistical":
         holds = samples_agree(pair.eager, pair.compiled, policy.number)
-        return Answer(holds, f"{policy.text} is too near its bound to tell" if holds is None else "")
+        return Answer(
+            holds, f"{policy.text} is too near its bound to tell" if holds is None else ""
+        )
     if kind == "same_upstream":
         if pair.all_close_upstream(policy.number):
             return Answer(True)
         # Of complex tensors upstream raises, whatever the gold.
-        return Answer(False) if pair.eager.dtype == "bool" or pair.eager.is_complex else _gold_decides(policy, "fp64")
+        return (
+            Answer(False)
+            if pair.eager.dtype == "bool" or pair.eager.is_complex
+            else _gold_decides(policy, "fp64")
+        )
     if kind == "index_equivalent":
         if not pair.differs.any():
             return Answer(True)
@@ -128,7 +167,11 @@ def _check_one(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View 
         if pair.eager.dtype not in INTEGERS or of[0] is None or of[1] is None:
             return Answer(False)
         dim = policy.options.get("dim")
-        return Answer(indices_agree(pair.eager, pair.compiled, of[0], of[1], None if dim is None else int(dim)))
+        return Answer(
+            indices_agree(
+                pair.eager, pair.compiled, of[0], of[1], None if dim is None else int(dim)
+            )
+        )
     if not pair.unequal.any():
         # Only the sign of zero or the payload of a NaN can differ: every rule from here on lets it pass.
         return Answer(True)
@@ -139,7 +182,9 @@ def _check_one(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View 
     if kind == "same":
         if not pair.eager.is_float:
             return Answer(False)
-        return Answer(True) if not pair.far(policy.number).any() else _gold_decides(policy, "stepwise")
+        return (
+            Answer(True) if not pair.far(policy.number).any() else _gold_decides(policy, "stepwise")
+        )
     if kind in ("no_worse", "stepwise"):
         return _gold_decides(policy, "fp64" if kind == "no_worse" else "stepwise")
     return Answer(False)  # equal, exact
@@ -148,7 +193,11 @@ def _check_one(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View 
 def tolerance(policy: Policy, pair: Pair) -> tuple[float, float]:
     """rtol and atol of a `close` policy for these values."""
     number = pair.eager.number
-    table = CLOSE["float32"] if pair.eager.dtype.startswith(("qint", "quint")) else CLOSE.get(number, (0.0, 0.0))
+    table = (
+        CLOSE["float32"]
+        if pair.eager.dtype.startswith(("qint", "quint"))
+        else CLOSE.get(number, (0.0, 0.0))
+    )
     rtol, atol = policy.options.get("rtol", table[0]), policy.options.get("atol", table[1])
     if "k" in policy.options and pair.eager.is_float:
         # A sum of k terms in another order: Higham & Mary 2019, theorem 2.4, lambda = 8 on each side.

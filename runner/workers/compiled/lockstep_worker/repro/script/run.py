@@ -16,8 +16,19 @@ from .left import judge
 
 #: Statuses of Lockstep that accuse the compiler: exit status 1. Whatever is none of them and not
 #: `conform` says nothing of it: 125.
-FAILS = ("value_differs", "nonfinite_differs", "metadata_differs", "aliasing_differs", "mutation_differs", "state_differs",
-         "validation_lost", "spurious_error", "error_differs", "internal_error", "not_compiled")
+FAILS = (
+    "value_differs",
+    "nonfinite_differs",
+    "metadata_differs",
+    "aliasing_differs",
+    "mutation_differs",
+    "state_differs",
+    "validation_lost",
+    "spurious_error",
+    "error_differs",
+    "internal_error",
+    "not_compiled",
+)
 
 
 def proof_of_compilation() -> bool:
@@ -26,7 +37,11 @@ def proof_of_compilation() -> bool:
     import torch._dynamo.utils as utils
 
     counters = utils.counters
-    limits = ("Dynamo recompile limit exceeded", "recompile_limit reached", "accumulated_recompile_limit reached")
+    limits = (
+        "Dynamo recompile limit exceeded",
+        "recompile_limit reached",
+        "accumulated_recompile_limit reached",
+    )
     if any(str(key).startswith(limits) for key in counters["unimplemented"]):
         return False
     if counters["stats"]["unique_graphs"] > 0:
@@ -34,7 +49,12 @@ def proof_of_compilation() -> bool:
     records = utils.get_compilation_metrics() if hasattr(utils, "get_compilation_metrics") else []
     frames = sum(getattr(record, "fail_type", None) is None for record in records)
     skipped = counters["frames"]["total"] - counters["frames"]["ok"]
-    return counters["stats"]["calls_captured"] == 0 and frames > 0 and skipped == 0 and not counters["graph_break"]
+    return (
+        counters["stats"]["calls_captured"] == 0
+        and frames > 0
+        and skipped == 0
+        and not counters["graph_break"]
+    )
 
 
 def verdict_on(case: Case) -> Verdict:
@@ -54,8 +74,17 @@ def verdict_on(case: Case) -> Verdict:
         utils.clear_compilation_metrics()
     settings = case.settings
     try:
-        compiled = torch.compile(case.program, backend=case.backend, dynamic=settings["DYNAMIC"], fullgraph=settings["FULLGRAPH"],
-                                 **{name: settings[name.upper()] for name in ("mode", "options") if case.backend == settings["BACKEND"]})
+        compiled = torch.compile(
+            case.program,
+            backend=case.backend,
+            dynamic=settings["DYNAMIC"],
+            fullgraph=settings["FULLGRAPH"],
+            **{
+                name: settings[name.upper()]
+                for name in ("mode", "options")
+                if case.backend == settings["BACKEND"]
+            },
+        )
     except RuntimeError as error:
         raise CannotTell(str(error)) from error
     observed = execute(case, compiled, eager.error)
@@ -70,14 +99,19 @@ def configure(case: Case) -> None:
 
     settings = case.settings
     torch.set_num_threads(settings["THREADS"])
-    for load, names in ((torch.ops.load_library, settings["LIBRARIES"]), (importlib.import_module, settings["IMPORT"])):
+    for load, names in (
+        (torch.ops.load_library, settings["LIBRARIES"]),
+        (importlib.import_module, settings["IMPORT"]),
+    ):
         for name in names:
             try:
                 load(name)
             except Exception as error:
                 cannot_run(f"import {name}: {type(error).__name__}: {error}")
     adopt()
-    if settings["EXPORT"] is None and case.backend not in torch._dynamo.list_backends(exclude_tags=()):
+    if settings["EXPORT"] is None and case.backend not in torch._dynamo.list_backends(
+        exclude_tags=()
+    ):
         cannot_run(f"torch {torch.__version__} has no backend {case.backend}")
     for name in settings["NEEDS"]:
         try:
@@ -86,7 +120,10 @@ def configure(case: Case) -> None:
             cannot_run(f"torch {torch.__version__} has no {name}")
     if settings["GRADIENTS"] and hasattr(torch._dynamo.config, "trace_autograd_ops"):
         torch._dynamo.config.trace_autograd_ops = True
-    for name, value in {"torch._inductor.config.fallback_random": True, **settings["CONFIG"]}.items():
+    for name, value in {
+        "torch._inductor.config.fallback_random": True,
+        **settings["CONFIG"],
+    }.items():
         parts = name.split(".")
         owner: object = None
         for at in range(len(parts) - 1, 0, -1):
@@ -117,7 +154,10 @@ def agree(case: Case) -> bool:
 def main(case: Case) -> int:
     """The exit status: 0 they agree, 1 they do not, 125 it cannot be told."""
     export = case.settings["EXPORT"]
-    print(f"torch {torch.__version__}, " + (f"backend {case.backend}" if export is None else f"torch.export to {export['TO']}"))
+    print(
+        f"torch {torch.__version__}, "
+        + (f"backend {case.backend}" if export is None else f"torch.export to {export['TO']}")
+    )
     try:
         return 0 if agree(case) else 1
     except CannotTell as why:

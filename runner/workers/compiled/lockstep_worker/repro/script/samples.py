@@ -63,10 +63,21 @@ def samples_agree(eager: View, compiled: View, false_alarm: float) -> bool | Non
     checks = [(abs(e.nonfinite / n - c.nonfinite / m), shares, 1.0)]
     if e.finite and c.finite:
         squares = e.variance / e.finite + c.variance / c.finite
-        checks.append((abs(c.mean - e.mean), z * math.sqrt(squares) + 1e-12 * abs(e.mean), abs(e.mean) + abs(c.mean)))
+        checks.append(
+            (
+                abs(c.mean - e.mean),
+                z * math.sqrt(squares) + 1e-12 * abs(e.mean),
+                abs(e.mean) + abs(c.mean),
+            )
+        )
         spread = sum(max(0.0, s.fourth - s.variance * s.variance) / s.finite for s in (e, c))
-        checks.append((abs(c.variance - e.variance), z * math.sqrt(spread) + z * z * squares + 1e-12 * e.variance,
-                       e.variance + c.variance))
+        checks.append(
+            (
+                abs(c.variance - e.variance),
+                z * math.sqrt(spread) + z * z * squares + 1e-12 * e.variance,
+                e.variance + c.variance,
+            )
+        )
     answer: bool | None = True
     for apart, bound, size in checks:
         # Equal moments are within any bound, whatever the digits.

@@ -9,12 +9,28 @@ import torch
 from .begin import CannotTell
 
 #: Complex and quantized dtypes → the dtype of the numbers that an element consists of.
-PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64", "bcomplex32": "bfloat16",
-         "qint8": "int8", "quint8": "uint8", "qint32": "int32"}
+PARTS = {
+    "complex32": "float16",
+    "complex64": "float32",
+    "complex128": "float64",
+    "bcomplex32": "bfloat16",
+    "qint8": "int8",
+    "quint8": "uint8",
+    "qint32": "int32",
+}
 #: What is compared as bytes only.
 OPAQUE = ("float4_e2m1fn_x2", "bits8", "bits16")
-FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz",
-          "float8_e4m3fnuz", "float8_e8m0fnu")
+FLOATS = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "float8_e5m2",
+    "float8_e4m3fn",
+    "float8_e5m2fnuz",
+    "float8_e4m3fnuz",
+    "float8_e8m0fnu",
+)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Integers of torch that hold the bits of a number, by its bytes.
 WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -80,7 +96,9 @@ def doubles(words: torch.Tensor, number: str) -> torch.Tensor:
     whole = integers(words, number)
     if number != "uint64":
         return whole.to(torch.float64)
-    return (whole >> 32 & 0xffffffff).to(torch.float64) * 2.0**32 + (whole & 0xffffffff).to(torch.float64)
+    return (whole >> 32 & 0xFFFFFFFF).to(torch.float64) * 2.0**32 + (whole & 0xFFFFFFFF).to(
+        torch.float64
+    )
 
 
 class Snapshot:
@@ -108,7 +126,9 @@ class Snapshot:
         if number not in (*FLOATS, *INTEGERS, *OPAQUE, "bool"):
             raise CannotTell(f"{name} is of the dtype {dtype}, which Lockstep does not compare")
         if tensor.layout != torch.strided or tensor.device.type == "meta":
-            raise CannotTell(f"{name} has no strided bytes: layout {tensor.layout}, device {tensor.device}")
+            raise CannotTell(
+                f"{name} has no strided bytes: layout {tensor.layout}, device {tensor.device}"
+            )
         self._alive.append(tensor)
         key = tensor.untyped_storage()._cdata
         if key not in self._copies:
@@ -116,11 +136,24 @@ class Snapshot:
         index, copy = self._copies[key]
         parts = 2 if "complex" in dtype else 1
         words = torch.empty(0, dtype=WORDS[tensor.element_size() // parts]).set_(
-            copy.untyped_storage(), tensor.storage_offset() * parts, [*tensor.shape, parts],
-            [stride * parts for stride in tensor.stride()] + [1])
-        return View(dtype, list(tensor.shape), list(tensor.stride()), int(tensor.storage_offset()), str(tensor.device), "strided",
-                    tensor.requires_grad, _quantizer(name, tensor), index, copy.numel(),
-                    _resolved(words, number, tensor.is_conj(), tensor.is_neg()))
+            copy.untyped_storage(),
+            tensor.storage_offset() * parts,
+            [*tensor.shape, parts],
+            [stride * parts for stride in tensor.stride()] + [1],
+        )
+        return View(
+            dtype,
+            list(tensor.shape),
+            list(tensor.stride()),
+            int(tensor.storage_offset()),
+            str(tensor.device),
+            "strided",
+            tensor.requires_grad,
+            _quantizer(name, tensor),
+            index,
+            copy.numel(),
+            _resolved(words, number, tensor.is_conj(), tensor.is_neg()),
+        )
 
 
 def _copied(name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -155,9 +188,15 @@ def _quantizer(name: str, tensor: torch.Tensor) -> tuple | None:
     if tensor.qscheme() == torch.per_tensor_affine:
         return "per_tensor_affine", [tensor.q_scale()], [tensor.q_zero_point()], 0
     if tensor.qscheme() != torch.per_channel_affine:
-        raise CannotTell(f"{name} is quantized with {tensor.qscheme()}, which Lockstep does not compare")
-    return ("per_channel_affine", tensor.q_per_channel_scales().tolist(), tensor.q_per_channel_zero_points().tolist(),
-            tensor.q_per_channel_axis())
+        raise CannotTell(
+            f"{name} is quantized with {tensor.qscheme()}, which Lockstep does not compare"
+        )
+    return (
+        "per_channel_affine",
+        tensor.q_per_channel_scales().tolist(),
+        tensor.q_per_channel_zero_points().tolist(),
+        tensor.q_per_channel_axis(),
+    )
 
 
 def as_view(value: Any) -> View | None:
