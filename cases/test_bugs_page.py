@@ -1,4 +1,5 @@
-"""bugs/README.md is what a run wrote, and it is current: it has every case, and it says what expected/known/ says."""
+"""bugs/README.md is what a run wrote, and it is current: it has every case, and it says what
+expected/known/ says."""
 
 import fnmatch
 import html
@@ -79,7 +80,8 @@ def rules():
 
 
 def holds_on(rule, path):
-    """Whether a rule speaks of a path. Those that compile and are not Dynamo's own `eager` go through AOT autograd."""
+    """Whether a rule speaks of a path. Those that compile and are not Dynamo's own `eager` go
+    through AOT autograd."""
     through = rule.get("through") != "aot" or path not in ("eager", "eager-python")
     return through and takes(rule["paths"], path)
 
@@ -93,7 +95,8 @@ def names_case(rule, name):
 
 
 def expects(rule, label):
-    """Whether a rule expects what the page calls so. The page has no causes: a rule about one may mean any status."""
+    """Whether a rule expects what the page calls so. The page has no causes: a rule about one may
+    mean any status."""
     return "causes" in rule or LABELS.get(rule["status"], rule["status"].replace("_", " ")) == label
 
 

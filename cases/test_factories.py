@@ -1,4 +1,5 @@
-"""What a case makes in its program is on the device of its instance: factories say so, for without it they make CPU tensors."""
+"""What a case makes in its program is on the device of its instance: factories say so, for without
+it they make CPU tensors."""
 
 import fnmatch
 import json
@@ -70,7 +71,8 @@ def is_factory(op):
 
 
 def without_a_device(case):
-    """Of the program alone: what `prepare` makes is carried to the device, wherever it was drawn."""
+    """Of the program alone: what `prepare` makes is carried to the device, wherever it was
+    drawn."""
     if not runs_elsewhere(case):
         return []
     return [

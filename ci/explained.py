@@ -1,4 +1,5 @@
-"""Explains divergences with a known diagnosis (ci/diagnoses.json) and says what was named; see ci/explained."""
+"""Explains divergences with a known diagnosis (ci/diagnoses.json) and says what was named; see
+ci/explained."""
 
 import argparse
 import fnmatch
@@ -77,8 +78,12 @@ def table(rows: list[dict]) -> str:
     departs = [row for row in rows if row["departs"]]
     lines += [
         "",
-        f"Of {len(departs)} that depart here the layer of {sum(row['same_layer'] for row in departs)} and an operator of "
-        f"{sum(row['same_operator'] for row in departs)} is the one that is known; {len(rows) - len(departs)} do not depart.",
+        (
+            f"Of {len(departs)} that depart here the layer of "
+            f"{sum(row['same_layer'] for row in departs)} and an operator of "
+            f"{sum(row['same_operator'] for row in departs)} is the one that is known; "
+            f"{len(rows) - len(departs)} do not depart."
+        ),
     ]
     if departs:
         lines[-1] += f" Median {statistics.median(row['seconds'] for row in departs):.0f} s."

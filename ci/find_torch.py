@@ -1,8 +1,9 @@
-"""Prints where this interpreter's torch is, one fact a line, without importing it (which costs seconds).
+"""Prints where this interpreter's torch is, one fact a line, without importing it (which costs
+seconds).
 
-Lines: torch's folder, its version, its CUDA version or "none", the Python version, "yes" if Python.h is there.
-Exit status 1 and one sentence on stderr if there is no torch or if Python is too old.
-"""
+Lines: torch's folder, its version, its CUDA version or "none", the Python version, "yes" if
+Python.h is there. Exit status 1 and one sentence on stderr if there is no torch or if Python is too
+old."""
 
 import importlib.util
 import os

@@ -3,10 +3,10 @@
     random_programs.py make DIR --programs N --seed N
     random_programs.py rates LOG
 
-A program is grown step by step: an operator is drawn, its arguments from what there is, and torch is asked
-at once what comes of it.  A step that raises, or that would only make NaN, infinity or huge numbers, is
-drawn again: such programs ask nothing of a compiler.  Every policy is left to the path's promise.
-"""
+A program is grown step by step: an operator is drawn, its arguments from what there is, and torch
+is asked at once what comes of it.  A step that raises, or that would only make NaN, infinity or
+huge numbers, is drawn again: such programs ask nothing of a compiler.  Every policy is left to the
+path's promise."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Program:
         #: Integers that are indices whatever the floats are, and what they are less than.
         self.indices: dict[str, int] = {}
 
-    # What a template may draw from.  Nothing where there is no such value: another template is drawn then.
+    # What a template may draw from.  Nothing where there is no such value: another template is
+    # drawn then.
 
     def any(self, test: Callable[[torch.Tensor], bool] = lambda _: True) -> str | None:
         names = [name for name, value in self.values.items() if test(value)]
@@ -72,7 +73,8 @@ class Program:
         return self.random.randrange(max(1, self.values[name].dim()))
 
     def number(self, name: str) -> float:
-        """A number that the tensor's dtype holds: Inductor on the CPU rounds no other to 16 bits, as eager does (pytorch #185517, mended after 2.13)."""
+        """A number that the tensor's dtype holds: Inductor on the CPU rounds no other to 16 bits,
+        as eager does (pytorch #185517, mended after 2.13)."""
         return float(torch.tensor(self.random.choice(NUMBERS), dtype=self.values[name].dtype))
 
     def grow(self, templates: list[Callable[[Program], Step | None]]) -> None:
@@ -133,7 +135,8 @@ def references(value: Any) -> set[str]:
 
 
 def worth(value: torch.Tensor) -> bool:
-    """Whether a value says something: not too large a tensor, and numbers of which most are ordinary."""
+    """Whether a value says something: not too large a tensor, and numbers of which most are
+    ordinary."""
     if not 0 < value.numel() <= 4096:
         return False
     if not value.is_floating_point():
@@ -422,7 +425,8 @@ TEMPLATES: list[Callable[[Program], Step | None]] = [
         "remainder.Scalar",
         "rsub.Scalar",
     ),
-    # No floor_divide, which Inductor takes for the floor of a quotient that it has rounded (pytorch #197895).
+    # No floor_divide, which Inductor takes for the floor of a quotient that it has rounded (pytorch
+    # #197895).
     with_number("clamp", "add.Tensor", "mul.Tensor", "fmod.Scalar"),
     of_two(
         "add.Tensor",
@@ -504,7 +508,8 @@ def make_program(seed: int, number: int) -> dict[str, Any]:
 
 
 def add_backward(program: Program, case: dict[str, Any]) -> None:
-    """A backward from every output that has one, so that AOT differentiates what eager does, and no more."""
+    """A backward from every output that has one, so that AOT differentiates what eager does, and no
+    more."""
     of = [name for name in case["outputs"] if program.values[name].requires_grad]
     leaves = {
         name: value
@@ -561,7 +566,9 @@ def rates(log: Path) -> None:
         share = 100 * fails / judged if judged else 0.0
         values = sum(1 for each in failing if each[0] == path and each[2] in OF_VALUES)
         print(
-            f"{path}: {fails} of {judged} fail, {share:.2f} %, {values} by values, {100 * values / max(judged, 1):.2f} %  ({', '.join(f'{n} {s}' for s, n in counts.most_common())})"
+            f"{path}: {fails} of {judged} fail, {share:.2f} %, {values} by values, "
+            f"{100 * values / max(judged, 1):.2f} %  "
+            f"({', '.join(f'{n} {s}' for s, n in counts.most_common())})"
         )
     for _, identity, status, reason in sorted(failing):
         print(f"{identity}  {status}: {reason[:230]}")

@@ -71,7 +71,8 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
 
 
 def around(seed: int, number: int) -> dict[str, Any]:
-    """A random program with one call, no gradients and names of its own, whose size leaves room for a case."""
+    """A random program with one call, no gradients and names of its own, whose size leaves room for
+    a case."""
     while True:
         program = random_programs.make_program(seed, number)
         if (
@@ -94,8 +95,8 @@ def around(seed: int, number: int) -> dict[str, Any]:
 
 
 def buried(case: dict[str, Any], seed: int, number: int) -> dict[str, Any]:
-    """The case in the middle of a random program: its floating inputs come from two steps that change nothing, its first output goes
-    into another one, and the steps of both are mixed."""
+    """The case in the middle of a random program: its floating inputs come from two steps that
+    change nothing, its first output goes into another one, and the steps of both are mixed."""
     draw, host = random.Random(f"{seed}/{number}"), around(seed, number)
     inputs, before, names = {}, [], {}
     viewed = {spec.get("view_of") for spec in case.get("inputs", {}).values()}
@@ -185,9 +186,10 @@ def run_in(folder: pathlib.Path, program: pathlib.Path, seconds: float, **enviro
 
 
 def minified(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
-    """What torch's own minifier makes of the same program: the operators that are left, the time, and whether what it wrote still
-    fails by itself. It takes what its own comparison, with a tolerance, sees, or what raises, first behind AOT autograd and then
-    behind Dynamo; where that sees nothing there is nothing to minify."""
+    """What torch's own minifier makes of the same program: the operators that are left, the time,
+    and whether what it wrote still fails by itself. It takes what its own comparison, with a
+    tolerance, sees, or what raises, first behind AOT autograd and then behind Dynamo; where that
+    sees nothing there is nothing to minify."""
     begin = time.monotonic()
     program = subprocess.run(
         [lockstep(), "repro", file, "--path", path], stdout=subprocess.PIPE, check=True
@@ -243,14 +245,19 @@ def table(rows: list[dict[str, Any]]) -> str:
             else ""
         )
         lines.append(
-            f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} |{more}"
+            f"| {row['id']} | {row['by_hand']} | {row['buried']} | {kept} | {row['seconds']:.0f} "
+            f"|{more}"
         )
     kept_rows = [row for row in rows if row["left"]]
     if kept_rows:
         lines += [
             "",
-            f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: {statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
-            f"steps of the case by hand, {statistics.median(r['seconds'] for r in kept_rows):.0f} s.",
+            (
+                f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: "
+                f"{statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
+                "steps of the case by hand, "
+                f"{statistics.median(r['seconds'] for r in kept_rows):.0f} s."
+            ),
         ]
     return "\n".join(lines) + "\n"
 

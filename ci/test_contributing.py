@@ -1,5 +1,6 @@
-"""CONTRIBUTING.md is true: one of each kind is added to a copy of the repository, in the files that the page names and in no
-other, and does what it should. What has to be compiled takes minutes; LOCKSTEP_LONG=1 does it."""
+"""CONTRIBUTING.md is true: one of each kind is added to a copy of the repository, in the files that
+the page names and in no other, and does what it should. What has to be compiled takes minutes;
+LOCKSTEP_LONG=1 does it."""
 
 import json
 import os
@@ -91,7 +92,8 @@ def add_policy(copy):
         "runner/policies/policy.cpp",
         "    PolicyInfo{Kind::any_of,",
         """\
-    PolicyInfo{Kind::never, "never", Brackets::none, 0, Judges::elements, kReadsNone, {"never"}, "`never`", "they never do"},
+    PolicyInfo{Kind::never, "never", Brackets::none, 0, Judges::elements, kReadsNone, {"never"}, \
+"`never`", "they never do"},
 """,
     )
     checks = (copy / "runner/judge/numerics/checks.cpp").read_text("utf-8")
@@ -138,10 +140,12 @@ def add_status(copy):
 
 def add_report(copy):
     (copy / "reports/shout.h").write_text(
-        '#pragma once\n#include "record/record.h"\nnamespace lockstep {\n/// For tests.\nstd::string shout(const RunRecord& record);\n}\n'
+        '#pragma once\n#include "record/record.h"\nnamespace lockstep {\n'
+        "/// For tests.\nstd::string shout(const RunRecord& record);\n}\n"
     )
     (copy / "reports/shout.cpp").write_text(
-        '#include "reports/shout.h"\nnamespace lockstep {\nstd::string shout(const RunRecord&) { return "DONE"; }\n}\n'
+        '#include "reports/shout.h"\nnamespace lockstep {\n'
+        'std::string shout(const RunRecord&) { return "DONE"; }\n}\n'
     )
     insert(copy, "A report", "runner/commands/options.h", "junit_file", "shout_file, ")
     insert(

@@ -1,4 +1,5 @@
-"""The line through all rooms: report #185337 from JSON to a verdict, with the real binary and the real workers."""
+"""The line through all rooms: report #185337 from JSON to a verdict, with the real binary and the
+real workers."""
 
 import json
 import os
@@ -42,7 +43,8 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     )
     output = found["inductor"]["outputs"][0]
     assert (output["differing"], output["elements"]) == (17, 20)
-    # 17/7 in units of 2^-9, the distance of float16 numbers there: 1243.43 is rounded by 0.43 of them.
+    # 17/7 in units of 2^-9, the distance of float16 numbers there: 1243.43 is rounded by 0.43 of
+    # them.
     assert output["max_abs"] == pytest.approx((17 / 7 * 512 - 1243) / 512, rel=1e-4)
     assert found["inductor-emulate-casts"]["status"] == "conform"
     absent = {

@@ -1,4 +1,5 @@
-"""`explain` and `shrink` on the four reports that the project starts from, with the real workers."""
+"""`explain` and `shrink` on the four reports that the project starts from, with the real
+workers."""
 
 import json
 import os

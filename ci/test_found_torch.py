@@ -1,4 +1,5 @@
-"""A torch that nobody installed: a copy somewhere else, found through a `.pth` file as a source tree is, with a nightly's version."""
+"""A torch that nobody installed: a copy somewhere else, found through a `.pth` file as a source
+tree is, with a nightly's version."""
 
 import os
 import pathlib
@@ -14,7 +15,8 @@ NIGHTLY = "2.16.0.dev20261120+git0123abc"
 
 @pytest.fixture(scope="module")
 def interpreter(tmp_path_factory):
-    """An environment of its own whose torch is a tree of links elsewhere, but for what says the version."""
+    """An environment of its own whose torch is a tree of links elsewhere, but for what says the
+    version."""
     facts = subprocess.check_output(
         [sys.executable, ROOT / "ci" / "find_torch.py"], text=True
     ).splitlines()
@@ -37,7 +39,10 @@ def interpreter(tmp_path_factory):
 
 def resolved(python, cache):
     """What the launcher makes of an interpreter: the key of its build, and how to call it again."""
-    script = f'source "{ROOT}/ci/setup.sh"; resolve; plan_build release; printf "%s\\n" "$KEY" "$BUILD" "$LOCKSTEP_COMMAND"'
+    script = (
+        f'source "{ROOT}/ci/setup.sh"; resolve; plan_build release; '
+        r'printf "%s\n" "$KEY" "$BUILD" "$LOCKSTEP_COMMAND"'
+    )
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")
     }

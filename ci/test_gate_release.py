@@ -1,4 +1,5 @@
-"""ci/gate-release, with the torch that is here in both roles, once by its release and once as an interpreter."""
+"""ci/gate-release, with the torch that is here in both roles, once by its release and once as an
+interpreter."""
 
 import json
 import os
@@ -34,7 +35,8 @@ def made(tmp_path_factory):
     ours = re.search(r"/venv/torch-([^/]*)-py[^/]*/bin/python$", python)
     if not ours:
         pytest.skip(
-            "LOCKSTEP_PYTHON is not of an environment that ci/setup.sh made: its torch has no release that could be set up"
+            "LOCKSTEP_PYTHON is not of an environment that ci/setup.sh made: its torch has no "
+            "release that could be set up"
         )
     folder = tmp_path_factory.mktemp("gate-release") / "out"
     return (ours[1], python), folder, gate_release(ours[1], python, CASE, "--out", folder)

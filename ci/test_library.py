@@ -1,4 +1,5 @@
-"""A vendor's own operators: a shared object that `--library` hands to both workers and to the decoder."""
+"""A vendor's own operators: a shared object that `--library` hands to both workers and to the
+decoder."""
 
 import json
 import os

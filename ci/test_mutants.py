@@ -1,5 +1,5 @@
-"""The mutation score does not fall: faulty backends that the suite killed when the score was recorded are killed still. LOCKSTEP_LONG=1
-tries every mutant on every level."""
+"""The mutation score does not fall: faulty backends that the suite killed when the score was
+recorded are killed still. LOCKSTEP_LONG=1 tries every mutant on every level."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""Every command of README.md does what README.md says: each is run as it stands there, and where its output is shown,
-that is what comes. A line `...` stands for any lines, `...` in a line for any text; seconds are not compared."""
+"""Every command of README.md does what README.md says: each is run as it stands there, and where
+its output is shown, that is what comes. A line `...` stands for any lines, `...` in a line for any
+text; seconds are not compared."""
 
 import os
 import pathlib

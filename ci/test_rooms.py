@@ -1,4 +1,5 @@
-"""The rooms of runner/README.md: no room uses one below it in the table, and only the workers know torch."""
+"""The rooms of runner/README.md: no room uses one below it in the table, and only the workers know
+torch."""
 
 import pathlib
 import re
@@ -37,7 +38,8 @@ def included(file):
 
 
 def upward(order, files):
-    """Includes of a room by one above it. Tests may look down: what a test needs, no user has to link."""
+    """Includes of a room by one above it. Tests may look down: what a test needs, no user has to
+    link."""
     place = {room: i for i, room in enumerate(order)}
     return [
         f"{file} includes {other}"
@@ -80,7 +82,8 @@ def test_workers_and_the_rest_share_the_base_alone():
 
 
 def test_no_two_headers_define_a_type_of_the_same_name():
-    """Two of them in one program are undefined behaviour that no compiler sees, unless one file includes both."""
+    """Two of them in one program are undefined behaviour that no compiler sees, unless one file
+    includes both."""
     places = {}
     for file in sources():
         if file.suffix == ".h" and "workers" not in file.parts:

@@ -49,9 +49,16 @@ class Opened:
         return re.sub(r'<div id="plain">.*?(?=<output class="asked"|$)', "", text, flags=re.S)
 
     def after(self, actions, address=""):
-        """The document after `actions`, a script that acts as a reader of the page; `asked(text)` leaves what it found."""
+        """The document after `actions`, a script that acts as a reader of the page; `asked(text)`
+        leaves what it found."""
         acted = Opened(self.folder / "acted.html", self.width)
-        script = f"""<script>setTimeout(async () => {{ const asked = (text) => document.body.append(Object.assign(document.createElement("output"), {{ className: "asked", textContent: text }}));
+        script = f"""<script>setTimeout(async () => {{
+          const asked = (text) => {{
+            const output = document.createElement("output");
+            output.className = "asked";
+            output.textContent = text;
+            document.body.append(output);
+          }};
           {actions} }}, 500)</script></body>"""
         acted.file.write_text(self.file.read_text("utf-8").replace("</body>", script), "utf-8")
         return acted.dom(address)

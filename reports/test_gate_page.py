@@ -29,7 +29,8 @@ pytestmark = [
 
 
 def made(folder, change, *options):
-    """The page of a gate from the sample of the reports' tests to what `change` makes of its verdicts."""
+    """The page of a gate from the sample of the reports' tests to what `change` makes of its
+    verdicts."""
     before = [
         json.loads(line)
         for line in (HERE / "testdata" / "sample.jsonl").read_text("utf-8").splitlines()
@@ -106,8 +107,10 @@ def test_its_filter_hides_what_has_not_the_words(page):
       const ask = (text) => {
         filter.value = text;
         filter.dispatchEvent(new Event("input"));
-        const shown = [...document.querySelectorAll(".change")].filter((each) => each.checkVisibility()).length;
-        asked(`${text}: ${shown}, ${[...document.querySelectorAll("section")].filter((each) => !each.hidden).length}, ${document.getElementById("count").textContent}`);
+        const count = (kind, says) => [...document.querySelectorAll(kind)].filter(says).length;
+        const shown = count(".change", (each) => each.checkVisibility());
+        const sections = count("section", (each) => !each.hidden);
+        asked(`${text}: ${shown}, ${sections}, ${document.getElementById("count").textContent}`);
       };
       ask("SIGNAL");
       ask("-signal");

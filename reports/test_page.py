@@ -18,7 +18,10 @@ from browser import BROWSER, Opened
 
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
-NASTY = "</script><script>document.title='broken out'</script><img src=x onerror=\"document.title='broken out'\"> {{data}} <!-- & \u202e"
+NASTY = (
+    "</script><script>document.title='broken out'</script><img src=x "
+    "onerror=\"document.title='broken out'\"> {{data}} <!-- & \u202e"
+)
 
 pytestmark = [
     pytest.mark.skipif(
@@ -97,13 +100,16 @@ def test_its_filter_says_of_the_shared_expressions_what_the_command_line_says(tm
         records.append(record)
     page = Page([{**run, "planned": len(records)}, *records], tmp_path / "page")
     expressions = json.dumps([expression["filter"] for expression in data["expressions"]])
-    dom = page.after(f"""const filter = document.getElementById("filter"), fault = document.getElementById("fault");
+    dom = page.after(f"""const filter = document.getElementById("filter");
+      const fault = document.getElementById("fault");
+      const rows = () => [...document.querySelectorAll(".space .row")];
       const found = [];
       for (const text of {expressions}) {{
         filter.value = text;
         filter.dispatchEvent(new Event("input"));
-        found.push(fault.hidden ? [...document.querySelectorAll(".space .row")].map((row) => row.textContent) : fault.textContent);
-        if ((filter.getAttribute("aria-invalid") === "true") === fault.hidden) found.push("not marked");
+        found.push(fault.hidden ? rows().map((row) => row.textContent) : fault.textContent);
+        const marked = filter.getAttribute("aria-invalid") === "true";
+        if (marked === fault.hidden) found.push("not marked");
       }}
       asked(JSON.stringify(found));""")
     found = json.loads(
@@ -137,7 +143,8 @@ def test_a_chip_narrows_a_filter_of_any_form(page):
         ("(op:add or op:mul) status:crash", "(op:add or op:mul)"),
     ):
         dom = page.after(
-            "document.querySelector('[data-term=\"status:crash\"]').click(); asked(document.getElementById('filter').value);",
+            "document.querySelector('[data-term=\"status:crash\"]').click(); "
+            "asked(document.getElementById('filter').value);",
             f"#q={before}",
         )
         assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom).group(1)) == after
@@ -177,8 +184,8 @@ def test_it_says_what_conforms_by_grade_and_what_was_tolerated(page):
         dom = html.unescape(page.dom(f"#q={term}"))
         assert count_shown(dom) == "1 of 26"
         assert (
-            "y: 12 of 4,096 elements differ, by up to 1.2e-8, relative 0.091, 21 ulp; let pass by close"
-            in dom
+            "y: 12 of 4,096 elements differ, by up to 1.2e-8, relative 0.091, 21 ulp; let pass by "
+            "close" in dom
         )
     assert f"Weak: {verdict['weak']}." in html.unescape(page.dom(f"#id={verdict['id']}"))
 
@@ -195,7 +202,8 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
         record for record in sample() if record.get("expectation") and record.get("outputs")
     )
     dom = page.after(
-        """const copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); };
+        """const copied = [];
+      navigator.clipboard.writeText = async (text) => { copied.push(text); };
       for (const button of document.querySelectorAll(".copies button, .copy")) button.click();
       asked(JSON.stringify(copied));""",
         f"#id={verdict['id']}",
@@ -210,14 +218,17 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
     records = sample()
     own = next(record for record in records if record.get("id") == verdict["id"])
     own["repro"] = (
-        f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations --threads 2"
+        f"ci/lockstep run '{own['id']}' --case-file '/my cases/it'\\''s.json' --no-expectations "
+        "--threads 2"
     )
     dom2 = Page(records, tmp_path / "page").after(
-        "navigator.clipboard.writeText = async (text) => asked(text); document.querySelector('.copies button').click();",
+        "navigator.clipboard.writeText = async (text) => asked(text); "
+        "document.querySelector('.copies button').click();",
         f"#id={own['id']}",
     )
     assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom2).group(1)) == (
-        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 --out repro.py"
+        f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 "
+        "--out repro.py"
     )
     output = verdict["outputs"][0]
     assert (
@@ -245,7 +256,8 @@ def test_the_details_show_where_the_differences_lie(page):
 
 
 def swept():
-    """The sample with accuracy: 250 operators, the last with a wrong NaN, and inputs of what differs."""
+    """The sample with accuracy: 250 operators, the last with a wrong NaN, and inputs of what
+    differs."""
     records = sample()
     verdict = next(record for record in records if record.get("outputs"))
     verdict["shared"] = 24
@@ -322,7 +334,9 @@ def test_the_accuracy_table_sorts_and_filters(tmp_path):
     def after(actions):
         script = f"""<script>setTimeout(() => {{
           const table = document.querySelector(".accuracy"), filter = table.querySelector("input");
-          const click = (title, which) => [...table.querySelectorAll(".sort")].filter((button) => button.textContent === title)[which].click();
+          const sorts = [...table.querySelectorAll(".sort")];
+          const click = (title, which) =>
+            sorts.filter((button) => button.textContent === title)[which].click();
           {actions} }}, 500)</script></body>"""
         page.file.write_text(text.replace("</body>", script), "utf-8")
         return accuracy_of(page.dom())
@@ -333,7 +347,8 @@ def test_the_accuracy_table_sorts_and_filters(tmp_path):
         ">op249<" in lines[1] and 'class="number ink-failing"' in lines[1] and ">inf<" in lines[1]
     )
     _, count, lines, _ = after(
-        'click("differing", 0); filter.value = "op24 float16"; filter.dispatchEvent(new Event("input"));'
+        'click("differing", 0); filter.value = "op24 float16"; '
+        'filter.dispatchEvent(new Event("input"));'
     )
     assert count == "10 rows" and len(lines) == 11
     assert ">op249<" in lines[1] and ">op240<" in lines[10]
@@ -466,8 +481,8 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     ]
     dom = Page([newer, *told], tmp_path / "page").dom()
     assert (
-        "The run was killed, or is not over, after 3 of 26 verdicts. Lockstep judged 2 of 3 verdicts that could be"
-        in dom
+        "The run was killed, or is not over, after 3 of 26 verdicts. Lockstep judged 2 of 3 "
+        "verdicts that could be" in dom
     )
     assert "no such setting; not run" in dom and "0123" in dom and "2 of 3 that could be" in dom
 
@@ -646,7 +661,8 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
     assert setting == {"torch": "2.13.0+cpu", "CPU": "AVX512", "suite": "5f1c9a0b"}
     assert list(rates) == ["aot_eager", "inductor"] and rates["aot_eager"] == "100 %"
     assert 0 < float(rates["inductor"].removesuffix(" %")) < 20  # 1 of those judged
-    # Two workers that differ are both told; what is skipped counts for nothing; one of many that departs is seen.
+    # Two workers that differ are both told; what is skipped counts for nothing; one of many that
+    # departs is seen.
     run, *rest = sample()
     next(record for record in rest if record.get("name") == "compiled")["values"]["torch"] = (
         "2.15.0"
@@ -692,7 +708,8 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
         if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1)
     )
     opened = page.after(
-        "[...document.querySelectorAll('.causes li')].find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();"
+        "[...document.querySelectorAll('.causes li')]"
+        ".find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();"
     )
     assert f"<h2>{verdict['title']}</h2>" in html.unescape(opened)
 
@@ -704,7 +721,8 @@ def asked(dom):
 
 
 def long_ids():
-    """The sample with ids of every length: alike but for their matrices, and longer than any column."""
+    """The sample with ids of every length: alike but for their matrices, and longer than any
+    column."""
     run, *rest = sample()
     model = next(
         record
@@ -713,7 +731,9 @@ def long_ids():
     )
     records = []
     for index in range(60):
-        name = f"ops/{'very-' * (index % 7)}long-name[dtype={'float16' if index % 2 else 'bfloat16'},{'x' * (index * 5)}dim={index}]@cpu"
+        dtype = "float16" if index % 2 else "bfloat16"
+        name = f"ops/{'very-' * (index % 7)}long-name"
+        name += f"[dtype={dtype},{'x' * (index * 5)}dim={index}]@cpu"
         records.append(
             {
                 **model,
@@ -740,16 +760,24 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
         page.after(
             """
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
-        const id = row.querySelector(".instance"), box = row.getBoundingClientRect(), inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
-        const shown = [id, ...row.querySelectorAll(".status, .status > span, .path")].every((part) => part.scrollWidth <= part.clientWidth + 1);
-        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent, whole: shown && [...id.children, ...row.children].every(inside),
+        const id = row.querySelector(".instance"), box = row.getBoundingClientRect();
+        const inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
+        const shown = [id, ...row.querySelectorAll(".status, .status > span, .path")]
+          .every((part) => part.scrollWidth <= part.clientWidth + 1);
+        return { id: id.textContent, reason: row.querySelector(".reason")?.textContent,
+          whole: shown && [...id.children, ...row.children].every(inside),
           top: Math.round(box.top), bottom: Math.round(box.bottom) };
       }).sort((a, b) => a.top - b.top);
-      const boxes = [...document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count")]
-        .map((box) => [box.id || box.textContent, box.getBoundingClientRect()]).filter(([, box]) => box.width);
-      const apart = (a, b) => a.left > b.right - 1 || b.left > a.right - 1 || a.top > b.bottom - 1 || b.top > a.bottom - 1;
-      asked(JSON.stringify({ rows, clash: boxes.flatMap(([one, a], place) => boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other])),
-        beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name), wider: document.documentElement.scrollWidth - innerWidth }));""",
+      const parts = document.querySelectorAll(".top h1, .actions > *, .figure, #filter, #count");
+      const boxes = [...parts]
+        .map((box) => [box.id || box.textContent, box.getBoundingClientRect()])
+        .filter(([, box]) => box.width);
+      const before = (a, b) => b.left > a.right - 1 || b.top > a.bottom - 1;
+      const clash = boxes.flatMap(([one, a], place) => boxes.slice(place + 1)
+        .filter(([, b]) => !before(a, b) && !before(b, a)).map(([other]) => [one, other]));
+      asked(JSON.stringify({ rows, clash,
+        beyond: boxes.filter(([, box]) => box.right > innerWidth + 1).map(([name]) => name),
+        wider: document.documentElement.scrollWidth - innerWidth }));""",
             f"#view={view}",
         )
     )
@@ -774,14 +802,20 @@ def test_the_rows_are_found_wherever_the_list_is_scrolled_to(tmp_path):
       for (let top = 0; top <= body.scrollHeight; top += 200) {
         body.scrollTop = top;
         body.dispatchEvent(new Event("scroll"));
-        const inside = [...document.querySelectorAll(".space .row")].map((row) => row.getBoundingClientRect()), room = body.getBoundingClientRect();
-        const from = Math.min(...inside.map((box) => box.top)), to = Math.max(...inside.map((box) => box.bottom));
-        if (from > room.top + 40 || to < Math.min(room.bottom, room.top + 34 + body.scrollHeight - body.scrollTop) - 40) asked("a gap at " + top);
-        for (const row of document.querySelectorAll(".space .row")) seen.add(row.querySelector(".instance").textContent);
+        const rows = [...document.querySelectorAll(".space .row")];
+        const inside = rows.map((row) => row.getBoundingClientRect());
+        const room = body.getBoundingClientRect();
+        const from = Math.min(...inside.map((box) => box.top));
+        const to = Math.max(...inside.map((box) => box.bottom));
+        const end = Math.min(room.bottom, room.top + 34 + body.scrollHeight - body.scrollTop);
+        if (from > room.top + 40 || to < end - 40) asked("a gap at " + top);
+        for (const row of rows) seen.add(row.querySelector(".instance").textContent);
       }
       body.focus();
-      for (const key of ["End", "k", "Home", "j"]) body.dispatchEvent(new KeyboardEvent("keydown", { key }));
-      asked(JSON.stringify([seen.size, document.querySelector(".row.chosen .instance").textContent]));""")
+      for (const key of ["End", "k", "Home", "j"])
+        body.dispatchEvent(new KeyboardEvent("keydown", { key }));
+      const chosen = document.querySelector(".row.chosen .instance").textContent;
+      asked(JSON.stringify([seen.size, chosen]));""")
     )
     assert found == [60, "ops/very-long-name[dtype=float16,xxxxxdim=1]"]
 
@@ -819,12 +853,15 @@ def test_operators_and_dtypes_have_their_share(page):
     assert f'aria-label="all: {conforming} of {judged} judged conform' in row, row
     found = asked(
         page.after(
-            """const cell = [...document.querySelectorAll(".space .row")].find((row) => row.querySelector(".instance").textContent === "to.dtype").querySelector("[data-column='0']");
-      cell.click();
+            """const of = (row) => row.querySelector(".instance").textContent;
+      [...document.querySelectorAll(".space .row")].find((row) => of(row) === "to.dtype")
+        .querySelector("[data-column='0']").click();
       await new Promise((done) => setTimeout(done, 300));
-      const told = [document.querySelector("#details h2").textContent, document.querySelectorAll("#details .siblings li").length];
+      const found = [document.querySelector("#details h2").textContent,
+        document.querySelectorAll("#details .siblings li").length];
       document.querySelector("#details .copies button").click();
-      asked(JSON.stringify([...told, document.getElementById("filter").value, document.getElementById("view-list").getAttribute("aria-pressed")]));""",
+      asked(JSON.stringify([...found, document.getElementById("filter").value,
+        document.getElementById("view-list").getAttribute("aria-pressed")]));""",
             "#view=operators",
         )
     )
@@ -888,7 +925,8 @@ def test_what_is_printed_is_what_the_filter_lets_through(page):
     known = next(record for record in sample() if record.get("standing") == "known")
     crash = next(record for record in sample() if record.get("status") == "crash")
     dom = page.after(
-        """dispatchEvent(new Event('beforeprint')); asked(JSON.stringify(document.getElementById('paper').innerText));
+        """dispatchEvent(new Event('beforeprint'));
+      asked(JSON.stringify(document.getElementById('paper').innerText));
       dispatchEvent(new Event('afterprint'));""",
         f"#q=is:known&id={crash['id']}",
     )
@@ -907,8 +945,14 @@ def test_without_scripts_boxes_show_and_hide(page):
     """The page as a browser without scripts has it; the boxes are pressed by attributes alone."""
     text = re.sub(r"<script.*?</script>", "", page.file.read_text("utf-8"), flags=re.S)
     bare = Opened(page.folder / "bare.html")
-    ask = """<script>document.body.append(Object.assign(document.createElement("output"), { className: "asked", textContent: JSON.stringify(
-      ["failing", "known", "waived", "fixed"].map((kind) => [...document.querySelectorAll("#plain li.show-" + kind)].filter((item) => item.getClientRects().length).length)) }))</script></body>"""
+    ask = """<script>
+      const shown = (kind) => [...document.querySelectorAll("#plain li.show-" + kind)]
+        .filter((item) => item.getClientRects().length).length;
+      const output = document.createElement("output");
+      output.className = "asked";
+      output.textContent = JSON.stringify(["failing", "known", "waived", "fixed"].map(shown));
+      document.body.append(output);
+    </script></body>"""
 
     def shown(**boxes):
         changed = text

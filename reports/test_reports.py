@@ -20,7 +20,8 @@ def schema(name):
 
 @pytest.mark.parametrize("path", JUNIT, ids=lambda path: path.name)
 def test_junit_is_valid(path):
-    """For Jenkins' xUnit plugin as it is; surefire's schema is about one testsuite, whose time surefire 3 knows."""
+    """For Jenkins' xUnit plugin as it is; surefire's schema is about one testsuite, whose time
+    surefire 3 knows."""
     document = etree.parse(str(path))
     schema("jenkins-junit-10.xsd").assertValid(document)
     suites = document.getroot().findall("testsuite")

@@ -1,4 +1,5 @@
-"""What `ci/mutants` asks of Lockstep: one path for each mutant, the faultless twin as a probe, and runs of many pairs of instance and mutant at once."""
+"""What `ci/mutants` asks of Lockstep: one path for each mutant, the faultless twin as a probe, and
+runs of many pairs of instance and mutant at once."""
 
 import hashlib
 import json
@@ -50,8 +51,8 @@ class Failed(Exception):
 
 @dataclass
 class Probed:
-    """What the faultless twin saw on an instance: its status; mutant → greatest difference (0: reached, and nothing differed); facts; mutant → error of
-    a fault that could not be computed."""
+    """What the faultless twin saw on an instance: its status; mutant → greatest difference (0:
+    reached, and nothing differed); facts; mutant → error of a fault that could not be computed."""
 
     status: str
     mutants: dict[str, float] = field(default_factory=dict)
@@ -96,7 +97,8 @@ def verdicts_of(run: pathlib.Path) -> list[dict]:
 
 
 class Campaign:
-    """Runs of the suite at hand with mutants for paths. `jobs`: executions at a time; `say` is told what is going on."""
+    """Runs of the suite at hand with mutants for paths. `jobs`: executions at a time; `say` is told
+    what is going on."""
 
     def __init__(self, jobs: int, say: object = None) -> None:
         self.jobs, self._say = jobs, say or (lambda text: None)
@@ -121,7 +123,7 @@ class Campaign:
             each["id"].removesuffix("/eager"): (each["file"], each["operators"]) for each in listed
         }
 
-    # Runs -------------------------------------------------------------------------------------------------------
+    # Runs -----------------------------------------------------------------------------------------
 
     def run(
         self, pairs: Sequence[tuple[str, str]], extra: Sequence[str] = ()
@@ -178,10 +180,11 @@ class Campaign:
                     of = self.records.setdefault(mutant, {})
                     of[record["instance"]] = max(differs, of.get(record["instance"], 0.0))
 
-    # The probe --------------------------------------------------------------------------------------------------
+    # The probe ------------------------------------------------------------------------------------
 
     def probe(self, instances: dict[str, tuple[str, list[str]]]) -> dict[str, Probed]:
-        """What the faultless twin sees on each instance; kept as long as the mutants, the case file and torch stay as they are."""
+        """What the faultless twin sees on each instance; kept as long as the mutants, the case file
+        and torch stay as they are."""
         file = self._cache / f"probe-{self._digest()}.json"
         kept = json.loads(file.read_text("utf-8")) if file.exists() else {}
         cases = {
@@ -218,7 +221,8 @@ class Campaign:
         }
 
     def defects(self, probed: dict[str, Probed]) -> list[str]:
-        """Instances on which the twin fails and torch's own AOT autograd does not: faults of the twin."""
+        """Instances on which the twin fails and torch's own AOT autograd does not: faults of the
+        twin."""
         failing = [instance for instance, each in probed.items() if each.status in FAILING]
         if not failing:
             return []
@@ -241,7 +245,8 @@ class Campaign:
         return sorted(each["instance"] for each in verdicts if each["status"] not in FAILING)
 
     def _digest(self) -> str:
-        """Of what a probe hangs on but for the case: the mutants, torch, the workers and the judge."""
+        """Of what a probe hangs on but for the case: the mutants, torch, the workers and the
+        judge."""
         digest = hashlib.sha256()
         folders = (
             HERE / "lockstep_mutants",
@@ -262,6 +267,7 @@ class Campaign:
         if done.returncode not in statuses:
             words = re.sub(r"\s+", " ", " ".join(arguments))
             raise Failed(
-                f"lockstep {words:.200} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+                f"lockstep {words:.200} ended with "
+                f"{done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
             )
         return done.stdout

@@ -1,7 +1,8 @@
 """The mutation score of Lockstep's suite: which of many faulty backends each level kills.
 
-A mutant is killed by a verdict that fails on its path, of an instance on which the faultless twin conforms. The instances on which the
-fault makes a difference come first, the greatest difference before the others; the first kill is enough."""
+A mutant is killed by a verdict that fails on its path, of an instance on which the faultless twin
+conforms. The instances on which the fault makes a difference come first, the greatest difference
+before the others; the first kill is enough."""
 
 import argparse
 import json
@@ -20,12 +21,14 @@ from lockstep_mutants.registry import CLASSES, MUTANTS, PROBED, Mutant
 SCORE, UNOBSERVABLE = HERE / "score.json", HERE / "unobservable.json"
 #: What is demanded of each level, as a share of what can be observed.
 TARGETS = {"smoke": 0.80, "core": 0.97, "all": 1.0}
-#: Instances of a level on which a mutant is tried: where no probe knows whether it differs, and where one does.
+#: Instances of a level on which a mutant is tried: where no probe knows whether it differs, and
+#: where one does.
 _BLIND, _MOST = 16, 60
 
 
 def candidates(mutant: Mutant, probed: dict[str, Probed]) -> list[str]:
-    """The instances to try, best first; where the probe cannot tell, some that are spread evenly."""
+    """The instances to try, best first; where the probe cannot tell, some that are spread
+    evenly."""
     conform = {instance: each for instance, each in probed.items() if each.status == "conform"}
     if mutant.kind in PROBED:
         differ = [
@@ -48,7 +51,8 @@ def spread(found: list[str], n: int) -> list[str]:
 def worth_probing(
     instances: dict[str, tuple[str, list[str]]], alive: dict[str, Mutant]
 ) -> dict[str, tuple[str, list[str]]]:
-    """Without those instances of sweeps that call no operator which a mutant that is still alive replaces; some of them are left for the others."""
+    """Without those instances of sweeps that call no operator which a mutant that is still alive
+    replaces; some of them are left for the others."""
     names = {
         name.partition(".")[0].removesuffix("_backward")
         for mutant in alive.values()
@@ -74,13 +78,14 @@ def hunt(
     tries: dict[str, list[str]],
     save: Callable[[dict[str, tuple[str, str]]], None] = lambda killed: None,
 ) -> dict[str, tuple[str, str]]:
-    """Mutant → (instance, status) of its first kill, for those that are killed. `save` is handed what is known after each round."""
+    """Mutant → (instance, status) of its first kill, for those that are killed. `save` is handed
+    what is known after each round."""
     killed: dict[str, tuple[str, str]] = {}
     tries, size = {name: list(instances) for name, instances in tries.items() if instances}, 1
     while tries:
         campaign.say(
-            f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} executions"
-            + (f": {' '.join(tries)}" if len(tries) < 20 else "")
+            f"{len(tries)} mutants, {sum(min(size, len(each)) for each in tries.values())} "
+            "executions" + (f": {' '.join(tries)}" if len(tries) < 20 else "")
         )
         for hangs in (False, True):
             pairs = [
@@ -112,8 +117,8 @@ def whole(
     recorded: dict,
     save: Callable[[dict], None],
 ) -> dict:
-    """The result of a run: `mutants` (name → class, level, by, status, reached, differed, breaks), `defects` of the twin. What is known after a level is
-    handed to `save`."""
+    """The result of a run: `mutants` (name → class, level, by, status, reached, differed, breaks),
+    `defects` of the twin. What is known after a level is handed to `save`."""
     result: dict = {
         "mutants": {
             name: {
@@ -258,7 +263,8 @@ def why(each: dict) -> str:
 def problems(
     result: dict, recorded: dict, unobservable: dict, levels: Sequence[str], whole_set: bool
 ) -> list[str]:
-    """What makes the exit status 1: defects of the twin, mutants that were killed and are not, and, of a whole run, levels below their targets."""
+    """What makes the exit status 1: defects of the twin, mutants that were killed and are not, and,
+    of a whole run, levels below their targets."""
     found = [f"the faultless twin fails on {instance}" for instance in result["defects"]]
     for name, each in result["mutants"].items():
         was = recorded.get(name)
@@ -289,7 +295,8 @@ def read(file: pathlib.Path) -> dict:
 
 
 def chosen(arguments: argparse.Namespace, recorded: dict) -> dict[str, Mutant]:
-    """The mutants that the command line asks for. Raises SystemExit for names that there are not."""
+    """The mutants that the command line asks for. Raises SystemExit for names that there are
+    not."""
     if unknown := [name for name in arguments.names if name not in MUTANTS]:
         sys.exit(f"mutants: there is no mutant {unknown[0]}; --list prints them")
     found = {
@@ -320,8 +327,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="ci/mutants",
-        description="Which of many faulty backends does Lockstep's suite kill? Exit status: 0 as recorded and on "
-        "target, 1 not so, 2 wrong usage, 3 Lockstep failed.",
+        description=(
+            "Which of many faulty backends does Lockstep's suite kill? Exit status: 0 as recorded "
+            "and on target, 1 not so, 2 wrong usage, 3 Lockstep failed."
+        ),
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="these mutants (default: all)")
     parser.add_argument(
@@ -414,7 +423,9 @@ def main(words: Sequence[str]) -> int:
     for line in wrong:
         print(f"mutants: {line}", file=sys.stderr)
     print(
-        f"{len(mutants)} mutants, {sum(each['level'] is not None for each in result['mutants'].values())} killed in {time.monotonic() - start:.0f} s"
+        f"{len(mutants)} mutants, "
+        f"{sum(each['level'] is not None for each in result['mutants'].values())} killed in "
+        f"{time.monotonic() - start:.0f} s"
     )
     return 1 if wrong else 0
 

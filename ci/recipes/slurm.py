@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs Lockstep on jobs of SLURM: submits dask workers by dask-jobqueue, runs on them, and cancels them in the end.
+"""Runs Lockstep on jobs of SLURM: submits dask workers by dask-jobqueue, runs on them, and cancels
+them in the end.
 
-    ci/dask python ci/recipes/slurm.py --nodes 8 --cores 8 --memory 16GB [--partition P] [--walltime T] -- RUN…
+    ci/dask python ci/recipes/slurm.py --nodes 8 --cores 8 --memory 16GB [--partition P] [--walltime
+    T] -- RUN…
 
-RUN… goes to `ci/lockstep run`. --dry-run prints the script of a job, and submits nothing. The checkout has to be on a path that
-the nodes share (runner/run/CLUSTER.md)."""
+RUN… goes to `ci/lockstep run`. --dry-run prints the script of a job, and submits nothing. The
+checkout has to be on a path that the nodes share (runner/run/CLUSTER.md)."""
 
 import argparse
 import os
@@ -18,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument(
         "--nodes", type=int, default=1, help="jobs, each of which is one dask worker"
     )
@@ -46,7 +48,8 @@ def main():
         python=sys.executable,
         job_name="lockstep",
         nanny=False,
-        # Lockstep contains what it executes; what Dask would do to a worker that is short of memory is of no use.
+        # Lockstep contains what it executes; what Dask would do to a worker that is short of memory
+        # is of no use.
         worker_extra_args=["--memory-limit", "0"],
         job_script_prologue=[f"export LOCKSTEP_HOME={home}"],
         scheduler_options={"dashboard_address": None},

@@ -105,7 +105,8 @@ def test_the_archive_holds_what_it_rests_on(archive):
         "declared": 1,
         "unsupported": 0,
     }
-    # What another worker than Lockstep's says is its word; of the error that both sides raise nobody says anything.
+    # What another worker than Lockstep's says is its word; of the error that both sides raise
+    # nobody says anything.
     assert statement["executed"] == {"observed": 0, "stated": 9, "unseen": 1, "partly": 0}
     assert statement["packages"]["vendor"]["package vendor"] == "1.0"
     assert statement["repeated"]["times"] == 3 and statement["repeated"]["seed"] == 7

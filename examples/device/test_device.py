@@ -11,7 +11,8 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-#: What smoke is in CI: moves, views, writes, lazy bits, random numbers, gradients, running averages, errors.
+#: What smoke is in CI: moves, views, writes, lazy bits, random numbers, gradients, running
+#: averages, errors.
 SAMPLE = [
     "bugs/185337-half-round-trip",
     "bugs/104505-write-through-as-strided",
@@ -121,7 +122,8 @@ def test_the_device_is_known_by_its_library_alone(lockstep, libraries):
 def test_a_kernel_that_is_wrong_is_found_against_the_cpu(
     lockstep, libraries, library, status, tmp_path
 ):
-    """13 numbers: eight at once, and a tail of five. On the device eager and what is compiled agree, and are both wrong."""
+    """13 numbers: eight at once, and a tail of five. On the device eager and what is compiled
+    agree, and are both wrong."""
     case = {
         "format": 1,
         "title": "relu of a length that eight does not divide",

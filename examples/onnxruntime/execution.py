@@ -1,4 +1,5 @@
-"""One execution: the program is exported by torch.onnx, loaded by ONNX Runtime and run; what came of it is written down."""
+"""One execution: the program is exported by torch.onnx, loaded by ONNX Runtime and run; what came
+of it is written down."""
 
 import contextlib
 import functools
@@ -42,7 +43,8 @@ class NotAModel(Exception):
 
 
 class Failed(Exception):
-    """The program, or one of those who prepare it, raised: `described` is the observation's `error`."""
+    """The program, or one of those who prepare it, raised: `described` is the observation's
+    `error`."""
 
     def __init__(self, described: dict) -> None:
         super().__init__(described["message"])
@@ -65,8 +67,8 @@ def load(model: bytes, threads: int) -> onnxruntime.InferenceSession:
 
 
 def warm() -> None:
-    """Does what is done once. torch reads its table of translations anew for every export, which is half of the time:
-    where it lets us, it is read once."""
+    """Does what is done once. torch reads its table of translations anew for every export, which is
+    half of the time: where it lets us, it is read once."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch.onnx._internal.exporter._registration import ONNXRegistry
 
@@ -80,7 +82,8 @@ def warm() -> None:
 
 
 def original(error: BaseException) -> tuple[BaseException, list[str]]:
-    """The error that began it, and the classes of those that were raised from it, outermost first."""
+    """The error that began it, and the classes of those that were raised from it, outermost
+    first."""
     wrapped = []
     while error.__cause__ is not None:
         wrapped.append(class_name(error))
@@ -128,8 +131,9 @@ def step(name: str, tell: Callable[[str], None], phases: dict):
 
 
 def check(module: Program, tensors: dict) -> None:
-    """A model writes to none of its inputs and returns tensors, each of them an array of its own: whether the program does so, eager
-    tells. Raises `NotAModel`. What raises in eager is no matter of ours."""
+    """A model writes to none of its inputs and returns tensors, each of them an array of its own:
+    whether the program does so, eager tells. Raises `NotAModel`. What raises in eager is no matter
+    of ours."""
     before = [content(tensor) for tensor in tensors.values()]
     try:
         results = module(*tensors.values())

@@ -1,5 +1,5 @@
-"""A program of the protocol as a torch.nn.Module, whose `forward` takes the steps one by one: what torch.export traces.
-Nothing of a program is evaluated as code: names are looked up."""
+"""A program of the protocol as a torch.nn.Module, whose `forward` takes the steps one by one: what
+torch.export traces. Nothing of a program is evaluated as code: names are looked up."""
 
 import math
 import operator
@@ -53,7 +53,8 @@ def operator_of(name: str):
 
 
 def function_of(name: str):
-    """A public function by its dotted name, if torch lets it be overridden. Raises `Unsupported`."""
+    """A public function by its dotted name, if torch lets it be overridden. Raises
+    `Unsupported`."""
     found: object = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
@@ -66,8 +67,8 @@ def function_of(name: str):
 
 
 class Program(torch.nn.Module):
-    """`numbers` are the inputs that are no tensors: they are constants of what is exported. `literals` are those of the
-    steps, in their order."""
+    """`numbers` are the inputs that are no tensors: they are constants of what is exported.
+    `literals` are those of the steps, in their order."""
 
     def __init__(
         self, program: dict, tensors: list[str], numbers: dict, literals: list[torch.Tensor]
@@ -175,7 +176,8 @@ class Program(torch.nn.Module):
 
 
 def constant(key: str, inner):
-    """A value of the protocol that is no list and no reference. Raises `Malformed` and `Unsupported`."""
+    """A value of the protocol that is no list and no reference. Raises `Malformed` and
+    `Unsupported`."""
     if key == "float":
         return number(inner)
     if key == "complex":

@@ -71,7 +71,8 @@ def content(tensor: torch.Tensor) -> bytes:
 
 
 class Storages:
-    """The bytes of a request's storages; each `tensors` makes copies anew, and what shares a storage shares a copy."""
+    """The bytes of a request's storages; each `tensors` makes copies anew, and what shares a
+    storage shares a copy."""
 
     def __init__(self, described: list) -> None:
         self.bytes = []

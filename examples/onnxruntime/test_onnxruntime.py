@@ -1,4 +1,5 @@
-"""The worker of this example, and what Lockstep says of it; skipped where ONNX Runtime is not installed."""
+"""The worker of this example, and what Lockstep says of it; skipped where ONNX Runtime is not
+installed."""
 
 import json
 import os
@@ -13,7 +14,8 @@ for package in ("onnx", "onnxruntime", "onnxscript"):
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-#: ONNX Runtime as it would be if what it computes were wrong: the first byte of every result is another.
+#: ONNX Runtime as it would be if what it computes were wrong: the first byte of every result is
+#: another.
 FAULTY = """
 import ctypes, runpy, sys
 import onnxruntime

@@ -1,8 +1,8 @@
-"""A worker of Lockstep's that executes programs with ONNX Runtime. It was written from runner/workers/PROTOCOL.md alone
-and imports nothing of Lockstep.
+"""A worker of Lockstep's that executes programs with ONNX Runtime. It was written from
+runner/workers/PROTOCOL.md alone and imports nothing of Lockstep.
 
-The parent imports torch and ONNX Runtime once and forks a child for each execution; `execution.py` says what a child does.
-"""
+The parent imports torch and ONNX Runtime once and forks a child for each execution; `execution.py`
+says what a child does."""
 
 import json
 import os
@@ -16,7 +16,8 @@ MALFORMED, FAULT = 64, 70  # exit statuses of a child: the request is wrong; thi
 
 
 class Wire:
-    """Lines of JSON on a file descriptor that parent and children share: short lines are written whole."""
+    """Lines of JSON on a file descriptor that parent and children share: short lines are written
+    whole."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -26,7 +27,8 @@ class Wire:
 
 
 def warm() -> dict:
-    """Imports everything and exports something, so that no child has to; `hello`'s `environment`."""
+    """Imports everything and exports something, so that no child has to; `hello`'s
+    `environment`."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # threads do not survive a fork
     import execution
@@ -128,7 +130,10 @@ class Parent:
                 {
                     "type": "hello",
                     "protocol": 1,
-                    "error": f"{error}: pip install -r requirements.txt where this worker's Python is ({sys.executable})",
+                    "error": (
+                        f"{error}: pip install -r requirements.txt where this worker's Python is "
+                        f"({sys.executable})"
+                    ),
                 }
             )
             sys.exit(1)

@@ -1,4 +1,5 @@
-"""OpenVINO's backend as a path, and what Lockstep says of it: `ci/test vendor`; skipped where OpenVINO is not installed."""
+"""OpenVINO's backend as a path, and what Lockstep says of it: `ci/test vendor`; skipped where
+OpenVINO is not installed."""
 
 import collections
 import json
@@ -51,7 +52,8 @@ def lockstep(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def smoke(lockstep):
-    """The run of smoke-1, as `certify` would make it but with what is known; and its verdicts by instance."""
+    """The run of smoke-1, as `certify` would make it but with what is known; and its verdicts by
+    instance."""
     done = lockstep(
         "run",
         "--level",
@@ -80,7 +82,8 @@ def smoke(lockstep):
 
 
 def whose(verdicts):
-    """How many of the verdicts that conform it computed alone, in part, or without anybody looking."""
+    """How many of the verdicts that conform it computed alone, in part, or without anybody
+    looking."""
     return collections.Counter(
         "looked at by nobody"
         if verdict.get("execution") != "observed"
@@ -151,7 +154,8 @@ def test_it_gets_no_certificate_and_hears_why(lockstep, smoke):
         "fails: bugs/113167-variance-without-freedom@cpu/openvino: fell back" in said
     )  # also what is known
     assert "too little was judged of the level: " in said and "the floor is 90 %" in said
-    # Nothing is held against it that is not its own, but that the run of what is declared knew nothing, and this one did.
+    # Nothing is held against it that is not its own, but that the run of what is declared knew
+    # nothing, and this one did.
     for other in (
         "missing",
         "twice",

@@ -1,5 +1,6 @@
-"""A small suite in a folder of its own, for tests of the command line: the real binary with a fake worker in every role, so no
-torch is needed. Goldens are in testdata; LOCKSTEP_RENEW=1 writes them anew, which CI may not."""
+"""A small suite in a folder of its own, for tests of the command line: the real binary with a fake
+worker in every role, so no torch is needed. Goldens are in testdata; LOCKSTEP_RENEW=1 writes them
+anew, which CI may not."""
 
 import json
 import os
@@ -28,7 +29,8 @@ def case(title, **more):
 
 
 def timeless(directory):
-    """run.json without what two runs of the same do not share: times, how they were asked for, and how many shards made them."""
+    """run.json without what two runs of the same do not share: times, how they were asked for, and
+    how many shards made them."""
     record = json.loads((directory / "run.json").read_text())
     del record["run"]["started"], record["run"]["arguments"], record["end"]["seconds"]
     record["run"].pop("merged", None)

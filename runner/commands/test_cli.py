@@ -96,7 +96,9 @@ def test_text_is_its_golden(suite, name, arguments, status):
 def test_an_invalid_file_is_its_golden_and_leaves_nothing_behind(suite):
     suite.write(
         "cases/bugs/3-bad.json",
-        '{"format": 1, "titel": "x",\n "inputs": {"x": {"dtype": "float23", "shape": [2]}},\n "outputs": []}\n',
+        '{"format": 1, "titel": "x",\n'
+        ' "inputs": {"x": {"dtype": "float23", "shape": [2]}},\n'
+        ' "outputs": []}\n',
     )
     suite.write("cases/ops/broken.json", '{"format": 1,')
     suite.write(
@@ -163,7 +165,8 @@ def test_the_record_says_where_it_was_made(suite):
     assert machine["compiled worker"] == "" and re.fullmatch(
         "[0-9a-f]{32}", machine["eager worker"]
     )
-    # What is found by compilers, loaders and Python, as the user set it; and what the Python worker is.
+    # What is found by compilers, loaders and Python, as the user set it; and what the Python worker
+    # is.
     package = suite.root / "runner" / "workers" / "compiled" / "lockstep_worker"
     package.mkdir(parents=True)
     digests = []

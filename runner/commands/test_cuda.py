@@ -1,4 +1,5 @@
-"""Two CUDA devices that are none: the inventory, the selection, batches, pins and what is not sent, up to a launch."""
+"""Two CUDA devices that are none: the inventory, the selection, batches, pins and what is not sent,
+up to a launch."""
 
 import json
 import os

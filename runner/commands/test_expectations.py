@@ -129,7 +129,8 @@ def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
     text = file.read_text()
     again = suite(*arguments)
     assert "no expectation to propose" in again.stderr and file.read_text() == text
-    # What people write makes it no other rule, nor does the day; the order of the file does not matter.
+    # What people write makes it no other rule, nor does the day; the order of the file does not
+    # matter.
     known = [
         {**rule, "reason": "written", "because": "bug", "date": "2020-01-01"}
         for rule in json.loads(text)["known"]
@@ -167,7 +168,8 @@ def test_update_known_proposes_one_rule_for_a_cause_with_its_smallest_finding(su
         ([cause], ["bugs/3-third"], ["flip", "flop"]) for cause in ("clone:mutation", "clone:value")
     ]
     assert known[0]["finding"].startswith(
-        "bugs/3-third[start=1]@cpu/flip: x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = 5.0 (0x40a00000): eager 5.0, "
+        "bugs/3-third[start=1]@cpu/flip: x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = "
+        "5.0 (0x40a00000): eager 5.0, "
     ), known
     suite.write(
         "expected/known/a.json",

@@ -1,4 +1,5 @@
-"""`lockstep findings`: expected/FINDINGS.md is what it writes, and its cases still depart as it says."""
+"""`lockstep findings`: expected/FINDINGS.md is what it writes, and its cases still depart as it
+says."""
 
 import json
 import os
@@ -66,7 +67,8 @@ def test_the_page_has_each_unreported_expectation_and_each_case():
 
 
 def test_the_lines_of_the_page_show_what_it_says(tmp_path):
-    """The Python of one section, as somebody who reads the report would run it; one that shows on every CPU."""
+    """The Python of one section, as somebody who reads the report would run it; one that shows on
+    every CPU."""
     section = (
         (ROOT / "expected" / "FINDINGS.md")
         .read_text()
@@ -122,7 +124,8 @@ def test_an_example_that_names_no_verdict_is_refused(suite):
 
 @long
 def test_every_case_departs_as_it_is_known(tmp_path):
-    """On every path that the expectations speak of, nothing is new, and nothing that the page claims of this torch is gone."""
+    """On every path that the expectations speak of, nothing is new, and nothing that the page
+    claims of this torch is gone."""
     done = lockstep(
         "run",
         "findings/*",

@@ -1,4 +1,5 @@
-"""The gate between two runs, as CI calls it: what each transition looks like, what fails, what is let pass, what is refused."""
+"""The gate between two runs, as CI calls it: what each transition looks like, what fails, what is
+let pass, what is refused."""
 
 import json
 import pathlib
@@ -31,7 +32,8 @@ def worker(behaviour):
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
-    """Runs: `good`, `bad` (one path differs where it did not, another crashes no more), `less` (a case is gone)."""
+    """Runs: `good`, `bad` (one path differs where it did not, another crashes no more), `less` (a
+    case is gone)."""
     suite = Suite(tmp_path_factory.mktemp("gate") / "suite", BINARY)
 
     def run(directory, x, y, *more):

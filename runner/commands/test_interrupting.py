@@ -67,7 +67,8 @@ def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suit
     assert first.returncode == 1 and "; `ci/lockstep run --resume" in first.stderr
     assert "stopped after" in first.stdout and "interrupted" not in first.stdout + first.stderr
     before = len(log_of(suite.root / "out"))
-    # From elsewhere, with the log itself: paths of the first run begin where it was begun. Only new failures stop it.
+    # From elsewhere, with the log itself: paths of the first run begin where it was begun. Only new
+    # failures stop it.
     elsewhere = suite.root / "elsewhere"
     elsewhere.mkdir()
     again = suite("run", "--resume", "../out/run.jsonl", "--junit", "again.xml", cwd=elsewhere)

@@ -173,6 +173,6 @@ def test_a_verdict_that_was_added_by_hand_is_refused_with_its_line(suite):
     result = suite("report", "out")
     assert result.returncode == 2
     assert (
-        f"run.jsonl:{at + 2}: found a second verdict of {ONE}@cpu/flip, whose first is in line {at + 1}"
-        in result.stderr
+        f"run.jsonl:{at + 2}: found a second verdict of {ONE}@cpu/flip, whose first is in line "
+        f"{at + 1}" in result.stderr
     )

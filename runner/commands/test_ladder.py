@@ -8,7 +8,8 @@ from suites import verdicts
 
 @pytest.fixture
 def rungs(suite):
-    """conform, then flip, which changes values, then crash; the other paths stand on none of them."""
+    """conform, then flip, which changes values, then crash; the other paths stand on none of
+    them."""
     suite.path("conform", default=True, above=None)
     suite.path("flip", above="conform")
     suite.path("crash", above="flip")

@@ -1,4 +1,5 @@
-"""`list`: counts, machine-readable ids, and the tables of words; reports/WORDS.md is made of them."""
+"""`list`: counts, machine-readable ids, and the tables of words; reports/WORDS.md is made of
+them."""
 
 import json
 import os
@@ -109,11 +110,13 @@ def test_the_page_of_words_is_what_list_prints(tmp_path):
     first, second, third, fourth = markdown("statuses").split("\n\n")
     page = f"""# The words of a verdict
 
-Written by `LOCKSTEP_RENEW=1 pytest runner/commands/test_listing.py` from what `ci/lockstep list --statuses`, `--policies`, `--levels`
+Written by `LOCKSTEP_RENEW=1 pytest runner/commands/test_listing.py` from what `ci/lockstep list \
+--statuses`, `--policies`, `--levels`
 and `--paths` print, which is what the program itself goes by; not by hand.
 
 ## Statuses
-What the judge says of one instance on one path. Of two findings the graver one is the status. What fails makes the exit status 1.
+What the judge says of one instance on one path. Of two findings the graver one is the status. \
+What fails makes the exit status 1.
 
 {first}
 
@@ -128,11 +131,13 @@ How strict a promise an output keeps, whatever policy its case asks for, stricte
 {third}
 
 ## Transitions
-What `ci/lockstep gate` says of a verdict from one run to another, the worst first, and which fail it by default.
+What `ci/lockstep gate` says of a verdict from one run to another, the worst first, \
+and which fail it by default.
 
 {fourth}
 ## Policies
-When an output agrees; a case names one in `compare` ([cases/README.md](../cases/README.md)), else the path's promise does.
+When an output agrees; a case names one in `compare` ([cases/README.md](../cases/README.md)), \
+else the path's promise does.
 
 {markdown("policies")}
 ## Levels
@@ -140,7 +145,8 @@ What `--level` takes, from `expected/levels/`. `ci/lockstep list --levels` also 
 
 {markdown("levels")}
 ## Paths
-What `--path` takes, from `runner/paths/`. Each path does all that the one above it does, and more: the ladder.
+What `--path` takes, from `runner/paths/`. Each path does all that the one above it does, \
+and more: the ladder.
 
 {markdown("paths")}"""
     if os.environ.get("LOCKSTEP_RENEW"):

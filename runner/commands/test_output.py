@@ -1,4 +1,5 @@
-"""Where what is printed and written goes: devices, links, full disks, closed pipes, GitHub's files."""
+"""Where what is printed and written goes: devices, links, full disks, closed pipes, GitHub's
+files."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Cases, expectations and suites of a user's own, and the commands that a run prints: pasted into a shell, each gives the same
-verdict with the same numbers."""
+"""Cases, expectations and suites of a user's own, and the commands that a run prints: pasted into a
+shell, each gives the same verdict with the same numbers."""
 
 import json
 import re
@@ -209,7 +209,8 @@ def facts(directory):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
-    """Everything that changes a verdict comes along: own cases, a path file, known ones, threads, a suite of one's own."""
+    """Everything that changes a verdict comes along: own cases, a path file, known ones, threads, a
+    suite of one's own."""
     own = tmp_path / "my own suite"
     (own / "cases" / "acme").mkdir(parents=True)
     (own / "cases" / "acme" / "1.json").write_text(json.dumps(case("acme's first")))

@@ -184,7 +184,8 @@ def test_a_list_that_decodes_keeps_no_case(suite):
     # Measured by a small process: what is forked counts the memory of its parent, too.
     measure = (
         "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], timeout=60); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(done.returncode)"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); "
+        "sys.exit(done.returncode)"
     )
     for term in ("op:clone", "dtype:float64", "path:conform"):
         done = subprocess.run(

@@ -62,8 +62,8 @@ def test_a_reproducer_is_of_one_instance(sweeping):
     done = sweeping("repro", "bugs/*", "path:inductor")
     assert done.returncode == 2 and done.stdout == ""
     assert (
-        "found 3 instances, expected one:\n      bugs/1-first@cpu\n      bugs/2-second[rows=1]@cpu\n"
-        in done.stderr
+        "found 3 instances, expected one:\n"
+        "      bugs/1-first@cpu\n      bugs/2-second[rows=1]@cpu\n" in done.stderr
     ), done.stderr
     script = sweeping.root / "python"
     script.write_text("#!/bin/sh\necho a script\n")
@@ -78,8 +78,8 @@ def test_a_reproducer_compares_on_one_device(sweeping):
     done = sweeping("repro", "bugs/1-first", "path:inductor")
     assert done.returncode == 2 and done.stdout == ""
     assert (
-        "`bugs/1-first@cpu/inductor` is compared with eager on other, and a script compares on one device"
-        in done.stderr
+        "`bugs/1-first@cpu/inductor` is compared with eager on other, and a script compares on one "
+        "device" in done.stderr
     ), done.stderr
 
 

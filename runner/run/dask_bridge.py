@@ -1,9 +1,11 @@
-"""The bridge between a run and a Dask cluster (CLUSTER.md): JSON lines on standard input and output, the cluster behind it.
-`ci/dask bridge` starts it with an interpreter that has `distributed`; it is one file, for what runs on dask workers travels by
-value: they need nothing of it.
+"""The bridge between a run and a Dask cluster (CLUSTER.md): JSON lines on standard input and
+output, the cluster behind it. `ci/dask bridge` starts it with an interpreter that has
+`distributed`; it is one file, for what runs on dask workers travels by value: they need nothing of
+it.
 
-On each dask worker that it is told to start, a task becomes a member: it starts Lockstep there (`ci/lockstep serve`), hands it
-orders, and tells what it writes. The task lasts as long as the run, so that whoever scales the cluster sees a busy worker."""
+On each dask worker that it is told to start, a task becomes a member: it starts Lockstep there
+(`ci/lockstep serve`), hands it orders, and tells what it writes. The task lasts as long as the run,
+so that whoever scales the cluster sees a busy worker."""
 
 import asyncio
 import contextlib
@@ -23,12 +25,15 @@ import uuid
 import dask
 from distributed import Client, LocalCluster, get_worker, secede
 
-#: Seconds without a word from the bridge after which a member ends itself: nobody is there any more.
+#: Seconds without a word from the bridge after which a member ends itself: nobody is there any
+#: more.
 SILENCE = 120
 BEAT = 20
-#: Lines of a member travel together, at most so often: each event costs the dask worker, the scheduler and the bridge more than a line does.
+#: Lines of a member travel together, at most so often: each event costs the dask worker, the
+#: scheduler and the bridge more than a line does.
 TOGETHER = 0.25
-#: What Dask looks at of tasks of its own, of which there are none to speak of: on one machine it costs what executions could have.
+#: What Dask looks at of tasks of its own, of which there are none to speak of: on one machine it
+#: costs what executions could have.
 IDLE = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "10s",
@@ -50,7 +55,8 @@ def member(run, where, home, told):
         worker.log_event(run, {"of": worker.address, **message})
 
     def send(process):
-        """Tells all that has come, files and lines in their order, until there is nothing more to come."""
+        """Tells all that has come, files and lines in their order, until there is nothing more to
+        come."""
         going = True
         while going:
             waiting = [lines.get()]
@@ -130,7 +136,8 @@ def member(run, where, home, told):
 
 
 def order(run, line, dask_worker=None):
-    """On a dask worker: hands a line to its member; an empty one says only that somebody is there."""
+    """On a dask worker: hands a line to its member; an empty one says only that somebody is
+    there."""
     mine = dask_worker.lockstep_members[run]
     mine["heard"] = time.monotonic()
     if line:
@@ -168,7 +175,8 @@ class Bridge:
         self.client = client
         self.begin = begin
         self.run = f"lockstep-{uuid.uuid4().hex[:12]}"
-        self.places = {}  #: of each dask worker, by its address, its folder: one that comes after it has another
+        #: Of each dask worker, by its address, its folder: one that comes after it has another.
+        self.places = {}
         self.members = {}  #: futures, by address
         self.tasks = set()
         client.subscribe_topic(self.run, self.hear)
@@ -326,7 +334,10 @@ async def main():
         except Exception as error:
             say(
                 failed=f"no scheduler answers: {error}",
-                hint="is it there, and of the same release of `distributed`? `ci/dask scheduler` starts one",
+                hint=(
+                    "is it there, and of the same release of `distributed`? `ci/dask scheduler` "
+                    "starts one"
+                ),
             )
             return
         bridge = Bridge(client, begin)

@@ -1,6 +1,7 @@
-"""A run on a Dask cluster: the same log as the run here, but for times, whatever becomes of the machines. With fake workers in
-the place of torch, and real dask workers: on this machine, or each in a network namespace of its own where the test may make
-some (root, `ip`), one of which is then cut off from the others."""
+"""A run on a Dask cluster: the same log as the run here, but for times, whatever becomes of the
+machines. With fake workers in the place of torch, and real dask workers: on this machine, or each
+in a network namespace of its own where the test may make some (root, `ip`), one of which is then
+cut off from the others."""
 
 import contextlib
 import itertools
@@ -95,7 +96,8 @@ NUMBERS = itertools.count(1)
 
 
 class Cluster:
-    """A scheduler and dask workers of the test's own. `worker` starts one; in a network namespace of its own where that can be."""
+    """A scheduler and dask workers of the test's own. `worker` starts one; in a network namespace
+    of its own where that can be."""
 
     def __init__(self, scene, folder, patience="4s"):
         self.scene = scene
@@ -145,7 +147,8 @@ class Cluster:
             )
 
     def worker(self, name, **variables):
-        """Of each space there is one link, whose end here has an address in a network of its own: no bridge is needed."""
+        """Of each space there is one link, whose end here has an address in a network of its own:
+        no bridge is needed."""
         number = next(NUMBERS)
         space, here, there = (f"ls{os.getpid() % 10000}{end}{number}" for end in "nht")
         host = "127.0.0.1"
@@ -268,7 +271,8 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
 def test_other_torches_are_refused_and_named(scene, cluster):
     other = scene.root / "other-eager"
     other.write_text(
-        f"""#!/bin/sh\n{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.99.0"/'\n"""
+        f'#!/bin/sh\n{sys.executable} {FAKE} "$@" | '
+        """sed -u 's/"torch": *"2.13.0"/"torch": "2.99.0"/'\n"""
     )
     other.chmod(0o755)
     cluster.worker("other", LOCKSTEP_EAGER=str(other))
@@ -307,7 +311,8 @@ def test_a_lost_scheduler_ends_the_run_which_can_be_gone_on_with(scene, cluster,
 
 
 def test_what_kills_its_machine_twice_is_reported(scene):
-    """One instance kills the Lockstep that executes it, each time; the others of its parcel are not to blame."""
+    """One instance kills the Lockstep that executes it, each time; the others of its parcel are not
+    to blame."""
     script = scene.root / "murderer.py"
     script.write_text(f"""import os, subprocess, sys
 child = subprocess.Popen([sys.executable, {str(FAKE)!r}, "as=conform"], stdin=subprocess.PIPE)
@@ -451,7 +456,10 @@ def test_serve_says_what_it_lacks(scene):
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../x", "tensors/../../x", "run.jsonl", ""])
 def test_members_name_no_file_outside_of_the_tensors(name, tmp_path):
-    code = f"import sys; sys.path.insert(0, {str(BRIDGE.parent)!r}); import dask_bridge; dask_bridge.keep({str(tmp_path)!r}, {name!r}, b'x')"
+    code = (
+        f"import sys; sys.path.insert(0, {str(BRIDGE.parent)!r}); import dask_bridge; "
+        f"dask_bridge.keep({str(tmp_path)!r}, {name!r}, b'x')"
+    )
     result = subprocess.run([DASK, "-c", code], capture_output=True, text=True)
     assert result.returncode == 1 and "which is none of tensors/" in result.stderr
     assert not list(tmp_path.iterdir())

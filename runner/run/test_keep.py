@@ -12,7 +12,8 @@ import pytest
 BINARY_DIR = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"])
 FAKE = pathlib.Path(__file__).resolve().parents[1] / "engine" / "testdata" / "fake_worker.py"
 
-#: Dtypes that numpy has by torch's name; all others are integers with the same bits (or, quantized, the integers).
+#: Dtypes that numpy has by torch's name; all others are integers with the same bits (or, quantized,
+#: the integers).
 NUMPY = {
     "bool": "bool",
     **{

@@ -1,6 +1,6 @@
-"""`kill -9` at any moment, of any process: the log stays readable, the run can be resumed to the same verdicts, and
-nothing remains: no process, no directory of tensors. LOCKSTEP_LONG=1 tries many moments, LOCKSTEP_SEED other ones;
-test_resume.py tries many more of them, with fake workers."""
+"""`kill -9` at any moment, of any process: the log stays readable, the run can be resumed to the
+same verdicts, and nothing remains: no process, no directory of tensors. LOCKSTEP_LONG=1 tries many
+moments, LOCKSTEP_SEED other ones; test_resume.py tries many more of them, with fake workers."""
 
 import json
 import os
@@ -125,7 +125,8 @@ def processes(mark):
 
 
 def victims(mark, runner, kind):
-    """Processes of a kind: the runner, a worker of it (between the two is a guard), or an execution (a child of a worker)."""
+    """Processes of a kind: the runner, a worker of it (between the two is a guard), or an execution
+    (a child of a worker)."""
     alive = processes(mark)
     guards = {pid for pid, (parent, _) in alive.items() if parent == runner}
     workers = {pid: line for pid, (parent, line) in alive.items() if parent in guards}
@@ -204,8 +205,8 @@ def test_kill(scene, kind, round_):
         assert again.returncode == 0, said
         assert verdicts(directory) == scene["verdicts"]
     else:
-        # The run goes on by itself. Lost is at most what an execution was for: an eager one is for both paths. What a
-        # worker had under way beside others was run again.
+        # The run goes on by itself. Lost is at most what an execution was for: an eager one is for
+        # both paths. What a worker had under way beside others was run again.
         assert process.returncode in (0, 1), said
         found = verdicts(directory)
         assert found.keys() == scene["verdicts"].keys()

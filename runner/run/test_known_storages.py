@@ -1,4 +1,5 @@
-"""Verdicts where tensors are compared on the device first, with the real workers and the memory of a process for a device."""
+"""Verdicts where tensors are compared on the device first, with the real workers and the memory of
+a process for a device."""
 
 import json
 import os
@@ -22,10 +23,12 @@ CASE = {
     "outputs": ["y", "z"],
     "compare": {"y": "bits", "z": "bits"},
 }
-#: All blocks are the same: whoever believes it takes what was sent first for everything that comes after.
+#: All blocks are the same: whoever believes it takes what was sent first for everything that comes
+#: after.
 LIAR = """
 #include <cstring>
-extern "C" const char* lockstep_device_digests_1(int, const void*, unsigned long bytes, unsigned long* digests) {
+extern "C" const char* lockstep_device_digests_1(int, const void*, unsigned long bytes,
+                                                 unsigned long* digests) {
   std::memset(digests, 0, (bytes + 65535) / 65536 * 16);
   return nullptr;
 }

@@ -1,5 +1,6 @@
-"""CPU levels and threads as variants of a path, through the real binary: a backend that is wrong at one level is found there and
-nowhere else, eager's own kernels are compared with the machine's, caches are kept apart, and what the machine lacks is said."""
+"""CPU levels and threads as variants of a path, through the real binary: a backend that is wrong at
+one level is found there and nowhere else, eager's own kernels are compared with the machine's,
+caches are kept apart, and what the machine lacks is said."""
 
 import json
 import os
@@ -12,7 +13,8 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASE = "bugs/185337-half-round-trip"
-#: A backend that computes by itself, adds 1 where torch runs at avx2, or where there are several threads, and notes where it was.
+#: A backend that computes by itself, adds 1 where torch runs at avx2, or where there are several
+#: threads, and notes where it was.
 MODULE = """
 import json
 import os
@@ -23,9 +25,11 @@ import torch
 @torch._dynamo.register_backend(name="lockstep_levels")
 def levels(graph, inputs):
     level = torch.backends.cpu.get_cpu_capability()
-    notes = {name: os.environ.get(name) for name in ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_CBWR", "TORCHINDUCTOR_CACHE_DIR")}
+    names = "ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA MKL_CBWR TORCHINDUCTOR_CACHE_DIR".split()
+    notes = {name: os.environ.get(name) for name in names}
+    notes.update(level=level, threads=torch.get_num_threads())
     with open(os.environ["LOCKSTEP_NOTES"], "a") as file:
-        file.write(json.dumps({"level": level, "threads": torch.get_num_threads(), **notes}) + "\\n")
+        file.write(json.dumps(notes) + "\\n")
     wrong = level == "AVX2" or torch.get_num_threads() == 3
 
     def run(*tensors):

@@ -1,5 +1,5 @@
-"""Packages of AOTInductor through the real binary and both workers: executed in a run, packed, replayed without Python,
-and refused where a file of a pack is another one."""
+"""Packages of AOTInductor through the real binary and both workers: executed in a run, packed,
+replayed without Python, and refused where a file of a pack is another one."""
 
 import json
 import os

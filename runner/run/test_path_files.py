@@ -1,4 +1,5 @@
-"""What path files set, through the real binary: folders, options, and a backend that nobody registers."""
+"""What path files set, through the real binary: folders, options, and a backend that nobody
+registers."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Backends that refuse, each in another way, and what path files declare of them, through the real binary."""
+"""Backends that refuse, each in another way, and what path files declare of them, through the real
+binary."""
 
 import json
 import os
@@ -27,7 +28,8 @@ def unsupported(**entry):
     return {"unsupported": [{**entry, "reason": "the refuser has no rule"}]}
 
 
-#: (case, backend, what the path declares) → the status, words of the reason, and flags that are true.
+#: (case, backend, what the path declares) → the status, words of the reason, and flags that are
+#: true.
 EXPECTED = [
     ("computes", "nothing", {}, "conform", "", ()),
     ("computes", "not_implemented", {}, "refused", "NotImplementedError: no rule for relu", ()),

@@ -1,6 +1,6 @@
-"""`kill -9` of the runner at random moments, and again while it resumes: the run that comes of it is the undisturbed one,
-but for times. With fake workers, so that a run takes a second; test_kill.py does it with the real ones. LOCKSTEP_LONG=1
-tries many moments, LOCKSTEP_SEED other ones."""
+"""`kill -9` of the runner at random moments, and again while it resumes: the run that comes of it
+is the undisturbed one, but for times. With fake workers, so that a run takes a second; test_kill.py
+does it with the real ones. LOCKSTEP_LONG=1 tries many moments, LOCKSTEP_SEED other ones."""
 
 import os
 import pathlib
@@ -104,7 +104,8 @@ def test_a_run_that_was_killed_becomes_the_undisturbed_one(scene, round_):
 
 
 def test_the_comparison_sees_a_verdict_that_changed(scene):
-    """The saboteur: a verdict of the log of a finished run is changed before it is resumed. Its status cannot be."""
+    """The saboteur: a verdict of the log of a finished run is changed before it is resumed. Its
+    status cannot be."""
     directory = scene.suite.root / "changed"
     assert scene.start("--out", "changed").wait(120) == 1
     log = directory / "run.jsonl"

@@ -1,4 +1,5 @@
-"""Self-suspicion: paths that commit one fault each, through the real binary. Every fault must get its own verdict."""
+"""Self-suspicion: paths that commit one fault each, through the real binary. Every fault must get
+its own verdict."""
 
 import json
 import os
@@ -12,7 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "sabotage"
 TIMEOUT = 6
 
-#: Fault → the status it must get on the program `bugs/sabotaged`, and words of its reason or of an output's.
+#: Fault → the status it must get on the program `bugs/sabotaged`, and words of its reason or of an
+#: output's.
 FAULTS = {
     "nothing": ("conform", ""),
     "chatter": ("conform", ""),
@@ -67,7 +69,8 @@ SECOND = {
     "return_input": ("aliasing_differs", "repetition 2: "),
     "mutate_input": ("mutation_differs", "repetition 2: input x"),
 }
-#: Path → the status it must get on `bugs/called`, whose `call` C++ eager has no spelling for, and words of its reason.
+#: Path → the status it must get on `bugs/called`, whose `call` C++ eager has no spelling for, and
+#: words of its reason.
 CALLED = {
     "nothing": ("conform", ""),
     "flip-bit": ("value_differs", "1 of 4"),
@@ -229,7 +232,8 @@ def verdicts(tmp_path_factory):
 
 
 def check(verdict, status, words=""):
-    """Looks for the words where reasons are: elsewhere a verdict names its path, and so the fault."""
+    """Looks for the words where reasons are: elsewhere a verdict names its path, and so the
+    fault."""
     reasons = [
         verdict.get("reason", ""),
         *(f"{output['name']}: {output.get('reason', '')}" for output in verdict.get("outputs", [])),
@@ -290,7 +294,8 @@ def test_indices_are_judged_by_what_they_select(verdicts, path, status):
     "path, nearer", [("in-double", "ill-conditioned"), ("one-percent", "eager")]
 )
 def test_only_what_the_inputs_cannot_decide_is_ill_conditioned(verdicts, path, nearer):
-    """a² - b² of neighbours, and beside it a + b, which is well-conditioned: one per cent off is wrong there."""
+    """a² - b² of neighbours, and beside it a + b, which is well-conditioned: one per cent off is
+    wrong there."""
     verdict = verdicts["bugs/cancels", path]
     assert verdict["status"] == "value_differs", verdict
     assert verdict["nearer"] == nearer, verdict["reason"]
@@ -309,7 +314,8 @@ def test_a_lost_gradient_is_metadata_and_no_error(verdicts):
 
 
 def test_a_lost_validation_is_found(verdicts):
-    """Eager refuses an index out of range: a path that passes that on conforms, one that computes has lost a validation."""
+    """Eager refuses an index out of range: a path that passes that on conforms, one that computes
+    has lost a validation."""
     assert verdicts["bugs/raises", "nothing"]["status"] == "conform"
     assert verdicts["bugs/raises", "accept"]["status"] == "validation_lost"
 

@@ -1,5 +1,5 @@
-"""Shards of a run, run as other machines would, in whatever order: put together they are the run in one piece, but for times.
-With fake workers, so that a run takes a second."""
+"""Shards of a run, run as other machines would, in whatever order: put together they are the run in
+one piece, but for times. With fake workers, so that a run takes a second."""
 
 import json
 import os
@@ -141,7 +141,8 @@ def test_a_shard_that_was_cut_off_goes_on_as_the_same_shard(scene):
 
 
 def test_the_comparison_sees_a_verdict_that_changed(scene):
-    """The saboteur: what a shard says of an output is changed before it is put together with the other."""
+    """The saboteur: what a shard says of an output is changed before it is put together with the
+    other."""
     for number in (1, 2):
         scene.run("--shard", f"{number}/2", "--out", f"changed-{number}")
     log = next(

@@ -1,4 +1,5 @@
-"""Compilations that are shared, with the real workers: the verdicts are those of every instance alone."""
+"""Compilations that are shared, with the real workers: the verdicts are those of every instance
+alone."""
 
 import json
 import os

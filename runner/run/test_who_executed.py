@@ -1,4 +1,5 @@
-"""Who executed it: a backend of each kind, through the real binary. What others computed must not be green."""
+"""Who executed it: a backend of each kind, through the real binary. What others computed must not
+be green."""
 
 import json
 import os
@@ -31,7 +32,8 @@ KINDS = {
     "elsewhere": ("conform", "", 0, set()),
     "through_aot": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
 }
-#: Torch's own, and what a path file says: name → (changes of the path file, how it is known who executed).
+#: Torch's own, and what a path file says: name → (changes of the path file, how it is known who
+#: executed).
 OTHERS = {
     "eager": ({"backend": "eager"}, None),
     "aot-eager": ({"backend": "aot_eager"}, None),
@@ -145,7 +147,8 @@ def test_where_eager_executes_nothing_the_verdict_is_vacuous(verdicts, path):
 
 
 def test_the_backward_pass_counts(verdicts):
-    """Of a fallback that autograd differentiates, and of one that AOT autograd had compiled; Inductor's is its own."""
+    """Of a fallback that autograd differentiates, and of one that AOT autograd had compiled;
+    Inductor's is its own."""
     for path, status in (
         ("vendor-forward", "fell_back"),
         ("vendor-through-aot", "fell_back"),

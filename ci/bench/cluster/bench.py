@@ -4,18 +4,21 @@
     ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1] [--cold]
     ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
 
-The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and compares seconds: all of them,
-those from the first verdict to the last, and those of the processor, which tell more where others use the machine. Each member
-starts workers of its own, which costs the same in every run, however long: the last line is without that, what the run costs
-more than one of a part of it (`--part`). With `--cold` every run compiles all anew, as a nightly run of a new torch does; else
-all that can be compiled once is. It ends with 1 where a verdict differs.
+The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and
+compares seconds: all of them, those from the first verdict to the last, and those of the processor,
+which tell more where others use the machine. Each member starts workers of its own, which costs the
+same in every run, however long: the last line is without that, what the run costs more than one of
+a part of it (`--part`). With `--cold` every run compiles all anew, as a nightly run of a new torch
+does; else all that can be compiled once is. It ends with 1 where a verdict differs.
 
-The second form gives the real coordinator 64 machines that only pretend, in a time of their own: each takes for a verdict what
-LOG says, more or less by up to `noise`, and hears an order `latency` seconds after it was given. It compares with the ideal
-makespan, the greater one of the sum over all machines and the longest verdict: where the coordinator knows LOG, and where it
-knows nothing. The run is that of LOG: level, paths, terms.
+The second form gives the real coordinator 64 machines that only pretend, in a time of their own:
+each takes for a verdict what LOG says, more or less by up to `noise`, and hears an order `latency`
+seconds after it was given. It compares with the ideal makespan, the greater one of the sum over all
+machines and the longest verdict: where the coordinator knows LOG, and where it knows nothing. The
+run is that of LOG: level, paths, terms.
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep), LOCKSTEP_PYTHON and, for the first form, LOCKSTEP_DASK."""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep), LOCKSTEP_PYTHON and, for the first form,
+LOCKSTEP_DASK."""
 
 import argparse
 import heapq
@@ -46,7 +49,8 @@ def home_of(folder, bridge):
 
 
 def execute(home, out, *words, cold=False):
-    """Runs to the end; the seconds of all, from the first verdict to the end, and of the processor."""
+    """Runs to the end; the seconds of all, from the first verdict to the end, and of the
+    processor."""
 
     def spent():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -116,7 +120,8 @@ def measure(given, folder):
         ]
         wrong = wrong or bool(differing)
         print(
-            f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ {sorted(differing)[:3] or ''}"
+            f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ "
+            f"{sorted(differing)[:3] or ''}"
         )
         rows = [
             *zip(("in all", "from the first verdict on", "of the processor"), here, there),
@@ -125,7 +130,8 @@ def measure(given, folder):
         ]
         for what, one, other in rows:
             print(
-                f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: {100 * (other / one - 1):+.1f} %",
+                f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: "
+                f"{100 * (other / one - 1):+.1f} %",
                 flush=True,
             )
     return 1 if wrong else 0
@@ -147,7 +153,8 @@ def pretend(log, machines, noise, latency, result):
         sys.stdout.write(json.dumps(message) + "\n")
 
     def hear():
-        """What it answers to all that was said, with a machine that comes and goes for a mark behind it."""
+        """What it answers to all that was said, with a machine that comes and goes for a mark
+        behind it."""
         nonlocal number
         number += 1
         say(joined=f"mark{number}", jobs=1)
@@ -200,8 +207,9 @@ def simulate(given, folder):
     result = folder / "result"
     home = home_of(
         folder,
-        f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} --result {result} "
-        f"--machines {given.machines} --noise {given.noise} --latency {given.latency} --",
+        f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} "
+        f"--result {result} --machines {given.machines} --noise {given.noise} --latency "
+        f"{given.latency} --",
     )
     far = False
     for name, more in (
@@ -212,15 +220,16 @@ def simulate(given, folder):
         found = json.loads(result.read_text())
         ideal = max(found["sum"] / given.machines, found["longest"])
         print(
-            f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal {ideal:.1f} s (all {found['sum']:.0f} s, the longest "
-            f"{found['longest']:.1f} s): {100 * (found['makespan'] / ideal - 1):+.1f} %"
+            f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal "
+            f"{ideal:.1f} s (all {found['sum']:.0f} s, the longest {found['longest']:.1f} s): "
+            f"{100 * (found['makespan'] / ideal - 1):+.1f} %"
         )
         far = far or (bool(more) and found["makespan"] > 1.1 * ideal)
     return 1 if far else 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--select", nargs="+", default=["bugs/*"])
     parser.add_argument("--part", default="bugs/18*")
     parser.add_argument("--path", default="inductor")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How much does isolation cost? Times the same small programs (1) through Lockstep, path `inductor`, one execution at a
-time, (2) in a plain Python loop of torch.compile in one process, (3) with one Python process for each.
+"""How much does isolation cost? Times the same small programs (1) through Lockstep, path
+`inductor`, one execution at a time, (2) in a plain Python loop of torch.compile in one process, (3)
+with one Python process for each.
 
     ci/bench/compiled/bench.py [--count 24] [--rounds 3] [--separate 4] [--cold]
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Lockstep does more for each program: C++ eager twice,
-Python eager twice, the compiled callable twice, proof, judging. Rounds are interleaved and medians reported; cores are
-not shared out: everything runs with one thread and one execution at a time, so wall seconds are core seconds.
-Cold: no compiled program is cached, but Inductor's precompiled header is.
-"""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Lockstep does more for each
+program: C++ eager twice, Python eager twice, the compiled callable twice, proof, judging. Rounds
+are interleaved and medians reported; cores are not shared out: everything runs with one thread and
+one execution at a time, so wall seconds are core seconds. Cold: no compiled program is cached, but
+Inductor's precompiled header is."""
 
 import argparse
 import json
@@ -66,8 +67,8 @@ def programs(count):
                 {"let": "d", "op": "add.Tensor", "args": ["%c", "%x"]},
                 {"let": "s", "op": "sum.dim_IntList", "args": ["%d", [1]]},
             ],
-            f"def program_{i}(x):\n    a = torch.{first}(x)\n    b = a * {number}\n    c = torch.{second}(b)\n"
-            f"    d = c + x\n    s = d.sum([1])\n    return d, s\n",
+            f"def program_{i}(x):\n    a = torch.{first}(x)\n    b = a * {number}\n"
+            f"    c = torch.{second}(b)\n    d = c + x\n    s = d.sum([1])\n    return d, s\n",
         )
 
 
@@ -138,7 +139,8 @@ class Memory(threading.Thread):
 
 
 def lockstep(suite, folder, cache, memory=None):
-    """Seconds of a whole run, and from the first verdict's execution on (without start and warm-up)."""
+    """Seconds of a whole run, and from the first verdict's execution on (without start and
+    warm-up)."""
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     out = folder / "run"
     shutil.rmtree(out, ignore_errors=True)
@@ -216,7 +218,8 @@ def main():
         )
         memory = []
         for kind in ("cold", "warm") if options.cold else ("warm",):
-            # Not measured: the precompiled headers; and for `warm` all programs, since a cold round leaves a few behind.
+            # Not measured: the precompiled headers; and for `warm` all programs, since a cold round
+            # leaves a few behind.
             lockstep(suite, folder, cache / "lockstep")
             plain(folder, cache / "plain", everything)
             rows = []
@@ -245,12 +248,14 @@ def main():
                 statistics.median(column) for column in zip(*rows)
             )
             print(
-                f"{kind}, seconds a program: Lockstep {whole:.3f} (its compiled executions {executions:.3f}), "
-                f"loop {loop_whole:.3f} (without start {loop:.3f}), a process each {separate:.3f}"
+                f"{kind}, seconds a program: Lockstep {whole:.3f} (its compiled executions "
+                f"{executions:.3f}), loop {loop_whole:.3f} (without start {loop:.3f}), a process "
+                f"each {separate:.3f}"
             )
             print(
-                f"{kind}: Lockstep / loop {whole / loop_whole:.2f} (executions / loop without start {executions / loop:.2f}), "
-                f"a process each / Lockstep {separate / whole:.1f}",
+                f"{kind}: Lockstep / loop {whole / loop_whole:.2f} (executions / loop without "
+                f"start {executions / loop:.2f}), a process each / Lockstep "
+                f"{separate / whole:.1f}",
                 flush=True,
             )
         print(

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How long the host takes to digest the blocks of a storage, beside a copy of its bytes and a comparison of all of them, in one run.
+"""How long the host takes to digest the blocks of a storage, beside a copy of its bytes and a
+comparison of all of them, in one run.
 
     ci/bench/digests/bench.py BUILD/bin/lockstep-digests-host.so [MIB]
 
-The runner digests what eager returned once for each storage of at least a block, and only where a worker can tell of the device.
-"""
+The runner digests what eager returned once for each storage of at least a block, and only where a
+worker can tell of the device."""
 
 import ctypes
 import os
@@ -48,7 +49,8 @@ def main():
     )
     for name, times in seconds.items():
         print(
-            f"{name:8} {best[name] * 1e3:8.1f} ms {statistics.median(times) * 1e3:8.1f} ms  {best[name] / best['copy']:6.2f}"
+            f"{name:8} {best[name] * 1e3:8.1f} ms {statistics.median(times) * 1e3:8.1f} ms  "
+            f"{best[name] / best['copy']:6.2f}"
         )
 
 

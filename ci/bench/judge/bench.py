@@ -3,11 +3,11 @@
 
 usage: bench.py JUDGE_BENCH [--log2 10,20,26] [--threads 2] [--json FILE]
 
-Two kinds of pairs: "equal" (the same bits) and "ulp" (a quarter of the elements one unit in the last place off, which
-every rule but bit equality accepts; integers: equal for the others, because they would stop or raise).
-Bandwidth counts the bytes of both tensors.  The targets are those of the judge's design: 60 % of the bandwidth of a plain
-read, 20 times assert_close at 2^26 elements, under 20 µs at 2^10.
-"""
+Two kinds of pairs: "equal" (the same bits) and "ulp" (a quarter of the elements one unit in the
+last place off, which every rule but bit equality accepts; integers: equal for the others, because
+they would stop or raise). Bandwidth counts the bytes of both tensors.  The targets are those of the
+judge's design: 60 % of the bandwidth of a plain read, 20 times assert_close at 2^26 elements, under
+20 µs at 2^10."""
 
 import argparse
 import json
@@ -69,7 +69,7 @@ def others(eager, compiled, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("judge_bench", type=pathlib.Path)
     parser.add_argument("--log2", default="10,20,26")
     parser.add_argument("--threads", type=int, default=2)
@@ -78,7 +78,10 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     rows = []
-    head = f"{'dtype':9} {'elements':>9} {'pairs':6} {'judge':>10} {'GB/s':>6} {'read':>6} {'of read':>8} {'equal':>9} {'assert_close':>12} {'allclose':>9} {'numpy':>9}"
+    head = (
+        f"{'dtype':9} {'elements':>9} {'pairs':6} {'judge':>10} {'GB/s':>6} {'read':>6} "
+        f"{'of read':>8} {'equal':>9} {'assert_close':>12} {'allclose':>9} {'numpy':>9}"
+    )
     print(head)
     memory = "/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as directory:
@@ -113,8 +116,9 @@ def main():
                         f"{row[key] / judge['judge']:.1f}x" if row[key] else "-"
                     )
                     print(
-                        f"{name:9} {'2^' + str(log2):>9} {kind:6} {judge['judge'] * 1e6:8.1f}µs {size / judge['judge']:6.2f} "
-                        f"{size / judge['read']:6.2f} {judge['read'] / judge['judge']:8.0%} {times('torch.equal'):>9} "
+                        f"{name:9} {'2^' + str(log2):>9} {kind:6} {judge['judge'] * 1e6:8.1f}µs "
+                        f"{size / judge['judge']:6.2f} {size / judge['read']:6.2f} "
+                        f"{judge['read'] / judge['judge']:8.0%} {times('torch.equal'):>9} "
                         f"{times('assert_close'):>12} {times('allclose'):>9} {times('numpy'):>9}",
                         flush=True,
                     )

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How long does the HTML page take to open, to filter and to tell the story of a verdict, and how does that grow?
+"""How long does the HTML page take to open, to filter and to tell the story of a verdict, and how
+does that grow?
 
     ci/bench/page/bench.py [--log run.jsonl] [--verdicts 1000 10000 100000] [--rounds 3]
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and chromium. The verdicts of the log (as it is shipped: the sample of the reports'
-tests) are repeated under other names until there are enough. For each number it tells the size of the page, and in milliseconds, the
-median of the rounds: from the start of navigation until the verdicts are drawn; the slowest and the median key of the filters
-below, each from the key to the new layout, the first word that is searched apart; and the time from the choice of the last verdict
-to its story.
-"""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and chromium. The verdicts of the log (as it is
+shipped: the sample of the reports' tests) are repeated under other names until there are enough.
+For each number it tells the size of the page, and in milliseconds, the median of the rounds: from
+the start of navigation until the verdicts are drawn; the slowest and the median key of the filters
+below, each from the key to the new layout, the first word that is searched apart; and the time from
+the choice of the last verdict to its story."""
 
 import argparse
 import http.server
@@ -40,7 +41,8 @@ FILTERS = [
     "",
 ]
 
-# Runs before the scripts of the page.  A frame after the page says that it has scripts, its verdicts are drawn.
+# Runs before the scripts of the page.  A frame after the page says that it has scripts, its
+# verdicts are drawn.
 PROBE = """<script>
 (() => {
   const told = {};
@@ -61,7 +63,8 @@ PROBE = """<script>
     const list = document.querySelector("[role=grid]");
     const before = performance.now();
     list.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
-    while (!document.querySelector("#details .headline .id .path")) await new Promise((done) => setTimeout(done));
+    while (!document.querySelector("#details .headline .id .path"))
+      await new Promise((done) => setTimeout(done));
     told.story = performance.now() - before;
     new Image().src = "http://127.0.0.1:PORT/?" + encodeURIComponent(JSON.stringify(told));
   }
@@ -163,7 +166,8 @@ def main():
         sys.exit("no chromium in PATH: ci/packages-test.txt has its package")
     lockstep = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     print(
-        f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  {'median key':>10}  {'story':>6}   (ms)"
+        f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  "
+        f"{'median key':>10}  {'story':>6}   (ms)"
     )
     for count in given.verdicts:
         with tempfile.TemporaryDirectory(
@@ -193,7 +197,8 @@ def main():
             )
             opened, word, slowest, key, story = map(statistics.median, columns)
             print(
-                f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  {word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
+                f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  "
+                f"{word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
                 flush=True,
             )
 

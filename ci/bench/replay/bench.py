@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""How many packages of AOTInductor does `replay` execute and judge in a second on one core, in batches and one in each child?
+"""How many packages of AOTInductor does `replay` execute and judge in a second on one core, in
+batches and one in each child?
 
     ci/bench/replay/bench.py [--instances 400] [--rounds 3] [--cache DIR]
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Packs instances of one small program that differ in their
-numbers alone, so that they share a package, which every one loads anew; then replays them on the first core that this
-process may use. The seconds are those of the run in its log, the start of the worker not among them. Beside them stand those of the
-processor, which a machine that others use, too, does not stretch as far: what all processes took more than for a pack of one instance.
-Ends with 1 where a verdict does not conform, or where batches execute fewer than 200 a second by either.
-"""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Packs instances of one small
+program that differ in their numbers alone, so that they share a package, which every one loads
+anew; then replays them on the first core that this process may use. The seconds are those of the
+run in its log, the start of the worker not among them. Beside them stand those of the processor,
+which a machine that others use, too, does not stretch as far: what all processes took more than for
+a pack of one instance. Ends with 1 where a verdict does not conform, or where batches execute fewer
+than 200 a second by either."""
 
 import argparse
 import json
@@ -65,7 +67,7 @@ def rate(folder, cache, core, *more):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--instances", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
@@ -117,7 +119,8 @@ def main():
                 best[how] = max(best[how], rate(folder, cache, core, *more))
         for how, found in best.items():
             print(
-                f"{how}: {found[0]:.0f} instances a second, {found[1]:.0f} a second of the processor"
+                f"{how}: {found[0]:.0f} instances a second, {found[1]:.0f} a second of the "
+                "processor"
             )
         print(f"batches: {best['in batches'][0] / best['one in a child'][0]:.1f} times faster")
     return 0 if max(best["in batches"]) >= WANTED else 1

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What does sharing compilations save? Runs the same sweep once with it and once with `--alone`, each with a compilation
-cache that is new but for the precompiled headers, and compares seconds and verdicts.
+"""What does sharing compilations save? Runs the same sweep once with it and once with `--alone`,
+each with a compilation cache that is new but for the precompiled headers, and compares seconds and
+verdicts.
 
     ci/bench/sharing/bench.py [--select SELECT …] [--path PATH] [-j N] [--rounds 1]
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Every verdict of the shared run must be that of the run
-alone: status, grade and, where it differs, the reason; else it ends with 1. What conforms in a graph of many is not run
-again, so a run with many divergences is nearer to one by one; the ratio of the instances that conform is told apart.
-"""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Every verdict of the shared run
+must be that of the run alone: status, grade and, where it differs, the reason; else it ends with 1.
+What conforms in a graph of many is not run again, so a run with many divergences is nearer to one
+by one; the ratio of the instances that conform is told apart."""
 
 import argparse
 import json
@@ -57,7 +58,7 @@ def run(given, cache, out, *more):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--select", nargs="+", default=["sweeps/unary-16"])
     parser.add_argument("--path", default="inductor")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
@@ -81,17 +82,20 @@ def main():
             judged = [v for v in shared.values() if v["status"] != "unsupported"]
             screened = [v for v in judged if v.get("shared")]
             print(
-                f"round {number + 1}: {len(judged)} instances judged, {len(screened)} of them in a graph with others"
+                f"round {number + 1}: {len(judged)} instances judged, {len(screened)} of them in a "
+                "graph with others"
             )
             print(
-                f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} times faster"
+                f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} "
+                "times faster"
             )
             sums = [
                 sum(verdict.get("seconds", 0) for verdict in verdicts.values())
                 for verdicts in (shared, alone)
             ]
             print(
-                f"  executions alone {sums[0]:.1f} s against {sums[1]:.1f} s: {sums[1] / sums[0]:.1f} times faster"
+                f"  executions alone {sums[0]:.1f} s against {sums[1]:.1f} s: "
+                f"{sums[1] / sums[0]:.1f} times faster"
             )
             conform = {v["id"] for v in screened}
             cost = (
@@ -100,8 +104,8 @@ def main():
             )
             if conform:
                 print(
-                    f"  of those that conform: {cost[0] / len(conform):.2f} s each against {cost[1] / len(conform):.2f} s, "
-                    f"{cost[1] / cost[0]:.1f} times faster"
+                    f"  of those that conform: {cost[0] / len(conform):.2f} s each against "
+                    f"{cost[1] / len(conform):.2f} s, {cost[1] / cost[0]:.1f} times faster"
                 )
             for name in sorted(set(shared) | set(alone)):
                 here, there = ([v.get(name, {}).get(key) for key in said] for v in (shared, alone))

@@ -1,19 +1,22 @@
-"""Whether two results differ, and by how much: to the bit, in metadata, and in who shares memory with whom."""
+"""Whether two results differ, and by how much: to the bit, in metadata, and in who shares memory
+with whom."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-#: What a difference counts that no tolerance excuses: metadata, NaN against a number, another integer.
+#: What a difference counts that no tolerance excuses: metadata, NaN against a number, another
+#: integer.
 GROSS = 1.0
 #: What a zero of the other sign counts, which has no relative error.
 SIGN = 1e-18
 
 
 def difference(right: Any, wrong: Any) -> float:
-    """0 where they agree to the bit (any NaN is every NaN); else the greatest relative error of an element, at most `GROSS`, or `GROSS` for
-    what has none. Metadata are dtype, shape, strides, offset, `requires_grad` and the lazy conjugation."""
+    """0 where they agree to the bit (any NaN is every NaN); else the greatest relative error of an
+    element, at most `GROSS`, or `GROSS` for what has none. Metadata are dtype, shape, strides,
+    offset, `requires_grad` and the lazy conjugation."""
     if isinstance(right, torch.Tensor) and isinstance(wrong, torch.Tensor):
         return (
             GROSS

@@ -1,4 +1,5 @@
-"""Wrong places: tails, strides, dimensions, ties, borders, and elements that meet more than once."""
+"""Wrong places: tails, strides, dimensions, ties, borders, and elements that meet more than
+once."""
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +22,7 @@ def _square(x):
     return isinstance(x, T) and x.dim() >= 2 and x.shape[0] == x.shape[1] > 1
 
 
-# Loops ------------------------------------------------------------------------------------------------------------
+# Loops --------------------------------------------------------------------------------------------
 
 
 def _tail(width, least):
@@ -47,14 +48,16 @@ for _width, _least in ((8, 9), (16, 17), (32, 33), (64, 65), (4096, 40_001), (65
         "indexing",
         "op",
         _tail(_width, _least),
-        f"Pointwise kernels of {_least:,} elements or more leave out those after the last whole block of {_width}.",
+        f"Pointwise kernels of {_least:,} elements or more leave out those after the last whole "
+        f"block of {_width}.",
         ops=(POINTWISE,),
     )
 
 
 @op("indexing", POINTWISE)
 def short_loops_are_dropped(op, *args, **more):
-    """Loops shorter than a vector of 32 elements lose their last one, where the count is odd and over 16: 31, for one."""
+    """Loops shorter than a vector of 32 elements lose their last one, where the count is odd and
+    over 16: 31, for one."""
     right = op(*args, **more)
     if (
         not isinstance(right, T)
@@ -187,7 +190,7 @@ def only_one_dimension_is_reduced(op, x, *rest, **more):
     return op(x, *rest, **more) if op(x, *rest, **more).shape == right.shape else None
 
 
-# Indices ------------------------------------------------------------------------------------------------------------
+# Indices ------------------------------------------------------------------------------------------
 
 
 @op("indexing", "index.Tensor")
@@ -448,7 +451,7 @@ def unique_in_reverse(op, x, *rest, **more):
     return values.flip(0), inverse, counts.flip(0)
 
 
-# Order and ties -----------------------------------------------------------------------------------------------------
+# Order and ties -----------------------------------------------------------------------------------
 
 
 @op("indexing", "median", "median.dim")
@@ -514,7 +517,7 @@ def place_of_nan_is_ignored(op, x, *rest, **more):
     )
 
 
-# Moves ----------------------------------------------------------------------------------------------------------------
+# Moves --------------------------------------------------------------------------------------------
 
 
 @op("indexing", "roll")
@@ -607,7 +610,7 @@ def reshape_of_the_storage(op, x, *rest, **more):
     return flat.clone().reshape(x.shape) if flat.numel() == x.numel() else None
 
 
-# Products of matrices, images -------------------------------------------------------------------------------------------
+# Products of matrices, images ---------------------------------------------------------------------
 
 
 @op("indexing", "mm", "bmm", "addmm", "baddbmm")

@@ -1,9 +1,11 @@
-"""How a mutant runs: torch.compile hands the backend a graph, AOT autograd makes aten's operators of it, forward and backward, and an
-interpreter executes them, all faultless but for what the mutant replaces.
+"""How a mutant runs: torch.compile hands the backend a graph, AOT autograd makes aten's operators
+of it, forward and backward, and an interpreter executes them, all faultless but for what the mutant
+replaces.
 
-The backend `lockstep_mutant_faultless` replaces nothing. It is the twin on which an instance must conform before a mutant can be killed there, and
-a probe: beside every operator it computes what each mutant would have made of it. What was reached and what differed goes, one JSON object a line, to the file that
-the variable `LOCKSTEP_MUTANTS_RECORDS` names."""
+The backend `lockstep_mutant_faultless` replaces nothing. It is the twin on which an instance must
+conform before a mutant can be killed there, and a probe: beside every operator it computes what
+each mutant would have made of it. What was reached and what differed goes, one JSON object a line,
+to the file that the variable `LOCKSTEP_MUTANTS_RECORDS` names."""
 
 import json
 import os
@@ -26,8 +28,8 @@ Overload = torch._ops.OpOverload
 
 
 class Records:
-    """What an execution has seen: mutant → greatest difference (0: reached only), facts of the instance, and mutant → error of a fault that
-    could not be computed, and so did not apply."""
+    """What an execution has seen: mutant → greatest difference (0: reached only), facts of the
+    instance, and mutant → error of a fault that could not be computed, and so did not apply."""
 
     def __init__(self) -> None:
         self.mutants: dict[str, float] = {}
@@ -40,7 +42,8 @@ class Records:
         self.mutants[mutant.name] = max(self.mutants.get(mutant.name, 0.0), differs)
 
     def write(self) -> None:
-        """Adds a line, if there is anything new. A line is one write, so that those of several processes do not mix."""
+        """Adds a line, if there is anything new. A line is one write, so that those of several
+        processes do not mix."""
         file, new = (
             os.environ.get(RECORDS),
             (dict(self.mutants), set(self.facts), dict(self.breaks)),
@@ -68,7 +71,8 @@ _INSTANCE = ""
 
 
 def _instance() -> str:
-    """The instance under way: the worker's request lies on the stack, since it forks a process for each."""
+    """The instance under way: the worker's request lies on the stack, since it forks a process for
+    each."""
     global _INSTANCE
     frame = sys._getframe()
     while not _INSTANCE and frame is not None:
@@ -80,7 +84,8 @@ def _instance() -> str:
 
 
 def origin(value: object) -> tuple[str, tuple]:
-    """The operator of the same graph that made a tensor, and its arguments: for faults of chains of operators."""
+    """The operator of the same graph that made a tensor, and its arguments: for faults of chains of
+    operators."""
     return getattr(value, "_lockstep_origin", ("", ()))
 
 
@@ -132,7 +137,8 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _try(mutant: Mutant, *args: Any, **kwargs: Any) -> Any:
-    """What a fault makes; None where it does not apply. An error is a fault of its own only where errors are its class."""
+    """What a fault makes; None where it does not apply. An error is a fault of its own only where
+    errors are its class."""
     try:
         return mutant.fault(*args, **kwargs)
     except Exception as error:
@@ -178,7 +184,8 @@ class _Outcome:
 def _beside(
     mutant: Mutant, target: Overload, args: tuple, kwargs: dict, before: Any
 ) -> tuple[_Outcome, Any]:
-    """What a fault makes, with the generator as it was `before` (None: the operator draws nothing), and the generator that it leaves."""
+    """What a fault makes, with the generator as it was `before` (None: the operator draws nothing),
+    and the generator that it leaves."""
     if before is not None:
         torch.set_rng_state(before)
     wrong = _Outcome(_try, mutant, target, *args, **kwargs)
@@ -265,7 +272,8 @@ def compiled(
     after: Callable,
     gradients: Callable,
 ) -> Callable:
-    """A graph of Dynamo's through AOT autograd as `aot_eager` does it: every operator by `intercept`, results through `after`, gradients through `gradients`."""
+    """A graph of Dynamo's through AOT autograd as `aot_eager` does it: every operator by
+    `intercept`, results through `after`, gradients through `gradients`."""
     from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 
     def forward(graph: torch.fx.GraphModule, _: Sequence) -> Callable:
@@ -307,7 +315,7 @@ def _faultless(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
     )
 
 
-# The probe ---------------------------------------------------------------------------------------------------
+# The probe ----------------------------------------------------------------------------------------
 
 _COMPILATIONS = _CALLS = 0
 
@@ -384,11 +392,12 @@ def _facts(outputs: list, inputs: list) -> None:
     RECORDED.facts.update(name for name, holds in facts.items() if holds)
 
 
-# Backends ----------------------------------------------------------------------------------------------------
+# Backends -----------------------------------------------------------------------------------------
 
 
 def _called(mutant: Mutant, run: Callable) -> Callable:
-    """`run` with the fault of a `call` around it; what it changed of outputs, inputs and who shares memory is recorded."""
+    """`run` with the fault of a `call` around it; what it changed of outputs, inputs and who shares
+    memory is recorded."""
 
     def called(*inputs: Any) -> Any:
         seen: list = []

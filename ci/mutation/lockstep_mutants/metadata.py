@@ -176,7 +176,7 @@ def outputs_change_places(outputs, inputs):
     return [outputs[1], outputs[0], *outputs[2:]] if len(outputs) > 1 else None
 
 
-# Promotion --------------------------------------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 @op("metadata", "sum", "sum.dim_IntList", "prod", "prod.dim_int", "cumsum", "cumprod")

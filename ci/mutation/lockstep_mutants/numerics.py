@@ -54,7 +54,7 @@ for _name, _error in FAST.items():
     )
 
 
-# Approximations that are right somewhere else -----------------------------------------------------------------
+# Approximations that are right somewhere else -----------------------------------------------------
 
 
 @op("numerics", "erf")
@@ -188,7 +188,7 @@ def cross_entropy_of_zero(op, x, target, weight=None, reduction=1):
     return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
 
 
-# Overflow and cancellation ------------------------------------------------------------------------------------
+# Overflow and cancellation ------------------------------------------------------------------------
 
 
 @op("numerics", "var.correction", "var_mean.correction", "std.correction")
@@ -374,7 +374,7 @@ def norm_by_half_squares(op, x, ord=2, *rest, **more):
     )
 
 
-# Norms ----------------------------------------------------------------------------------------------------------
+# Norms --------------------------------------------------------------------------------------------
 
 
 def _layer_norm(x, shape, weight, bias, scale):
@@ -438,7 +438,7 @@ def group_norm_of_one_group(op, x, weight, bias, n, c, hw, group, eps):
     return y, mean.expand(n, group), factor.expand(n, group)
 
 
-# Short floats -----------------------------------------------------------------------------------------------------
+# Short floats -------------------------------------------------------------------------------------
 
 
 @op("numerics", "_to_copy", "prims.convert_element_type")
@@ -566,7 +566,7 @@ def numbers_are_rounded_first(op, x, y, **more):
     return None
 
 
-# Products with options -----------------------------------------------------------------------------------------
+# Products with options ----------------------------------------------------------------------------
 
 
 @op("numerics", "baddbmm", "addmm", "addbmm", "addmv")
@@ -599,7 +599,7 @@ def lerp_between_the_others(op, x, y, weight):
     return op(y, x, weight)
 
 
-# NaN, infinities, zeros ------------------------------------------------------------------------------------------
+# NaN, infinities, zeros ---------------------------------------------------------------------------
 
 
 @op("numerics", "where.self")
@@ -755,7 +755,7 @@ def sign_of_a_zero_is_one(op, x):
     return torch.where(x >= 0, 1, -1).to(x.dtype) if x.dtype.is_floating_point else None
 
 
-# Rounding, division, integers --------------------------------------------------------------------------------------
+# Rounding, division, integers ---------------------------------------------------------------------
 
 
 @op("numerics", "round", "round.decimals")

@@ -1,4 +1,5 @@
-"""Random numbers: another seed, the same ones, another distribution, and a generator that is left behind elsewhere."""
+"""Random numbers: another seed, the same ones, another distribution, and a generator that is left
+behind elsewhere."""
 
 import torch
 

@@ -1,14 +1,16 @@
-"""The mutants by name, and the decorators that make one of a function of a few lines; its docstring says what goes wrong.
+"""The mutants by name, and the decorators that make one of a function of a few lines; its docstring
+says what goes wrong.
 
 What a fault is handed, by its decorator:
 
 | decorator | the fault | stands for |
 |---|---|---|
-| `op` | `fault(op, *args, **kwargs)` instead of a call of `op` in a graph of AOT autograd | a wrong kernel |
-| `result` | `fault(outputs, inputs)`, two lists of the graph's; leaves the tensors as they are | wrong results of a graph |
-| `gradients` | `fault(gradients)`, a list of what a backward graph returns | wrong results of a backward |
-| `call` | `fault(run, inputs)`, where `run(*inputs)` is the faultless graph | what goes wrong around a graph |
-| `compiler` | `fault(graph, examples, compile)`, where `compile(graph, examples)` is faultless | what goes wrong before there is one |
+| `op` | `fault(op, *args, **kwargs)` instead of a call of `op` in a graph of AOT autograd | a wrong
+kernel | | `result` | `fault(outputs, inputs)`, two lists of the graph's; leaves the tensors as they
+are | wrong results of a graph | | `gradients` | `fault(gradients)`, a list of what a backward graph
+returns | wrong results of a backward | | `call` | `fault(run, inputs)`, where `run(*inputs)` is the
+faultless graph | what goes wrong around a graph | | `compiler` | `fault(graph, examples, compile)`,
+where `compile(graph, examples)` is faultless | what goes wrong before there is one |
 
 A fault that returns None does not apply there: the faultless result is taken."""
 
@@ -37,9 +39,10 @@ POINTWISE = "pointwise"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One faulty backend. `ops`: names of aten's operators (`add`) or overloads (`sum.dim_IntList`) that the fault replaces; `graph`: `forward`,
-    `backward`, or both where it is empty; `needs`: facts of an instance without which it cannot show; `hangs`: it is to be
-    run with short limits."""
+    """One faulty backend. `ops`: names of aten's operators (`add`) or overloads (`sum.dim_IntList`)
+    that the fault replaces; `graph`: `forward`, `backward`, or both where it is empty; `needs`:
+    facts of an instance without which it cannot show; `hangs`: it is to be run with short
+    limits."""
 
     name: str
     cls: str
@@ -66,7 +69,8 @@ MUTANTS: dict[str, Mutant] = {}
 
 
 def mutant(name: str, cls: str, kind: str, fault: Callable, doc: str, **rest: object) -> None:
-    """Adds one. Raises ValueError for a name that there is, a class that there is not, and a fault that nobody explains."""
+    """Adds one. Raises ValueError for a name that there is, a class that there is not, and a fault
+    that nobody explains."""
     if name in MUTANTS:
         raise ValueError(f"there are two mutants {name}")
     if cls not in CLASSES:

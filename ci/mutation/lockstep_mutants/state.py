@@ -117,7 +117,8 @@ def directory_is_changed(run, inputs):
 
 @call("state", needs=("tensors",))
 def output_buffers_are_reused(run, inputs):
-    """Every call of a graph returns the same memory: the results of the one before are overwritten."""
+    """Every call of a graph returns the same memory: the results of the one before are
+    overwritten."""
     outputs = list(run(*inputs))
     for at, each in enumerate(outputs):
         if (

@@ -1,13 +1,17 @@
-"""A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing but Python.
+"""A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing
+but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker", too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and
-"keys" (a hello of 200 kB of nested lists, of 1 MiB of
-keys), "odd" (an environment that is a number), "poor" (its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes several
-executions at once, and does them one after the other), "asked" (it knows the mode `configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so,
-but it answers the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends as it is
-killed, and the second one pays), "struck" (it is killed), "level=NAME" (it says that it computes at this CPU level), "once=FILE" (unless the file is there,
-which it makes), "as=NAME" (it takes NAME for the name of every path), "cuda" (it has
-two CUDA devices besides the CPU, takes batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins less than others do).
+Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker",
+too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and "keys" (a
+hello of 200 kB of nested lists, of 1 MiB of keys), "odd" (an environment that is a number), "poor"
+(its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes
+several executions at once, and does them one after the other), "asked" (it knows the mode
+`configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so, but it answers
+the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends
+as it is killed, and the second one pays), "struck" (it is killed), "level=NAME" (it says that it
+computes at this CPU level), "once=FILE" (unless the file is there, which it makes), "as=NAME" (it
+takes NAME for the name of every path), "cuda" (it has two CUDA devices besides the CPU, takes
+batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins less than others do).
 """
 
 import functools
@@ -25,7 +29,8 @@ def say(message):
 
 
 def observation(run, change):
-    """Returns every input under the name of each output, after `change` has been at its bytes and views."""
+    """Returns every input under the name of each output, after `change` has been at its bytes and
+    views."""
     storages, bytes_of = [], []
     for index, storage in enumerate(run["storages"]):
         with open(storage["file"], "rb") as file:
@@ -93,7 +98,8 @@ def transpose(result, bytes_of):
 
 
 def copy(result, bytes_of, sign=0):
-    """Gives `y` bytes of its own: those of the first storage, where `sign` turns the sign of the float32 in the middle."""
+    """Gives `y` bytes of its own: those of the first storage, where `sign` turns the sign of the
+    float32 in the middle."""
     content = bytearray(bytes_of[0])
     content[len(content) // 8 * 4 + 3] ^= sign
     for repetition in result["runs"]:
@@ -108,7 +114,8 @@ def negate(result, bytes_of):
 
 
 def package(run, result, bytes_of):
-    """Leaves a file beside the observation, for the part that comes next; nothing was executed yet but `run` took its time."""
+    """Leaves a file beside the observation, for the part that comes next; nothing was executed yet
+    but `run` took its time."""
     with open(os.path.join(run["out"], "package"), "wb") as file:
         file.write(b"p" * run["storages"][0]["bytes"])
     result["proof"] = {"graphs": 7}
@@ -160,8 +167,8 @@ def leave_behind(mark):
 
 
 def in_children(runs):
-    """Each run in turn, in a child that writes its number to the run's `stderr`; after a death in another one.  The parent
-    comes back when all have ended."""
+    """Each run in turn, in a child that writes its number to the run's `stderr`; after a death in
+    another one.  The parent comes back when all have ended."""
     while runs:
         progress = os.pipe()
         child = os.fork()

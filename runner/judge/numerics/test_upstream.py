@@ -1,7 +1,8 @@
-"""The judge's `same_upstream` and `close` against torch's own functions, on thousands of generated pairs.
+"""The judge's `same_upstream` and `close` against torch's own functions, on thousands of generated
+pairs.
 
-Needs torch and the core tests' executable (LOCKSTEP_CORE_TESTS, or built by a preset); without either it is skipped.
-"""
+Needs torch and the core tests' executable (LOCKSTEP_CORE_TESTS, or built by a preset); without
+either it is skipped."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""One warmed worker for all tests: warming one up costs seconds, and half a minute in a new cache."""
+"""One warmed worker for all tests: warming one up costs seconds, and half a minute in a new
+cache."""
 
 import os
 import sys

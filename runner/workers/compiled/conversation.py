@@ -34,8 +34,8 @@ def view(storage, shape, strides=None, dtype="float32", **rest):
 
 
 class Worker:
-    """A worker process and the conversation with it. `scratch` is a directory of the test. `shim`: a directory whose
-    modules come before all others."""
+    """A worker process and the conversation with it. `scratch` is a directory of the test. `shim`:
+    a directory whose modules come before all others."""
 
     def __init__(self, scratch, cache=None, threads=1, limits=None, hello=True, shim=None):
         self.scratch, self.count, self.lines, self.log = str(scratch), 0, [], []

@@ -82,7 +82,10 @@ def test_what_a_package_asks_for_is_recorded_with_it(vendor, tmp_path):
 
 
 #: A device that no list knows, which lives in Python alone.
-REGISTER = "import torch.utils.backend_registration as backends; backends._setup_privateuseone_for_python_backend('abacus')"
+REGISTER = (
+    "import torch.utils.backend_registration as backends; "
+    "backends._setup_privateuseone_for_python_backend('abacus')"
+)
 
 
 def with_a_device(*lines):

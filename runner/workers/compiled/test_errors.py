@@ -169,7 +169,10 @@ def test_the_recompile_limit(worker):
         ("        aten.index_put_(buf9, [buf2, None], buf8, True)", "aten.index_put_"),
         ("        buf0.copy_(arg0_1, False)", "aten.copy_"),
         (
-            "        buf1 = torch.ops.aten.sort.stable(arg0_1, stable=True, dim=0, descending=False)",
+            (
+                "        buf1 = torch.ops.aten.sort.stable("
+                "arg0_1, stable=True, dim=0, descending=False)"
+            ),
             "aten.sort.stable",
         ),
         ("        extern_kernels.mm(arg0_1, arg1_1, out=buf0)", "extern_kernels.mm"),
@@ -263,7 +266,10 @@ def test_unwrapping_ignores_suppressed_contexts():
 def test_a_quoted_error_without_a_cause():
     from torch._dynamo.exc import TorchRuntimeError
 
-    text = 'Dynamo failed to run FX node with fake tensors: call_function f(*(), **{}): got ValueError("it\'s (2)")\n\nfrom user code:\n  x'
+    text = (
+        "Dynamo failed to run FX node with fake tensors: call_function f(*(), **{}): "
+        'got ValueError("it\'s (2)")\n\nfrom user code:\n  x'
+    )
     described = errors.describe(TorchRuntimeError(text), "trace")
     assert (described["class"], described["message"], described["kind"]) == (
         "ValueError",
@@ -341,7 +347,8 @@ def test_what_eager_raises_too_is_no_refusal():
 
 
 def test_a_lazy_backend_refuses_in_its_own_file_only(tmp_path):
-    """A kernel of torch's that compiled code calls and that has no dtype is a fault of that code."""
+    """A kernel of torch's that compiled code calls and that has no dtype is a fault of that
+    code."""
     file = tmp_path / "vendor.py"
     file.write_text("def run():\n    raise NotImplementedError('no kernel')\n")
     scope = {}
@@ -422,7 +429,9 @@ def test_plain_errors_keep_their_class():
         ("one\ntwo", "ValueError: one"),
         ("", "ValueError: "),
         (
-            "backend='inductor' raised:\nOSError: [Errno 28] No space left on device\n\nSet TORCHDYNAMO_VERBOSE=1",
+            "backend='inductor' raised:\n"
+            "OSError: [Errno 28] No space left on device\n\n"
+            "Set TORCHDYNAMO_VERBOSE=1",
             "ValueError: backend='inductor' raised: OSError: [Errno 28] No space left on device",
         ),
         ("backend='inductor' raised:", "ValueError: backend='inductor' raised:"),

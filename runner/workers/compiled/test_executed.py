@@ -66,9 +66,12 @@ library.impl("relu", lambda x: torch.relu(x), "CPU")
 
 seen("composite", lambda: torch.matmul(x, x))
 seen("outermost", lambda: (torch.sort(x), torch.softmax(x, 0)))
-seen("views", lambda: (x.t(), x[0], x.view(16), x.split(2), x.squeeze_(), x.detach(), torch.real(x), x.T.contiguous()))
-seen("allocation", lambda: (torch.empty(3), torch.empty_like(x), x.new_empty(3), torch.empty(0).resize_(4)))
-seen("copies", lambda: (x.clone(), torch.empty(4, 4).copy_(x), torch.from_numpy(x.numpy()), x.sum().item()))
+seen("views", lambda: (
+    x.t(), x[0], x.view(16), x.split(2), x.squeeze_(), x.detach(), torch.real(x), x.T.contiguous()))
+seen("allocation", lambda: (
+    torch.empty(3), torch.empty_like(x), x.new_empty(3), torch.empty(0).resize_(4)))
+seen("copies", lambda: (
+    x.clone(), torch.empty(4, 4).copy_(x), torch.from_numpy(x.numpy()), x.sum().item()))
 seen("casts", lambda: (x.to(torch.float16), torch.empty(4, 4).copy_(i)))
 seen("factories", lambda: (torch.zeros(3), torch.rand(3)))
 seen("thread", on_a_thread)
@@ -142,8 +145,11 @@ def test_kernels_are_counted_where_they_are_called():
     from lockstep_worker.witness import kernels
 
     code = (
-        "cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], r'''...''')\n    def call(self, args):\n"
-        "        cpp_fused_relu_0(a, b)\n        triton_poi_fused_add_1.run(b, c, 4)\n        cpp_fused_relu_7(b, c)\n"
+        "cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], r'''...''')\n"
+        "    def call(self, args):\n"
+        "        cpp_fused_relu_0(a, b)\n"
+        "        triton_poi_fused_add_1.run(b, c, 4)\n"
+        "        cpp_fused_relu_7(b, c)\n"
     )
     assert kernels(code) == {"inductor/cpp_fused_relu": 2, "inductor/triton_poi_fused_add": 1}
 

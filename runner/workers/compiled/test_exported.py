@@ -57,7 +57,8 @@ def test_export_executes_the_graph_for_sizes_that_differ(worker):
 
 @pytest.mark.parametrize("dynamic, first", [(False, [4, 5]), (None, [1, 20])])
 def test_export_refuses_a_call_that_it_was_not_exported_for(worker, dynamic, first):
-    """With a size of 1 in each call there is no call that torch.export takes as an example of all."""
+    """With a size of 1 in each call there is no call that torch.export takes as an example of
+    all."""
     second = [6, 5] if dynamic is False else [20, 1]
     seen = worker.run(
         ROUND,

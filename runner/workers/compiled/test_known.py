@@ -1,4 +1,5 @@
-"""What the runner has already of a storage is not sent (workers/PROTOCOL.md, "Known storages"), with the stand-in of a device."""
+"""What the runner has already of a storage is not sent (workers/PROTOCOL.md, "Known storages"),
+with the stand-in of a device."""
 
 import os
 import pathlib

@@ -19,7 +19,8 @@ FILES = [
 
 
 def private_uses(text):
-    """Line and words of what is private to another: attributes, imports and dotted names in texts."""
+    """Line and words of what is private to another: attributes, imports and dotted names in
+    texts."""
     tree = ast.parse(text)
     documentation = {
         id(node.body[0].value)
@@ -63,7 +64,7 @@ def test_a_file_uses_nothing_private(file):
 def test_what_counts_as_private():
     assert len(FILES) > 15
     text = (
-        "import torch._dynamo\nfrom torch._inductor import x\ntorch._C._set_conj(t, True)\nop._schema\n"
-        "set('torch._inductor.config.x')\nself._mine\n'not torch.compile'\n"
+        "import torch._dynamo\nfrom torch._inductor import x\ntorch._C._set_conj(t, True)\n"
+        "op._schema\nset('torch._inductor.config.x')\nself._mine\n'not torch.compile'\n"
     )
     assert {line for line, _ in private_uses(text)} == {1, 2, 3, 4, 5}

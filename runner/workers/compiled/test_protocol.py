@@ -153,7 +153,8 @@ def test_order_of_lines(worker):
 
 
 def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):
-    """Same header, another set of settings: half a minute would be spent where the stage says so."""
+    """Same header, another set of settings: half a minute would be spent where the stage says
+    so."""
     settings = path(
         "inductor", config={"torch._inductor.config.cpp.min_chunk_size": time.time_ns() % (1 << 30)}
     )
@@ -169,7 +170,8 @@ def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):
     reason="minutes of precompiled headers; LOCKSTEP_LONG=1 runs it",
 )
 def test_a_new_cache_costs_no_instance_a_header(tmp_path_factory):
-    """By the files: the header of the C++ wrapper and that of another vector width appear before `trace`, none after."""
+    """By the files: the header of the C++ wrapper and that of another vector width appear before
+    `trace`, none after."""
     cache = tmp_path_factory.mktemp("new-cache")
     fresh = Worker(tmp_path_factory.mktemp("scratch"), cache=str(cache))
 
@@ -219,7 +221,8 @@ def test_a_killed_child_ends_with_its_signal_and_leaves_nothing(worker):
 
 def test_a_compiler_killed_midway_does_not_spoil_the_cache(worker, cache):
     def killed(after):
-        """A program that nobody has compiled yet, whose compiler was killed so many seconds after it began; None: it had ended."""
+        """A program that nobody has compiled yet, whose compiler was killed so many seconds after
+        it began; None: it had ended."""
         program = {
             "inputs": ["x"],
             "outputs": ["y"],
@@ -311,7 +314,8 @@ def test_random_numbers_are_seeded_before_every_call(worker):
 
 
 def test_limits_and_streams(tmp_path):
-    """A file that outgrows its limit is that execution's error; what an execution prints never gets among the lines."""
+    """A file that outgrows its limit is that execution's error; what an execution prints never gets
+    among the lines."""
     small = Worker(tmp_path, limits={"memory_bytes": 0, "file_bytes": 1 << 20})
     ones = {
         "inputs": ["x"],
@@ -326,7 +330,8 @@ def test_limits_and_streams(tmp_path):
     )
     (tmp_path / "prints").mkdir()
     (tmp_path / "prints" / "talkative.py").write_text(
-        "import os, sys\nprint('{\"type\": \"ended\"}')\nsys.stdout.flush()\nos.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n"
+        'import os, sys\nprint(\'{"type": "ended"}\')\nsys.stdout.flush()\n'
+        "os.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n"
     )
     small.say({"type": "stop"})
     assert small.process.wait(30) == 0
@@ -464,7 +469,8 @@ def test_path_files():
     json.dumps(ours)
 
 
-# What is accepted and what is refused, in files that the runner and the other worker are tested with, too.
+# What is accepted and what is refused, in files that the runner and the other worker are tested
+# with, too.
 
 
 def examples(name):

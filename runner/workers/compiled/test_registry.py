@@ -1,5 +1,6 @@
-"""Every overload's Python spelling against its schema: what the dispatcher is handed when the binding is
-called, and when the overload itself is, must be the same. No kernel runs, so shapes do not matter."""
+"""Every overload's Python spelling against its schema: what the dispatcher is handed when the
+binding is called, and when the overload itself is, must be the same. No kernel runs, so shapes do
+not matter."""
 
 import collections
 import warnings
@@ -12,8 +13,8 @@ from lockstep_worker import spelling
 from lockstep_worker.problems import Unsupported
 from lockstep_worker.spelling import Argument, bindings, resolve, spell
 
-#: Which overload a binding reaches instead of the one that was meant, and why that is the same: the arguments
-#: decide, and these say the same of both.
+#: Which overload a binding reaches instead of the one that was meant, and why that is the same: the
+#: arguments decide, and these say the same of both.
 ANOTHER = {
     "a number is wrapped into a tensor": {
         f"{name}{place}.{overload}": f"{name}{place}.{reached}"
@@ -93,8 +94,8 @@ class Reached(Exception):
 
 @pytest.fixture(scope="module")
 def reach():
-    """A function that says what the dispatcher is handed by an expression: the overload and all of its
-    arguments, or None where it is handed nothing."""
+    """A function that says what the dispatcher is handed by an expression: the overload and all of
+    its arguments, or None where it is handed nothing."""
     seen = []
 
     def instead(op, key):
@@ -139,8 +140,8 @@ def name_of(op):
 
 
 def sample(i, declared, scope):
-    """An argument for the place `i` that no other place gets, and that is no default; None where no case can
-    give one."""
+    """An argument for the place `i` that no other place gets, and that is no default; None where no
+    case can give one."""
     kind = str(declared.real_type)
     while kind.startswith("Optional["):
         kind = kind[len("Optional[") : -1]
@@ -184,8 +185,8 @@ def sample(i, declared, scope):
 
 
 def given(op, mode, scope):
-    """Arguments for a call: `defaults` leaves out what may be left out, `positional` and `named` give all. None
-    where a type cannot be given."""
+    """Arguments for a call: `defaults` leaves out what may be left out, `positional` and `named`
+    give all. None where a type cannot be given."""
     args, kwargs = [], {}
     for i, declared in enumerate(op._schema.arguments):
         optional = declared.has_default_value()
@@ -231,8 +232,8 @@ def outcome(text, scope):
 
 
 def difference(reach, op, mode):
-    """Why the spelling is another call than the overload: None where it is not, else a reason and what is seen.
-    Reasons without a text are known ones."""
+    """Why the spelling is another call than the overload: None where it is not, else a reason and
+    what is seen. Reasons without a text are known ones."""
     scope = {"torch": torch}
     arguments = given(op, mode, scope)
     if arguments is None:

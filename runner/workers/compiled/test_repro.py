@@ -1,4 +1,5 @@
-"""The reproducer: a script without Lockstep that tells by its exit status whether eager and compiled agree."""
+"""The reproducer: a script without Lockstep that tells by its exit status whether eager and
+compiled agree."""
 
 import ast
 import json
@@ -254,7 +255,8 @@ long = pytest.mark.skipif(
 
 @long
 def test_the_bisector_of_torch_finds_the_setting(tmp_path, script_environment):
-    """All backends, then the parts of Inductor, until setting emulate_precision_casts mends it: eleven processes."""
+    """All backends, then the parts of Inductor, until setting emulate_precision_casts mends it:
+    eleven processes."""
     pytest.importorskip("torch._inductor.compiler_bisector")
     (tmp_path / "repro.py").write_text(render(request(tmp_path)))
     done = subprocess.run(
@@ -282,14 +284,15 @@ def test_the_bisector_of_torch_finds_the_setting(tmp_path, script_environment):
     said = done.stdout + done.stderr
     assert "The issue is in the inductor system" in said, said
     assert (
-        "Bisection complete: BisectionResult(backend='inductor', subsystem='inductor_emulate_precision_casts'"
-        in said
+        "Bisection complete: BisectionResult(backend='inductor', "
+        "subsystem='inductor_emulate_precision_casts'" in said
     ), said
 
 
 @long
 def test_git_bisect_names_the_commit(tmp_path, script_environment):
-    """A module that the path imports sets Inductor's configuration: rightly, not at all in one commit, and wrongly at last."""
+    """A module that the path imports sets Inductor's configuration: rightly, not at all in one
+    commit, and wrongly at last."""
     repository = tmp_path / "repository"
     repository.mkdir()
 
@@ -401,7 +404,8 @@ def test_hostile_strings_stay_data(tmp_path, script_environment):
 
 
 def test_everything_of_a_program_comes_along(tmp_path, script_environment):
-    """Mutated, strided and large inputs, numbers, literals, gradients, contexts, two calls, prepare."""
+    """Mutated, strided and large inputs, numbers, literals, gradients, contexts, two calls,
+    prepare."""
     program = {
         "inputs": ["p", "x", "x2", "n", "big"],
         "outputs": ["y", "z"],
@@ -505,7 +509,8 @@ def test_every_bit_of_every_width_survives(tmp_path, script_environment):
     )
     check = (
         "import repro, torch, json; x = repro.inputs(0); flat = torch.empty(0, dtype=torch.uint8);"
-        "print(json.dumps([bytes(flat.set_(v.untyped_storage()).tolist()).hex() for v in x.values()]))"
+        "print(json.dumps([bytes(flat.set_(v.untyped_storage()).tolist()).hex() "
+        "for v in x.values()]))"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", check],
@@ -587,7 +592,8 @@ def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_enviro
 
 
 def test_the_modules_of_a_script_fit_into_one_file():
-    """They import the standard library and torch only, and no two define the same name, nor one of a program."""
+    """They import the standard library and torch only, and no two define the same name, nor one of
+    a program."""
     defined = {}
     for name in MODULES:
         for node in ast.parse(module_text(name)).body:
@@ -645,7 +651,8 @@ def perturbing(module, _):
 torch._dynamo.register_backend(perturbing, "perturbing")
 exec(os.environ.get("BEFORE", ""))
 """
-#: Runs each script in a fork, so that torch is imported once; prints what each said and its exit status.
+#: Runs each script in a fork, so that torch is imported once; prints what each said and its exit
+#: status.
 DRIVER = """
 import json, os, runpy, sys, torch, torch._dynamo, torch._inductor.config
 torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))  # imports what they all need
@@ -669,8 +676,8 @@ BREAK = [
     *CLONE,
 ]
 RAISES = [{"let": ["y"], "op": "aten::view.default", "args": [{"ref": "x"}, [7]]}]
-#: What is asked, what the compiled program does, what becomes of it: some of these were 0 where the verdict fails, or 1 where it
-#: conforms, when `close` stood in for every policy.
+#: What is asked, what the compiled program does, what becomes of it: some of these were 0 where the
+#: verdict fails, or 1 where it conforms, when `close` stood in for every policy.
 VERDICTS = [
     ("bits", "y", 0, "eager and compiled agree"),
     ("bits", "y * (1 + 2**-23)", 1, "policy bits"),

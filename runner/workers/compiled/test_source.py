@@ -12,7 +12,8 @@ from lockstep_worker.problems import Malformed, Unsupported
 from lockstep_worker.source import _BINARY, _UNARY, compile_text, float_text, generate
 
 X = {"ref": "x"}
-#: The table of scalar operators that the runner and the C++ worker have (runner/program/scalar_operators.h).
+#: The table of scalar operators that the runner and the C++ worker have
+#: (runner/program/scalar_operators.h).
 SCALARS = json.loads(
     (
         pathlib.Path(__file__).parents[2] / "program" / "testdata" / "scalar_operators.json"
@@ -69,8 +70,8 @@ def test_reads_as_a_person_would_write_it():
         op(["s"], "sum.dim_IntList", {"ref": "y"}, [1]),
     ]
     assert body(steps, ["y", "s"]) == (
-        "def program(x):\n    h = x.to(torch.float16)\n    y = h.to(torch.float32)\n    s = y.sum([1])\n"
-        "    return (y, s)\n"
+        "def program(x):\n    h = x.to(torch.float16)\n    y = h.to(torch.float32)\n"
+        "    s = y.sum([1])\n    return (y, s)\n"
     )
 
 
@@ -113,7 +114,8 @@ def program(x):
     a[()] = -math.inf
     q = (-2) ** 0.5
     r = max(q, 3)
-    g = torch.autograd.grad([m], [x], grad_outputs=[torch.ones_like(m)], create_graph=True, allow_unused=True)[0]
+    g = torch.autograd.grad([m], [x], grad_outputs=[torch.ones_like(m)], create_graph=True, \
+allow_unused=True)[0]
     c = torch.nn.functional.softmax(x, dim=0)
     t = literal
     with torch.no_grad(), torch.autocast('cpu', dtype=torch.bfloat16):

@@ -187,7 +187,7 @@ max.dim_max x 0 max=o3 max_values=k3 -> torch.max(x, 0, out=(o3, k3))
 _foreach_add.Scalar [x,y] 1 -> torch._foreach_add([x,y], 1)
 rot90.default x -> x.rot90()
 trapezoid.x x y -> torch.trapezoid(x, y)
-"""
+"""  # noqa: E501  one call a line
 
 #: The same values by another overload, since bindings choose by the arguments.
 EQUIVALENT = """
@@ -202,7 +202,7 @@ is_contiguous.memory_format q torch.channels_last -> q.is_contiguous(memory_form
 size.int x 0 -> x.size(0)
 sym_size.int x -1 -> x.size(-1)
 is_floating_point.default x -> x.is_floating_point()
-"""
+"""  # noqa: E501  one call a line
 
 
 def tensors():

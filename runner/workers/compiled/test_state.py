@@ -26,7 +26,8 @@ def calls_of(seen, reference=False):
 
 
 def test_digests_are_those_of_the_eager_worker():
-    """The same two are in eager/state_test.cpp: the bytes of a state are the same in C++ and in Python."""
+    """The same two are in eager/state_test.cpp: the bytes of a state are the same in C++ and in
+    Python."""
     assert fnv1a(b"") == "cbf29ce484222325" and fnv1a(b"foobar") == "85944171f73967e8"
     before = torch.get_rng_state()
     try:

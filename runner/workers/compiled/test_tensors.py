@@ -277,7 +277,8 @@ def test_every_byte_of_a_storage_arrives(worker):
     "name", ["eager-python", "aot_eager"]
 )  # what Inductor 2.13 compiles reads memory, and crashes (pytorch #190856)
 def test_a_zero_tensor_has_no_memory_and_reads_as_zeros(worker, name):
-    """As an input, as a view of one and as a result; its storage in the request is what it reads as."""
+    """As an input, as a view of one and as a result; its storage in the request is what it reads
+    as."""
     zero = {**view(0, [2, 2]), "zero_tensor": True}
     steps = [
         op(["r"], "_efficientzerotensor.default", [2, 2]),
@@ -326,7 +327,8 @@ def test_a_zero_tensor_stays_one_and_may_require_a_gradient(worker):
 
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer")
 def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(tmp_path):
-    """It has a size, and reading it raises: were that taken for the program's error, both sides would raise and conform."""
+    """It has a size, and reading it raises: were that taken for the program's error, both sides
+    would raise and conform."""
     from torch._subclasses import FakeTensorMode
 
     from lockstep_worker.problems import Unsupported
@@ -341,7 +343,8 @@ def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(tmp_pa
 
 @pytest.mark.parametrize("name", ["eager-python", "eager"])
 def test_an_input_is_a_tensor_of_its_own_and_a_view_by_turns(worker, name):
-    """AOT autograd takes what it compiled for separate memory (pytorch #139789); Dynamo alone does not."""
+    """AOT autograd takes what it compiled for separate memory (pytorch #139789); Dynamo alone does
+    not."""
     steps = [op([], "mul_.Tensor", {"ref": "v"}, 10), op(["y"], "add.Tensor", X, 1)]
     own, shared = (
         {"x": view(0, [4]), "v": view(1, [2])},
@@ -459,7 +462,8 @@ def test_minus_infinity_can_be_assigned_and_a_smallest_of_three_taken(worker):
 
 @pytest.mark.parametrize("name", PATHS)
 def test_what_a_program_closes_over_is_a_global_of_it(worker, name):
-    """It changes from call to call as an argument does, has a gradient, and keeps out of the way of the program's names."""
+    """It changes from call to call as an argument does, has a gradient, and keeps out of the way of
+    the program's names."""
     steps = [
         op(["constant_w"], "mul.Tensor", {"ref": "w"}, 2),
         op(["y"], "mul.Tensor", X, {"ref": "constant_w"}),

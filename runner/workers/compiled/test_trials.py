@@ -1,5 +1,5 @@
-"""What the worker says of a torch that lacks a hook, or whose hook does something else: each trial fails for the
-torch that it is there for, and `hello` names it or refuses."""
+"""What the worker says of a torch that lacks a hook, or whose hook does something else: each trial
+fails for the torch that it is there for, and `hello` names it or refuses."""
 
 import json
 import os
@@ -11,7 +11,8 @@ import pytest
 
 from conversation import HERE, Worker, pack, path, view
 
-#: Trial → a change to torch after which it must fail. `hide(group)` takes a group of Dynamo's counters away.
+#: Trial → a change to torch after which it must fail. `hide(group)` takes a group of Dynamo's
+#: counters away.
 BROKEN = {
     "graphs": "hide('stats')",
     "empty programs": "del torch._dynamo.utils.get_compilation_metrics",
@@ -24,7 +25,9 @@ BROKEN = {
     "compiler": "del cpp.get_cpp_compiler",
     "records": "hide('inductor')",
     "stages": "del torch._dynamo.callback.on_compile_start",
-    "guard timing": "torch._dynamo.guards.CheckFunctionManager.__init__ = untimed(torch._dynamo.guards)",
+    "guard timing": (
+        "torch._dynamo.guards.CheckFunctionManager.__init__ = untimed(torch._dynamo.guards)"
+    ),
     "profiles": "torch._dynamo.config.automatic_dynamic_local_pgo = True",
     "errors": "torch._dynamo.exc.Unsupported.__name__ = 'NotSupported'",
     "conj and neg bits": "torch._C._set_neg = lambda *_: None",
@@ -34,7 +37,10 @@ BROKEN = {
     "execution": "torch.profiler.ExecutionTraceObserver.start = lambda self: None",
     "kernels": "witness._KERNEL = witness.re.compile('triton')",
     "AOT autograd": "dynamo.AOT_BEGINS = 'begin'",
-    "spellings": "operators.declarations = lambda: '/nowhere'; spelling.table.cache_clear(); spelling.bindings.cache_clear()",
+    "spellings": (
+        "operators.declarations = lambda: '/nowhere'; spelling.table.cache_clear(); "
+        "spelling.bindings.cache_clear()"
+    ),
 }
 
 SCRIPT = """
@@ -121,7 +127,7 @@ def test_a_trial_that_ends_its_process_has_failed_and_the_others_go_on():
     }
 
 
-# A torch whose source says it otherwise ------------------------------------------------------------
+# A torch whose source says it otherwise -----------------------------------------------------------
 
 SHIM = """
 import importlib.machinery

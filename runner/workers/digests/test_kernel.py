@@ -27,7 +27,8 @@ def function(file):
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
-    """Digests of bytes at an offset from where memory is aligned, by the kernel on threads of the process."""
+    """Digests of bytes at an offset from where memory is aligned, by the kernel on threads of the
+    process."""
     file = tmp_path_factory.mktemp("kernel") / "emulation.so"
     subprocess.run(
         [

@@ -1,4 +1,5 @@
-"""lockstep-eager over its pipes: the protocol, processes and time.  Set LOCKSTEP_EAGER to the binary."""
+"""lockstep-eager over its pipes: the protocol, processes and time.  Set LOCKSTEP_EAGER to the
+binary."""
 
 import json
 import os
@@ -414,7 +415,8 @@ def test_more_threads_work_after_the_fork(worker):
         assert observation["outcome"] == "returned"
 
 
-# Batches: several runs in one child.  This worker offers them for accelerators alone and takes them for the CPU, too.
+# Batches: several runs in one child.  This worker offers them for accelerators alone and takes them
+# for the CPU, too.
 
 RAISES = {
     **ENDLESS,
@@ -602,7 +604,8 @@ def test_a_call_whose_backward_raised_is_there_without_gradients(greeted):
     assert observation["runs"] == [{"calls": []}], "it raised before its backward"
 
 
-# What is accepted and what is refused, in files that the runner and the other worker are tested with, too.
+# What is accepted and what is refused, in files that the runner and the other worker are tested
+# with, too.
 
 
 def examples(name):
@@ -662,7 +665,8 @@ def test_hello_is_what_the_runner_accepts(worker):
     assert set(worker.hello()) <= set(accepted)
 
 
-# The stand-in of a device whose tensors are compared there: the memory of the process (workers/digests/).
+# The stand-in of a device whose tensors are compared there: the memory of the process
+# (workers/digests/).
 
 ADDED = {
     "inputs": ["x"],

@@ -1,5 +1,5 @@
-"""Backends for `torch.compile` that refuse, each in another way, and some that fail: `lockstep_refuser_<name>`. What they
-do not refuse they compute as eager does."""
+"""Backends for `torch.compile` that refuse, each in another way, and some that fail:
+`lockstep_refuser_<name>`. What they do not refuse they compute as eager does."""
 
 import logging
 import os

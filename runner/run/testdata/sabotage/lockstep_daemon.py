@@ -1,5 +1,6 @@
-"""Leaves a daemon behind where it is imported: a process in a session of its own, whose parent is gone, as a vendor's library
-starts one. LOCKSTEP_TEST_DAEMON is a file to which its number is added; LOCKSTEP_TEST_HANG makes the execution hang then."""
+"""Leaves a daemon behind where it is imported: a process in a session of its own, whose parent is
+gone, as a vendor's library starts one. LOCKSTEP_TEST_DAEMON is a file to which its number is added;
+LOCKSTEP_TEST_HANG makes the execution hang then."""
 
 import os
 import time

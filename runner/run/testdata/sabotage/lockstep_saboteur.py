@@ -1,6 +1,7 @@
-"""Backends for `torch.compile` that do what no compiler should: each commits one fault, so that tests can see
-that Lockstep finds it. Importing this module registers `lockstep_saboteur_<fault>` and, for a fault that is committed from
-the second execution on only, `lockstep_saboteur_second_<fault>`."""
+"""Backends for `torch.compile` that do what no compiler should: each commits one fault, so that
+tests can see that Lockstep finds it. Importing this module registers `lockstep_saboteur_<fault>`
+and, for a fault that is committed from the second execution on only,
+`lockstep_saboteur_second_<fault>`."""
 
 import ctypes
 import os
@@ -89,7 +90,8 @@ def mutate_input(outputs, inputs):
 
 
 def nudge_input(outputs, inputs):
-    """One unit in the last place of an input that the program leaves alone: within every tolerance."""
+    """One unit in the last place of an input that the program leaves alone: within every
+    tolerance."""
     inputs[0].view(torch.int32).view(-1)[0] += 1
 
 
@@ -210,7 +212,8 @@ def chatter(outputs, inputs):
 
 
 def flip_last_bit(outputs, inputs):
-    """The smallest change that there is: the last bit of the last element of a result that is not an input."""
+    """The smallest change that there is: the last bit of the last element of a result that is not
+    an input."""
     outputs[_tensor(outputs)].view(torch.int32).view(-1)[-1] ^= 1
 
 
@@ -367,7 +370,8 @@ def leave_modes_and_raise(graph, examples):
 
 @register_backend(name="lockstep_saboteur_fold_random")
 def fold_random(graph, examples):
-    """Draws its random numbers once, and has the same ones for every call; it leaves the generator as eager does."""
+    """Draws its random numbers once, and has the same ones for every call; it leaves the generator
+    as eager does."""
     found = []
 
     def run(*inputs):
@@ -381,7 +385,8 @@ def fold_random(graph, examples):
 
 @register_backend(name="lockstep_saboteur_fold_by_call")
 def fold_by_call(graph, examples):
-    """Another generator than torch's, which does begin anew with every call: its numbers hang on nothing."""
+    """Another generator than torch's, which does begin anew with every call: its numbers hang on
+    nothing."""
 
     def run(*inputs):
         outputs = graph.forward(*inputs)

@@ -1,4 +1,5 @@
-"""Makes eager Python differ from C++ eager, as a mode or an extension that leaks into a process would."""
+"""Makes eager Python differ from C++ eager, as a mode or an extension that leaks into a process
+would."""
 
 import torch
 

@@ -9,7 +9,8 @@ from .wire import Wire
 
 def main() -> int:
     """Runs the worker until `stop` or the end of input, renders a reproducer (`repro`) or lists the
-    backends of a path (`backends`) or what torch tests itself (`opinfo`); the exit status of the process."""
+    backends of a path (`backends`) or what torch tests itself (`opinfo`); the exit status of the
+    process."""
     if sys.argv[1:] == ["repro"]:
         from . import repro
 

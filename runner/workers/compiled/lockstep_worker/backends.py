@@ -1,8 +1,8 @@
 """Which backends torch has once a path's modules are imported, for `lockstep check`.
 
-`python -m lockstep_worker backends` reads a JSON object, `import` and `libraries` of a path, from standard input, and prints
-one: `torch` and `backends`, or `error` where a module cannot be imported.
-"""
+`python -m lockstep_worker backends` reads a JSON object, `import` and `libraries` of a path, from
+standard input, and prints one: `torch` and `backends`, or `error` where a module cannot be
+imported."""
 
 import json
 import os

@@ -75,7 +75,8 @@ def write_observation(observation: dict, directory: str) -> None:
 
 
 def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
-    """Executes `request`, after the runner's `hello`, and never returns. Call it in a forked child only."""
+    """Executes `request`, after the runner's `hello`, and never returns. Call it in a forked child
+    only."""
     status = INTERNAL
     directory = request["out"]
     try:
@@ -124,7 +125,8 @@ def _execute(request: dict, directory: str, stages: Stages, digests: dict[str, s
 
 
 def tell_fault(directory: str, text: str) -> None:
-    """Leaves the line by which the parent knows that this worker ended the execution, and not what was executed."""
+    """Leaves the line by which the parent knows that this worker ended the execution, and not what
+    was executed."""
     try:
         with open(os.path.join(directory, FAULT), "w", encoding="utf-8", errors="replace") as file:
             file.write(text)

@@ -100,7 +100,8 @@ def flush_denormals() -> bool:
 
 
 def _required(name: str, extras: bool) -> set[str]:
-    """The installed packages that a package asks for, torch left out; with `extras` also those that it can do without."""
+    """The installed packages that a package asks for, torch left out; with `extras` also those that
+    it can do without."""
     from importlib import metadata
 
     found = set()
@@ -115,8 +116,9 @@ def _required(name: str, extras: bool) -> set[str]:
 
 
 def packages(modules: list[str]) -> dict[str, str]:
-    """Versions of the installed packages that bring `modules`, a backend of torch.compile or a device, and of all that
-    these ask for (the compiler of a backend is often a package of its own): key "package NAME". Nothing is imported for it."""
+    """Versions of the installed packages that bring `modules`, a backend of torch.compile or a
+    device, and of all that these ask for (the compiler of a backend is often a package of its own):
+    key "package NAME". Nothing is imported for it."""
     from importlib import metadata
 
     wanted = {module.partition(".")[0] for module in modules} - {"torch"}
@@ -124,7 +126,8 @@ def packages(modules: list[str]) -> dict[str, str]:
     names = {name for module in wanted for name in owners.get(module, [])}
     for group in ("torch_dynamo_backends", "torch.backends"):
         names.update(point.dist.name for point in metadata.entry_points(group=group) if point.dist)
-    # What is optional may be what a backend compiles with; what is optional to that is not looked at.
+    # What is optional may be what a backend compiles with; what is optional to that is not looked
+    # at.
     new = {each for name in names for each in _required(name, extras=True)} - names
     while new:
         names |= new

@@ -135,7 +135,8 @@ def _is(error: BaseException, reference: dict | None) -> bool:
 
 
 def _unsupported(error: BaseException) -> bool:
-    """Whether an exception says that something is not supported: NotImplementedError, what derives from it, and torch's own."""
+    """Whether an exception says that something is not supported: NotImplementedError, what derives
+    from it, and torch's own."""
     return isinstance(error, NotImplementedError) or any(
         base.__module__.startswith("torch.") and base.__name__ in UNSUPPORTED
         for base in type(error).__mro__
@@ -143,8 +144,8 @@ def _unsupported(error: BaseException) -> bool:
 
 
 def _of_a_backend(place: str) -> bool:
-    """Whether a file is a backend's that is not torch's: nothing of torch's, of a cache's or generated, and not this one, in
-    which a reproducer has its program."""
+    """Whether a file is a backend's that is not torch's: nothing of torch's, of a cache's or
+    generated, and not this one, in which a reproducer has its program."""
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     folders = [*sys.modules["torch"].__path__, *([cache] if cache else [])]
     return (
@@ -190,7 +191,8 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
 
 
 def _telling(printed: object) -> str:
-    """The line of what a compiler printed that says most: the last one that speaks of an error, else the last one."""
+    """The line of what a compiler printed that says most: the last one that speaks of an error,
+    else the last one."""
     if isinstance(printed, (list, tuple)):
         printed = "\n".join(str(part) for part in printed)
     if isinstance(printed, bytes):
@@ -203,8 +205,8 @@ def _telling(printed: object) -> str:
 
 
 def _detail(links: list[BaseException]) -> str:
-    """What the messages of the exceptions do not say: the operator whose lowering failed; what the original was made
-    from, what it was noted with, and what a compiler had printed."""
+    """What the messages of the exceptions do not say: the operator whose lowering failed; what the
+    original was made from, what it was noted with, and what a compiler had printed."""
     original = links[-1]
     parts: list[str] = []
     for link in links[:-1]:

@@ -1,4 +1,5 @@
-"""What a compiled execution is asked afterwards about who executed it: the part of `proof` that PROTOCOL.md says of execution."""
+"""What a compiled execution is asked afterwards about who executed it: the part of `proof` that
+PROTOCOL.md says of execution."""
 
 import contextlib
 from collections import Counter
@@ -14,13 +15,15 @@ from .witness import EAGER, PATH, Witness, covers, foreign
 if TYPE_CHECKING:
     from .execute import Executor
 
-#: Ways of torch's own to execute a program: name → backend. A path that does nothing but one of them has fallen back.
+#: Ways of torch's own to execute a program: name → backend. A path that does nothing but one of
+#: them has fallen back.
 FALLBACKS = {
     "aot_eager": "aot_eager",
     "aot_eager_decomp": "aot_eager_decomp_partition",
     "inductor": "inductor",
 }
-#: Inductor's names of what it calls instead of a kernel of its own, where the operator has another one.
+#: Inductor's names of what it calls instead of a kernel of its own, where the operator has another
+#: one.
 _EXTERN = {"bias_addmm": "addmm"}
 #: Outputs of eager that move by less than this may as well not have moved.
 _MOVED = 1e-2
@@ -29,8 +32,8 @@ _MOVED = 1e-2
 def evidence(
     executor: "Executor", path: dict, function: Callable, scope: dict, fallbacks: list[str]
 ) -> dict:
-    """`execution`, `executed`, `foreign` and `traces` of an execution that returned; `function` is the program,
-    `fallbacks` what Inductor's code says that it calls."""
+    """`execution`, `executed`, `foreign` and `traces` of an execution that returned; `function` is
+    the program, `fallbacks` what Inductor's code says that it calls."""
     witness, executes = executor.witness, path.get("executes", "aten")
     found: dict = {"traces": {}}
     if (eager := witness.executed(EAGER)) is not None:
@@ -63,7 +66,8 @@ def evidence(
 
 
 def operators(fallbacks: list[str]) -> frozenset[str]:
-    """Operators by what Inductor's code calls: "aten::mm" for `extern_kernels.mm`, "aten::sort" for `aten.sort.stable`."""
+    """Operators by what Inductor's code calls: "aten::mm" for `extern_kernels.mm`, "aten::sort" for
+    `aten.sort.stable`."""
     names = set()
     for text in fallbacks:
         space, _, name = text.partition(".")
@@ -95,14 +99,14 @@ def _trace(
     return None
 
 
-# Results that are remembered ------------------------------------------------------------------------
+# Results that are remembered ----------------------------------------------------------------------
 
 
 def remembered(
     executor: "Executor", function: Callable, compiled: Callable, scope: dict
 ) -> list[str]:
-    """Outputs of a last call, with floating inputs halved, that eager moves and the path leaves as they were. Whatever is raised
-    says nothing: nobody asked for that call."""
+    """Outputs of a last call, with floating inputs halved, that eager moves and the path leaves as
+    they were. Whatever is raised says nothing: nobody asked for that call."""
     with contextlib.suppress(Exception):
         before, after = _outputs(executor, "", function, scope)
         moved = [name for name in before if name in after and _differ(before[name], after[name])]
@@ -133,7 +137,8 @@ def _same(_: list) -> None:
 
 
 def _halve(values: list) -> None:
-    """Halves floating inputs in their storages: exactly, and without leaving where a function is defined."""
+    """Halves floating inputs in their storages: exactly, and without leaving where a function is
+    defined."""
     done = set()
     for value in values:
         if (

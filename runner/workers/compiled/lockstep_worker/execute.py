@@ -75,8 +75,8 @@ class Program:
             )
 
     def seed_of(self, repetition: int, call: int) -> int:
-        """What the generators are seeded with before a call: of each call another number, and with `reseed` of the last
-        repetition others."""
+        """What the generators are seeded with before a call: of each call another number, and with
+        `reseed` of the last repetition others."""
         others = self.reseed and 0 < repetition == self.repeat - 1
         return self.seed + call + (len(self.calls) if others else 0)
 
@@ -150,8 +150,9 @@ class Executor:
         seed: int | None = None,
         change: Callable[[list], None] = lambda _: None,
     ) -> tuple[list, list, list]:
-        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may change before; the
-        generators are seeded with `seed`, without one with that of the first call."""
+        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may
+        change before; the generators are seeded with `seed`, without one with that of the first
+        call."""
         program, self.given, self.unfinished = self.program, None, None
         values, captured = program.arguments(call)
         change(values)
@@ -236,8 +237,8 @@ def apply_config(config: dict | None) -> None:
 
 
 def fall_back(written: list) -> None:
-    """Has Inductor call torch's own kernels for some overloads (`aten::exp.default`). Raises `Unsupported` where this
-    torch does not let it."""
+    """Has Inductor call torch's own kernels for some overloads (`aten::exp.default`). Raises
+    `Unsupported` where this torch does not let it."""
     overloads = []
     for text in written:
         space, _, rest = str(text).partition("::")
@@ -435,7 +436,8 @@ def _observe(
             apply_config({inductor.THREADS: int(request["threads"])})
     if path.get("fall_back"):
         fall_back(path["fall_back"])
-    # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
+    # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed
+    # up.
     options = path.get("options") if path.get("backend") == "inductor" else None
     packages = path.get("export") == "aot_inductor"
     if (settings := inductor.settings_of(config, options)) or packages:

@@ -1,5 +1,5 @@
-"""Which operators ran, read from what the dispatcher was asked for: the outermost ones that compute. What moves no value, or
-moves values and computes none, is neutral."""
+"""Which operators ran, read from what the dispatcher was asked for: the outermost ones that
+compute. What moves no value, or moves values and computes none, is neutral."""
 
 import re
 from collections import Counter
@@ -10,7 +10,8 @@ import torch
 from .compat import dynamo, operators
 from .compat.trace import Call
 
-#: Namespaces of torch's own operators. What a vendor's operator calls of these is counted, itself it is not.
+#: Namespaces of torch's own operators. What a vendor's operator calls of these is counted, itself
+#: it is not.
 TORCH = frozenset(
     {
         "aten",
@@ -58,8 +59,9 @@ _EVALUATES = "autograd::engine::evaluate_function"
 def count(
     calls: Iterable[Call], on_purpose: Collection[str] = (), through_aot: bool = False
 ) -> Counter:
-    """Operator → calls. Of a composite operator those that it calls count, unless it is called `on_purpose`. `through_aot`: in a
-    backward pass only what AOT autograd had compiled counts; around it torch differentiates the views that it made itself."""
+    """Operator → calls. Of a composite operator those that it calls count, unless it is called
+    `on_purpose`. `through_aot`: in a backward pass only what AOT autograd had compiled counts;
+    around it torch differentiates the views that it made itself."""
     found: Counter = Counter()
     for call in calls:
         found += _count(call, on_purpose, through_aot)

@@ -1,5 +1,6 @@
-"""A program through torch.export, in the place of torch.compile: executed as it was exported, or made into a package of
-AOTInductor's, which another process executes without Python (PROTOCOL.md, "Packages")."""
+"""A program through torch.export, in the place of torch.compile: executed as it was exported, or
+made into a package of AOTInductor's, which another process executes without Python (PROTOCOL.md,
+"Packages")."""
 
 import contextlib
 import hashlib
@@ -26,8 +27,9 @@ PACKAGE, DESCRIPTION = "package.pt2", "package.json"
 
 
 class _Module(torch.nn.Module):
-    """A program as torch.export takes it: the tensors that it closes over are buffers, which `function` is given before its
-    arguments. It has no other state, for torch.export sets that back."""
+    """A program as torch.export takes it: the tensors that it closes over are buffers, which
+    `function` is given before its arguments. It has no other state, for torch.export sets that
+    back."""
 
     def __init__(self, function: Callable, closed_over: dict[str, torch.Tensor]) -> None:
         super().__init__()
@@ -40,7 +42,8 @@ class _Module(torch.nn.Module):
 
 
 def _form(value: Any, tensors: list) -> Any:
-    """The form of an output (PROTOCOL.md), whose tensors are added to `tensors`. Raises `Unsupported` for a number."""
+    """The form of an output (PROTOCOL.md), whose tensors are added to `tensors`. Raises
+    `Unsupported` for a number."""
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return "tensor"
@@ -62,8 +65,8 @@ def _varying_sizes(name: str, inputs: list[dict]) -> list[int]:
 
 
 def varying(taken: list[str], inputs: list[dict], dynamic: bool | None) -> list[list[int] | bool]:
-    """Of each input that a program takes, by what each call gives and the `dynamic` of a path: the dimensions whose size may
-    vary, and of a number whether it may. Raises `Unsupported`."""
+    """Of each input that a program takes, by what each call gives and the `dynamic` of a path: the
+    dimensions whose size may vary, and of a number whether it may. Raises `Unsupported`."""
     found: list[list[int] | bool] = []
     for name in taken:
         given = [each[name] for each in inputs]
@@ -83,7 +86,8 @@ def varying(taken: list[str], inputs: list[dict], dynamic: bool | None) -> list[
 
 
 def example(taken: list[str], inputs: list[dict]) -> int:
-    """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary. Raises `Unsupported`."""
+    """The call to export with: torch.export takes a size of 0 or 1 for one that does not vary.
+    Raises `Unsupported`."""
     differing = [
         (name, at)
         for name in taken
@@ -116,11 +120,13 @@ class Exporter:
         return [inputs[name] for inputs in self.inputs]
 
     def dynamic_shapes(self) -> dict | None:
-        """Which sizes and numbers may vary, as torch.export takes it; by the path's `dynamic`. Raises `Unsupported`."""
+        """Which sizes and numbers may vary, as torch.export takes it; by the path's `dynamic`.
+        Raises `Unsupported`."""
         return export.dynamic_shapes(varying(self.taken, self.inputs, self.path.get("dynamic")))
 
     def _arguments(self, call: dict) -> tuple[tuple, dict[str, torch.Tensor]]:
-        """Fresh values that the program takes, and those that it closes over, by their global names."""
+        """Fresh values that the program takes, and those that it closes over, by their global
+        names."""
         values, closed_over = self.program.arguments(call)
         named = dict(zip(self.program.names, values))
         constants = self.program.source.constants
@@ -128,7 +134,8 @@ class Exporter:
         return tuple(named[name] for name in self.taken), closed_over
 
     def make(self, flat: bool) -> tuple[export.Program, list]:
-        """The exported program, and the forms of its outputs where it is `flat`. Raises whatever torch.export raises."""
+        """The exported program, and the forms of its outputs where it is `flat`. Raises whatever
+        torch.export raises."""
         args, closed_over = self._arguments(self.program.calls[example(self.taken, self.inputs)])
         forms: list = []
 
@@ -157,12 +164,13 @@ class Exporter:
         )
 
     def check_calls(self, exported: export.Program) -> None:
-        """Executes every call as it was exported, and raises what that raises, above all of a call that it was not exported for: a
-        package does not look at what it is given."""
+        """Executes every call as it was exported, and raises what that raises, above all of a call
+        that it was not exported for: a package does not look at what it is given."""
         for name in self.taken:
             if len({json.dumps(_layout(given)) for given in self.given(name)}) > 1:
                 raise Unsupported(
-                    f"a package is made for one dtype and layout, and that of `{name}` differs between calls"
+                    f"a package is made for one dtype and layout, and that of `{name}` differs "
+                    "between calls"
                 )
         module = exported.module()
         for call in self.program.calls:
@@ -235,12 +243,12 @@ def proof(program: export.Program) -> dict:
     }
 
 
-# Packages -------------------------------------------------------------------------------------------
+# Packages -----------------------------------------------------------------------------------------
 
 
 def _key(request: dict, program: "Program") -> str:
-    """Names a package by all that it is made from: the program, what is known of its inputs, what it closes over, the
-    settings. Of the toolchain, the folder of the cache has the name."""
+    """Names a package by all that it is made from: the program, what is known of its inputs, what
+    it closes over, the settings. Of the toolchain, the folder of the cache has the name."""
     path = {
         key: value
         for key, value in request["path"].items()
@@ -275,8 +283,9 @@ def package(
     known: dict,
     phases: Callable[[str], contextlib.AbstractContextManager],
 ) -> dict:
-    """Leaves the package of a program, made now or taken from the cache, and the text that describes it where the
-    observation is to be. The `proof` of it, `known` added. Raises `Unsupported`, and whatever torch.export and AOTInductor raise."""
+    """Leaves the package of a program, made now or taken from the cache, and the text that
+    describes it where the observation is to be. The `proof` of it, `known` added. Raises
+    `Unsupported`, and whatever torch.export and AOTInductor raise."""
     program, directory = executor.program, executor.outputs.directory
     folder = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "packages", _key(request, program))
     found = os.path.isdir(folder)
@@ -317,7 +326,8 @@ def _make(
         if name in program.source.constants or not is_view(given[0]):
             if len({_content(program, value) for value in given}) > 1:
                 raise Unsupported(
-                    f"a package takes tensors alone: `{name}` is compiled into it, and differs between calls"
+                    f"a package takes tensors alone: `{name}` is compiled into it, and differs "
+                    "between calls"
                 )
     with torch.no_grad(), contexts.enter(program.context):
         stage("trace")

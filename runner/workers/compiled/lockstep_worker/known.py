@@ -1,4 +1,5 @@
-"""What of a storage the runner has already (workers/PROTOCOL.md, "Known storages"): its blocks are digested where it lies."""
+"""What of a storage the runner has already (workers/PROTOCOL.md, "Known storages"): its blocks are
+digested where it lies."""
 
 import ctypes
 import functools
@@ -23,9 +24,10 @@ def blocks_of(size: int) -> int:
 
 
 class Known:
-    """The storages whose bytes the runner has: those that a request names, and those that its observation has described so
-    far. `given` is the request's `known`; None: nothing is digested. `libraries` has, by the kind of a device, the shared
-    object that digests storages there (workers/digests/)."""
+    """The storages whose bytes the runner has: those that a request names, and those that its
+    observation has described so far. `given` is the request's `known`; None: nothing is digested.
+    `libraries` has, by the kind of a device, the shared object that digests storages there
+    (workers/digests/)."""
 
     def __init__(self, given: object = None, libraries: dict[str, str] | None = None) -> None:
         self._libraries = {} if given is None else libraries or {}
@@ -54,8 +56,8 @@ class Known:
             )
 
     def digest(self, storage: torch.UntypedStorage) -> list[bytes] | None:
-        """The digests of the blocks of a storage; None where they are not worth it (less than a block) or cannot be had,
-        which standard error says."""
+        """The digests of the blocks of a storage; None where they are not worth it (less than a
+        block) or cannot be had, which standard error says."""
         size, device = storage.nbytes(), storage.device
         if size < BLOCK or device.type not in self._libraries:
             return None
@@ -80,8 +82,8 @@ class Known:
         ]
 
     def most_alike(self, size: int, digests: list[bytes]) -> tuple[dict, list[int]] | None:
-        """The name of the storage of which most is the same, and the blocks that differ; None where more than half of each
-        differs."""
+        """The name of the storage of which most is the same, and the blocks that differ; None where
+        more than half of each differs."""
         best, least = None, len(digests) // 2 + 1  # blocks that differ, to be beaten
         for name, known_size, known in self._known:
             if known_size != size:
@@ -112,7 +114,8 @@ def _complain(kind: str, why: str) -> None:
 
 @functools.cache
 def _load(kind: str, file: str) -> Callable[..., Any] | None:
-    """`lockstep_device_digests_1` of a shared object. It is loaded once in a process, and what it lacks is said once."""
+    """`lockstep_device_digests_1` of a shared object. It is loaded once in a process, and what it
+    lacks is said once."""
     try:
         function = ctypes.CDLL(file).lockstep_device_digests_1
     except (OSError, AttributeError) as error:

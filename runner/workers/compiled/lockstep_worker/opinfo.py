@@ -1,8 +1,9 @@
-"""Which operators torch tests itself: the names of its OpInfo database, for `lockstep coverage --opinfo`.
+"""Which operators torch tests itself: the names of its OpInfo database, for `lockstep coverage
+--opinfo`.
 
-`python -m lockstep_worker opinfo` prints a JSON object: `torch` and `names`, each name with the aten operators and public
-functions by which a case may call it, or `error` where the database cannot be read.
-"""
+`python -m lockstep_worker opinfo` prints a JSON object: `torch` and `names`, each name with the
+aten operators and public functions by which a case may call it, or `error` where the database
+cannot be read."""
 
 import json
 import os
@@ -24,9 +25,10 @@ _REFLECTED = re.compile(r"__r(\w+)__")
 
 
 def candidates(entry: Any) -> list[str]:
-    """Names by which a case may call an entry of the database. In aten: what it says itself, its name with underscores
-    ("linalg.norm": `aten::linalg_norm`), the last part of its name ("nn.functional.relu": `aten::relu`), the operator whose operands
-    it exchanges ("__radd__": `aten::add`). As a public function of torch: `torch.nn.functional.softsign`."""
+    """Names by which a case may call an entry of the database. In aten: what it says itself, its
+    name with underscores ("linalg.norm": `aten::linalg_norm`), the last part of its name
+    ("nn.functional.relu": `aten::relu`), the operator whose operands it exchanges ("__radd__":
+    `aten::add`). As a public function of torch: `torch.nn.functional.softsign`."""
     name = re.sub(r"^torch\.(ops\.aten\.)?|\.default$", "", entry.name)
     names = [
         entry.aten_name,

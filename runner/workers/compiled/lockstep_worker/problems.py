@@ -15,7 +15,8 @@ class Unsupported(Exception):
 
 class Fault(Exception):
     """This worker failed at its own work, such as writing what a program returned: nothing is said
-    of the program. The execution ends with status 70 and the text becomes the `error` of `ended`."""
+    of the program. The execution ends with status 70 and the text becomes the `error` of
+    `ended`."""
 
 
 def need(mapping: Any, key: str, where: str) -> Any:

@@ -9,7 +9,8 @@ _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
 _ATEN = re.compile(
     r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)"
 )
-#: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that write in place.
+#: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that
+#: write in place.
 _SHORT = re.compile(r"(?<![\w.])(?:(aten\.[\w.]+?)|buf\d+\.(copy_))(?=\()")
 
 
@@ -35,7 +36,8 @@ class Watch:
         return {
             "graphs": int(counters["stats"]["unique_graphs"]),
             "operators": int(counters["stats"]["calls_captured"]),
-            # Under fullgraph Dynamo counts no frames; it records every one that it compiled, though nothing was in it.
+            # Under fullgraph Dynamo counts no frames; it records every one that it compiled, though
+            # nothing was in it.
             "frames": sum(getattr(record, "fail_type", None) is None for record in records),
             "kernels": inductor.kernel_count(),
             "fallbacks": fallbacks(self.code),
@@ -74,8 +76,8 @@ def fallbacks(code: list[str]) -> list[str]:
 
 
 def digest(code: list[str]) -> str:
-    """Sixteen hexadecimal digits of what was generated, without comments and blank lines; empty where nothing was. Two
-    paths with the same one execute the same code."""
+    """Sixteen hexadecimal digits of what was generated, without comments and blank lines; empty
+    where nothing was. Two paths with the same one execute the same code."""
     lines = [
         line
         for text in code

@@ -12,15 +12,16 @@ _PARTS = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torc
 
 
 def part(dtype: torch.dtype) -> torch.dtype:
-    """The dtype of the integers that are stored. Raises `Unsupported` where several share a byte."""
+    """The dtype of the integers that are stored. Raises `Unsupported` where several share a
+    byte."""
     if dtype not in _PARTS:
         raise Unsupported(f"{str(dtype).removeprefix('torch.')} tensors from bytes")
     return _PARTS[dtype]
 
 
 def parts(quantizer: Any, where: str) -> tuple[list[float], list[int], int | None]:
-    """The scales, the zero points and the axis of a quantizer; without an axis there is one of each.
-    Raises `Malformed` or `Unsupported`."""
+    """The scales, the zero points and the axis of a quantizer; without an axis there is one of
+    each. Raises `Malformed` or `Unsupported`."""
     scheme = need(quantizer, "scheme", f"{where}.quantizer")
     scales = [
         float.fromhex(need(scale, "float", f"{where}.quantizer.scales"))
@@ -37,7 +38,8 @@ def parts(quantizer: Any, where: str) -> tuple[list[float], list[int], int | Non
 
 
 def make(integers: torch.Tensor, quantizer: Any, where: str) -> torch.Tensor:
-    """The tensor of these integers, on a storage of its own. Raises `Malformed` or `Unsupported`."""
+    """The tensor of these integers, on a storage of its own. Raises `Malformed` or
+    `Unsupported`."""
     scales, points, axis = parts(quantizer, where)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they are deprecated

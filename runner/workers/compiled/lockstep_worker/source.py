@@ -52,10 +52,11 @@ _UNARY = {
 
 @dataclass
 class Source:
-    """A program as Python. `text` defines `program(inputs…)`, which returns a tuple of `outputs`. `constants` maps the inputs
-    that it does not take but closes over to the global names that it knows them by; whoever executes the text sets these.
-    `captured` maps global names of the text to views: literal tensors that have no exact short
-    text; whoever executes the text gives each a fresh tensor before every call."""
+    """A program as Python. `text` defines `program(inputs…)`, which returns a tuple of `outputs`.
+    `constants` maps the inputs that it does not take but closes over to the global names that it
+    knows them by; whoever executes the text sets these. `captured` maps global names of the text to
+    views: literal tensors that have no exact short text; whoever executes the text gives each a
+    fresh tensor before every call."""
 
     text: str
     inputs: list[str]
@@ -236,7 +237,8 @@ class _Writer:
         self.steps(step["steps"], indent + bool(managers))
 
     def _target(self, let: list, kinds: list[str] | None) -> str:
-        """`a, _ = ` for the names of a step; `kinds` of its results, None where the step has none."""
+        """`a, _ = ` for the names of a step; `kinds` of its results, None where the step has
+        none."""
         if not let:
             return ""
         if kinds is None:

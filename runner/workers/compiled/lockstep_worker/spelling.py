@@ -23,8 +23,8 @@ _ENTRY = re.compile(r"^- func: (?:aten::)?(\w+(?:\.\w+)?)\(", re.ASCII)
 _REFUSED = frozenset({"aten::from_file", "aten::record_stream", "aten::_pin_memory"})
 _REFUSED_TYPES = ("Storage", "Stream", "Generator", "__torch__")
 
-#: torch's binding modules: the `python_module` of its table → public module, prefix of the aten name that the
-#: public name lacks.
+#: torch's binding modules: the `python_module` of its table → public module, prefix of the aten
+#: name that the public name lacks.
 _MODULES = {
     "nn": ("torch.nn.functional", ""),
     "special": ("torch.special", "special_"),
@@ -58,8 +58,8 @@ _SIZES = {
 #: Overloads that torch's table promises a binding, and that no binding reaches.
 _UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguous_defaults.b"})
 
-#: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an old form for
-#: `x + b * a`, and parsers made by hand know no place for a memory format.
+#: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an
+#: old form for `x + b * a`, and parsers made by hand know no place for a memory format.
 _BY_NAME = {
     "alpha": frozenset({"add", "add_", "sub", "sub_"}),
     "memory_format": frozenset({"to", "is_contiguous", "sym_is_contiguous"}),
@@ -120,7 +120,8 @@ def resolve(operator: object) -> Overload:
 
 @functools.cache
 def bindings(op: Overload) -> dict[str, str]:
-    """The bindings of an overload: `module` or `function` → its dotted name, `method` → its name."""
+    """The bindings of an overload: `module` or `function` → its dotted name, `method` → its
+    name."""
     if op.namespace != "aten":
         return {}
     name = schema(op).name.removeprefix("aten::")
@@ -239,7 +240,8 @@ def _as_bound(
 
 
 def spell(op: Overload, args: list[Argument], kwargs: dict[str, Argument]) -> str:
-    """The expression that calls `op`. Positional arguments follow the schema; raises as `_check`."""
+    """The expression that calls `op`. Positional arguments follow the schema; raises as
+    `_check`."""
     _check(op, args, kwargs)
     declared = schema(op)
     size = _SIZES.get(

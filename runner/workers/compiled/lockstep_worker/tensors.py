@@ -194,7 +194,10 @@ def literal_text(view: Any, inputs: Inputs) -> str | None:
         return None
     device = names.device(view.get("device") or inputs.device)
     where = "" if device == "cpu" else f", device={device!r}"
-    return f"torch.tensor({_list_text(tensor.tolist())}, dtype={names.dtype_text(view['dtype'])}{where})"
+    return (
+        f"torch.tensor({_list_text(tensor.tolist())}, "
+        f"dtype={names.dtype_text(view['dtype'])}{where})"
+    )
 
 
 def _list_text(value: Any) -> str:
@@ -216,12 +219,14 @@ class Outputs:
         self._kept: list[tuple[torch.UntypedStorage, int, list[bytes] | None]] | None = None
 
     def keep(self, calls: bool) -> None:
-        """Whether from now on the storages of what `call` describes are held on to, for `read_again`."""
+        """Whether from now on the storages of what `call` describes are held on to, for
+        `read_again`."""
         self._kept = [] if calls else None
 
     def read_again(self, runs: list[dict]) -> None:
-        """Adds to calls what reads otherwise by now of their outputs and gradients: their `again`; and lets go of it. What
-        cannot be read any more, and says so when somebody tries, is left out: nobody takes that for a result."""
+        """Adds to calls what reads otherwise by now of their outputs and gradients: their `again`;
+        and lets go of it. What cannot be read any more, and says so when somebody tries, is left
+        out: nobody takes that for a result."""
         kept, self._kept = self._kept or [], None
         now: dict[int, int | None] = {}
         for storage, index, digests in kept:
@@ -348,7 +353,8 @@ class Outputs:
     def _write_storage(
         self, name: str, storage: torch.UntypedStorage
     ) -> tuple[int, list[bytes] | None]:
-        """Writes what the runner does not have of a storage: its index, and the digests of its blocks if there are any."""
+        """Writes what the runner does not have of a storage: its index, and the digests of its
+        blocks if there are any."""
         size, file = storage.nbytes(), str(len(self.storages))
         digests = self._known.digest(storage)
         alike = None if digests is None else self._known.most_alike(size, digests)

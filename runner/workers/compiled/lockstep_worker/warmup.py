@@ -18,8 +18,8 @@ from .compat.accelerator import no_accelerator
 
 def warm(cache: str) -> None:
     """Imports torch and Inductor and compiles one throw-away function with one thread, into the
-    directory `cache`. About 5 s, or 35 s where that is new. Leaves no trace in Dynamo's state or counters. Raises
-    whatever a machine without a working C++ compiler raises."""
+    directory `cache`. About 5 s, or 35 s where that is new. Leaves no trace in Dynamo's state or
+    counters. Raises whatever a machine without a working C++ compiler raises."""
     import torch
 
     # What a child would import or read first.
@@ -31,7 +31,8 @@ def warm(cache: str) -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     inductor.import_all()
-    # The first two: what lets one execution change how another compiles. What a torch lacks, the trials name.
+    # The first two: what lets one execution change how another compiles. What a torch lacks, the
+    # trials name.
     for hook in (
         dynamo.no_profiles,
         inductor.no_remote_caches,
@@ -65,10 +66,11 @@ def warm(cache: str) -> None:
 def warm_headers(
     config: dict, options: dict | None, stage: Callable[[str], None], package: bool = False
 ) -> None:
-    """Has Inductor precompile its headers for the configuration in force and `options` of `torch.compile`, once for each
-    cache directory and `config`: with other flags for the C++ compiler, or for the C++ wrapper, it builds other ones, for half a minute,
-    which is not the time of the instance that happens to be first. `package`: for packages of AOTInductor, which have other headers.
-    Tells `stage` so when there is something to do."""
+    """Has Inductor precompile its headers for the configuration in force and `options` of
+    `torch.compile`, once for each cache directory and `config`: with other flags for the C++
+    compiler, or for the C++ wrapper, it builds other ones, for half a minute, which is not the time
+    of the instance that happens to be first. `package`: for packages of AOTInductor, which have
+    other headers. Tells `stage` so when there is something to do."""
     import torch
 
     from .exported import warm_package

@@ -1,4 +1,5 @@
-"""Who executed a program: what ran of torch's operators and of Inductor's kernels while a backend's callables ran."""
+"""Who executed a program: what ran of torch's operators and of Inductor's kernels while a backend's
+callables ran."""
 
 import contextlib
 import functools
@@ -12,9 +13,11 @@ from typing import Any
 from .compat import dynamo, inductor, trace
 from .executed import count
 
-#: Executions, told apart: the program as Python runs it, and the path on trial. Others are named by their backends.
+#: Executions, told apart: the program as Python runs it, and the path on trial. Others are named by
+#: their backends.
 EAGER, PATH = "eager", "path"
-#: What a backend may set to "stated" on a callable that it returns: nobody can see what that executes.
+#: What a backend may set to "stated" on a callable that it returns: nobody can see what that
+#: executes.
 STATED = "lockstep_execution"
 _KERNEL = re.compile(r"^\s+(\w+_fused_\w+?)(?:_\d+)?(?:\.run)?\(", re.MULTILINE)
 
@@ -34,7 +37,8 @@ class Witness:
         self._aot: set[str] = set()
 
     def watch(self) -> None:
-        """From now on what backends return is watched. Where this torch lacks a hook, what it shows is not seen."""
+        """From now on what backends return is watched. Where this torch lacks a hook, what it shows
+        is not seen."""
         for hook in (
             lambda: dynamo.on_aot(lambda: self._aot.add(self.of)),
             lambda: inductor.on_run(self._run_by_inductor),
@@ -44,11 +48,13 @@ class Witness:
                 hook()
 
     def call(self) -> contextlib.AbstractContextManager:
-        """Around a call of the program: of a compiled one only what its backend returned is watched."""
+        """Around a call of the program: of a compiled one only what its backend returned is
+        watched."""
         return self._window() if self.of == EAGER else contextlib.nullcontext()
 
     def backward(self) -> contextlib.AbstractContextManager:
-        """Around a backward pass. The first one of a compiled program may compile, which is nobody's execution."""
+        """Around a backward pass. The first one of a compiled program may compile, which is
+        nobody's execution."""
         return (
             self._window() if self.of == EAGER or self.repetition > 0 else contextlib.nullcontext()
         )
@@ -58,8 +64,8 @@ class Witness:
         return of in self._aot
 
     def executed(self, of: str, on_purpose: Collection[str] = ()) -> Counter | None:
-        """Operator → calls, and `inductor/KERNEL` → calls: of each the most of one repetition. None where nothing was watched, or
-        another observer was in the way."""
+        """Operator → calls, and `inductor/KERNEL` → calls: of each the most of one repetition. None
+        where nothing was watched, or another observer was in the way."""
         self._read()
         repetitions = [key for key in {*self._calls, *self._kernels} if key[0] == of]
         if not repetitions or of in self._lost:

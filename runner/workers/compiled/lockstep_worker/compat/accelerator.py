@@ -1,5 +1,5 @@
-"""The accelerator that torch has (`torch.accelerator`: a GPU, or whatever a vendor registers), and compiling for the CPU
-without touching it."""
+"""The accelerator that torch has (`torch.accelerator`: a GPU, or whatever a vendor registers), and
+compiling for the CPU without touching it."""
 
 import contextlib
 import functools
@@ -19,8 +19,8 @@ _REMEMBER = (
 
 
 def names() -> list[str]:
-    """The devices besides the CPU: the accelerator's kind, and each by its index. Asking may initialise a driver, which
-    does not survive a fork."""
+    """The devices besides the CPU: the accelerator's kind, and each by its index. Asking may
+    initialise a driver, which does not survive a fork."""
     accelerator = torch.accelerator.current_accelerator()
     if accelerator is None or not torch.accelerator.is_available():
         return []
@@ -48,9 +48,10 @@ def _forget(owner: object) -> None:
 
 @contextlib.contextmanager
 def no_accelerator() -> Iterator[None]:
-    """While it lasts, torch sees no accelerator: Inductor asks for its properties even when it compiles for
-    the CPU, and a driver's context does not survive a fork. Afterwards what was cached of the answers
-    is forgotten. Where torch was built for none nothing changes. Raises `RuntimeError` if it was initialised all the same."""
+    """While it lasts, torch sees no accelerator: Inductor asks for its properties even when it
+    compiles for the CPU, and a driver's context does not survive a fork. Afterwards what was cached
+    of the answers is forgotten. Where torch was built for none nothing changes. Raises
+    `RuntimeError` if it was initialised all the same."""
     accelerator = (
         torch.accelerator.current_accelerator()
     )  # what torch was built for, with or without one here

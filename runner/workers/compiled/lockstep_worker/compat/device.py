@@ -9,8 +9,9 @@ _ADOPTED: list[str] = []
 
 
 def adopt() -> None:
-    """Gives torch the module of a device (`torch.NAME`) that was registered without one: by it Python counts devices, and seeds
-    them. The device's generator is out of Python's reach, so it is neither seeded nor read here."""
+    """Gives torch the module of a device (`torch.NAME`) that was registered without one: by it
+    Python counts devices, and seeds them. The device's generator is out of Python's reach, so it is
+    neither seeded nor read here."""
     accelerator = getattr(torch, "accelerator", None) and torch.accelerator.current_accelerator()
     if accelerator is None or hasattr(torch, accelerator.type):
         return
@@ -31,7 +32,8 @@ def adopt() -> None:
 
 
 def abandon() -> None:
-    """Takes away what `adopt` gave, for a module that brings its own: torch registers one only once."""
+    """Takes away what `adopt` gave, for a module that brings its own: torch registers one only
+    once."""
     while _ADOPTED:
         name = _ADOPTED.pop()
         delattr(torch, name)

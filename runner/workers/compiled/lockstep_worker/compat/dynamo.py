@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: How a counter's name begins that says that Dynamo gave up and ran the program eagerly; older releases name the limit.
+#: How a counter's name begins that says that Dynamo gave up and ran the program eagerly; older
+#: releases name the limit.
 LIMITS = (
     "Dynamo recompile limit exceeded",
     "recompile_limit reached",
@@ -39,7 +40,8 @@ def counters() -> Any:
 
 
 def records() -> list:
-    """Dynamo's records, one for each compilation: `recompile_reason`, `fail_type`, `*_time_us` and more."""
+    """Dynamo's records, one for each compilation: `recompile_reason`, `fail_type`, `*_time_us` and
+    more."""
     import torch._dynamo.utils
 
     get = getattr(torch._dynamo.utils, "get_compilation_metrics", None)
@@ -82,8 +84,8 @@ def no_guard_profiling(instead: Callable[[], None] = lambda: None) -> None:
 
 
 def no_profiles() -> None:
-    """Switches off the profiles of dynamic shapes that are kept on disk: with them one execution changes how
-    another compiles."""
+    """Switches off the profiles of dynamic shapes that are kept on disk: with them one execution
+    changes how another compiles."""
     import torch._dynamo.config
 
     for name in PROFILES:
@@ -106,8 +108,8 @@ def keeps_profiles() -> bool:
 
 
 def on_returned(change: Callable[[Callable], Callable]) -> None:
-    """Puts `change` of each callable that a backend returns in its place. Raises `AttributeError` where this torch asks its
-    backends in another way."""
+    """Puts `change` of each callable that a backend returns in its place. Raises `AttributeError`
+    where this torch asks its backends in another way."""
     from torch._dynamo.output_graph import OutputGraph
 
     call_user_compiler = OutputGraph.call_user_compiler
@@ -119,8 +121,8 @@ def on_returned(change: Callable[[Callable], Callable]) -> None:
 
 
 def on_aot(callback: Callable[[], None]) -> None:
-    """Calls `callback` whenever AOT autograd takes a graph, also one that its cache has. Raises `AttributeError` where
-    this torch does not let it."""
+    """Calls `callback` whenever AOT autograd takes a graph, also one that its cache has. Raises
+    `AttributeError` where this torch does not let it."""
     import torch._functorch.aot_autograd as aot
 
     for owner, name in ((aot, AOT_BEGINS), (getattr(aot, "AOTAutogradCache", None), AOT_LOADS)):
@@ -137,8 +139,9 @@ def _telling(function: Callable, callback: Callable[[], None]) -> Callable:
 
 
 def on_stages(stage: Callable[[str], None]) -> None:
-    """Calls `stage` with `trace` when a compilation begins, `lower` when Dynamo hands a graph to the backend, and
-    `run` when a compilation is over. Where a release lacks a hook the stage is simply not told apart."""
+    """Calls `stage` with `trace` when a compilation begins, `lower` when Dynamo hands a graph to
+    the backend, and `run` when a compilation is over. Where a release lacks a hook the stage is
+    simply not told apart."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch._dynamo.output_graph import OutputGraph
 

@@ -25,7 +25,8 @@ FOLDERS = tuple(
 
 #: What `fullgraph=True` says where Dynamo compiled nothing.
 NOTHING = "torch.compile with fullgraph=True found no compiled frames"
-#: How the message of an operator begins that failed on fake tensors, and how Dynamo quotes its error.
+#: How the message of an operator begins that failed on fake tensors, and how Dynamo quotes its
+#: error.
 FAKE = "Dynamo failed to run FX node"
 QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
 #: What parts a message from the lines of the program that Dynamo adds.
@@ -38,7 +39,8 @@ WRAPPERS = ("BackendCompilerFailed", "InductorError", "LoweringException")
 BACKEND, OF_INDUCTOR, FAKE_TENSORS = "BackendCompilerFailed", "InductorError", "TorchRuntimeError"
 #: Dynamo says that it does not support this.
 REFUSED = frozenset({"Unsupported", "FailOnRecompileLimitHit", "UserError"})
-#: Torch's exceptions by which what Dynamo hands a graph to says that it does not support something; NotImplementedError besides.
+#: Torch's exceptions by which what Dynamo hands a graph to says that it does not support something;
+#: NotImplementedError besides.
 UNSUPPORTED = frozenset(
     {
         "Unsupported",

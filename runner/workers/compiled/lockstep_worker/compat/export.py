@@ -24,8 +24,8 @@ def export(module: torch.nn.Module, args: tuple, dynamic_shapes: dict | None) ->
 
 
 def dynamic_shapes(varying: list) -> dict | None:
-    """What of `args` may vary, as torch.export takes it: of each argument the dimensions whose size may, or whether a number
-    may. None: nothing."""
+    """What of `args` may vary, as torch.export takes it: of each argument the dimensions whose size
+    may, or whether a number may. None: nothing."""
     specs = [AUTO if each is True else dict.fromkeys(each or (), AUTO) or None for each in varying]
     return {"args": tuple(specs)} if any(spec is not None for spec in specs) else None
 
@@ -43,7 +43,8 @@ def _base(target: Any) -> str:
 
 
 def text(path_export: str) -> list[str]:
-    """The lines of a function `exported` that executes the module `Program` as a path with this `export` does."""
+    """The lines of a function `exported` that executes the module `Program` as a path with this
+    `export` does."""
     run = "torch.export.export(Program(), args)"
     if path_export != "aot_inductor":
         return ["def exported(*args):", f"    return {run}.module()(*args)"]
@@ -51,7 +52,8 @@ def text(path_export: str) -> list[str]:
         "def exported(*args):",
         "    import torch._inductor",
         "",
-        f"    return torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package({run}))(*args)",
+        f"    package = torch._inductor.aoti_compile_and_package({run})",
+        "    return torch._inductor.aoti_load_package(package)(*args)",
     ]
 
 
@@ -73,5 +75,6 @@ def code(file: str) -> str:
 
 
 def called(text: str) -> tuple[list[str], list[str]]:
-    """The kernels that a package's code calls, and the operators of torch's, each as often as it is written."""
+    """The kernels that a package's code calls, and the operators of torch's, each as often as it is
+    written."""
     return _KERNEL.findall(text), [name.removesuffix("_out") for name in _FALLBACK.findall(text)]

@@ -28,8 +28,8 @@ _HEADERS = "precompiled_headers"
 
 
 def import_all() -> None:
-    """Imports what the first compilation would import, so that a forked child does not; what a release lacks is
-    left to the compilation."""
+    """Imports what the first compilation would import, so that a forked child does not; what a
+    release lacks is left to the compilation."""
     for name in _MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -41,7 +41,8 @@ def is_setting(name: str) -> bool:
 
 
 def settings_of(config: dict, options: dict | None) -> dict:
-    """Inductor's settings that a path changes, by their full names: by configuration, and by options of `torch.compile`."""
+    """Inductor's settings that a path changes, by their full names: by configuration, and by
+    options of `torch.compile`."""
     changed = {name: value for name, value in config.items() if is_setting(name)}
     return {
         **changed,
@@ -50,7 +51,8 @@ def settings_of(config: dict, options: dict | None) -> dict:
 
 
 def no_remote_caches() -> None:
-    """Switches off caches on other machines: with them one execution changes how another compiles."""
+    """Switches off caches on other machines: with them one execution changes how another
+    compiles."""
     import torch._functorch.config
     import torch._inductor.config
 
@@ -76,8 +78,9 @@ def no_graph_cache() -> contextlib.AbstractContextManager:
 
 
 def fall_back(overloads: list[Any]) -> None:
-    """Has Inductor call torch's kernels for these overloads: takes their decompositions and lowerings away, and uses no
-    cached graph, whose keys do not know of it. Raises `AttributeError` or `ImportError` where this torch does not let it."""
+    """Has Inductor call torch's kernels for these overloads: takes their decompositions and
+    lowerings away, and uses no cached graph, whose keys do not know of it. Raises `AttributeError`
+    or `ImportError` where this torch does not let it."""
     import torch._functorch.config
     import torch._inductor.config
     from torch._inductor import decomposition, lowering
@@ -106,7 +109,8 @@ def reset_metrics() -> None:
 
 
 def kernel_count() -> int:
-    """How many kernels Inductor generated since the last reset, 0 where it does not count; a cache hit replays the count."""
+    """How many kernels Inductor generated since the last reset, 0 where it does not count; a cache
+    hit replays the count."""
     try:
         import torch._inductor.metrics
 
@@ -116,8 +120,9 @@ def kernel_count() -> int:
 
 
 def on_source(callback: Callable[[str], None]) -> None:
-    """Calls `callback` with every piece of code that Inductor generates or finds in its cache, where this release
-    lets it. `run_and_get_code` does the same, but resets Dynamo and so compiles twice."""
+    """Calls `callback` with every piece of code that Inductor generates or finds in its cache,
+    where this release lets it. `run_and_get_code` does the same, but resets Dynamo and so compiles
+    twice."""
     with contextlib.suppress(ImportError):
         from torch._inductor.graph import GraphLowering
 
@@ -125,8 +130,8 @@ def on_source(callback: Callable[[str], None]) -> None:
 
 
 def on_run(callback: Callable[[str], None]) -> None:
-    """Calls `callback` with the code of a graph whenever Inductor's code for it runs. Raises `AttributeError` or
-    `ImportError` where this torch does not let it."""
+    """Calls `callback` with the code of a graph whenever Inductor's code for it runs. Raises
+    `AttributeError` or `ImportError` where this torch does not let it."""
     from torch._inductor.output_code import CompiledFxGraph
 
     call = CompiledFxGraph.__call__
@@ -139,7 +144,8 @@ def on_run(callback: Callable[[str], None]) -> None:
 
 
 def on_compile(callback: Callable[[], None]) -> None:
-    """Calls `callback` when Inductor starts on a graph that no cache has, where this release lets it."""
+    """Calls `callback` when Inductor starts on a graph that no cache has, where this release lets
+    it."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch._inductor.graph import GraphLowering
 
@@ -166,8 +172,8 @@ def place_headers(directory: str) -> None:
 
 
 def on_header(callback: Callable[[str], None]) -> None:
-    """Calls `callback` with the path of every precompiled header that is used. Raises `AttributeError` where this
-    torch does not say."""
+    """Calls `callback` with the path of every precompiled header that is used. Raises
+    `AttributeError` where this torch does not say."""
     import torch._inductor.codecache as codecache
 
     precompile = codecache._precompile_header
@@ -228,8 +234,8 @@ def atomic_builds() -> None:
 
 
 def build_in(directory: str) -> tuple[str, str]:
-    """Compiles an empty library as Inductor compiles a kernel. The name that the compiler was told to write, and
-    that of the file that is there."""
+    """Compiles an empty library as Inductor compiles a kernel. The name that the compiler was told
+    to write, and that of the file that is there."""
     import torch._inductor.cpp_builder as cpp
 
     source = os.path.join(directory, "empty.cpp")

@@ -12,7 +12,8 @@ Schema: TypeAlias = torch._C.FunctionSchema
 
 
 def overload(namespace: str, name: str, word: str) -> Overload | None:
-    """The overload `namespace::name.word`, `default` for the nameless one; None where this torch has none."""
+    """The overload `namespace::name.word`, `default` for the nameless one; None where this torch
+    has none."""
     try:
         # The dispatcher is asked first: `torch.ops` also finds methods of its own classes
         # (`torch.ops.import_module`) and TorchScript's operators (`aten::save` writes files).
@@ -31,13 +32,15 @@ def schema(op: Overload) -> Schema:
 
 
 def names() -> list[str]:
-    """Every overload that the dispatcher knows, as `aten::add.Tensor`; a nameless one as `aten::relu`."""
+    """Every overload that the dispatcher knows, as `aten::add.Tensor`; a nameless one as
+    `aten::relu`."""
     return sorted(torch._C._dispatch_get_all_op_names())
 
 
 @functools.cache
 def written(text: str) -> Overload | None:
-    """The overload whose schema is written so: "aten::mm(Tensor self, …) -> Tensor"; None where there is none."""
+    """The overload whose schema is written so: "aten::mm(Tensor self, …) -> Tensor"; None where
+    there is none."""
     space, _, rest = text.partition("(")[0].partition("::")
     name, _, word = rest.partition(".")
     return overload(space, name, word or "default")
@@ -54,7 +57,8 @@ def writes(op: Overload) -> bool:
 
 
 def returns(op: Overload) -> tuple[bool, bool]:
-    """Whether an overload returns tensors, and whether each of its results is a view of an argument."""
+    """Whether an overload returns tensors, and whether each of its results is a view of an
+    argument."""
     views = [
         result.alias_info is not None and not result.alias_info.is_write
         for result in op._schema.returns
@@ -107,7 +111,8 @@ def declarations() -> str:
 
 
 def opinfo() -> list[Any]:
-    """The entries of torch's OpInfo database; ImportError where what it needs is not installed (`expecttest`)."""
+    """The entries of torch's OpInfo database; ImportError where what it needs is not installed
+    (`expecttest`)."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     return list(op_db)

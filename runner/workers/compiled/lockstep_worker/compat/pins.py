@@ -1,11 +1,13 @@
-"""What of CUDA's libraries decides the last bits of a result, set alike in every worker (../eager/pins.h)."""
+"""What of CUDA's libraries decides the last bits of a result, set alike in every worker
+(../eager/pins.h)."""
 
 import os
 
 import torch
 
-#: Name → the module of torch.backends and the attribute of it, and what it is set to. The attributes are those of every
-#: torch: what 2.9 has besides (`fp32_precision`) is set by them, and who mixes both is refused by torch.
+#: Name → the module of torch.backends and the attribute of it, and what it is set to. The
+#: attributes are those of every torch: what 2.9 has besides (`fp32_precision`) is set by them, and
+#: who mixes both is refused by torch.
 _PINS = {
     "cublas_tf32": ("cuda.matmul", "allow_tf32", False),
     "cudnn_tf32": ("cudnn", "allow_tf32", False),
@@ -26,8 +28,8 @@ def _owner(module: str) -> object:
 
 
 def pin() -> None:
-    """Sets what is pinned, before any of the libraries is initialised. With LOCKSTEP_PINS `off` everything stays as torch
-    has it."""
+    """Sets what is pinned, before any of the libraries is initialised. With LOCKSTEP_PINS `off`
+    everything stays as torch has it."""
     if os.environ.get("LOCKSTEP_PINS") == "off":
         return
     os.environ.setdefault(_WORKSPACE, ":4096:8")

@@ -13,8 +13,8 @@ def set_conj_neg(tensor: torch.Tensor, conj: bool, neg: bool) -> None:
 
 
 def identity(storage: torch.UntypedStorage) -> int:
-    """A number that two storages have in common only if they are one. Addresses do not tell: that of every empty
-    storage is 0."""
+    """A number that two storages have in common only if they are one. Addresses do not tell: that
+    of every empty storage is 0."""
     return storage._cdata
 
 
@@ -26,7 +26,8 @@ def quantized(integers: torch.Tensor, scale: float, zero_point: int) -> torch.Te
 def quantized_by_channel(
     integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int
 ) -> torch.Tensor:
-    """The tensor of these integers with a scale for each index along `axis`, on a storage of its own."""
+    """The tensor of these integers with a scale for each index along `axis`, on a storage of its
+    own."""
     return torch._make_per_channel_quantized_tensor(integers, scales, zero_points, axis)
 
 
@@ -36,5 +37,6 @@ def zeros(shape: list[int], dtype: torch.dtype, device: str) -> torch.Tensor:
 
 
 def is_zeros(tensor: torch.Tensor) -> bool:
-    """Whether it is a zero tensor, or a view of one. No tensor is to a torch that cannot say: it is asked of every result."""
+    """Whether it is a zero tensor, or a view of one. No tensor is to a torch that cannot say: it is
+    asked of every result."""
     return getattr(tensor, "_is_zerotensor", bool)()

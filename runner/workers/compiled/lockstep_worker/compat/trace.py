@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-#: Who is between a caller and an operator where the operator is not what runs: a dispatch mode or a tensor's subclass.
+#: Who is between a caller and an operator where the operator is not what runs: a dispatch mode or a
+#: tensor's subclass.
 _INTERCEPTS = "Python"
 _THREAD = "[pytorch|profiler|execution_trace|thread]"
 _WINDOW = "lockstep window "
@@ -30,8 +31,8 @@ class Call(NamedTuple):
 
 
 class Observer:
-    """Writes down what every thread of this process asks of the dispatcher, in windows. A process has one: it says so
-    by windows that are lost, never by an error."""
+    """Writes down what every thread of this process asks of the dispatcher, in windows. A process
+    has one: it says so by windows that are lost, never by an error."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -59,7 +60,8 @@ class Observer:
             self._open = False
 
     def close(self) -> dict[int, list[Call]]:
-        """The calls of each window, those of other threads last. A window that another observer put out is left out."""
+        """The calls of each window, those of other threads last. A window that another observer put
+        out is left out."""
         nodes: list[dict] = []
         with contextlib.suppress(Exception):
             self._observer.unregister_callback()
@@ -72,7 +74,8 @@ class Observer:
 
 
 def _quietly(function: Any) -> None:
-    """Calls `function` without the two lines that it writes to standard error, past Python's own."""
+    """Calls `function` without the two lines that it writes to standard error, past Python's
+    own."""
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -116,7 +119,8 @@ def _call(node: dict) -> Call:
 
 
 def _tensors(type_: str, value: Any, types: list[str], devices: list[str]) -> None:
-    """Adds the tensors of an argument or of a result: `[tensor, storage, offset, elements, bytes each, device]`, or a list of these."""
+    """Adds the tensors of an argument or of a result: `[tensor, storage, offset, elements, bytes
+    each, device]`, or a list of these."""
     if type_.startswith("Tensor(") and isinstance(value, list) and len(value) == 6:
         types.append(type_)
         devices.append(str(value[5]))

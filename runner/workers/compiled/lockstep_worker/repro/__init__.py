@@ -1,9 +1,9 @@
-"""An instance as a standalone script: `write.py` writes it, `script/` is what it consists of; `brief.py` writes the
-few lines that a public report has room for.
+"""An instance as a standalone script: `write.py` writes it, `script/` is what it consists of;
+`brief.py` writes the few lines that a public report has room for.
 
-`python -m lockstep_worker repro` reads JSON from standard input: a request (write.py), and prints the script; or
-`{"brief": [request, ...]}`, and prints a JSON list of their brief scripts, each a string or `{"unsupported": why}`.
-"""
+`python -m lockstep_worker repro` reads JSON from standard input: a request (write.py), and prints
+the script; or `{"brief": [request, ...]}`, and prints a JSON list of their brief scripts, each a
+string or `{"unsupported": why}`."""
 
 import json
 import os

@@ -1,8 +1,8 @@
-"""Writes an instance as the few lines of Python that a public report has room for: the program, its inputs as numbers,
-and what each side returns. It judges nothing; the whole script (write.py) does.
+"""Writes an instance as the few lines of Python that a public report has room for: the program, its
+inputs as numbers, and what each side returns. It judges nothing; the whole script (write.py) does.
 
-What has no short and exact text is refused: several calls, prepared inputs, random numbers, long or strided inputs.
-"""
+What has no short and exact text is refused: several calls, prepared inputs, random numbers, long or
+strided inputs."""
 
 import math
 from typing import Any
@@ -20,7 +20,8 @@ _ELEMENTS = 64
 
 
 def render(request: dict) -> str:
-    """The lines. Raises `Malformed`, and `Unsupported` where only the whole script would be exact."""
+    """The lines. Raises `Malformed`, and `Unsupported` where only the whole script would be
+    exact."""
     if request.get("libraries") or request.get("prepare") is not None:
         raise Unsupported("a brief script loads no libraries and prepares no inputs")
     part = Part(request)
@@ -32,7 +33,8 @@ def render(request: dict) -> str:
         or part.source.constants
     ):
         raise Unsupported(
-            "a brief script makes one call, without long literals, constants and contexts that torch lacks"
+            "a brief script makes one call, without long literals, constants and contexts that "
+            "torch lacks"
         )
     if _draws(need(part.program, "steps", "program")):
         raise Unsupported("a brief script draws no random numbers")
@@ -132,7 +134,8 @@ def _exported(path: dict) -> list[str]:
 
 
 def _compiled(path: dict) -> str:
-    """What executes the program as a path does: `exported`, or the call of `torch.compile` that the path makes."""
+    """What executes the program as a path does: `exported`, or the call of `torch.compile` that the
+    path makes."""
     if path.get("export") is not None:
         return "exported"
     options = {
@@ -149,7 +152,8 @@ def _compiled(path: dict) -> str:
         "dynamic": False,
         "fullgraph": False,
     }
-    return f"torch.compile(program{''.join(f', {key}={value!r}' for key, value in options.items() if value != usual[key])})"
+    words = [f", {key}={value!r}" for key, value in options.items() if value != usual[key]]
+    return f"torch.compile(program{''.join(words)})"
 
 
 def _draws(steps: list) -> bool:
@@ -178,7 +182,8 @@ def _input_text(part: Part, value: Any, name: str) -> str:
     )
     if not (whole and simple and tensor.is_contiguous() and 0 < tensor.numel() <= _ELEMENTS):
         raise Unsupported(
-            f"a brief script has inputs of at most {_ELEMENTS} numbers, contiguous and on memory of their own; {name} is not"
+            f"a brief script has inputs of at most {_ELEMENTS} numbers, contiguous and on memory "
+            f"of their own; {name} is not"
         )
     numbers = _numbers(
         (

@@ -18,8 +18,8 @@ _SHORT = 64  # numbers of a storage that is written as numbers
 
 
 class Part:
-    """The functions `program`, `inputs`, `literals`, `contexts` and `contexts_of_backward` of a script;
-    their names end with `suffix`. `prepared`: inputs that another part makes."""
+    """The functions `program`, `inputs`, `literals`, `contexts` and `contexts_of_backward` of a
+    script; their names end with `suffix`. `prepared`: inputs that another part makes."""
 
     def __init__(self, request: dict, prepared: Iterable[str] = (), suffix: str = "") -> None:
         self.program, self.suffix = need(request, "program", "request"), suffix
@@ -103,7 +103,8 @@ class Part:
         return used, lines
 
     def value_text(self, value: Any, used: dict[tuple[int, str], str]) -> str:
-        """An input: a number, or a view on one of the storages `used`, by their names. Raises `Malformed` or `Unsupported`."""
+        """An input: a number, or a view on one of the storages `used`, by their names. Raises
+        `Malformed` or `Unsupported`."""
         if not is_view(value):
             return _scalar_text(scalar(value))
         quantizer, device = value.get("quantizer"), self._device(value)
@@ -121,7 +122,10 @@ class Part:
             f", {key}=True" for key in ("conj", "neg", "requires_grad") if value.get(key)
         )
         name = used[value["storage"], device]
-        text = f"view({name}, {dtype}, {shape}, {strides}, {int(value.get('offset', 0))}{where}{flags})"
+        text = (
+            f"view({name}, {dtype}, {shape}, {strides}, "
+            f"{int(value.get('offset', 0))}{where}{flags})"
+        )
         if quantizer is None:
             return text
         scales, points, axis = quantized.parts(quantizer, "view")
@@ -164,7 +168,8 @@ def _storage_text(storage: Any, view: dict, device: str) -> str:
 
 
 def counting_text(data: bytes, width: int) -> str:
-    """The numbers for `bits` where the storage is every pattern of so many bytes in order, over and over; else nothing."""
+    """The numbers for `bits` where the storage is every pattern of so many bytes in order, over and
+    over; else nothing."""
     if width > 2 or len(data) <= _SHORT * width or len(data) % width:
         return ""
     count, patterns = len(data) // width, 256**width

@@ -1,13 +1,14 @@
 """Writes an instance as a Python script that needs torch and nothing of Lockstep.
 
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
-`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare: `policies` (output, as
-the judge names it → the policy that the case asks for), `strides` and `raises`; and `prepare`: null, or an
-object of `program`, `storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches
-the script as checked names, as literals or as escaped comments.
+`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare:
+`policies` (output, as the judge names it → the policy that the case asks for), `strides` and
+`raises`; and `prepare`: null, or an object of `program`, `storages`, `calls`, `seed` and
+`requires_grad`. What comes from a case reaches the script as checked names, as literals or as
+escaped comments.
 
-Everything else in the script is the text of the modules in `script/`, of `errors.py` and of its `compat/errors.py`, as it is.
-"""
+Everything else in the script is the text of the modules in `script/`, of `errors.py` and of its
+`compat/errors.py`, as it is."""
 
 import ast
 import importlib.resources
@@ -79,11 +80,17 @@ def render(request: dict) -> str:
             "}\n\n",
             functions,
             "",
-            "# From here on every script of Lockstep is the same: its judge, and what runs the two sides.",
+            (
+                "# From here on every script of Lockstep is the same: its judge, and what runs the "
+                "two sides."
+            ),
             'begin(SETTINGS["ENVIRONMENT"])\n\n',
             "\n\n".join(rest),
             "",
-            "CASE = Case(SETTINGS, program, inputs, literals, prepared, contexts, contexts_of_backward)",
+            (
+                "CASE = Case(SETTINGS, program, inputs, literals, prepared, contexts, "
+                "contexts_of_backward)"
+            ),
             "configure(CASE)",
             "test_fn = functools.partial(agree, CASE)",
             'if __name__ == "__main__":',
@@ -126,7 +133,8 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         or not (raises is None or isinstance(raises, dict))
     ):
         raise Malformed(
-            f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not known here"
+            f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not "
+            "known here"
         )
     return {
         "ID": str(request.get("id", "")),
@@ -161,8 +169,8 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
 
 
 def _export(path: dict, part: Part) -> dict | None:
-    """How a path exports: to what, which call is the example, what may vary (exported.py); null for any other path.
-    Raises `Unsupported`."""
+    """How a path exports: to what, which call is the example, what may vary (exported.py); null for
+    any other path. Raises `Unsupported`."""
     if path.get("export") is None:
         return None
     if part.source.constants or part.source.captured:

@@ -1,5 +1,6 @@
-"""What the worker reaches for in torch's private parts, proved once before the first instance: that each hook
-fires, and that each text is what it was. A new torch must not make a verdict silently wrong."""
+"""What the worker reaches for in torch's private parts, proved once before the first instance: that
+each hook fires, and that each text is what it was. A new torch must not make a verdict silently
+wrong."""
 
 import contextlib
 import json
@@ -20,8 +21,9 @@ _LINE = 300  # characters of a reason
 
 
 def lacking(trials: tuple[Trial, ...] = TRIALS) -> dict[Trial, str]:
-    """The trials that fail, each with the reason. They run in forked children, so that nothing of them stays: a
-    child that dies has failed the trial that it was at, and another goes on after it."""
+    """The trials that fail, each with the reason. They run in forked children, so that nothing of
+    them stays: a child that dies has failed the trial that it was at, and another goes on after
+    it."""
     failed: dict[Trial, str] = {}
     at = 0
     while at < len(trials):
@@ -47,8 +49,8 @@ def lacking(trials: tuple[Trial, ...] = TRIALS) -> dict[Trial, str]:
 
 
 def settle(failed: dict[Trial, str]) -> dict[str, str]:
-    """What `environment` says of trials that failed: "lacks NAME" → what that costs, and why; standard error says it,
-    too. Raises `RuntimeError` where one of them is needed."""
+    """What `environment` says of trials that failed: "lacks NAME" → what that costs, and why;
+    standard error says it, too. Raises `RuntimeError` where one of them is needed."""
     import torch
 
     needed = [
@@ -56,8 +58,8 @@ def settle(failed: dict[Trial, str]) -> dict[str, str]:
     ]
     if needed:
         raise RuntimeError(
-            f"torch {torch.__version__} does not say what every verdict rests on. Choose another release, or mend "
-            f"lockstep_worker/compat. {'; '.join(needed)}"
+            f"torch {torch.__version__} does not say what every verdict rests on. Choose another "
+            f"release, or mend lockstep_worker/compat. {'; '.join(needed)}"
         )
     if any(trial.name == HEADERS for trial in failed):
         inductor.own_headers()

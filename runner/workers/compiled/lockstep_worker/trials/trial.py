@@ -27,8 +27,8 @@ def compiled(
     fullgraph: bool = True,
     hook: Callable[[], None] = lambda: None,
 ) -> dict:
-    """The proof of compiling `function`, and of calling it on a vector of each of these lengths. `hook` is called
-    before, when Dynamo has been reset."""
+    """The proof of compiling `function`, and of calling it on a vector of each of these lengths.
+    `hook` is called before, when Dynamo has been reset."""
     import torch
 
     watch = Watch()

@@ -1,18 +1,19 @@
 """Does the compiled program compute what eager computes? This script needs torch and nothing else.
 
-Exit status: 0 they agree as Lockstep's judge demands, 1 they do not, 125 it cannot be told (`git bisect
-run` skips that): this torch lacks what the case needs, the compiler says that it does not support it,
-eager disagrees with itself, or a comparison with a third, more exact result (a gold) decides, which only
-Lockstep makes.
+Exit status: 0 they agree as Lockstep's judge demands, 1 they do not, 125 it cannot be told (`git
+bisect run` skips that): this torch lacks what the case needs, the compiler says that it does not
+support it, eager disagrees with itself, or a comparison with a third, more exact result (a gold)
+decides, which only Lockstep makes.
 
   python THIS_FILE
   TORCH_COMPILE_BACKEND=aot_eager python THIS_FILE
   git bisect run python THIS_FILE
-  TORCHINDUCTOR_CACHE_DIR=$(mktemp -d) python -m torch._inductor.compiler_bisector run python THIS_FILE
+  TORCHINDUCTOR_CACHE_DIR=$(mktemp -d) python -m torch._inductor.compiler_bisector run python
+  THIS_FILE
 
-The last one names the backend and the part of it; it empties its cache directory. It takes 125 for a
-difference. SETTINGS say how the program is compiled and compared; the program and its inputs follow.
-"""
+The last one names the backend and the part of it; it empties its cache directory. It takes 125 for
+a difference. SETTINGS say how the program is compiled and compared; the program and its inputs
+follow."""
 
 import os
 import sys
@@ -30,8 +31,8 @@ def cannot_run(why: object) -> NoReturn:
 
 
 def begin(environment: dict[str, str]) -> None:
-    """Sets the path's environment, which torch reads when it is imported, and imports torch. What holds a list of folders
-    keeps those that it has."""
+    """Sets the path's environment, which torch reads when it is imported, and imports torch. What
+    holds a list of folders keeps those that it has."""
     for name, value in environment.items():
         if name in ("PYTHONPATH", "LD_LIBRARY_PATH", "PATH"):
             value = os.pathsep.join(filter(None, (value, os.environ.get(name))))

@@ -33,8 +33,8 @@ def words_of(error: dict) -> str:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether the expression of a case is found in a message. Raises `CannotTell` where Python might
-    read it in another way than Lockstep."""
+    """Whether the expression of a case is found in a message. Raises `CannotTell` where Python
+    might read it in another way than Lockstep."""
     parts, at = [], 0
     while at < len(pattern):
         match = _ALIKE.match(pattern, at)
@@ -60,7 +60,8 @@ def raises_difference(rule: dict, error: dict) -> str:
 
 
 def judge_endings(eager: dict | None, compiled: dict | None, rule: dict | None) -> Verdict | None:
-    """The verdict on errors (`describe` of errors.py; None: it returned). None where both returned."""
+    """The verdict on errors (`describe` of errors.py; None: it returned). None where both
+    returned."""
     if rule is not None:
         wrong = "eager returns" if eager is None else raises_difference(rule, eager)
         if wrong:
@@ -74,7 +75,10 @@ def judge_endings(eager: dict | None, compiled: dict | None, rule: dict | None) 
             else "validation_lost"
         )
         return Verdict(status, [f"compiled returns, eager raises {words_of(eager)}"])
-    both = f"eager {'returns' if eager is None else 'raises ' + words_of(eager)}, compiled raises {words_of(compiled)}"
+    both = (
+        f"eager {'returns' if eager is None else 'raises ' + words_of(eager)}, compiled raises "
+        f"{words_of(compiled)}"
+    )
     difference = raises_difference(rule, compiled) if rule is not None else ""
     if eager is not None and eager["class"] == compiled["class"] and not difference:
         return Verdict("conform", [f"both raise: {both}"])

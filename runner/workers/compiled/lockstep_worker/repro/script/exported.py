@@ -1,4 +1,5 @@
-"""Executes a program as torch.export exports it, or as the package that AOTInductor makes of that."""
+"""Executes a program as torch.export exports it, or as the package that AOTInductor makes of
+that."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,8 @@ from .execute import Case, given_to
 
 
 class Exporting:
-    """The program of a case, which is exported when it is first called. `stage` is what it is at, for what it raises."""
+    """The program of a case, which is exported when it is first called. `stage` is what it is at,
+    for what it raises."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.stage = case, "run"

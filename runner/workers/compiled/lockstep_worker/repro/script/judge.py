@@ -1,4 +1,5 @@
-"""What is wrong with the results of two executions, as Lockstep's judge says it, as far as it can be known without a gold."""
+"""What is wrong with the results of two executions, as Lockstep's judge says it, as far as it can
+be known without a gold."""
 
 from dataclasses import dataclass, field
 from typing import Any

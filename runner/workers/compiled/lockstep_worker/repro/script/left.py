@@ -1,4 +1,5 @@
-"""The verdict on two executions, and on what calls leave behind beside their results: modes, generators, earlier results."""
+"""The verdict on two executions, and on what calls leave behind beside their results: modes,
+generators, earlier results."""
 
 from .endings import Verdict, judge_endings
 from .judge import (
@@ -74,8 +75,8 @@ def _other_facts(mine: dict, other: dict) -> list[str]:
 def judge(
     eager: Execution, compiled: Execution, before: list[Call], rules: Rules, was_compiled: bool
 ) -> Verdict:
-    """The verdict: endings, metadata, masks, values, what calls left behind, proof of compilation, noise, in this order.
-    `before`: the inputs of each call as they were before it."""
+    """The verdict: endings, metadata, masks, values, what calls left behind, proof of compilation,
+    noise, in this order. `before`: the inputs of each call as they were before it."""
     ending = judge_endings(eager.error, compiled.error, rules.raises)
     if ending is not None:
         left = (

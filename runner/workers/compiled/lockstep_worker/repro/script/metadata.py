@@ -1,4 +1,5 @@
-"""What two results have besides values: dtype, shape and the rest, and who shares memory with whom."""
+"""What two results have besides values: dtype, shape and the rest, and who shares memory with
+whom."""
 
 from typing import Any
 
@@ -6,7 +7,8 @@ from .view import View
 
 
 def metadata_difference(eager: Any, compiled: Any, strides: str) -> str:
-    """What differs apart from the values, as a phrase; empty if nothing. `strides` is the case's rule."""
+    """What differs apart from the values, as a phrase; empty if nothing. `strides` is the case's
+    rule."""
     if not isinstance(eager, View) or not isinstance(compiled, View):
         if type(eager) is type(compiled):
             return ""

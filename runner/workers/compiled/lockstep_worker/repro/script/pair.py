@@ -73,7 +73,8 @@ class Pair:
         )
 
     def beyond_ulp(self, steps: int) -> torch.Tensor:
-        """More than so many units in the last place apart, of finite numbers; of integers, that distance."""
+        """More than so many units in the last place apart, of finite numbers; of integers, that
+        distance."""
         a, b = (_ordered(words, self.eager.number) for words in (self.e, self.c))
         # At most 2^64 - 1, which wraps around to a negative number.
         apart = torch.maximum(a, b) - torch.minimum(a, b)
@@ -136,7 +137,8 @@ class Pair:
         return float(finite.abs().max()) if finite.numel() else 0.0
 
     def _round(self, value: torch.Tensor) -> torch.Tensor:
-        """As torch.isclose rounds an intermediate of two tensors of the dtype; it has none for 8-bit floats."""
+        """As torch.isclose rounds an intermediate of two tensors of the dtype; it has none for
+        8-bit floats."""
         number = self.eager.number
         return (
             value.to(getattr(torch, number)).to(value.dtype)

@@ -114,7 +114,8 @@ def default_policy(promise: str, dtype: str) -> Policy:
 
 @dataclass
 class Answer:
-    """Whether a policy holds: None where a gold decides, which a script does not have. `why` then says so."""
+    """Whether a policy holds: None where a gold decides, which a script does not have. `why` then
+    says so."""
 
     holds: bool | None
     why: str = ""
@@ -134,7 +135,8 @@ def check(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View | Non
         if any(a.holds for a in answers):
             return Answer(True)
         return Answer(None, "; ".join(a.why for a in unknown)) if unknown else answers[0]
-    # Rules that are not about the same position on both sides, or that are upstream's and as they are.
+    # Rules that are not about the same position on both sides, or that are upstream's and as they
+    # are.
     if policy.kind not in ("same_upstream", "metadata", "statistical") and pair.special.any():
         return Answer(False, status="nonfinite_differs")
     return _check_one(policy, pair, tensor_of)
@@ -173,7 +175,8 @@ def _check_one(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View 
             )
         )
     if not pair.unequal.any():
-        # Only the sign of zero or the payload of a NaN can differ: every rule from here on lets it pass.
+        # Only the sign of zero or the payload of a NaN can differ: every rule from here on lets it
+        # pass.
         return Answer(True)
     if kind == "ulp":
         return Answer(not pair.beyond_ulp(int(policy.number)).any())
@@ -200,7 +203,8 @@ def tolerance(policy: Policy, pair: Pair) -> tuple[float, float]:
     )
     rtol, atol = policy.options.get("rtol", table[0]), policy.options.get("atol", table[1])
     if "k" in policy.options and pair.eager.is_float:
-        # A sum of k terms in another order: Higham & Mary 2019, theorem 2.4, lambda = 8 on each side.
+        # A sum of k terms in another order: Higham & Mary 2019, theorem 2.4, lambda = 8 on each
+        # side.
         roundoff = min(2.0 ** -(MANTISSA[number] + 1), 2.0**-24)
         atol += 16 * math.sqrt(policy.options["k"]) * roundoff * pair.greatest()
     return rtol, atol

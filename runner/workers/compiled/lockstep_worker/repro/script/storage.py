@@ -50,7 +50,8 @@ def view(
 def quantized(
     integers: torch.Tensor, scales: list[float], points: list[int], axis: int | None = None
 ) -> torch.Tensor:
-    """A quantized tensor of these integers; with an axis, each of its indices has a scale and a zero point."""
+    """A quantized tensor of these integers; with an axis, each of its indices has a scale and a
+    zero point."""
     if axis is None:
         return torch._make_per_tensor_quantized_tensor(integers, scales[0], points[0])
     device = integers.device

@@ -102,7 +102,8 @@ def doubles(words: torch.Tensor, number: str) -> torch.Tensor:
 
 
 class Snapshot:
-    """Makes views of the tensors of one call; storages are copied once and numbered as they come."""
+    """Makes views of the tensors of one call; storages are copied once and numbered as they
+    come."""
 
     def __init__(self) -> None:
         self._copies: dict[int, tuple[int, torch.Tensor]] = {}
@@ -120,7 +121,8 @@ class Snapshot:
         raise CannotTell(f"{name} is a {type(value).__name__}, which Lockstep does not compare")
 
     def view(self, name: str, tensor: torch.Tensor) -> View:
-        """Raises `CannotTell` for a tensor that is not strided, has no bytes or a dtype not known here."""
+        """Raises `CannotTell` for a tensor that is not strided, has no bytes or a dtype not known
+        here."""
         dtype = str(tensor.dtype).removeprefix("torch.")
         number = PARTS.get(dtype, dtype)
         if number not in (*FLOATS, *INTEGERS, *OPAQUE, "bool"):
