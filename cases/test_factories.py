@@ -11,35 +11,14 @@ import pytest
 CASES = Path(__file__).resolve().parent
 
 #: Operators that take a device and no tensor.
-FACTORIES = {
-    "_efficientzerotensor",
-    "arange",
-    "bartlett_window",
-    "blackman_window",
-    "empty",
-    "empty_permuted",
-    "empty_strided",
-    "eye",
-    "fft_fftfreq",
-    "fft_rfftfreq",
-    "full",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-    "linspace",
-    "logspace",
-    "normal.float_float",
-    "ones",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "range",
-    "scalar_tensor",
-    "tril_indices",
-    "triu_indices",
-    "zeros",
-}
+FACTORIES = set(
+    """
+        _efficientzerotensor arange bartlett_window blackman_window empty empty_permuted
+        empty_strided eye fft_fftfreq fft_rfftfreq full hamming_window hann_window kaiser_window
+        linspace logspace normal.float_float ones rand randint randn randperm range scalar_tensor
+        tril_indices triu_indices zeros
+    """.split()
+)
 ELSEWHERE = ("cuda", "cuda:0", "xpu:0", "mps", "a-vendor's:1")
 
 

@@ -227,23 +227,10 @@ def reduction(program: Program) -> Step | None:
     if not x:
         return None
     op = program.random.choice(
-        (
-            "sum.dim_IntList",
-            "mean.dim",
-            "amax",
-            "amin",
-            "var.correction",
-            "std.correction",
-            "logsumexp",
-            "any.dim",
-            "argmax",
-            "argmin",
-            "cumsum",
-            "softmax.int",
-            "log_softmax.int",
-            "prod.dim_int",
-            "linalg_vector_norm",
-        )
+        """
+            sum.dim_IntList mean.dim amax amin var.correction std.correction logsumexp any.dim
+            argmax argmin cumsum softmax.int log_softmax.int prod.dim_int linalg_vector_norm
+        """.split()
     )
     if op in ("amax", "amin") and program.backward:
         return (
@@ -275,17 +262,7 @@ def moved(program: Program) -> Step | None:
     value, draw = program.values[x], program.random
     size = value.shape[program.dim(x)] if value.dim() else 1
     choice = draw.choice(
-        (
-            "transpose.int",
-            "unsqueeze",
-            "flip",
-            "roll",
-            "slice.Tensor",
-            "select.int",
-            "reshape",
-            "cat",
-            "clone",
-        )
+        "transpose.int unsqueeze flip roll slice.Tensor select.int reshape cat clone".split()
     )
     dim = program.dim(x)
     if choice == "transpose.int":
@@ -384,81 +361,30 @@ def ordered(program: Program) -> Step | None:
 
 
 TEMPLATES: list[Callable[[Program], Step | None]] = [
+    of_float(*"neg abs exp sin cos tanh sigmoid relu gelu silu erf expm1 floor ceil trunc".split()),
     of_float(
-        "neg",
-        "abs",
-        "exp",
-        "sin",
-        "cos",
-        "tanh",
-        "sigmoid",
-        "relu",
-        "gelu",
-        "silu",
-        "erf",
-        "expm1",
-        "floor",
-        "ceil",
-        "trunc",
-    ),
-    of_float(
-        "sqrt",
-        "rsqrt",
-        "log",
-        "log1p",
-        "reciprocal",
-        "round",
-        "softplus",
-        "elu",
-        "mish",
-        "atan",
-        "square",
-        "leaky_relu",
+        *"""
+            sqrt rsqrt log log1p reciprocal round softplus elu mish atan square leaky_relu
+        """.split()
     ),
     of_float("sum", "mean"),
     with_number(
-        "add.Tensor",
-        "mul.Tensor",
-        "sub.Tensor",
-        "div.Tensor",
-        "pow.Tensor_Scalar",
-        "remainder.Scalar",
-        "rsub.Scalar",
+        *"""
+            add.Tensor mul.Tensor sub.Tensor div.Tensor pow.Tensor_Scalar remainder.Scalar
+            rsub.Scalar
+        """.split()
     ),
     # No floor_divide, which Inductor takes for the floor of a quotient that it has rounded (pytorch
     # #197895).
     with_number("clamp", "add.Tensor", "mul.Tensor", "fmod.Scalar"),
     of_two(
-        "add.Tensor",
-        "sub.Tensor",
-        "mul.Tensor",
-        "div.Tensor",
-        "maximum",
-        "minimum",
-        "atan2",
-        "hypot",
-        "copysign.Tensor",
+        *"""
+            add.Tensor sub.Tensor mul.Tensor div.Tensor maximum minimum atan2 hypot copysign.Tensor
+        """.split()
     ),
     of_two("add.Tensor", "mul.Tensor", "fmod.Tensor", "logaddexp"),
-    of_integers,
-    comparison,
-    where,
-    of_bools,
-    cast,
-    cast,
-    bits,
-    reduction,
-    reduction,
-    moved,
-    moved,
-    product,
-    normalised,
-    resampled,
-    pooled,
-    attention,
-    drawn,
-    gathered,
-    ordered,
+    *(of_integers, comparison, where, of_bools, cast, cast, bits, reduction, reduction),
+    *(moved, moved, product, normalised, resampled, pooled, attention, drawn, gathered, ordered),
 ]
 
 

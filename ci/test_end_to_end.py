@@ -139,12 +139,7 @@ def test_doctor_finds_a_machine_fit_where_the_suite_runs(lockstep):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "FAIL" not in result.stdout
     for subject in (
-        "python",
-        "torch",
-        "compiler",
-        "eager",
-        "operators",
-        "devices",
+        *"python torch compiler eager operators devices".split(),
         "path inductor",
         "path aot_eager",
     ):

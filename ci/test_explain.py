@@ -60,14 +60,10 @@ def test_the_half_round_trip_is_a_fused_pair_of_casts():
 
 def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
     done = lockstep(
-        "run",
-        "bugs/185337-half-round-trip",
-        "bugs/105264-uint8-wraps",
-        "--path",
-        "inductor",
-        "--no-expectations",
-        "--explain",
-        "--out",
+        *"""
+            run bugs/185337-half-round-trip bugs/105264-uint8-wraps --path inductor
+            --no-expectations --explain --out
+        """.split(),
         tmp_path / "run",
     )
     assert done.returncode == 1, done.stderr
@@ -99,14 +95,10 @@ def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
 
 def test_a_run_that_has_no_time_to_explain_says_so(tmp_path):
     done = lockstep(
-        "run",
-        "bugs/185337-half-round-trip",
-        "bugs/195675-clamp-bound-out-of-range",
-        "--path",
-        "inductor",
-        "--no-expectations",
-        "--explain=1",
-        "--out",
+        *"""
+            run bugs/185337-half-round-trip bugs/195675-clamp-bound-out-of-range --path inductor
+            --no-expectations --explain=1 --out
+        """.split(),
         tmp_path / "run",
     )
     assert done.returncode == 1, done.stderr

@@ -38,11 +38,7 @@ def test_few_programs_conform_where_the_graph_is_executed_by_torch(tmp_path):
     result = subprocess.run(
         [
             ROOT / "ci" / "false-alarms",
-            "--programs",
-            "6",
-            "--seed",
-            "2",
-            "--keep",
+            *"--programs 6 --seed 2 --keep".split(),
             tmp_path,
             "aot_eager",
         ],

@@ -52,11 +52,7 @@ def library(tmp_path_factory):
     command = [
         *([compiler] if compiler else []),
         os.environ.get("CXX") or "g++",
-        "-std=c++20",
-        "-O0",
-        "-fPIC",
-        "-w",
-        "-I",
+        *"-std=c++20 -O0 -fPIC -w -I".split(),
         torch / "include",
         "-c",
         folder / "vendor.cpp",
@@ -122,11 +118,7 @@ def record(directory):
 
 def test_both_workers_execute_the_operator(lockstep, library, tmp_path):
     result = lockstep(
-        "run",
-        "vendor",
-        "--path",
-        "eager-python,aot_eager,inductor",
-        "--library",
+        *"run vendor --path eager-python,aot_eager,inductor --library".split(),
         str(library),
         "--out",
         str(tmp_path),

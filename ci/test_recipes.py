@@ -334,14 +334,7 @@ def test_slurm(workspace, tmp_path):
     command = [
         DASK,
         workspace.root / "ci/recipes/slurm.py",
-        "--cores",
-        "2",
-        "--memory",
-        "1GB",
-        "--partition",
-        "short",
-        "--nodes",
-        "1",
+        *"--cores 2 --memory 1GB --partition short --nodes 1".split(),
     ]
     environment = workspace.environment(
         PATH=f"{bin_}:{os.environ['PATH']}", DASK_TEMPORARY_DIRECTORY=str(tmp_path)

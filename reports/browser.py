@@ -20,13 +20,10 @@ class Opened:
         return subprocess.run(
             [
                 BROWSER,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--no-first-run",
+                *"""
+                    --headless --no-sandbox --disable-gpu --disable-background-networking
+                    --disable-component-update --disable-sync --no-first-run
+                """.split(),
                 f"--user-data-dir={self.folder / 'profile'}",
                 "--enable-logging=stderr",
                 f"--window-size={self.width},900",

@@ -447,14 +447,7 @@ def test_the_element_that_decided_comes_first_and_what_differs_is_marked(tmp_pat
         "elements",
         "eager",
         verdict["path"],
-        "normal",
-        "9",
-        "0.5",
-        "2.25",
-        "special",
-        "1",
-        "0.5",
-        "inf",
+        *"normal 9 0.5 2.25 special 1 0.5 inf".split(),
     ]
 
 

@@ -24,17 +24,7 @@ def vendor(tmp_path_factory):
     shutil.copytree(HERE, folder)
     compiler = os.environ.get("CXX", "g++")
     subprocess.run(
-        [
-            compiler,
-            "-std=c++17",
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "vendor.cpp",
-            "-o",
-            "vendor",
-        ],
+        [compiler, *"-std=c++17 -O1 -Wall -Wextra -Werror vendor.cpp -o vendor".split()],
         cwd=folder,
         check=True,
     )
@@ -88,16 +78,10 @@ def test_the_archive_holds_what_it_rests_on(archive):
         names = files.getnames()
         statement = json.load(files.extractfile("statement.json"))
         text = files.extractfile("statement.txt").read().decode()
-    assert names == [
-        "manifest.json",
-        "certification.json",
-        "declared.jsonl.gz",
-        "level.json",
-        "path.json",
-        "run.jsonl.gz",
-        "statement.json",
-        "statement.txt",
-    ]
+    assert " ".join(names) == (
+        "manifest.json certification.json declared.jsonl.gz level.json path.json run.jsonl.gz "
+        "statement.json statement.txt"
+    )
     assert statement["verdicts"] == {
         "conform": 10,
         "waived": 0,

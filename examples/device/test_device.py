@@ -13,17 +13,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 #: What smoke is in CI: moves, views, writes, lazy bits, random numbers, gradients, running
 #: averages, errors.
-SAMPLE = [
-    "bugs/185337-half-round-trip",
-    "bugs/104505-write-through-as-strided",
-    "bugs/181581-gradient-with-graph",
-    "kernels/normalisation",
-    "kernels/inputs-as-results",
-    "kernels/random-draws",
-    "programs/lazy-bits-of-results",
-    "programs/writes-to-strided-inputs",
-    "programs/an-error-behind-a-write",
-]
+SAMPLE = """
+    bugs/185337-half-round-trip bugs/104505-write-through-as-strided bugs/181581-gradient-with-graph
+    kernels/normalisation kernels/inputs-as-results kernels/random-draws
+    programs/lazy-bits-of-results programs/writes-to-strided-inputs programs/an-error-behind-a-write
+""".split()
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +96,7 @@ def test_smoke_on_eager_and_aot_eager(lockstep, libraries):
 
 def test_the_device_is_known_by_its_library_alone(lockstep, libraries):
     listed, _ = lockstep(
-        "list",
-        "bugs/185337-half-round-trip",
-        "--path",
-        "aot_eager",
-        "--library",
+        *"list bugs/185337-half-round-trip --path aot_eager --library".split(),
         str(libraries["good"]),
         "--device",
         "hostdev:0",

@@ -26,15 +26,11 @@ from tensors import (
 __all__ = ["Malformed", "execute", "warm"]
 
 #: Errors by which the exporter says that it cannot take a program, by the name of their class.
-REFUSALS = (
-    "DispatchError",
-    "Unsupported",
-    "UserError",
-    "GuardOnDataDependentSymNode",
-    "UnsupportedOperatorException",
-    "NotImplementedError",
-    "NotImplemented",
-    "NotAModel",
+REFUSALS = tuple(
+    """
+        DispatchError Unsupported UserError GuardOnDataDependentSymNode UnsupportedOperatorException
+        NotImplementedError NotImplemented NotAModel
+    """.split()
 )
 
 

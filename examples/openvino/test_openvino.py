@@ -61,17 +61,9 @@ def smoke(lockstep):
         *PATH,
         "--known",
         HERE / "known.json",
-        "--min-judged",
-        "50",
-        "--out",
-        "smoke",
-        "--keep",
-        "--repeat",
-        "3",
-        "--repeat-share",
-        "10%",
-        "--repeat-seed",
-        "1",
+        *"""
+            --min-judged 50 --out smoke --keep --repeat 3 --repeat-share 10% --repeat-seed 1
+        """.split(),
     )
     log = lockstep.folder / "smoke" / "run.json"
     assert log.exists(), done.stdout + done.stderr
@@ -186,17 +178,11 @@ def test_the_version_of_the_compiler_is_recorded(lockstep, smoke):
 )
 def test_all_of_core_goes_wrong_only_as_is_known(lockstep):
     done = lockstep(
-        "run",
-        "--level",
-        "core",
-        "--alone",
+        *"run --level core --alone".split(),
         *PATH,
         "--known",
         HERE / "known.json",
-        "--min-judged",
-        "25",
-        "--out",
-        "core",
+        *"--min-judged 25 --out core".split(),
         timeout=7200,
     )
     assert done.returncode == 0, done.stdout[-20000:]

@@ -19,22 +19,10 @@ from suites import FAKE, GOLDENS, case, log_of, verdicts
     "command",
     [
         "",
-        "run",
-        "list",
-        "show",
-        "check",
-        "report",
-        "merge",
-        "gate",
-        "repro",
-        "explain",
-        "shrink",
-        "new",
-        "doctor",
-        "pack",
-        "replay",
-        "certify",
-        "verify",
+        *"""
+            run list show check report merge gate repro explain shrink new doctor pack replay
+            certify verify
+        """.split(),
     ],
 )
 def test_help_is_its_golden(suite, command):
@@ -51,22 +39,7 @@ def test_help_is_its_golden(suite, command):
         ("list-paths", ["list", "bugs/2*", "path:fl*"], 0),
         ("show", ["show", "bugs/2-second[rows=2]@cpu"], 0),
         ("check", ["check"], 0),
-        (
-            "run",
-            [
-                "run",
-                "--level",
-                "all",
-                "path:conform",
-                "path:flip",
-                "path:crash",
-                "-j",
-                "1",
-                "--out",
-                "out",
-            ],
-            1,
-        ),
+        ("run", "run --level all path:conform path:flip path:crash -j 1 --out out".split(), 1),
         ("run-verbose", ["run", "--level", "all", "-v", "-j", "1", "--out", "out"], 0),
         ("error-command", ["rnu"], 2),
         ("error-option", ["run", "--max-fial", "3"], 2),
@@ -395,18 +368,9 @@ def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
         "new"
     }  # what never conforms is no flake
     fine = suite(
-        "run",
-        "bugs/*",
-        "path:flaky",
-        "-j",
-        "1",
-        "--retries",
-        "1",
-        "--known",
-        "flakes.json",
-        "--strict",
-        "--out",
-        "fine",
+        *"""
+            run bugs/* path:flaky -j 1 --retries 1 --known flakes.json --strict --out fine
+        """.split()
     )
     assert fine.returncode == 0, fine.stdout
     assert suite("run", "bugs/1-first", "--retries", "2", "--repeat", "2").returncode == 2
@@ -559,14 +523,7 @@ def test_verdicts_of_unverified_cases_are_counted(suite):
     why = "Nobody here has the device."
     suite.write("cases/bugs/3-unverified.json", case("never seen", unverified=why))
     done = suite(
-        "run",
-        "bugs/3-unverified",
-        "bugs/1-first",
-        "--path",
-        "conform",
-        "--path",
-        "flip",
-        "--out",
+        *"run bugs/3-unverified bugs/1-first --path conform --path flip --out".split(),
         suite.root / "run",
     )
     assert re.search(

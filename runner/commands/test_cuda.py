@@ -69,20 +69,7 @@ def test_without_a_worker_a_glob_means_a_kind(suite, glob, device):
 
 def test_what_dies_in_a_batch_is_one_execution_on_each_device(cuda):
     result = cuda(
-        "run",
-        "--device",
-        "cuda*",
-        "--path",
-        "conform",
-        "--path",
-        "die",
-        "-j",
-        "1",
-        "--out",
-        "out",
-        "bugs/*",
-        "or",
-        "ops/*",
+        *"run --device cuda* --path conform --path die -j 1 --out out bugs/* or ops/*".split()
     )
     assert result.returncode == 1, result.stderr
     by_path = {}

@@ -131,18 +131,7 @@ def test_what_somebody_has_looked_at_passes(suite):
 
 
 def test_the_reports(suite):
-    result = suite(
-        "gate",
-        "--baseline",
-        "good",
-        "bad",
-        "--json",
-        "-",
-        "--junit",
-        "gate.xml",
-        "--summary",
-        "gate.md",
-    )
+    result = suite(*"gate --baseline good bad --json - --junit gate.xml --summary gate.md".split())
     told = json.loads(result.stdout)  # people read standard error then
     assert result.returncode == 1 and "the gate is closed" in result.stderr
     assert told["counts"] == {
@@ -181,17 +170,10 @@ def test_eager_is_compared_where_that_is_asked_for(suite):
     plain = suite("gate", "--baseline", "good", "other-eager")
     assert plain.returncode == 0 and "eager" not in plain.stdout and "0 changes" in plain.stdout
     asked = suite(
-        "gate",
-        "--baseline",
-        "good",
-        "other-eager",
-        "--eager",
-        "--json",
-        "gate.json",
-        "--summary",
-        "gate.md",
-        "--html",
-        "gate.html",
+        *"""
+            gate --baseline good other-eager --eager --json gate.json --summary gate.md --html
+            gate.html
+        """.split()
     )
     assert (
         asked.returncode == 0

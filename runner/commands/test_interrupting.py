@@ -13,18 +13,9 @@ from suites import log_of, verdicts, wait_for
 
 def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):
     run = suite.start(
-        "run",
-        "--level",
-        "all",
-        "path:slow",
-        "path:conform",
-        "path:hang",
-        "--compile-timeout",
-        "1",
-        "-j",
-        "1",
-        "--out",
-        "out",
+        *"""
+            run --level all path:slow path:conform path:hang --compile-timeout 1 -j 1 --out out
+        """.split()
     )
     log = suite.root / "out" / "run.jsonl"
     wait_for(lambda: log.exists() and '"verdict"' in log.read_text())
@@ -51,18 +42,9 @@ def test_resume_takes_what_does_not_matter_to_verdicts_and_refuses_the_rest(suit
     suite.path("own")
     (suite.root / "runner/paths/own.json").rename(suite.root / "own.json")
     first = suite(
-        "run",
-        "--level",
-        "all",
-        "path:own",
-        "path:flip",
-        "--path-file",
-        "own.json",
-        "--fail-fast",
-        "--out",
-        "out",
-        "-j",
-        "1",
+        *"""
+            run --level all path:own path:flip --path-file own.json --fail-fast --out out -j 1
+        """.split()
     )
     assert first.returncode == 1 and "; `ci/lockstep run --resume" in first.stderr
     assert "stopped after" in first.stdout and "interrupted" not in first.stdout + first.stderr
@@ -129,16 +111,7 @@ def test_sigusr1_tells_what_runs(suite):
 def test_a_full_disk_is_an_error_and_the_log_stays_whole(suite):
     limit = 8000
     result = suite(
-        "run",
-        "--level",
-        "all",
-        "path:conform",
-        "path:flip",
-        "path:crash",
-        "--out",
-        "out",
-        "-j",
-        "1",
+        *"run --level all path:conform path:flip path:crash --out out -j 1".split(),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert result.returncode == 3

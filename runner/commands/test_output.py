@@ -239,16 +239,7 @@ def test_a_bad_end_names_a_scratch_that_is_full(suite):
     ):
         pytest.skip("no file system can be mounted here")
     subprocess.run(
-        [
-            *inside,
-            suite.binary,
-            "run",
-            "bugs/1-first",
-            "path:conform",
-            "path:crash",
-            "--out",
-            "out",
-        ],
+        [*inside, suite.binary, *"run bugs/1-first path:conform path:crash --out out".split()],
         timeout=60,
         env=suite.environment(TMPDIR=str(small)),
         cwd=suite.root,

@@ -120,17 +120,7 @@ def test_known_of_a_file_are_counted_apart(suite, tmp_path):
         json.dumps({"format": 1, "known": [rule(instances=["bugs/1-first"], status="crash")]})
     )
     done = suite(
-        "run",
-        "--level",
-        "all",
-        "--path",
-        "flip",
-        "--known",
-        "acme.json",
-        "--known",
-        "wrong.json",
-        "--out",
-        "run",
+        *"run --level all --path flip --known acme.json --known wrong.json --out run".split(),
         cwd=tmp_path,
     )
     assert done.returncode == 1, done.stdout + done.stderr
@@ -159,16 +149,7 @@ def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
     known = tmp_path / "known.json"
     known.write_text(json.dumps({"format": 1, "known": [rule()]}))
     first = suite(
-        "run",
-        ".",
-        "--path",
-        "flip",
-        "--path",
-        "conform",
-        "--known",
-        "../known.json",
-        "--fail-fast",
-        "--out",
+        *"run . --path flip --path conform --known ../known.json --fail-fast --out".split(),
         tmp_path / "run",
         cwd=mine,
     )
@@ -187,18 +168,7 @@ def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
 
 
 #: What decides a verdict; a run's number, seconds and places differ.
-FACTS = (
-    "id",
-    "status",
-    "standing",
-    "reason",
-    "outputs",
-    "grade",
-    "nearer",
-    "stage",
-    "expectation",
-    "program",
-)
+FACTS = tuple("id status standing reason outputs grade nearer stage expectation program".split())
 
 
 def facts(directory):
@@ -224,18 +194,9 @@ def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
         "run",
         "--suite",
         own,
-        "acme/1",
-        "mine/",
-        "--path",
-        "acme",
-        "--path-file",
+        *"acme/1 mine/ --path acme --path-file".split(),
         vendor.name,
-        "--known",
-        "known.json",
-        "--threads",
-        "3",
-        "--timeout",
-        "55",
+        *"--known known.json --threads 3 --timeout 55".split(),
         *flags,
         "--out",
         "run",

@@ -116,12 +116,7 @@ class Cluster:
                 "scheduler",
                 "--scheduler-file",
                 str(self.file),
-                "--port",
-                "0",
-                "--no-dashboard",
-                "--no-show",
-                "--host",
-                "0.0.0.0",
+                *"--port 0 --no-dashboard --no-show --host 0.0.0.0".split(),
             ],
             DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=patience,
         )
@@ -170,13 +165,9 @@ class Cluster:
             [
                 "worker",
                 f"tcp://{host}:{self.port}",
-                "--no-nanny",
-                "--nthreads",
-                "1",
-                "--no-dashboard",
-                "--death-timeout",
-                "60",
-                "--local-directory",
+                *"""
+                    --no-nanny --nthreads 1 --no-dashboard --death-timeout 60 --local-directory
+                """.split(),
                 str(self.folder / name),
             ],
             space if made else None,
@@ -331,17 +322,9 @@ for line in sys.stdin.buffer:
     scene.suite.path("murder", worker=[sys.executable, str(script)])
     try:
         result = scene.call(
-            "run",
-            "bugs/3-many",
-            "path:murder",
-            "path:conform",
-            "--alone",
-            "--on",
-            "dask",
-            "-j",
-            "2",
-            "--out",
-            "murder",
+            *"""
+                run bugs/3-many path:murder path:conform --alone --on dask -j 2 --out murder
+            """.split()
         )
     finally:
         (scene.root / "runner/paths/murder.json").unlink()

@@ -18,21 +18,10 @@ NUMPY = {
     "bool": "bool",
     **{
         name: name
-        for name in (
-            "uint8",
-            "uint16",
-            "uint32",
-            "uint64",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "float16",
-            "float32",
-            "float64",
-            "complex64",
-            "complex128",
-        )
+        for name in """
+            uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64
+            complex128
+        """.split()
     },
 }
 
@@ -119,12 +108,7 @@ def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
     subprocess.run(
         [
             BINARY_DIR / "bin" / "lockstep",
-            "run",
-            "--level",
-            "all",
-            "--path",
-            "*",
-            "--out",
+            *"run --level all --path * --out".split(),
             out,
             *[word for file in files for word in ("--path-file", file)],
             *(["--keep"] if keep else []),

@@ -56,11 +56,7 @@ def scene(tmp_path_factory):
     def command(directory, resume=False):
         return [
             str(binary),
-            "run",
-            "--level",
-            "all",
-            "--path",
-            "*",
+            *"run --level all --path *".split(),
             *(word for file in paths for word in ("--path-file", str(file))),
             "-j",
             "2",
@@ -251,12 +247,7 @@ def test_a_daemon_of_an_execution_ends_with_the_run(scene, end):
     }
     command = [
         os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"),
-        "run",
-        "--level",
-        "all",
-        "--path",
-        "daemon",
-        "--path-file",
+        *"run --level all --path daemon --path-file".split(),
         str(path),
         "-j",
         "2",

@@ -211,11 +211,7 @@ def test_exported_programs_are_executed_as_they_are(suite, cache, tmp_path):
     done = lockstep(
         suite,
         cache,
-        "run",
-        "bugs/*",
-        "--path",
-        "export",
-        "--out",
+        *"run bugs/* --path export --out".split(),
         tmp_path / "run",
         "--no-expectations",
     )

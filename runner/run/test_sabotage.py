@@ -177,19 +177,10 @@ def verdicts(tmp_path_factory):
             **{"import": ["lockstep_saboteur"]},
         )
         for fault in (
-            "accept",
-            "mutate_and_raise",
-            "leave_modes_and_raise",
-            "fold_random",
-            "fold_by_call",
-            "keep_graph",
-            "second_nothing",
-            "other_tie",
-            "wrong_tie",
-            "repeated_tie",
-            "in_double",
-            "one_percent",
-            "lose_grad",
+            *"""
+                accept mutate_and_raise leave_modes_and_raise fold_random fold_by_call keep_graph
+                second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
+            """.split(),
             *("second_" + fault for fault in SECOND),
         )
     ]
@@ -204,12 +195,7 @@ def verdicts(tmp_path_factory):
     result = subprocess.run(
         [
             binary,
-            "run",
-            "--level",
-            "all",
-            "--path",
-            "*",
-            "--out",
+            *"run --level all --path * --out".split(),
             str(folder / "run"),
             "-j",
             "4",

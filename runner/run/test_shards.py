@@ -159,10 +159,7 @@ def test_a_shard_may_be_empty_and_demands_nothing_of_itself(scene):
     of = 60
     judged = [
         scene.call(
-            "run",
-            "bugs/1-first",
-            "path:conform",
-            "--shard",
+            *"run bugs/1-first path:conform --shard".split(),
             f"{number}/{of}",
             "--min-judged",
             "100",

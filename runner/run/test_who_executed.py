@@ -53,11 +53,7 @@ def run(folder, *arguments, files, **environment):
     result = subprocess.run(
         [
             pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep",
-            "run",
-            "-j",
-            "2",
-            "--no-expectations",
-            "--out",
+            *"run -j 2 --no-expectations --out".split(),
             str(folder),
             *words,
             *arguments,

@@ -146,20 +146,7 @@ def lockstep(suite, folder, cache, memory=None):
     shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
     process = subprocess.Popen(
-        [
-            binary,
-            "run",
-            "--suite",
-            suite,
-            "--level",
-            "all",
-            "--path",
-            "inductor",
-            "-j",
-            "1",
-            "--out",
-            out,
-        ],
+        [binary, "run", "--suite", suite, *"--level all --path inductor -j 1 --out".split(), out],
         env={**os.environ, "LOCKSTEP_CACHE": str(cache)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

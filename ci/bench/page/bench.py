@@ -28,16 +28,10 @@ BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 FILTERS = [
-    "s",
-    "so",
-    "softmax",
-    "status:crash",
-    "path:inductor",
-    "!is:known",
-    "op:softmax",
-    "dtype:float32",
-    "cause:*:value",
-    "ops/*",
+    *"""
+        s so softmax status:crash path:inductor !is:known op:softmax dtype:float32 cause:*:value
+        ops/*
+    """.split(),
     "",
 ]
 
@@ -131,11 +125,9 @@ def measure(page, profile):
         browser = subprocess.Popen(
             [
                 BROWSER,
-                "--headless=new",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--window-size=1400,900",
+                *"""
+                    --headless=new --no-sandbox --disable-gpu --no-first-run --window-size=1400,900
+                """.split(),
                 f"--user-data-dir={profile}",
                 probed.as_uri(),
             ],

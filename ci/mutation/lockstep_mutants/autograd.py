@@ -220,16 +220,10 @@ def gradient_of_a_mask_is_a_product(op, c, x, y):
 
 @op(
     "autograd",
-    "eq.Tensor",
-    "eq.Scalar",
-    "ge.Scalar",
-    "le.Scalar",
-    "lt.Tensor",
-    "gt.Tensor",
-    "ge.Tensor",
-    "le.Tensor",
-    "lt.Scalar",
-    "gt.Scalar",
+    *"""
+        eq.Tensor eq.Scalar ge.Scalar le.Scalar lt.Tensor gt.Tensor ge.Tensor le.Tensor lt.Scalar
+        gt.Scalar
+    """.split(),
     graph="backward",
 )
 def gradients_at_ties_go_nowhere(op, x, y):
@@ -263,12 +257,10 @@ def gelu_differentiated_by_tanh(op, grad, x, *, approximate="none"):
 
 @op(
     "autograd",
-    "silu_backward",
-    "mish_backward",
-    "hardswish_backward",
-    "elu_backward",
-    "softplus_backward",
-    "leaky_relu_backward",
+    *"""
+        silu_backward mish_backward hardswish_backward elu_backward softplus_backward
+        leaky_relu_backward
+    """.split(),
 )
 def derivative_as_of_relu(op, grad, x, *rest):
     """0 below zero, 1 above it."""

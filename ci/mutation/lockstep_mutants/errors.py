@@ -76,12 +76,9 @@ def target_is_not_checked(op, x, target, weight, reduction, ignore):
 
 @op(
     "errors",
-    "div.Tensor_mode",
-    "floor_divide",
-    "remainder.Tensor",
-    "fmod.Tensor",
-    "div.Scalar_mode",
-    "remainder.Scalar",
+    *"""
+        div.Tensor_mode floor_divide remainder.Tensor fmod.Tensor div.Scalar_mode remainder.Scalar
+    """.split(),
 )
 def integer_division_by_zero_is_zero(op, x, y, **more):
     """Instead of an error, 0."""
@@ -162,19 +159,10 @@ def singular_is_accepted(op, *args, **more):
 
 @op(
     "errors",
-    "index.Tensor",
-    "embedding",
-    "gather",
-    "scatter_add",
-    "index_select",
-    "div.Tensor_mode",
-    "_linalg_check_errors",
-    "_assert_async.msg",
-    "index_put",
-    "nll_loss_forward",
-    "multinomial",
-    "bernoulli.p",
-    "pow.Tensor_Scalar",
+    *"""
+        index.Tensor embedding gather scatter_add index_select div.Tensor_mode _linalg_check_errors
+        _assert_async.msg index_put nll_loss_forward multinomial bernoulli.p pow.Tensor_Scalar
+    """.split(),
 )
 def errors_have_another_class(op, *args, **more):
     """Whatever an operator raises is an ArithmeticError."""

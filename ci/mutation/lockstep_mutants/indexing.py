@@ -127,18 +127,7 @@ def scan_restarts_at_64(op, x, dim, **more):
     )
 
 
-@op(
-    "indexing",
-    "sum",
-    "sum.dim_IntList",
-    "mean",
-    "mean.dim",
-    "amax",
-    "amin",
-    "prod.dim_int",
-    "any.dim",
-    "all.dim",
-)
+@op("indexing", *"sum sum.dim_IntList mean mean.dim amax amin prod.dim_int any.dim all.dim".split())
 def reduction_drops_its_tail(op, x, *rest, **more):
     """Reductions of more than 16 elements leave out the last one, where the count is odd."""
     dims = rest[0] if rest and rest[0] not in (None, []) else [-1]
@@ -150,28 +139,11 @@ def reduction_drops_its_tail(op, x, *rest, **more):
 
 @op(
     "indexing",
-    "sum.dim_IntList",
-    "mean.dim",
-    "amax",
-    "amin",
-    "prod.dim_int",
-    "argmax",
-    "argmin",
-    "max.dim",
-    "min.dim",
-    "any.dim",
-    "all.dim",
-    "cumsum",
-    "cumprod",
-    "_softmax",
-    "_log_softmax",
-    "logsumexp",
-    "var.correction",
-    "std.correction",
-    "sort",
-    "sort.stable",
-    "flip",
-    "linalg_vector_norm",
+    *"""
+        sum.dim_IntList mean.dim amax amin prod.dim_int argmax argmin max.dim min.dim any.dim
+        all.dim cumsum cumprod _softmax _log_softmax logsumexp var.correction std.correction sort
+        sort.stable flip linalg_vector_norm
+    """.split(),
 )
 def reduction_over_the_other_dimension(op, x, *rest, **more):
     """Rows and columns of a square are mixed up."""
@@ -767,17 +739,11 @@ def bins_do_not_overlap(op, x, size):
 
 @op(
     "indexing",
-    "upsample_bilinear2d.vec",
-    "upsample_linear1d.vec",
-    "upsample_bicubic2d.vec",
-    "upsample_trilinear3d.vec",
-    "upsample_bilinear2d",
-    "upsample_linear1d",
-    "upsample_bicubic2d",
-    "upsample_trilinear3d",
-    "grid_sampler_2d",
-    "_upsample_bilinear2d_aa",
-    "grid_sampler_3d",
+    *"""
+        upsample_bilinear2d.vec upsample_linear1d.vec upsample_bicubic2d.vec
+        upsample_trilinear3d.vec upsample_bilinear2d upsample_linear1d upsample_bicubic2d
+        upsample_trilinear3d grid_sampler_2d _upsample_bilinear2d_aa grid_sampler_3d
+    """.split(),
 )
 def corners_are_aligned_otherwise(op, *args, **more):
     """align_corners is the other way round."""

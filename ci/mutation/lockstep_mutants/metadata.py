@@ -188,14 +188,9 @@ def integer_sums_keep_their_dtype(op, x, *rest, **more):
 
 @op(
     "metadata",
-    "add.Tensor",
-    "mul.Tensor",
-    "sub.Tensor",
-    "div.Tensor",
-    "pow.Tensor_Tensor",
-    "where.self",
-    "maximum",
-    "minimum",
+    *"""
+        add.Tensor mul.Tensor sub.Tensor div.Tensor pow.Tensor_Tensor where.self maximum minimum
+    """.split(),
 )
 def scalars_promote(op, x, y, *rest, **more):
     """A tensor without dimensions counts as much as one with some."""
@@ -229,15 +224,9 @@ def integers_stay_integers(op, x, *rest, **more):
 
 @op(
     "metadata",
-    "argmax",
-    "argmin",
-    "sort",
-    "topk",
-    "max.dim",
-    "min.dim",
-    "nonzero",
-    "searchsorted.Tensor",
-    "bucketize.Tensor",
+    *"""
+        argmax argmin sort topk max.dim min.dim nonzero searchsorted.Tensor bucketize.Tensor
+    """.split(),
 )
 def places_have_32_bits(op, *args, **more):
     """Places are int32."""
@@ -247,19 +236,10 @@ def places_have_32_bits(op, *args, **more):
 
 @op(
     "metadata",
-    "clone",
-    "empty_like",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "rand_like",
-    "randn_like",
-    "add.Tensor",
-    "mul.Tensor",
-    "relu",
-    "exp",
-    "neg",
-    "_to_copy",
+    *"""
+        clone empty_like zeros_like ones_like full_like rand_like randn_like add.Tensor mul.Tensor
+        relu exp neg _to_copy
+    """.split(),
 )
 def strides_are_not_kept(op, x, *rest, **more):
     """Results of dense tensors are contiguous, whatever the strides of the input."""

@@ -409,13 +409,11 @@ def layer_norm_with_the_unbiased_variance(op, x, shape, weight, bias, eps):
 
 @op(
     "numerics",
-    "native_batch_norm",
-    "_native_batch_norm_legit_functional",
-    "_native_batch_norm_legit_no_training",
-    "_native_batch_norm_legit",
-    "cudnn_batch_norm",
-    "_batch_norm_with_update_functional",
-    "_batch_norm_no_update",
+    *"""
+        native_batch_norm _native_batch_norm_legit_functional _native_batch_norm_legit_no_training
+        _native_batch_norm_legit cudnn_batch_norm _batch_norm_with_update_functional
+        _batch_norm_no_update
+    """.split(),
 )
 def batch_norm_without_epsilon(op, x, *rest):
     """eps, the last number, is taken for 0."""
@@ -712,14 +710,7 @@ def nan_equals_itself(op, x, y):
 
 @op(
     "numerics",
-    "le.Tensor",
-    "ge.Tensor",
-    "le.Scalar",
-    "ge.Scalar",
-    "lt.Tensor",
-    "gt.Tensor",
-    "lt.Scalar",
-    "gt.Scalar",
+    *"le.Tensor ge.Tensor le.Scalar ge.Scalar lt.Tensor gt.Tensor lt.Scalar gt.Scalar".split(),
 )
 def unordered_is_true(op, x, y):
     """A comparison with NaN is the negation of the opposite one."""
@@ -883,16 +874,10 @@ def int64_through_double(op, *args, **more):
 
 @op(
     "numerics",
-    "eq.Tensor",
-    "ne.Tensor",
-    "lt.Tensor",
-    "gt.Tensor",
-    "le.Tensor",
-    "ge.Tensor",
-    "eq.Scalar",
-    "ne.Scalar",
-    "lt.Scalar",
-    "gt.Scalar",
+    *"""
+        eq.Tensor ne.Tensor lt.Tensor gt.Tensor le.Tensor ge.Tensor eq.Scalar ne.Scalar lt.Scalar
+        gt.Scalar
+    """.split(),
 )
 def integers_are_compared_as_floats(op, x, y):
     """16,777,217 equals 16,777,216."""

@@ -7,34 +7,13 @@ from .registry import op
 
 T = torch.Tensor
 #: What draws, as AOT autograd has it.
-DRAWS = (
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
-    "bernoulli",
-    "bernoulli.p",
-    "bernoulli.Tensor",
-    "normal_functional",
-    "uniform",
-    "randint",
-    "randint.low",
-    "randint_like",
-    "randint_like.low_dtype",
-    "randperm",
-    "native_dropout",
-    "multinomial",
-    "exponential",
-    "normal",
-    "normal.Tensor_float",
-    "normal.float_Tensor",
-    "normal.Tensor_Tensor",
-    "normal.float_float",
-    "geometric",
-    "cauchy",
-    "log_normal",
-    "poisson",
-    "rrelu_with_noise_functional",
+DRAWS = tuple(
+    """
+        rand rand_like randn randn_like bernoulli bernoulli.p bernoulli.Tensor normal_functional
+        uniform randint randint.low randint_like randint_like.low_dtype randperm native_dropout
+        multinomial exponential normal normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor
+        normal.float_float geometric cauchy log_normal poisson rrelu_with_noise_functional
+    """.split()
 )
 _FIRST: dict = {}
 _DRAWN = 0
@@ -148,12 +127,10 @@ def dropout_in_evaluation(op, x, p, train):
 
 @op(
     "random",
-    "randn",
-    "randn_like",
-    "normal_functional",
-    "normal.Tensor_float",
-    "normal.float_Tensor",
-    "normal.Tensor_Tensor",
+    *"""
+        randn randn_like normal_functional normal.Tensor_float normal.float_Tensor
+        normal.Tensor_Tensor
+    """.split(),
 )
 def normal_is_not_centred(op, *args, **more):
     """The mean is off by a hundredth."""

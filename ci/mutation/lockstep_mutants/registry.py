@@ -17,19 +17,11 @@ A fault that returns None does not apply there: the faultless result is taken.""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-CLASSES = (
-    "numerics",
-    "indexing",
-    "metadata",
-    "aliasing",
-    "errors",
-    "autograd",
-    "random",
-    "caching",
-    "nondeterminism",
-    "crash",
-    "state",
-    "fallback",
+CLASSES = tuple(
+    """
+        numerics indexing metadata aliasing errors autograd random caching nondeterminism crash
+        state fallback
+    """.split()
 )
 #: Kinds of which one execution without a fault tells where they differ from the faultless.
 PROBED = ("op", "result", "gradients")

@@ -31,10 +31,7 @@ def library(tmp_path_factory):
     subprocess.run(
         [
             os.environ.get("CXX", "c++"),
-            "-std=c++20",
-            "-O2",
-            "-fPIC",
-            "-shared",
+            *"-std=c++20 -O2 -fPIC -shared".split(),
             f"-I{RUNNER}",
             RUNNER / "workers/digests/host.cpp",
             RUNNER / "base/block_digest.cpp",

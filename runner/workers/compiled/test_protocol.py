@@ -139,17 +139,8 @@ def test_eager_python_is_its_own_reference(worker):
 
 
 def test_order_of_lines(worker):
-    stages = stages_of(worker, path("inductor"))
-    assert [s for s in stages if s != "compile"] == [
-        "configure",
-        "prepare",
-        "eager",
-        "configure",
-        "trace",
-        "lower",
-        "run",
-        "write",
-    ]
+    stages = [stage for stage in stages_of(worker, path("inductor")) if stage != "compile"]
+    assert stages == "configure prepare eager configure trace lower run write".split()
 
 
 def test_settings_are_warmed_up_once_and_outside_of_the_clocks(worker):
@@ -439,20 +430,11 @@ def test_path_files():
 
     names = [name[:-5] for name in os.listdir(conversation.PATHS) if name.endswith(".json")]
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
-    keys = {
-        "format",
-        "name",
-        "title",
-        "promise",
-        "default",
-        "worker",
-        "dynamic",
-        "import",
-        "above",
-        "config",
-        "environment",
-        "devices",
-    }
+    keys = set(
+        """
+            format name title promise default worker dynamic import above config environment devices
+        """.split()
+    )
     assert len(ours) >= 10
     for p in ours:
         how = {"export"} if "export" in p else {"backend", "mode", "fullgraph"}

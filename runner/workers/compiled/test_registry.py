@@ -21,16 +21,7 @@ ANOTHER = {
         for name, overload, reached in [
             *(
                 (name, "Scalar", "Tensor")
-                for name in (
-                    "add",
-                    "sub",
-                    "subtract",
-                    "mul",
-                    "multiply",
-                    "div",
-                    "divide",
-                    "true_divide",
-                )
+                for name in "add sub subtract mul multiply div divide true_divide".split()
             ),
             *((name, "Scalar_mode", "Tensor_mode") for name in ("div", "divide")),
         ]

@@ -619,17 +619,11 @@ def test_the_modules_of_a_script_fit_into_one_file():
                     assert module.split(".")[0] in {*sys.stdlib_module_names, "torch"}, (
                         f"{name} imports {module}"
                     )
-    made = {
-        "SETTINGS",
-        "CASE",
-        "test_fn",
-        "program",
-        "inputs",
-        "literals",
-        "prepared",
-        "contexts",
-        "contexts_of_backward",
-    }
+    made = set(
+        """
+            SETTINGS CASE test_fn program inputs literals prepared contexts contexts_of_backward
+        """.split()
+    )
     assert not made & set(defined) and not [
         name for name in defined if name.rstrip("_") == "literal"
     ]

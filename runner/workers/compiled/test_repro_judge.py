@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import sys
 
 import pytest
@@ -36,56 +37,22 @@ DTYPES = [
     for name in (
         *FLOATS,
         *PARTS,
-        "bool",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
+        *"bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split(),
         *OPAQUE,
     )
     if hasattr(torch, name)
 ]
-POLICIES = [
-    "bits",
-    "bits_strict",
-    "equal",
-    "exact",
-    "metadata",
-    "ulp(0)",
-    "ulp(1)",
-    "ulp(4)",
-    "ulp(9007199254740992)",
-    "close",
-    "close(rtol=0.001, atol=1e-05)",
-    "close(rtol=0, atol=0.01)",
-    "close(rtol=0.25, atol=0)",
-    "close(k=1024)",
-    "close(rtol=0.001, atol=0, k=7)",
-    "same(0.0001)",
-    "same(0.03)",
-    "same(0)",
-    "same_upstream(0.0001)",
-    "same_upstream(0.05)",
-    "same_upstream(0)",
-    "no_worse(1)",
-    "no_worse(4)",
-    "stepwise(1)",
-    "stepwise(0)",
-    "any_of(close, no_worse(1))",
-    "any_of(bits, ulp(2))",
-    "any_of(close, stepwise(1))",
-    "all_of(close, no_worse(1))",
-    "all_of(any_of(equal, ulp(1)), close(k=8))",
-    "any_of(no_worse(1), metadata)",
-    "all_of(stepwise(1), bits)",
-    "promise bits",
-    "promise casts",
-    "promise values",
-]
+POLICIES = re.split(
+    r";\s*",
+    """bits; bits_strict; equal; exact; metadata; ulp(0); ulp(1); ulp(4); ulp(9007199254740992);
+    close; close(rtol=0.001, atol=1e-05); close(rtol=0, atol=0.01); close(rtol=0.25, atol=0);
+    close(k=1024); close(rtol=0.001, atol=0, k=7); same(0.0001); same(0.03); same(0);
+    same_upstream(0.0001); same_upstream(0.05); same_upstream(0); no_worse(1); no_worse(4);
+    stepwise(1); stepwise(0); any_of(close, no_worse(1)); any_of(bits, ulp(2));
+    any_of(close, stepwise(1)); all_of(close, no_worse(1));
+    all_of(any_of(equal, ulp(1)), close(k=8)); any_of(no_worse(1), metadata);
+    all_of(stepwise(1), bits); promise bits; promise casts; promise values""",
+)
 
 
 class Judged(Pairs):
@@ -540,18 +507,7 @@ def test_an_expression_that_python_reads_otherwise_is_not_read():
         and not endings.is_found(r"a\sc", "a\vc")
     )
     assert endings.is_found(r"[^\]a]+\(x\){2}", "zz(x))")
-    for pattern in (
-        "[[:alpha:]]",
-        "[^]",
-        r"\cA",
-        r"(a)\1",
-        "(?=a)",
-        "(?P<n>a)",
-        "a++",
-        "a{,2}",
-        "(?i)a",
-        "(",
-    ):
+    for pattern in r"[[:alpha:]] [^] \cA (a)\1 (?=a) (?P<n>a) a++ a{,2} (?i)a (".split():
         with pytest.raises(CannotTell):
             endings.is_found(pattern, "a")
     assert endings.is_found("ab$", "a" * 5000 + "b")
@@ -577,13 +533,7 @@ def test_samples_near_the_bound_are_not_told_apart():
     "text",
     [
         "",
-        "near",
-        "ulp",
-        "ulp(x)",
-        "close(1)",
-        "close(rtol=1)",
-        "bits(1)",
-        "any_of()",
+        *"near ulp ulp(x) close(1) close(rtol=1) bits(1) any_of()".split(),
         "same(1, 2)",
         "index_equivalent",
         "close(q=1)",

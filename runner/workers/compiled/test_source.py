@@ -127,18 +127,7 @@ allow_unused=True)[0]
 
 
 def test_names_that_mean_something_to_python_are_changed_and_nothing_else():
-    names = [
-        "lambda",
-        "print",
-        "torch",
-        "math",
-        "program",
-        "__debug__",
-        "__class__",
-        "_",
-        "lambda_",
-        "class_",
-    ]
+    names = "lambda print torch math program __debug__ __class__ _ lambda_ class_".split()
     steps = [
         op(["class"], "relu.default", {"ref": "lambda"}),
         op(["class_"], "neg.default", {"ref": "class"}),
@@ -249,18 +238,11 @@ def test_hostile_keywords(key):
 
 @pytest.mark.parametrize(
     "function",
-    [
-        "os.system",
-        "torch.load",
-        "torch.hub.load",
-        "torch.nn.functional.relu.__globals__",
-        "torch.os.system",
-        "torch",
-        "torch.utils.cpp_extension.load",
-        "torch.Tensor.backward.__code__",
-        "torch.ops.aten.add",
-        "torch.set_default_dtype",
-    ],
+    """
+        os.system torch.load torch.hub.load torch.nn.functional.relu.__globals__ torch.os.system
+        torch torch.utils.cpp_extension.load torch.Tensor.backward.__code__ torch.ops.aten.add
+        torch.set_default_dtype
+    """.split(),
 )
 def test_functions_that_are_not_public_operators(function):
     with pytest.raises((Malformed, Unsupported)):

@@ -33,11 +33,7 @@ def kernel(tmp_path_factory):
     subprocess.run(
         [
             os.environ.get("CXX", "c++"),
-            "-std=c++20",
-            "-O1",
-            "-fPIC",
-            "-shared",
-            "-pthread",
+            *"-std=c++20 -O1 -fPIC -shared -pthread".split(),
             f"-I{RUNNER}",
             RUNNER / "workers/digests/testdata/emulation.cpp",
             "-o",

@@ -13,43 +13,18 @@ from .compat.trace import Call
 #: Namespaces of torch's own operators. What a vendor's operator calls of these is counted, itself
 #: it is not.
 TORCH = frozenset(
-    {
-        "aten",
-        "prims",
-        "quantized",
-        "_quantized",
-        "mkldnn",
-        "mkldnn_prepacked",
-        "mkl",
-        "onednn",
-        "xnnpack",
-        "inductor_prims",
-        "rngprims",
-        "sparse",
-        "fbgemm",
-        "torch_attn",
-    }
+    """
+        aten prims quantized _quantized mkldnn mkldnn_prepacked mkl onednn xnnpack inductor_prims
+        rngprims sparse fbgemm torch_attn
+    """.split()
 )
 _ALLOCATES = re.compile(r"_?(new_)?empty(_.*)?|_?resize_.*|set_")
 #: Copies: neutral where the dtype stays.
 _COPIES = frozenset(
-    {
-        "clone",
-        "copy",
-        "copy_",
-        "_to_copy",
-        "lift_fresh_copy",
-        "copy_to",
-        "device_put",
-        "convert_element_type",
-        "contiguous",
-        "_unsafe_view",
-        "_reshape_copy",
-        "to_mkldnn",
-        "to_dense",
-        "_copy_from",
-        "_copy_from_and_resize",
-    }
+    """
+        clone copy copy_ _to_copy lift_fresh_copy copy_to device_put convert_element_type contiguous
+        _unsafe_view _reshape_copy to_mkldnn to_dense _copy_from _copy_from_and_resize
+    """.split()
 )
 _ZEROS = frozenset({"aten::zeros", "aten::zeros_like"})
 _ACCUMULATES = "AccumulateGrad"

@@ -52,8 +52,8 @@ def text(path_export: str) -> list[str]:
         "def exported(*args):",
         "    import torch._inductor",
         "",
-        f"    package = torch._inductor.aoti_compile_and_package({run})",
-        "    return torch._inductor.aoti_load_package(package)(*args)",
+        "    return torch._inductor.aoti_load_package"
+        f"(torch._inductor.aoti_compile_and_package({run}))(*args)",
     ]
 
 
