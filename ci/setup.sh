@@ -250,16 +250,18 @@ pip_install() {
 
 # provide_test_packages: what the Python tests import; an example's packages are named by the example.
 provide_test_packages() {
-  local ready=${LOCKSTEP_PYTHON%/bin/*}/.ready-test requirement wanted
+  local ready=${LOCKSTEP_PYTHON%/bin/*}/.ready-test requirement wanted npm
+  requirements packages-npm.txt
+  npm=("${REQUIREMENTS[@]}")
   requirements ../examples/onnxruntime/requirements.txt
   wanted=("${REQUIREMENTS[@]}")
   requirements requirements-test.txt
   wanted+=("${REQUIREMENTS[@]}")
   if [[ $OURS == yes ]]; then
-    [[ -f $ready && $(<"$ready") == "${wanted[*]}" ]] && return
+    [[ -f $ready && $(<"$ready") == "${wanted[*]} ${npm[*]}" ]] && return
     pip_install "the test packages" pip-test.log "${wanted[@]}"
-    provide_npm_packages
-    printf '%s\n' "${wanted[*]}" >"$ready"
+    provide_npm_packages "${npm[@]}"
+    printf '%s\n' "${wanted[*]} ${npm[*]}" >"$ready"
   else
     for requirement in "${wanted[@]}"; do
       "$LOCKSTEP_PYTHON" -c "import importlib.metadata as m; m.version('${requirement%%==*}')" 2>/dev/null ||
@@ -268,13 +270,11 @@ provide_test_packages() {
   fi
 }
 
-# provide_npm_packages: what the tests need of npm, into the venv; where no registry is reached, they do without.
+# provide_npm_packages PACKAGE...: what the tests need of npm, into the venv; where no registry is reached, they do without.
 provide_npm_packages() {
-  local bin=${LOCKSTEP_PYTHON%/*} wanted
-  requirements packages-npm.txt
-  wanted=("${REQUIREMENTS[@]}")
-  PATH=$bin:$PATH step "installing ${wanted[*]} with npm" npm.log "$bin/npm" install --prefix "${bin%/bin}/npm" --no-audit --no-fund \
-    --no-save "${wanted[@]}" || say "warning: tests that need ${wanted[*]} will be skipped."
+  local bin=${LOCKSTEP_PYTHON%/*}
+  PATH=$bin:$PATH step "installing $* with npm" npm.log "$bin/npm" install --prefix "${bin%/bin}/npm" --no-audit --no-fund \
+    --no-save "$@" || say "warning: tests that need $* will be skipped."
 }
 
 # provide_dask: sets LOCKSTEP_DASK, an interpreter that has Dask: the user's, or one in a venv of its own.

@@ -1,23 +1,29 @@
-"use strict";
-(async () => {  // embed.cmake joins the scripts; view.js ends this
 // The run, what a verdict does to it, and the filter.  Nothing here touches the page.
 
-/** What a script element holds: JSON, or JSON that is compressed because there is much of it (html.cpp). */
+/** What a script element holds: JSON, or JSON that is compressed because there is much of it
+ *  (html.cpp). */
 async function decode(id) {
   const { type, textContent } = document.getElementById(id);
   if (type === "application/json") return JSON.parse(textContent);
   const text = atob(textContent);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  return new Response(
+    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")),
+  ).json();
 }
 
 const run = await decode("data");
 
 // What lists and filters read of the verdicts; the rest of one is decoded when it is looked at.
 run.verdicts = Array.from({ length: run.count }, (_, place) => ({ place }));
-for (const [key, { values, places }] of [...Object.entries(run.columns), ...Object.entries(run.derived)]) {
-  run.verdicts.forEach((verdict, place) => { verdict[key] = values[places[place]]; });
+for (const [key, { values, places }] of [
+  ...Object.entries(run.columns),
+  ...Object.entries(run.derived),
+]) {
+  run.verdicts.forEach((verdict, place) => {
+    verdict[key] = values[places[place]];
+  });
 }
 delete run.columns;
 delete run.derived;
@@ -40,10 +46,12 @@ async function whole(verdict) {
   return { ...verdict, ...(await blocks.get(number))[verdict.place % run.block] };
 }
 
-/** What is shown of strings from the run: no terminal sequences, nothing invisible or reordering. */
+/** What is shown of strings from the run: no terminal sequences, nothing invisible or
+ *  reordering. */
 function tidy(value) {
   const text = String(value);
-  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/.test(text)) return text;
+  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/.test(text))
+    return text;
   return text
     .replace(/\x1b\[[\x20-\x3f]*[\x40-\x7e]/g, "")
     .replace(/\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)/g, "")
@@ -90,12 +98,23 @@ function classifyAll(strict) {
 
 /** What words of the filter search. */
 function haystackOf(verdict) {
-  verdict.haystack ??= tidy([verdict.id, verdict.title, verdict.reason, verdict.errors, verdict.expectation?.reason, ...(verdict.causes ?? [])]
-    .filter(Boolean).join("\n")).toLowerCase();
+  verdict.haystack ??= tidy(
+    [
+      verdict.id,
+      verdict.title,
+      verdict.reason,
+      verdict.errors,
+      verdict.expectation?.reason,
+      ...(verdict.causes ?? []),
+    ]
+      .filter(Boolean)
+      .join("\n"),
+  ).toLowerCase();
   return verdict.haystack;
 }
 
-/** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part, too. */
+/** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part,
+ *  too. */
 function operatorNames(name) {
   const colons = name.indexOf("::");
   if (colons < 0) return [name, name.slice(name.lastIndexOf(".") + 1)];
@@ -107,14 +126,25 @@ function operatorNames(name) {
 /** "y: 17 of 20 elements differ, by up to 3 ulp; let pass by no_worse(1)". */
 function toleratedText({ tolerated: item }) {
   if (!item) return "";
-  const sizes = [item.max_abs !== undefined && short(item.max_abs), item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
-    item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`].filter(Boolean);
+  const sizes = [
+    item.max_abs !== undefined && short(item.max_abs),
+    item.max_rel !== undefined && `relative ${short(item.max_rel)}`,
+    item.max_ulp !== undefined && `${grouped(item.max_ulp)} ulp`,
+  ].filter(Boolean);
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
 
-/** Counts that the page shows: by kind, by status, by path and kind, by path what conforms, by cause and kind with its operators, and of what conforms by chip. */
+/** Counts that the page shows: by kind, by status, by path and kind, by path what conforms, by
+ *  cause and kind with its operators, and of what conforms by chip. */
 function countAll() {
-  const result = { kind: new Map(), status: new Map(), path: new Map(), passed: new Map(), cause: new Map(), conforming: new Map() };
+  const result = {
+    kind: new Map(),
+    status: new Map(),
+    path: new Map(),
+    passed: new Map(),
+    cause: new Map(),
+    conforming: new Map(),
+  };
   const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
   for (const verdict of run.verdicts) {
     add(result.kind, verdict.kind);
@@ -123,9 +153,11 @@ function countAll() {
     add(result.path.get(verdict.path), verdict.kind);
     if (verdict.status === "conform") add(result.passed, verdict.path);
     for (const name of verdict.causes ?? []) {
-      if (!result.cause.has(name)) result.cause.set(name, { kinds: new Map(), operators: new Set() });
+      if (!result.cause.has(name))
+        result.cause.set(name, { kinds: new Map(), operators: new Set() });
       add(result.cause.get(name).kinds, verdict.kind);
-      for (const operator of verdict.operators ?? []) result.cause.get(name).operators.add(operator);
+      for (const operator of verdict.operators ?? [])
+        result.cause.get(name).operators.add(operator);
     }
     if (verdict.kind !== "conform") continue;
     add(result.conforming, `grade:${verdict.grade}`);
@@ -142,7 +174,10 @@ let totals = null;
 /** How much of what could be judged on a path conforms, from 0 to 1; nothing where none could. */
 function passRate(path) {
   const counts = totals.path.get(path) ?? new Map();
-  const judged = [...counts].reduce((sum, [kind, count]) => sum + (kind === "skipped" ? 0 : count), 0);
+  const judged = [...counts].reduce(
+    (sum, [kind, count]) => sum + (kind === "skipped" ? 0 : count),
+    0,
+  );
   return judged > 0 ? { rate: (totals.passed.get(path) ?? 0) / judged, judged } : null;
 }
 
@@ -155,20 +190,38 @@ function percent(rate) {
 
 /** What was judged, and where: [what, value, more] for the first screen. */
 function setting() {
-  const named = (key) => Object.entries(run.environment).filter(([worker, values]) => worker !== "machine" && values?.[key] !== undefined);
+  const named = (key) =>
+    Object.entries(run.environment).filter(
+      ([worker, values]) => worker !== "machine" && values?.[key] !== undefined,
+    );
   const told = (key) => {
     const found = named(key);
     const values = new Set(found.map(([, value]) => String(value[key])));
-    return values.size > 1 ? found.map(([worker, value]) => `${worker} ${value[key]}`).join(", ") : [...values].join("");
+    return values.size > 1
+      ? found.map(([worker, value]) => `${worker} ${value[key]}`).join(", ")
+      : [...values].join("");
   };
   const { machine = {} } = run.environment;
-  const [suite, digest] = ["suite", "cases"].map((name) => [name, run.run.digests[name]]).find(([, value]) => value) ?? [];
-  return [["torch", told("torch")], ["CPU", told("cpu_capability") || machine.cpu_level || machine.cpu_features], ["level", run.run.level],
-    ["suite", digest?.slice(0, 8), digest && `digest of the ${suite === "suite" ? "suite" : "case files"}: ${digest}`]].filter(([, value]) => value);
+  const [suite, digest] =
+    ["suite", "cases"].map((name) => [name, run.run.digests[name]]).find(([, value]) => value) ??
+    [];
+  return [
+    ["torch", told("torch")],
+    ["CPU", told("cpu_capability") || machine.cpu_level || machine.cpu_features],
+    ["level", run.run.level],
+    [
+      "suite",
+      digest?.slice(0, 8),
+      digest && `digest of the ${suite === "suite" ? "suite" : "case files"}: ${digest}`,
+    ],
+  ].filter(([, value]) => value);
 }
 
 /** Why a verdict is as it is, in a line: what is known says its own reason. */
-const reasonOf = (verdict) => (verdict.standing !== "new" && verdict.expectation?.reason) || verdict.reason || toleratedText(verdict);
+const reasonOf = (verdict) =>
+  (verdict.standing !== "new" && verdict.expectation?.reason) ||
+  verdict.reason ||
+  toleratedText(verdict);
 
 /** Orders for the list; each ends with the order of the plan. */
 const orders = {
@@ -185,7 +238,11 @@ const orders = {
 const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
 // The paths that have a rung come first, lowest rung first.
 const aboveOf = new Map(run.rungs.map((rung) => [rung.path, rung.above]));
-const pathOrder = new Map([...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map((name, order) => [name, order]));
+const pathOrder = new Map(
+  [...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map(
+    (name, order) => [name, order],
+  ),
+);
 
 for (const verdict of run.verdicts) {
   if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
@@ -202,8 +259,8 @@ function wayOf(path) {
   return ways.get(path);
 }
 
-/** The rung on which a verdict's divergence `begins`: of its path and those below it, one of `departing`. It is the `first` where
- *  all rungs below it were judged. */
+/** The rung on which a verdict's divergence `begins`: of its path and those below it, one of
+ *  `departing`. It is the `first` where all rungs below it were judged. */
 function departureOf(verdict) {
   const { first = [], unknown = [] } = run.departing[verdict.instance] ?? {};
   if (run.rungs.length === 0 || !statuses.get(verdict.status).departs) return { first: false };
@@ -219,7 +276,10 @@ function sorted(order, backwards) {
   const key = `${order} ${backwards}`;
   if (!ordered.has(key)) {
     const sign = backwards ? -1 : 1;
-    ordered.set(key, [...run.verdicts].sort((a, b) => sign * orders[order](a, b) || a.place - b.place));
+    ordered.set(
+      key,
+      [...run.verdicts].sort((a, b) => sign * orders[order](a, b) || a.place - b.place),
+    );
   }
   return ordered.get(key);
 }

@@ -1,5 +1,5 @@
 # Turns the assets of this folder into C++: cmake -D OUTPUT=html_assets.cpp -P embed.cmake
-# The scripts become one, in this order.
+# The scripts become one module, in this order.
 set(page page.html)
 set(style style.css)
 set(gate_page gate.html)

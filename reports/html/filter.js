@@ -1,5 +1,5 @@
-// The filter: the language of the command line (plan/filter_parser.h), for what a verdict knows.  What both must say of the same
-// text is in runner/plan/testdata/filters.json.
+// The filter: the language of the command line (plan/filter_parser.h), for what a verdict knows.
+// What both must say of the same text is in runner/plan/testdata/filters.json.
 
 // Verdicts that have the same operators have the same list of them (html.cpp).
 const none = [];
@@ -18,9 +18,22 @@ const keys = {
   dtype: (v) => v.dtypes ?? none,
   path: (v) => [v.path],
   device: (v) => [v.device],
-  status: (v) => [v.status, v.standing, v.kind === "failing" && "failing", statuses.get(v.status).departs && "departing"],
-  is: (v) => [v.kind, v.unstable && "unstable", v.vacuous && "vacuous", v.weak && "weak", v.tolerated && "tolerated",
-    v.share > 0 && v.status !== "fell_back" && "partly", v.execution === "stated" && "stated", v.front_end && "front-end"],
+  status: (v) => [
+    v.status,
+    v.standing,
+    v.kind === "failing" && "failing",
+    statuses.get(v.status).departs && "departing",
+  ],
+  is: (v) => [
+    v.kind,
+    v.unstable && "unstable",
+    v.vacuous && "vacuous",
+    v.weak && "weak",
+    v.tolerated && "tolerated",
+    v.share > 0 && v.status !== "fell_back" && "partly",
+    v.execution === "stated" && "stated",
+    v.front_end && "front-end",
+  ],
   standing: (v) => [v.standing],
   grade: (v) => [v.grade],
   stage: (v) => [v.stage],
@@ -38,7 +51,8 @@ function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, place) => place);
   for (let i = 0; i < a.length; ++i) {
     const next = [i + 1];
-    for (let j = 0; j < b.length; ++j) next.push(Math.min(row[j] + (a[i] === b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1));
+    for (let j = 0; j < b.length; ++j)
+      next.push(Math.min(row[j] + (a[i] === b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1));
     row = next;
   }
   return row[b.length];
@@ -48,7 +62,8 @@ function distance(a, b) {
 function suggestion(found, words) {
   const text = found.slice(0, 200);
   const best = words.map((word) => [distance(text, word), word]).sort((a, b) => a[0] - b[0])[0];
-  if (best && best[0] <= Math.max(2, Math.floor(text.length / 3))) return ` Did you mean \`${best[1]}\`?`;
+  if (best && best[0] <= Math.max(2, Math.floor(text.length / 3)))
+    return ` Did you mean \`${best[1]}\`?`;
   return words.length > 30 ? "" : ` Known are ${words.join(", ")}.`;
 }
 
@@ -62,11 +77,12 @@ function afterBrackets(text, at) {
   return at + 1;
 }
 
-/** The tokens of a filter: {kind, word, from}; a bracket of an id may hold blanks, and a parenthesis that a word does not open closes a group. */
+/** The tokens of a filter: {kind, word, from}; a bracket of an id may hold blanks, and a
+ *  parenthesis that a word does not open closes a group. */
 function tokensOf(text) {
   const joins = ["and", "or", "not"];
   const tokens = [];
-  for (let at = 0; at < text.length;) {
+  for (let at = 0; at < text.length; ) {
     if (/[ \t\n]/.test(text[at])) {
       ++at;
     } else if (text[at] === "(") {
@@ -75,21 +91,27 @@ function tokensOf(text) {
       tokens.push({ kind: "not", word: "!", from: at++ });
     } else {
       const from = at;
-      while (at < text.length && !/[ \t\n]/.test(text[at])) at = text[at] === "[" ? afterBrackets(text, at) : at + 1;
+      while (at < text.length && !/[ \t\n]/.test(text[at]))
+        at = text[at] === "[" ? afterBrackets(text, at) : at + 1;
       let word = text.slice(from, at);
       const count = (sign) => word.split(sign).length - 1;
       let closing = 0;
       for (; word.endsWith(")") && count(")") > count("("); ++closing) word = word.slice(0, -1);
       if (word) tokens.push({ kind: joins.includes(word) ? word : "term", word, from });
-      for (let i = 0; i < closing; ++i) tokens.push({ kind: ")", word: ")", from: from + word.length + i });
+      for (let i = 0; i < closing; ++i)
+        tokens.push({ kind: ")", word: ")", from: from + word.length + i });
     }
   }
   return tokens;
 }
 
-/** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command line. */
+/** A glob in which * and ? match anything, "/" too, and brackets are themselves, as on the command
+ *  line. */
 function glob(pattern) {
-  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replace(/\?/g, ".");
+  const escaped = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*+/g, ".*")
+    .replace(/\?/g, ".");
   return new RegExp(`^${escaped}$`, "s");
 }
 
@@ -98,19 +120,22 @@ function termOf(word) {
   const excludes = word.startsWith("!");
   let pattern = excludes ? word.slice(1) : word;
   const colon = pattern.indexOf(":");
-  const end = pattern.search(/[[@/]/);  // an id has no colon before its matrix
+  const end = pattern.search(/[[@/]/); // an id has no colon before its matrix
   let kind = /[*?/:@[]/.test(pattern) ? "id" : "word";
   if (colon >= 0 && (end < 0 || colon < end)) {
     kind = pattern.slice(0, colon);
     pattern = pattern.slice(colon + 1);
-    if (!Object.hasOwn(keys, kind)) throw new Refused(`There is no filter \`${kind}:\`.${suggestion(kind, Object.keys(keys))}`);
+    if (!Object.hasOwn(keys, kind))
+      throw new Refused(`There is no filter \`${kind}:\`.${suggestion(kind, Object.keys(keys))}`);
   }
   if (pattern === "") throw new Refused(`Found \`${word}\`, expected something to look for.`);
   if (kind === "status") {
     const words = ["failing", "departing", ...standings.keys(), ...statuses.keys()];
     const wanted = glob(pattern);
     if (!words.some((each) => wanted.test(each)))
-      throw new Refused(`Found \`status:${pattern}\`, expected a status, a standing, \`failing\` or \`departing\`.${suggestion(pattern, words)}`);
+      throw new Refused(
+        `Found \`status:${pattern}\`, expected a status, a standing, \`failing\` or \`departing\`.${suggestion(pattern, words)}`,
+      );
   }
   return { kind, excludes, holds: predicate(kind, pattern) };
 }
@@ -118,15 +143,20 @@ function termOf(word) {
 function predicate(kind, pattern) {
   const needle = pattern.toLowerCase();
   if (kind === "word") return (v) => haystackOf(v).includes(needle);
-  if (kind === "reason" && !/[*?]/.test(pattern)) return (v) => keys.reason(v).some((text) => text?.toLowerCase().includes(needle));
+  if (kind === "reason" && !/[*?]/.test(pattern))
+    return (v) => keys.reason(v).some((text) => text?.toLowerCase().includes(needle));
   const matches = glob(pattern);
-  if (kind === "device" && !pattern.includes(":")) return (v) => matches.test(v.device.split(":")[0]);
+  if (kind === "device" && !pattern.includes(":"))
+    return (v) => matches.test(v.device.split(":")[0]);
   if (kind === "id") {
-    const at = (text) => (/\[/.test(pattern) ? text.slice(0, text.lastIndexOf("@")) : "");  // the device may be left out after a matrix
-    return (v) => [v.instance, v.instance.split(/[[@]/)[0], at(v.instance)].some((id) => id && matches.test(id)) ||
+    const at = (text) => (/\[/.test(pattern) ? text.slice(0, text.lastIndexOf("@")) : ""); // the device may be left out after a matrix
+    return (v) =>
+      [v.instance, v.instance.split(/[[@]/)[0], at(v.instance)].some(
+        (id) => id && matches.test(id),
+      ) ||
       (/@[^/]*\//.test(pattern) && matches.test(v.id));
   }
-  const known = new Map();  // few values, many verdicts
+  const known = new Map(); // few values, many verdicts
   const holds = (value) => {
     if (!known.has(value)) known.set(value, Boolean(value) && matches.test(value));
     return known.get(value);
@@ -134,10 +164,11 @@ function predicate(kind, pattern) {
   return (v) => keys[kind](v).some(holds);
 }
 
-const deepest = 100;  // of parentheses and `not` in each other
+const deepest = 100; // of parentheses and `not` in each other
 
-/** A function that says whether a verdict passes, or Refused.  Terms of one kind that stand side by side are alternatives, kinds
- *  must all hold, "!" and `not` exclude, and words narrow each other down; `and` joins such lists, and `or` what `and` joined. */
+/** A function that says whether a verdict passes, or Refused.  Terms of one kind that stand side by
+ *  side are alternatives, kinds must all hold, "!" and `not` exclude, and words narrow each other
+ *  down; `and` joins such lists, and `or` what `and` joined. */
 function compileFilter(text) {
   const tokens = [...tokensOf(text), { kind: "end", word: "", from: text.length }];
   if (tokens.length === 1) return () => true;
@@ -146,14 +177,17 @@ function compileFilter(text) {
   const next = () => tokens[at].kind;
   const unexpected = (expected) => {
     const { kind, word, from } = tokens[at];
-    throw new Refused(`Column ${from + 1}: found ${kind === "end" ? "the end" : `\`${word}\``}, expected ${expected}; for example status:failing and (op:add or op:mul).`);
+    throw new Refused(
+      `Column ${from + 1}: found ${kind === "end" ? "the end" : `\`${word}\``}, expected ${expected}; for example status:failing and (op:add or op:mul).`,
+    );
   };
   const joined = (word, part, join) => {
     const parts = [part()];
     for (; next() === word; parts.push(part())) ++at;
     return parts.length === 1 ? parts[0] : join(parts);
   };
-  const selection = () => joined("or", conjunction, (parts) => (v) => parts.some((holds) => holds(v)));
+  const selection = () =>
+    joined("or", conjunction, (parts) => (v) => parts.some((holds) => holds(v)));
   const conjunction = () => joined("and", list, (parts) => (v) => parts.every((holds) => holds(v)));
   const list = () => {
     const groups = [];
@@ -192,7 +226,8 @@ function compileFilter(text) {
   return holds;
 }
 
-/** The terms that must hold or are alternatives at the outermost level; nothing where `and` or `or` joins there. */
+/** The terms that must hold or are alternatives at the outermost level; nothing where `and` or `or`
+ *  joins there. */
 function outermost(text) {
   let depth = 0;
   const terms = [];
@@ -200,7 +235,8 @@ function outermost(text) {
     if (token.kind === "(") ++depth;
     else if (token.kind === ")") --depth;
     else if (depth === 0 && (token.kind === "and" || token.kind === "or")) return null;
-    else if (depth === 0 && token.kind === "term" && tokensOf(text)[place - 1]?.kind !== "not") terms.push(token);
+    else if (depth === 0 && token.kind === "term" && tokensOf(text)[place - 1]?.kind !== "not")
+      terms.push(token);
   }
   return terms;
 }
@@ -209,7 +245,8 @@ function outermost(text) {
 function toggleTerm(text, term) {
   const terms = outermost(text);
   const there = terms?.find(({ word }) => word === term);
-  if (there) return `${text.slice(0, there.from).trim()} ${text.slice(there.from + term.length).trim()}`.trim();
+  if (there)
+    return `${text.slice(0, there.from).trim()} ${text.slice(there.from + term.length).trim()}`.trim();
   return terms ? `${text.trim()} ${term}`.trim() : `(${text.trim()}) ${term}`;
 }
 

@@ -1,10 +1,20 @@
-// A grid of which only the visible rows exist, so that it scrolls smoothly however long the run was.
-// Focus stays on the grid; aria-activedescendant tells which row or cell is meant.
+// A grid of which only the visible rows exist, so that it scrolls smoothly however long the run
+// was. Focus stays on the grid; aria-activedescendant tells which row or cell is meant.
 
 class Grid {
-  /** `row(item, place)` gives the cells of a row; `columns` is 1 where rows are chosen, not cells.  `heightOf(item, width)` is the
-   *  height in pixels of a row whose column of ids is so wide: what `roomOf` finds when the page was laid out. */
-  constructor({ label, look, header, row, choose, enter, heightOf = () => this.least, roomOf = (grid) => grid.head.querySelector(".instance").clientWidth }) {
+  /** `row(item, place)` gives the cells of a row; `columns` is 1 where rows are chosen, not cells.
+   *  `heightOf(item, width)` is the height in pixels of a row whose column of ids is so wide: what
+   *  `roomOf` finds when the page was laid out. */
+  constructor({
+    label,
+    look,
+    header,
+    row,
+    choose,
+    enter,
+    heightOf = () => this.least,
+    roomOf = (grid) => grid.head.querySelector(".instance").clientWidth,
+  }) {
     this.row = row;
     this.heightOf = heightOf;
     this.roomOf = roomOf;
@@ -16,15 +26,23 @@ class Grid {
     this.columns = 1;
     this.head = h("div", { role: "row", class: "row head", "aria-rowindex": "1" });
     this.space = h("div", { class: "space", role: "rowgroup" });
-    this.body = h("div", { class: `body ${look}`, role: "grid", tabindex: "0", "aria-label": label },
-      h("div", { role: "rowgroup", class: "headgroup" }, this.head), this.space);
+    this.body = h(
+      "div",
+      { class: `body ${look}`, role: "grid", tabindex: "0", "aria-label": label },
+      h("div", { role: "rowgroup", class: "headgroup" }, this.head),
+      this.space,
+    );
     this.header = header;
     this.element = this.body;
     this.rows = new Map();
-    this.body.addEventListener("scroll", () => {
-      this.top = this.body.scrollTop;
-      this.draw();
-    }, { passive: true });
+    this.body.addEventListener(
+      "scroll",
+      () => {
+        this.top = this.body.scrollTop;
+        this.draw();
+      },
+      { passive: true },
+    );
     this.body.addEventListener("keydown", (event) => this.key(event, enter));
     this.space.addEventListener("click", (event) => {
       const row = event.target.closest("[data-place]");
@@ -39,7 +57,8 @@ class Grid {
     }).observe(this.body);
   }
 
-  /** Pixels that are kept: to ask for them between two changes makes the browser lay the page out for each. */
+  /** Pixels that are kept: to ask for them between two changes makes the browser lay the page out
+   *  for each. */
   measure() {
     this.least = parseFloat(getComputedStyle(this.body).getPropertyValue("--row")) || 34;
     this.room = this.body.clientHeight;
@@ -153,8 +172,10 @@ class Grid {
     if (event.key in steps) this.move(this.place + steps[event.key]);
     else if (event.key === "Home") this.move(0);
     else if (event.key === "End") this.move(this.items.length - 1);
-    else if (event.key === "ArrowRight" && this.columns > 1) this.move(Math.max(this.place, 0), this.column + 1);
-    else if (event.key === "ArrowLeft" && this.columns > 1) this.move(Math.max(this.place, 0), this.column - 1);
+    else if (event.key === "ArrowRight" && this.columns > 1)
+      this.move(Math.max(this.place, 0), this.column + 1);
+    else if (event.key === "ArrowLeft" && this.columns > 1)
+      this.move(Math.max(this.place, 0), this.column - 1);
     else if (event.key === "Enter" && this.place >= 0) enter(true);
     else return;
     event.preventDefault();

@@ -1,18 +1,24 @@
 // How much of what was judged conforms, by operator and dtype.
 
 const everyDtype = "all";
-const noInput = "no input";  // of a case whose inputs are no tensors
+const noInput = "no input"; // of a case whose inputs are no tensors
 
 /** The dtypes that occur, the most common first. */
 const dtypesOfRun = (() => {
   const counts = new Map();
-  for (const verdict of run.verdicts) for (const dtype of verdict.dtypes ?? [noInput]) counts.set(dtype, (counts.get(dtype) ?? 0) + 1);
+  for (const verdict of run.verdicts)
+    for (const dtype of verdict.dtypes ?? [noInput])
+      counts.set(dtype, (counts.get(dtype) ?? 0) + 1);
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([dtype]) => dtype);
 })();
 
-const plainOperator = (name) => tidy(name).replace(/^aten::/, "").replace(/\.default$/, "");
+const plainOperator = (name) =>
+  tidy(name)
+    .replace(/^aten::/, "")
+    .replace(/\.default$/, "");
 
-/** A row for each operator of the verdicts, those that fail most first; a verdict counts for each of its operators and dtypes. */
+/** A row for each operator of the verdicts, those that fail most first; a verdict counts for each
+ *  of its operators and dtypes. */
 function operatorsOf(verdicts) {
   const rows = new Map();
   for (const verdict of verdicts) {
@@ -31,27 +37,74 @@ function operatorsOf(verdicts) {
   }
   const rate = ({ judged, conform }) => (judged ? conform / judged : 2);
   const all = (row) => row.cells.get(everyDtype);
-  return [...rows.values()].sort((a, b) => all(b).failing - all(a).failing || rate(all(a)) - rate(all(b)) || (a.plain < b.plain ? -1 : 1));
+  return [...rows.values()].sort(
+    (a, b) =>
+      all(b).failing - all(a).failing ||
+      rate(all(a)) - rate(all(b)) ||
+      (a.plain < b.plain ? -1 : 1),
+  );
 }
 
 /** What a cell says, in short and in a sentence. */
 function rateOf(cell) {
-  if (!cell.judged) return { kind: "skipped", text: "–", told: `nothing judged, ${grouped(cell.skipped)} skipped` };
+  if (!cell.judged)
+    return { kind: "skipped", text: "–", told: `nothing judged, ${grouped(cell.skipped)} skipped` };
   const kind = cell.failing ? "failing" : cell.conform < cell.judged ? "known" : "conform";
-  return { kind, text: percent(cell.conform / cell.judged).replace(" ", "\u202f"),
-    told: `${grouped(cell.conform)} of ${grouped(cell.judged)} judged conform${cell.failing ? `, ${grouped(cell.failing)} fail` : ""}${cell.skipped ? `, ${grouped(cell.skipped)} skipped` : ""}` };
+  return {
+    kind,
+    text: percent(cell.conform / cell.judged).replace(" ", "\u202f"),
+    told: `${grouped(cell.conform)} of ${grouped(cell.judged)} judged conform${cell.failing ? `, ${grouped(cell.failing)} fail` : ""}${cell.skipped ? `, ${grouped(cell.skipped)} skipped` : ""}`,
+  };
 }
 
 /** The pane on the right for one cell: its verdicts, worst first. */
 function cellDetails(row, dtype, verdicts, open) {
-  const some = verdicts.filter((verdict) => verdict.operators?.includes(row.name) && (dtype === everyDtype || (verdict.dtypes ?? [noInput]).includes(dtype)));
-  const term = [`op:${row.plain}`, dtype !== everyDtype && dtype !== noInput && `dtype:${dtype}`].filter(Boolean).join(" ");
+  const some = verdicts.filter(
+    (verdict) =>
+      verdict.operators?.includes(row.name) &&
+      (dtype === everyDtype || (verdict.dtypes ?? [noInput]).includes(dtype)),
+  );
+  const term = [`op:${row.plain}`, dtype !== everyDtype && dtype !== noInput && `dtype:${dtype}`]
+    .filter(Boolean)
+    .join(" ");
   const shown = 50;
   return [
-    h("header", { class: "headline" }, h("h2", {}, `${row.plain}${dtype === everyDtype ? "" : ` · ${dtype}`}`), h("p", { class: "reason" }, `${rateOf(row.cells.get(dtype)).told}.`)),
-    h("div", { class: "copies" }, h("button", { type: "button", class: "plain", onclick: () => narrow(term) }, "Show all its verdicts")),
-    section("Its verdicts", h("ul", { class: "siblings" }, some.slice(0, shown).map((verdict) => h("li", {},
-      h("button", { type: "button", onclick: () => open(verdict) }, h("span", { class: "id" }, verdict.id), badge(verdict)))),
-    ), some.length > shown && h("p", { class: "label" }, `and ${grouped(some.length - shown)} more`)),
+    h(
+      "header",
+      { class: "headline" },
+      h("h2", {}, `${row.plain}${dtype === everyDtype ? "" : ` · ${dtype}`}`),
+      h("p", { class: "reason" }, `${rateOf(row.cells.get(dtype)).told}.`),
+    ),
+    h(
+      "div",
+      { class: "copies" },
+      h(
+        "button",
+        { type: "button", class: "plain", onclick: () => narrow(term) },
+        "Show all its verdicts",
+      ),
+    ),
+    section(
+      "Its verdicts",
+      h(
+        "ul",
+        { class: "siblings" },
+        some
+          .slice(0, shown)
+          .map((verdict) =>
+            h(
+              "li",
+              {},
+              h(
+                "button",
+                { type: "button", onclick: () => open(verdict) },
+                h("span", { class: "id" }, verdict.id),
+                badge(verdict),
+              ),
+            ),
+          ),
+      ),
+      some.length > shown && h("p", { class: "label" }, `and ${grouped(some.length - shown)} more`),
+    ),
   ];
 }

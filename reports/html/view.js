@@ -20,7 +20,8 @@ function writeAddress() {
   const address = new URLSearchParams();
   if (state.q.trim()) address.set("q", state.q);
   if (state.view !== "list") address.set("view", state.view);
-  if (state.sort !== "status" || state.down) address.set("sort", (state.down ? "-" : "") + state.sort);
+  if (state.sort !== "status" || state.down)
+    address.set("sort", (state.down ? "-" : "") + state.sort);
   if (state.strict) address.set("strict", "1");
   if (state.id) address.set("id", state.id);
   history.replaceState(null, "", `#${address}`);
@@ -30,9 +31,9 @@ function writeAddress() {
 
 const columns = ["status", "instance", "path", "grade", "time", "reason"];
 const narrowPage = matchMedia("(max-width: 900px)");
-const line = 18;  // pixels of a line of text in a row, and what is above and below them
+const line = 18; // pixels of a line of text in a row, and what is above and below them
 const around = 16;
-const cellPadding = 32;  // of the first cell of a matrix
+const cellPadding = 32; // of the first cell of a matrix
 
 /** Pixels of a character of an id, measured once. */
 const perCharacter = (() => {
@@ -43,14 +44,16 @@ const perCharacter = (() => {
   return width;
 })();
 
-/** Where the lines of a text end that has room for so many characters: after a sign where there is one, and before the matrix of an id. */
+/** Where the lines of a text end that has room for so many characters: after a sign where there is
+ *  one, and before the matrix of an id. */
 function endsOf(text, fit, matrix = text.length) {
   const ends = [];
-  for (let from = 0; from < text.length;) {
+  for (let from = 0; from < text.length; ) {
     let end = Math.min(text.length, from + fit);
     if (from < matrix && matrix < end && end < text.length) end = matrix;
     if (end < text.length && end !== matrix) {
-      const sign = 1 + Math.max(...["-", "/", ",", "_", "."].map((each) => text.lastIndexOf(each, end - 1)));
+      const sign =
+        1 + Math.max(...["-", "/", ",", "_", "."].map((each) => text.lastIndexOf(each, end - 1)));
       if (sign > from + fit / 2) end = sign;
     }
     ends.push(end);
@@ -92,29 +95,63 @@ function idCell(instance, width, role) {
   return h("div", { role, class: "cell instance", title: tidy(instance) }, lines);
 }
 
-const pathCharacters = Math.min(24, Math.max(8, ...[...pathOrder.keys()].map((path) => path.length)));
+const pathCharacters = Math.min(
+  24,
+  Math.max(8, ...[...pathOrder.keys()].map((path) => path.length)),
+);
 
 const list = new Grid({
   label: "Verdicts",
   look: "verdict-grid",
-  header: () => columns.map((key) => {
-    const current = state.sort === key;
-    return h("div", { role: "columnheader", class: `cell ${key}`, "aria-sort": current ? (state.down ? "descending" : "ascending") : "none" },
-      h("button", { type: "button", class: "sort", onclick: () => sortBy(key) }, key,
-        h("span", { "aria-hidden": "true" }, current ? (state.down ? " ↑" : " ↓") : "")));
-  }),
-  row: (verdict) => h("div", { class: `row kind-${verdict.kind}`, title: tidy(verdict.reason || toleratedText(verdict) || statuses.get(verdict.status).meaning) },
-    h("div", { role: "gridcell", class: "cell status" }, h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)),
-      h("span", {}, statuses.get(verdict.status).label), verdict.standing !== "new" && h("span", { class: "tag" }, verdict.standing)),
-    idCell(verdict.instance, list.width, "gridcell"),
-    h("div", { role: "gridcell", class: "cell path" }, verdict.path),
-    h("div", { role: "gridcell", class: "cell grade" }, verdict.grade ?? ""),
-    h("div", { role: "gridcell", class: "cell time" }, seconds(verdict.seconds ?? 0)),
-    h("div", { role: "gridcell", class: "cell reason" }, reasonOf(verdict))),
-  roomOf: (grid) => (narrowPage.matches ? grid.body.clientWidth - 28 : grid.head.querySelector(".instance").clientWidth),
+  header: () =>
+    columns.map((key) => {
+      const current = state.sort === key;
+      return h(
+        "div",
+        {
+          role: "columnheader",
+          class: `cell ${key}`,
+          "aria-sort": current ? (state.down ? "descending" : "ascending") : "none",
+        },
+        h(
+          "button",
+          { type: "button", class: "sort", onclick: () => sortBy(key) },
+          key,
+          h("span", { "aria-hidden": "true" }, current ? (state.down ? " ↑" : " ↓") : ""),
+        ),
+      );
+    }),
+  row: (verdict) =>
+    h(
+      "div",
+      {
+        class: `row kind-${verdict.kind}`,
+        title: tidy(
+          verdict.reason || toleratedText(verdict) || statuses.get(verdict.status).meaning,
+        ),
+      },
+      h(
+        "div",
+        { role: "gridcell", class: "cell status" },
+        h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)),
+        h("span", {}, statuses.get(verdict.status).label),
+        verdict.standing !== "new" && h("span", { class: "tag" }, verdict.standing),
+      ),
+      idCell(verdict.instance, list.width, "gridcell"),
+      h("div", { role: "gridcell", class: "cell path" }, verdict.path),
+      h("div", { role: "gridcell", class: "cell grade" }, verdict.grade ?? ""),
+      h("div", { role: "gridcell", class: "cell time" }, seconds(verdict.seconds ?? 0)),
+      h("div", { role: "gridcell", class: "cell reason" }, reasonOf(verdict)),
+    ),
+  roomOf: (grid) =>
+    narrowPage.matches
+      ? grid.body.clientWidth - 28
+      : grid.head.querySelector(".instance").clientWidth,
   heightOf: (verdict, width) => {
     const id = linesOf(verdict.instance, width).length;
-    const first = narrowPage.matches ? id + 1 : Math.max(id, Math.ceil(verdict.path.length / pathCharacters));
+    const first = narrowPage.matches
+      ? id + 1
+      : Math.max(id, Math.ceil(verdict.path.length / pathCharacters));
     return around + line * (first + (reasonOf(verdict) ? 1 : 0));
   },
   choose: (verdict) => open(verdict, false),
@@ -125,43 +162,115 @@ const paths = [...pathOrder.keys()];
 const matrix = new Grid({
   label: "Matrix",
   look: "matrix-grid",
-  header: () => [h("div", { role: "columnheader", class: "cell instance" }, "instance"),
-    ...paths.map((path) => h("div", { role: "columnheader", class: "cell path", title: tidy(path) }, h("span", {}, path)))],
+  header: () => [
+    h("div", { role: "columnheader", class: "cell instance" }, "instance"),
+    ...paths.map((path) =>
+      h(
+        "div",
+        { role: "columnheader", class: "cell path", title: tidy(path) },
+        h("span", {}, path),
+      ),
+    ),
+  ],
   heightOf: ({ name }, width) => around + line * linesOf(name, width - cellPadding).length,
-  row: (instance) => h("div", { class: "row" },
-    idCell(instance.name, matrix.width - cellPadding, "rowheader"),
-    paths.map((path, column) => {
-      const verdict = instance.on.get(path);
-      if (!verdict) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(path)}: not run` });
-      const { first } = departureOf(verdict);
-      return h("div", { role: "gridcell", "data-column": column, "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${first ? ", departs first" : ""}`, title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
-        class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${first ? " first" : ""}` },
-        h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)), h("span", { class: "word" }, statuses.get(verdict.status).label));
-    })),
+  row: (instance) =>
+    h(
+      "div",
+      { class: "row" },
+      idCell(instance.name, matrix.width - cellPadding, "rowheader"),
+      paths.map((path, column) => {
+        const verdict = instance.on.get(path);
+        if (!verdict)
+          return h("div", {
+            role: "gridcell",
+            class: "cell empty",
+            "data-column": column,
+            "aria-label": `${tidy(path)}: not run`,
+          });
+        const { first } = departureOf(verdict);
+        return h(
+          "div",
+          {
+            role: "gridcell",
+            "data-column": column,
+            "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${first ? ", departs first" : ""}`,
+            title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
+            class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${first ? " first" : ""}`,
+          },
+          h("span", { class: "glyph", "aria-hidden": "true" }, glyphOf(verdict)),
+          h("span", { class: "word" }, statuses.get(verdict.status).label),
+        );
+      }),
+    ),
   choose: (instance, column) => open(instance.on.get(paths[column]) ?? null, false),
   enter,
 });
 matrix.columns = paths.length;
 $("list").style.setProperty("--path-width", `${7.4 * pathCharacters + 6}px`);
-$("list").classList.toggle("signs", paths.length > 3);  // no room for words
+$("list").classList.toggle("signs", paths.length > 3); // no room for words
 
-const operatorLines = (text, width) => endsOf(text, Math.max(8, Math.floor((width - cellPadding) / perCharacter)));
+const operatorLines = (text, width) =>
+  endsOf(text, Math.max(8, Math.floor((width - cellPadding) / perCharacter)));
 const dtypes = [everyDtype, ...dtypesOfRun];
 const operators = new Grid({
   label: "Operators",
   look: "matrix-grid rate-grid",
-  header: () => [h("div", { role: "columnheader", class: "cell instance", title: "how much of what was judged conforms; a verdict counts for each of its operators and dtypes" }, "operator"),
-    ...dtypes.map((dtype) => h("div", { role: "columnheader", class: "cell path", title: tidy(dtype) }, h("span", {}, dtype)))],
+  header: () => [
+    h(
+      "div",
+      {
+        role: "columnheader",
+        class: "cell instance",
+        title:
+          "how much of what was judged conforms; a verdict counts for each of its operators and dtypes",
+      },
+      "operator",
+    ),
+    ...dtypes.map((dtype) =>
+      h(
+        "div",
+        { role: "columnheader", class: "cell path", title: tidy(dtype) },
+        h("span", {}, dtype),
+      ),
+    ),
+  ],
   heightOf: ({ plain }, width) => around + line * operatorLines(plain, width).length,
-  row: (row) => h("div", { class: "row" }, h("div", { role: "rowheader", class: "cell instance", title: tidy(row.name) },
-    operatorLines(row.plain, operators.width).map((end, place, ends) => h("div", {}, row.plain.slice(ends[place - 1] ?? 0, end)))),
-    dtypes.map((dtype, column) => {
-      const cell = row.cells.get(dtype);
-      if (!cell) return h("div", { role: "gridcell", class: "cell empty", "data-column": column, "aria-label": `${tidy(dtype)}: nothing` });
-      const { kind, text, told } = rateOf(cell);
-      return h("div", { role: "gridcell", "data-column": column, class: `cell square kind-${kind}`, title: told, "aria-label": `${tidy(dtype)}: ${told}` }, text);
-    })),
-  choose: (row, column) => row.cells.has(dtypes[column]) && tell(cellDetails(row, dtypes[column], visible, open)),
+  row: (row) =>
+    h(
+      "div",
+      { class: "row" },
+      h(
+        "div",
+        { role: "rowheader", class: "cell instance", title: tidy(row.name) },
+        operatorLines(row.plain, operators.width).map((end, place, ends) =>
+          h("div", {}, row.plain.slice(ends[place - 1] ?? 0, end)),
+        ),
+      ),
+      dtypes.map((dtype, column) => {
+        const cell = row.cells.get(dtype);
+        if (!cell)
+          return h("div", {
+            role: "gridcell",
+            class: "cell empty",
+            "data-column": column,
+            "aria-label": `${tidy(dtype)}: nothing`,
+          });
+        const { kind, text, told } = rateOf(cell);
+        return h(
+          "div",
+          {
+            role: "gridcell",
+            "data-column": column,
+            class: `cell square kind-${kind}`,
+            title: told,
+            "aria-label": `${tidy(dtype)}: ${told}`,
+          },
+          text,
+        );
+      }),
+    ),
+  choose: (row, column) =>
+    row.cells.has(dtypes[column]) && tell(cellDetails(row, dtypes[column], visible, open)),
   enter,
 });
 operators.columns = dtypes.length;
@@ -205,8 +314,12 @@ let telling = 0;
 async function tell(other = null) {
   const mine = ++telling;
   const story = other ?? (chosen ? verdictDetails(await whole(chosen), open) : runDetails(open));
-  if (mine !== telling) return;  // something else was chosen meanwhile
-  $("details").replaceChildren(...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"), ...story].flat(Infinity).filter(Boolean));
+  if (mine !== telling) return; // something else was chosen meanwhile
+  $("details").replaceChildren(
+    ...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"), ...story]
+      .flat(Infinity)
+      .filter(Boolean),
+  );
   $("details").scrollTop = 0;
 }
 
@@ -244,7 +357,10 @@ function place() {
   if (state.view === "matrix") {
     const instances = instancesOf(visible);
     if (chosen) grid.column = Math.max(0, paths.indexOf(chosen.path));
-    grid.show(instances, chosen ? instances.findIndex((instance) => instance.name === chosen.instance) : -1);
+    grid.show(
+      instances,
+      chosen ? instances.findIndex((instance) => instance.name === chosen.instance) : -1,
+    );
   } else if (state.view === "operators") {
     grid.show(operatorsOf(visible), -1);
   } else {
@@ -262,45 +378,123 @@ function summary() {
     summed = totals;
     fillSummary();
   }
-  for (const button of document.querySelectorAll(".summary [data-term]")) button.setAttribute("aria-pressed", String(hasTerm(state.q, button.dataset.term)));
+  for (const button of document.querySelectorAll(".summary [data-term]"))
+    button.setAttribute("aria-pressed", String(hasTerm(state.q, button.dataset.term)));
 }
 
 function fillSummary() {
   const { kind: byKind, status: byStatus, conforming } = totals;
   const toggle = (term) => () => {
     state.q = toggleTerm(state.q, term);
-    if (term === "is:tolerated" && hasTerm(state.q, term)) [state.sort, state.down] = ["grade", false];  // worst first
+    if (term === "is:tolerated" && hasTerm(state.q, term))
+      [state.sort, state.down] = ["grade", false]; // worst first
     refresh();
     document.querySelector(`[data-term="${CSS.escape(term)}"]`)?.focus();
   };
   const shown = kinds.filter((kind) => byKind.get(kind.name) || kind.always);
-  $("figures").replaceChildren(...shown.map((kind) => h("button", { type: "button", class: `figure kind-${kind.name}`, title: kind.meaning, "data-term": `is:${kind.name}`, onclick: toggle(`is:${kind.name}`) },
-    h("b", {}, grouped(byKind.get(kind.name) ?? 0)), h("span", {}, kind.name))));
-  $("bar").replaceChildren(...kinds.filter((kind) => byKind.get(kind.name)).map((kind) => {
-    const piece = h("span", { class: `kind-${kind.name}` });
-    piece.style.flexGrow = byKind.get(kind.name);
-    return piece;
-  }));
-  $("chips").replaceChildren(...run.statuses.filter((status) => status.name !== "conform" && byStatus.get(status.name)).map((status) =>
-    h("button", { type: "button", class: "chip", title: status.meaning, "data-term": `status:${status.name}`, onclick: toggle(`status:${status.name}`) },
-      status.label, " ", h("b", {}, grouped(byStatus.get(status.name))))));
-  $("rates").replaceChildren(...[...pathOrder.keys()].map((name) => [name, passRate(name)]).filter(([, passed]) => passed).map(([name, { rate, judged }]) =>
-    h("button", { type: "button", class: "chip", title: `${tidy(name)}: conforming of ${grouped(judged)} judged; its verdicts`, "data-term": `path:${name}`, onclick: toggle(`path:${name}`) },
-      name, " ", h("b", {}, percent(rate)))));
+  $("figures").replaceChildren(
+    ...shown.map((kind) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `figure kind-${kind.name}`,
+          title: kind.meaning,
+          "data-term": `is:${kind.name}`,
+          onclick: toggle(`is:${kind.name}`),
+        },
+        h("b", {}, grouped(byKind.get(kind.name) ?? 0)),
+        h("span", {}, kind.name),
+      ),
+    ),
+  );
+  $("bar").replaceChildren(
+    ...kinds
+      .filter((kind) => byKind.get(kind.name))
+      .map((kind) => {
+        const piece = h("span", { class: `kind-${kind.name}` });
+        piece.style.flexGrow = byKind.get(kind.name);
+        return piece;
+      }),
+  );
+  $("chips").replaceChildren(
+    ...run.statuses
+      .filter((status) => status.name !== "conform" && byStatus.get(status.name))
+      .map((status) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            title: status.meaning,
+            "data-term": `status:${status.name}`,
+            onclick: toggle(`status:${status.name}`),
+          },
+          status.label,
+          " ",
+          h("b", {}, grouped(byStatus.get(status.name))),
+        ),
+      ),
+  );
+  $("rates").replaceChildren(
+    ...[...pathOrder.keys()]
+      .map((name) => [name, passRate(name)])
+      .filter(([, passed]) => passed)
+      .map(([name, { rate, judged }]) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            title: `${tidy(name)}: conforming of ${grouped(judged)} judged; its verdicts`,
+            "data-term": `path:${name}`,
+            onclick: toggle(`path:${name}`),
+          },
+          name,
+          " ",
+          h("b", {}, percent(rate)),
+        ),
+      ),
+  );
   // What conforms, by grade, and what of it was only let pass.
-  const chip = (term, title, text) => conforming.has(term) && h("button", { type: "button", class: "chip", title, "data-term": term, onclick: toggle(term) }, text, " ", h("b", {}, grouped(conforming.get(term))));
-  $("grades").replaceChildren(...[
-    ...grades.map((grade) => chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade)),
-    chip("is:tolerated", "conforms, and yet differs from eager; worst first by grade", "tolerated"),
-    chip("is:weak", "conforms, and says little although something was compared", "weak"),
-    chip("is:partly", "conforms, and others than the path's own code executed a part of it", "partly executed by others"),
-    chip("is:stated", "conforms, and who executed it is stated, not observed", "executed as stated"),
-    chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous"),
-  ].filter(Boolean));
+  const chip = (term, title, text) =>
+    conforming.has(term) &&
+    h(
+      "button",
+      { type: "button", class: "chip", title, "data-term": term, onclick: toggle(term) },
+      text,
+      " ",
+      h("b", {}, grouped(conforming.get(term))),
+    );
+  $("grades").replaceChildren(
+    ...[
+      ...grades.map((grade) =>
+        chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade),
+      ),
+      chip(
+        "is:tolerated",
+        "conforms, and yet differs from eager; worst first by grade",
+        "tolerated",
+      ),
+      chip("is:weak", "conforms, and says little although something was compared", "weak"),
+      chip(
+        "is:partly",
+        "conforms, and others than the path's own code executed a part of it",
+        "partly executed by others",
+      ),
+      chip(
+        "is:stated",
+        "conforms, and who executed it is stated, not observed",
+        "executed as stated",
+      ),
+      chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous"),
+    ].filter(Boolean),
+  );
   $("grades").hidden = $("grades").children.length === 0;
 }
 
-/** Takes the filter that is typed; while it says nothing yet, the one before stays, and the page says what is wrong. */
+/** Takes the filter that is typed; while it says nothing yet, the one before stays, and the page
+ *  says what is wrong. */
 let understood = () => true;
 function understand() {
   let fault = "";
@@ -324,12 +518,27 @@ function refresh() {
   visible = sorted(state.sort, state.down).filter(understood);
   summary();
   const all = run.verdicts.length;
-  $("count").textContent = visible.length === all ? `${grouped(all)} verdict${all === 1 ? "" : "s"}` : `${grouped(visible.length)} of ${grouped(all)}`;
-  for (const view of Object.keys(grids)) $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
+  $("count").textContent =
+    visible.length === all
+      ? `${grouped(all)} verdict${all === 1 ? "" : "s"}`
+      : `${grouped(visible.length)} of ${grouped(all)}`;
+  for (const view of Object.keys(grids))
+    $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
   $("panes").classList.toggle("wide", state.view !== "list");
   const nothing = $("list").querySelector(".nothing");
   if ($("list").firstChild !== current().element || nothing || visible.length === 0)
-    $("list").replaceChildren(current().element, ...(visible.length === 0 ? [h("p", { class: "nothing" }, all === 0 ? "This run has no verdicts." : "Nothing matches this filter.")] : []));
+    $("list").replaceChildren(
+      current().element,
+      ...(visible.length === 0
+        ? [
+            h(
+              "p",
+              { class: "nothing" },
+              all === 0 ? "This run has no verdicts." : "Nothing matches this filter.",
+            ),
+          ]
+        : []),
+    );
   place();
   writeAddress();
 }
@@ -338,7 +547,9 @@ function warn() {
   const done = run.verdicts.length;
   const lines = [];
   if (!run.complete)
-    lines.push(`The run ${run.end?.interrupted ? "was interrupted" : run.end ? "stopped" : "was killed, or is not over,"} after ${grouped(done)} of ${grouped(run.run.planned)} verdicts.`);
+    lines.push(
+      `The run ${run.end?.interrupted ? "was interrupted" : run.end ? "stopped" : "was killed, or is not over,"} after ${grouped(done)} of ${grouped(run.run.planned)} verdicts.`,
+    );
   if (run.judged_too_little) lines.push(`Lockstep ${run.judged_too_little}.`);
   if (lines.length === 0) return;
   $("alert").hidden = false;
@@ -379,11 +590,22 @@ for (const view of Object.keys(grids)) {
 $("show-run").addEventListener("click", () => open(null));
 $("show-keys").addEventListener("click", () => $("keys").showModal());
 addEventListener("hashchange", restore);
-addEventListener("beforeprint", () => $("paper").replaceChildren(...paper(chosen && [...$("details").childNodes].map((node) => node.cloneNode(true)), visible, state.q).flat(Infinity).filter(Boolean)));
+addEventListener("beforeprint", () =>
+  $("paper").replaceChildren(
+    ...paper(
+      chosen && [...$("details").childNodes].map((node) => node.cloneNode(true)),
+      visible,
+      state.q,
+    )
+      .flat(Infinity)
+      .filter(Boolean),
+  ),
+);
 addEventListener("afterprint", () => $("paper").replaceChildren());
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+  const typing =
+    /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
   if (event.key === "Escape") {
     if (typing) current().body.focus();
     else back();
@@ -408,11 +630,16 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-$("subtitle").textContent = tidy(`${run.run.arguments.join(" ")}  ·  ${run.run.started.replace("T", " ").replace("Z", " UTC")}`);
-$("setting").append(...setting().map(([what, value, more]) => h("div", { title: more }, h("dt", {}, what), h("dd", {}, value))));
+$("subtitle").textContent = tidy(
+  `${run.run.arguments.join(" ")}  ·  ${run.run.started.replace("T", " ").replace("Z", " UTC")}`,
+);
+$("setting").append(
+  ...setting().map(([what, value, more]) =>
+    h("div", { title: more }, h("dt", {}, what), h("dd", {}, value)),
+  ),
+);
 $("keys").append(...helpText());
 $("app").hidden = false;
 document.documentElement.classList.add("js");
 warn();
 restore();
-})();
