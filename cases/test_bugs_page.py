@@ -21,6 +21,12 @@ LABELS = {
 }
 
 
+def matched(how, pattern, text):
+    match = how(pattern, text)
+    assert match, f"{pattern} does not match {text}"
+    return match
+
+
 def rows():
     """Case → (title, tags, {(label, because): paths})."""
     found = {}
@@ -28,11 +34,11 @@ def rows():
         if not line.startswith("| ["):
             continue
         name, title, tags, _, _, findings = (cell.strip() for cell in line.strip("| ").split(" | "))
-        name = re.match(r"\[([^\]]*)\]", name)[1]
+        name = matched(re.match, r"\[([^\]]*)\]", name)[1]
         departures = {}
         for part in findings.split("; ") if findings != "conforms" else []:
-            what, paths = re.fullmatch(r"(.*): ([^:]*)", part).groups()
-            label, because = re.fullmatch(r"(.*?)(?: \((\w+)\))?", what).groups()
+            what, paths = matched(re.fullmatch, r"(.*): ([^:]*)", part).groups()
+            label, because = matched(re.fullmatch, r"(.*?)(?: \((\w+)\))?", what).groups()
             departures[label, because] = {path.split(" ")[0] for path in paths.split(", ")}
         found[name] = title, tags.split(), departures
     return found
@@ -42,7 +48,7 @@ def holds(torch, condition):
     """Whether the release of the page is in a range such as ">=2.13,<2.14"."""
     release = [int(number) for number in torch.split(".")[:2]]
     for part in filter(None, condition.split(",")):
-        operator, number = re.fullmatch(r"([<>=]+)(\d+\.\d+).*", part).groups()
+        operator, number = matched(re.fullmatch, r"([<>=]+)(\d+\.\d+).*", part).groups()
         bound = [int(n) for n in number.split(".")]
         if not {
             ">=": release >= bound,
@@ -68,7 +74,7 @@ def takes(globs, text):
 
 @pytest.fixture(scope="module")
 def rules():
-    torch = re.search(r"with torch ([\d.]+)", PAGE)[1]
+    torch = matched(re.search, r"with torch ([\d.]+)", PAGE)[1]
     found = []
     for file in sorted((ROOT / "expected" / "known").glob("*.json")):
         found += [
@@ -127,7 +133,7 @@ def test_nothing_on_it_is_new_and_every_finding_is_expected(rules):
 
 
 def test_every_expectation_is_on_it(rules):
-    found, paths = rows(), re.search(r"on the paths ([^.]*)\.", PAGE)[1].split()
+    found, paths = rows(), matched(re.search, r"on the paths ([^.]*)\.", PAGE)[1].split()
     missing = []
     for rule in rules:
         for name in (name for name in found if names_case(rule, name)):

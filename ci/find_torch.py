@@ -20,7 +20,7 @@ spec = importlib.util.find_spec("torch")
 if spec is None or spec.origin is None:
     sys.exit("%s has no torch." % sys.executable)
 folder = os.path.dirname(spec.origin)
-facts = {}
+facts = {}  # type: dict
 with open(os.path.join(folder, "version.py")) as file:
     exec(file.read(), facts)  # torch's own few lines of assignments; "import torch" runs them, too
 

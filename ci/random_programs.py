@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -60,10 +59,10 @@ class Program:
         # What was made last is rather taken than what was made first, so that programs grow deep.
         return self.random.choice(names[-6:]) if names else None
 
-    def float(self, dim: int | None = None) -> str | None:
+    def floating(self, dim: int | None = None) -> str | None:
         return self.any(lambda v: v.is_floating_point() and (dim is None or v.dim() == dim))
 
-    def bool(self) -> str | None:
+    def boolean(self) -> str | None:
         return self.any(lambda v: v.dtype == torch.bool)
 
     def integer(self) -> str | None:
@@ -153,24 +152,24 @@ def ref(name: str) -> str:
 
 def of_float(*ops: str) -> Callable[[Program], Step | None]:
     def draw(program: Program) -> Step | None:
-        x = program.float()
-        return x and (program.random.choice(ops), [ref(x)], {})
+        x = program.floating()
+        return (program.random.choice(ops), [ref(x)], {}) if x else None
 
     return draw
 
 
 def with_number(*ops: str) -> Callable[[Program], Step | None]:
     def draw(program: Program) -> Step | None:
-        x = program.float()
-        return x and (program.random.choice(ops), [ref(x), program.number(x)], {})
+        x = program.floating()
+        return (program.random.choice(ops), [ref(x), program.number(x)], {}) if x else None
 
     return draw
 
 
 def of_two(*ops: str) -> Callable[[Program], Step | None]:
     def draw(program: Program) -> Step | None:
-        x, y = program.float(), program.float()
-        return x and y and (program.random.choice(ops), [ref(x), ref(y)], {})
+        x, y = program.floating(), program.floating()
+        return (program.random.choice(ops), [ref(x), ref(y)], {}) if x and y else None
 
     return draw
 
@@ -188,7 +187,7 @@ def of_integers(program: Program) -> Step | None:
 
 
 def comparison(program: Program) -> Step | None:
-    x, y = program.float(), program.float()
+    x, y = program.floating(), program.floating()
     op = program.random.choice(("gt", "lt", "ge", "le", "eq", "ne"))
     if not x or not y:
         return None
@@ -198,24 +197,24 @@ def comparison(program: Program) -> Step | None:
 
 
 def where(program: Program) -> Step | None:
-    mask, x, y = program.bool(), program.float(), program.float()
-    return mask and x and y and ("where.self", [ref(mask), ref(x), ref(y)], {})
+    mask, x, y = program.boolean(), program.floating(), program.floating()
+    return ("where.self", [ref(mask), ref(x), ref(y)], {}) if mask and x and y else None
 
 
 def of_bools(program: Program) -> Step | None:
-    x = program.bool()
+    x = program.boolean()
     op = program.random.choice(("logical_not", "any", "all", "sum", "cumsum"))
-    return x and (op, [ref(x), program.dim(x)] if op == "cumsum" else [ref(x)], {})
+    return (op, [ref(x), program.dim(x)] if op == "cumsum" else [ref(x)], {}) if x else None
 
 
 def cast(program: Program) -> Step | None:
     x = program.any()
     to = program.random.choice(FLOATS * 3 + INTEGERS + ("bool",))
-    return x and ("to.dtype", [ref(x), to], {})
+    return ("to.dtype", [ref(x), to], {}) if x else None
 
 
 def bits(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if not x or program.random.random() < 0.5:
         return None
     to = {2: "int16", 4: "int32", 8: "int64"}[program.values[x].element_size()]
@@ -223,7 +222,7 @@ def bits(program: Program) -> Step | None:
 
 
 def reduction(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if not x:
         return None
     op = program.random.choice(
@@ -281,12 +280,12 @@ def moved(program: Program) -> Step | None:
         return choice, [ref(x), [-1]], {}
     if choice == "cat":
         y = program.any(lambda v: v.dtype == value.dtype and v.shape == value.shape)
-        return y and (choice, [[ref(x), ref(y)], dim], {})
+        return (choice, [[ref(x), ref(y)], dim], {}) if y else None
     return choice, [ref(x)], {}
 
 
 def product(program: Program) -> Step | None:
-    x, y = program.float(2), program.float(2)
+    x, y = program.floating(2), program.floating(2)
     if not x or not y:
         return None
     op = program.random.choice(("mm", "matmul", "linear"))
@@ -294,14 +293,14 @@ def product(program: Program) -> Step | None:
 
 
 def normalised(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if not x or program.values[x].dim() == 0:
         return None
     return "layer_norm", [ref(x), [program.values[x].shape[-1]]], {}
 
 
 def resampled(program: Program) -> Step | None:
-    x = program.float(4)
+    x = program.floating(4)
     if not x:
         return None
     size = [program.random.randrange(4, 12), program.random.randrange(4, 12)]
@@ -317,7 +316,7 @@ def resampled(program: Program) -> Step | None:
 
 
 def pooled(program: Program) -> Step | None:
-    x = program.float(4)
+    x = program.floating(4)
     if not x:
         return None
     op = program.random.choice(("avg_pool2d", "max_pool2d", "adaptive_avg_pool2d"))
@@ -325,20 +324,22 @@ def pooled(program: Program) -> Step | None:
 
 
 def attention(program: Program) -> Step | None:
-    x = program.float(3)
-    return x and ("scaled_dot_product_attention", [ref(x)] * 3, {})
+    x = program.floating(3)
+    return ("scaled_dot_product_attention", [ref(x)] * 3, {}) if x else None
 
 
 def drawn(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if program.random.random() < 0.7:  # what hangs on drawn numbers has no gold
         return None
     op = program.random.choice(("dropout", "rand"))
-    return x and ((op, [ref(x), 0.3, True], {}) if op == "dropout" else (op, [[4]], {}))
+    if not x:
+        return None
+    return (op, [ref(x), 0.3, True], {}) if op == "dropout" else (op, [[4]], {})
 
 
 def gathered(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if not x or not program.values[x].dim():
         return None
     dim = program.dim(x)
@@ -354,7 +355,7 @@ def gathered(program: Program) -> Step | None:
 
 
 def ordered(program: Program) -> Step | None:
-    x = program.float()
+    x = program.floating()
     if not x or program.random.random() < 0.5:
         return None
     return ("sort", [ref(x)], {}) if program.random.random() < 0.5 else ("topk", [ref(x), 1], {})
@@ -519,4 +520,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -22,8 +22,14 @@ CASE = {
 }
 
 
+def found(pattern, text, flags=0):
+    match = re.search(pattern, text, flags)
+    assert match, f"nothing matches {pattern}"
+    return match
+
+
 def section(title):
-    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
+    return found(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
 
 
 def files(text):
@@ -97,7 +103,7 @@ def add_policy(copy):
 """,
     )
     checks = (copy / "runner/judge/numerics/checks.cpp").read_text("utf-8")
-    row = re.search(r"^.*Kind::any_of.*$", checks, re.MULTILINE)[0]
+    row = found(r"^.*Kind::any_of.*$", checks, re.MULTILINE)[0]
     insert(
         copy,
         "A policy",
@@ -128,7 +134,7 @@ def add_status(copy):
         "  bored,\n",
     )
     statuses = (copy / "runner/verdict/status.cpp").read_text("utf-8")
-    row = re.search(r"    StatusInfo\{inconclusive,.*?\},\n", statuses, re.DOTALL)[0]
+    row = found(r"    StatusInfo\{inconclusive,.*?\},\n", statuses, re.DOTALL)[0]
     insert(
         copy,
         "A status",

@@ -25,7 +25,7 @@ def test_a_seed_makes_the_same_programs_again(tmp_path):
 
 
 def test_programs_are_of_many_operators_and_every_input_is_used():
-    operators = set()
+    operators: set = set()
     for number in range(60):
         case = random_programs.make_program(1, number)
         used = random_programs.references([step["args"] for step in case["steps"]])

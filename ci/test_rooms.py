@@ -84,7 +84,7 @@ def test_workers_and_the_rest_share_the_base_alone():
 def test_no_two_headers_define_a_type_of_the_same_name():
     """Two of them in one program are undefined behaviour that no compiler sees, unless one file
     includes both."""
-    places = {}
+    places: dict = {}
     for file in sources():
         if file.suffix == ".h" and "workers" not in file.parts:
             for name in re.findall(

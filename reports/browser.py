@@ -10,6 +10,13 @@ BROWSER = next(
 )
 
 
+def one(pattern, text):
+    """What a pattern finds first; it may reach over lines."""
+    match = re.search(pattern, text, flags=re.S)
+    assert match, f"nothing matches {pattern}"
+    return match
+
+
 class Opened:
     """A page that a browser opens."""
 
@@ -17,6 +24,7 @@ class Opened:
         self.file, self.folder, self.width = file, file.parent, width
 
     def browse(self, *arguments, address=""):
+        assert BROWSER, "no chromium in PATH"
         return subprocess.run(
             [
                 BROWSER,

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from browser import BROWSER, Opened
+from browser import BROWSER, Opened, one
 
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
@@ -55,7 +55,7 @@ def rows(dom):
 
 
 def count_shown(dom):
-    return re.search(r'<output id="count"[^>]*>([^<]*)</output>', dom).group(1)
+    return one(r'<output id="count"[^>]*>([^<]*)</output>', dom).group(1)
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,7 @@ def test_its_filter_says_of_the_shared_expressions_what_the_command_line_says(tm
         if (marked === fault.hidden) found.push("not marked");
       }}
       asked(JSON.stringify(found));""")
-    found = json.loads(
-        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
-    )
+    found = json.loads(html.unescape(one(r'class="asked">(.*?)</output>', dom).group(1)))
     assert len(found) == len(data["expressions"]) > 40
     for expression, what in zip(data["expressions"], found, strict=True):
         if "refused" in expression:
@@ -147,7 +145,7 @@ def test_a_chip_narrows_a_filter_of_any_form(page):
             "asked(document.getElementById('filter').value);",
             f"#q={before}",
         )
-        assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom).group(1)) == after
+        assert html.unescape(one(r'class="asked">(.*?)</output>', dom).group(1)) == after
 
 
 @pytest.mark.parametrize(
@@ -172,7 +170,7 @@ def test_its_filter_is_that_of_the_command_line(page, query, expected):
 
 def test_it_says_what_conforms_by_grade_and_what_was_tolerated(page):
     dom = html.unescape(page.dom())
-    grades = re.search(r'<div id="grades".*?</div>', dom, flags=re.S).group(0)
+    grades = one(r'<div id="grades".*?</div>', dom).group(0)
     assert re.findall(r'data-term="([^"]*)".*?<b>(\d+)</b>', grades) == [
         ("grade:bits", "1"),
         ("grade:close", "1"),
@@ -209,7 +207,7 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
         f"#id={verdict['id']}",
     )
     command, reproducer, report, name = json.loads(
-        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
+        html.unescape(one(r'class="asked">(.*?)</output>', dom).group(1))
     )
     assert (command, name) == (verdict["repro"], verdict["id"])
     assert (
@@ -226,7 +224,7 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
         "document.querySelector('.copies button').click();",
         f"#id={own['id']}",
     )
-    assert html.unescape(re.search(r'class="asked">(.*?)</output>', dom2).group(1)) == (
+    assert html.unescape(one(r'class="asked">(.*?)</output>', dom2).group(1)) == (
         f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 "
         "--out repro.py"
     )
@@ -241,14 +239,14 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
         and "- torch `2.13.0+cpu`" in report
         and "- CPU `AVX512`" in report
     )
-    headline = re.search(r'<header class="headline">.*?</header>', dom, flags=re.S).group(0)
+    headline = one(r'<header class="headline">.*?</header>', dom).group(0)
     assert headline.count(f'href="{verdict["expectation"]["link"]}"') == 1  # the case links it, too
 
 
 def test_the_details_show_where_the_differences_lie(page):
     verdict = next(record for record in sample() if '"heat"' in json.dumps(record))
     dom = html.unescape(page.dom(f"#id={verdict['id']}"))
-    heat = re.search(r'<div class="heat".*?</div>', dom).group(0)
+    heat = one(r'<div class="heat".*?</div>', dom).group(0)
     assert "17 of 20 cells have differences" in heat
     assert len(re.findall(r"<i ", heat)) == 20 and len(re.findall(r'class="none"', heat)) == 3
     assert "row 3, column 1: 1 differ, greatest |Δ| 0.000244" in heat
@@ -305,13 +303,13 @@ def swept():
 
 def accuracy_of(dom):
     """Whether the table is open, what it counts, and its lines."""
-    section = re.search(r'<details class="part accuracy"( open="")?>.*?</details>', dom, flags=re.S)
+    section = one(r'<details class="part accuracy"( open="")?>.*?</details>', dom)
     lines = re.findall(r"<tr>(.*?)</tr>", section.group(0), flags=re.S)[
         1:
     ]  # above it the kinds of inputs
     return (
         bool(section.group(1)),
-        re.search(r"<output[^>]*>([^<]*)", section.group(0)).group(1),
+        one(r"<output[^>]*>([^<]*)", section.group(0)).group(1),
         lines,
         section.group(0),
     )
@@ -374,10 +372,8 @@ def test_the_coverage_is_there_where_somebody_counted(page, tmp_path):
         {"of": "core", "path": NASTY, "judged": 1, "all": 193},
         {"of": "functional", "path": NASTY, "judged": 0, "all": 0},
     ]
-    section = re.search(
-        r'<details class="part coverage">.*?</details>',
-        Page(records, tmp_path / "page").dom(),
-        flags=re.S,
+    section = one(
+        r'<details class="part coverage">.*?</details>', Page(records, tmp_path / "page").dom()
     ).group(0)
     assert "Coverage: 187 of 193 (96.8 %) core overloads" in section
     assert ">0 of 1,000 (0.0 %)<" in section and ">0 of 0<" in section
@@ -438,10 +434,10 @@ def test_the_element_that_decided_comes_first_and_what_differs_is_marked(tmp_pat
         "1.5<mark>e-38</mark>",
         "1.5<mark>e-37</mark>",
     ]
-    heat = re.search(r'<div class="heat".*?</div>', dom).group(0)
+    heat = one(r'<div class="heat".*?</div>', dom).group(0)
     assert heat.count('class="nonfinite"') == 1
     assert "1 differ, NaN or infinity among them" in heat and ">∞<" in heat
-    golds = re.search(r'<table class="golds">.*?</table>', dom).group(0)
+    golds = one(r'<table class="golds">.*?</table>', dom).group(0)
     assert re.findall(r">([^<>]+)</t[hd]>", golds) == [
         "inputs",
         "elements",
@@ -524,7 +520,7 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     page = Page([run, *verdicts], tmp_path / "page")
     dom = html.unescape(page.dom("#id=bugs/1@cpu/inductor"))
     assert "Departs already on aot_eager, a rung below this one." in dom
-    rungs = re.search(r'<ul class="siblings">.*?</ul>', dom, flags=re.S).group(0)
+    rungs = one(r'<ul class="siblings">.*?</ul>', dom).group(0)
     assert re.findall(r'<span>(\w+)</span>(<span class="tag">departs first</span>)?', rungs) == [
         ("eager", ""),
         ("aot_eager", '<span class="tag">departs first</span>'),
@@ -595,7 +591,7 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         }
     )
     dom = Page(records, tmp_path / "page").dom(f"#id={verdict['id']}")
-    part = re.search(r"<h3>Who did it</h3>.*?</section>", dom, re.S).group(0)
+    part = one(r"<h3>Who did it</h3>.*?</section>", dom).group(0)
     assert "<img" not in part and "<title>broken out" not in dom
     cells = [
         [
@@ -622,28 +618,27 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         and "Nobody looked into: " in part
     )
     # Its cause has the name of what was found, and the one of others stays.
-    assert "to:value/emulate_precision_casts" in re.search(
-        r'<p class="names">(.*?)</p>', dom, re.S
-    ).group(1)
+    names = one(r'<p class="names">(.*?)</p>', dom).group(1)
+    assert "to:value/emulate_precision_casts" in names
     assert "Who did it" not in page.dom(f"#id={verdict['id']}")
 
 
 def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
     text = page.dom()
-    listed = re.search(r'<ol class="causes">(.*?)</ol>', text, re.S).group(1)
+    listed = one(r'<ol class="causes">(.*?)</ol>', text).group(1)
     assert listed.count("<li>") == 21 and text.index("Causes: 21") < text.index("By path")
     first = html.unescape(re.sub(r"<[^>]*>", " ", listed.split("</li>")[0]))
     assert re.match(r"\s*to:value\s+1 failing\s+1 known", first), (
         first
     )  # what fails comes first, of it what has most verdicts
     dom = page.dom("#id=ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor")
-    assert "to:value" in re.search(r'<p class="names">(.*?)</p>', dom, re.S).group(1)
+    assert "to:value" in one(r'<p class="names">(.*?)</p>', dom).group(1)
 
 
 def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_path):
     def told(dom):
-        setting = re.search(r'<dl id="setting".*?</dl>', dom, flags=re.S).group(0)
-        rates = re.search(r'<div id="rates".*?</div>', dom, flags=re.S).group(0)
+        setting = one(r'<dl id="setting".*?</dl>', dom).group(0)
+        rates = one(r'<div id="rates".*?</div>', dom).group(0)
         return (
             dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", setting)),
             dict(re.findall(r'data-term="path:([^"]*)".*?<b>([^<]*)</b>', rates)),
@@ -690,7 +685,7 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
 
 
 def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page):
-    listed = re.search(r'<ol class="causes">(.*?)</ol>', page.dom(), re.S).group(1).split("</li>")
+    listed = one(r'<ol class="causes">(.*?)</ol>', page.dom()).group(1).split("</li>")
     known = next(html.unescape(item) for item in listed if re.search(r">\d+ known<", item))
     operators = next(html.unescape(item) for item in listed if "to:value" in item)
     assert "to.dtype" in operators and "float32" in operators
@@ -698,7 +693,7 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
     verdict = next(
         record
         for record in sample()
-        if record.get("id") == re.search(r'class="text">([^<]*)<', known).group(1)
+        if record.get("id") == one(r'class="text">([^<]*)<', known).group(1)
     )
     opened = page.after(
         "[...document.querySelectorAll('.causes li')]"
@@ -708,9 +703,7 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
 
 
 def asked(dom):
-    return json.loads(
-        html.unescape(re.search(r'class="asked">(.*?)</output>', dom, flags=re.S).group(1))
-    )
+    return json.loads(html.unescape(one(r'class="asked">(.*?)</output>', dom).group(1)))
 
 
 def long_ids():
@@ -823,7 +816,7 @@ def test_operators_and_dtypes_have_their_share(page):
     dom = html.unescape(page.dom("#view=operators"))
     heads = re.findall(
         r'role="columnheader"[^>]*>(?:<span>)?([^<]*)',
-        re.search(r'aria-label="Operators".*?class="space', dom, flags=re.S).group(0),
+        one(r'aria-label="Operators".*?class="space', dom).group(0),
     )
     assert heads[:2] == ["operator", "all"] and "float32" in heads
     verdicts = [
@@ -874,13 +867,13 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
         },
     )
     dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
-    histogram = re.search(r'<figure class="histogram".*?</figure>', dom, flags=re.S).group(0)
+    histogram = one(r'<figure class="histogram".*?</figure>', dom).group(0)
     assert re.findall(r'<i title="([^"]*)"><b style="height: (\d+)%', histogram) == [
         ("2 ulp: 5", "25"),
         ("3 to 4 ulp: 0", "0"),
         ("5 to 8 ulp: 20", "100"),
     ]
-    curve = re.search(r'<figure class="curve".*?</figure>', dom, flags=re.S).group(0)
+    curve = one(r'<figure class="curve".*?</figure>', dom).group(0)
     assert (
         "along x: " in curve
         and "eager (at most 0.5)" in curve

@@ -17,9 +17,38 @@ ROOT = HERE.parents[1]
 BUG = "relu-of-special-numbers@cpu/vendor"
 
 
+class Vendor:
+    """A copy of the example; called, it calls Lockstep there."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("CI", "GITHUB_ACTIONS")
+        }
+        self.environment = {
+            **kept,
+            "LOCKSTEP_HOME": str(ROOT),
+            "LOCKSTEP_CACHE": str(folder / "cache"),
+            "LOCKSTEP_PYTHON": sys.executable,
+        }
+
+    def __call__(self, *arguments):
+        return subprocess.run(
+            [self.binary, *map(str, arguments), "--suite", "."],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=self.folder,
+            env=self.environment,
+        )
+
+
 @pytest.fixture(scope="module")
 def vendor(tmp_path_factory):
-    """A copy of the example with its worker built, and a function that calls Lockstep in it."""
+    """A copy of the example with its worker built."""
     folder = tmp_path_factory.mktemp("vendor") / "cpp-vendor"
     shutil.copytree(HERE, folder)
     compiler = os.environ.get("CXX", "g++")
@@ -28,28 +57,7 @@ def vendor(tmp_path_factory):
         cwd=folder,
         check=True,
     )
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    kept = {
-        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
-    }
-
-    def lockstep(*arguments):
-        return subprocess.run(
-            [binary, *map(str, arguments), "--suite", "."],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            cwd=folder,
-            env={
-                **kept,
-                "LOCKSTEP_HOME": str(ROOT),
-                "LOCKSTEP_CACHE": str(folder / "cache"),
-                "LOCKSTEP_PYTHON": sys.executable,
-            },
-        )
-
-    lockstep.folder = folder
-    return lockstep
+    return Vendor(folder)
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +84,12 @@ def test_the_level_is_the_one_that_the_suite_has(vendor):
 def test_the_archive_holds_what_it_rests_on(archive):
     with tarfile.open(archive) as files:
         names = files.getnames()
-        statement = json.load(files.extractfile("statement.json"))
-        text = files.extractfile("statement.txt").read().decode()
+        statement, text = (
+            file.read().decode()
+            for file in map(files.extractfile, ("statement.json", "statement.txt"))
+            if file
+        )
+    statement = json.loads(statement)
     assert " ".join(names) == (
         "manifest.json certification.json declared.jsonl.gz level.json path.json run.jsonl.gz "
         "statement.json statement.txt"

@@ -168,7 +168,7 @@ class Compiler:
             tell,
             phases,
         )
-        self.sessions: dict[str, tuple] = {}
+        self.sessions: dict[str, onnxruntime.InferenceSession] = {}
 
     def call(self, given: dict) -> tuple[dict, dict]:
         """Outputs and inputs of a call by name. Raises `Failed`, `Malformed` and `Unsupported`."""
@@ -226,7 +226,9 @@ def execute(request: dict, hello: dict, tell: Callable[[str], None]) -> None:
         if limits.get(key):
             resource.setrlimit(kind, (limits[key], limits[key]))
     torch.set_num_threads(threads)
-    writer, phases, runs = Writer(request["out"]), {}, []
+    writer = Writer(request["out"])
+    phases: dict[str, float] = {}
+    runs: list[dict] = []
     last = ["prepare"]
 
     def stage(name: str) -> None:

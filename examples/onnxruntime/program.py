@@ -4,12 +4,13 @@ torch.export traces. Nothing of a program is evaluated as code: names are looked
 import math
 import operator
 import re
+from collections.abc import Callable
 
 import torch
 from tensors import Malformed, Unsupported, dtype, number
 
 _NAME = re.compile(r"\w+", re.ASCII)
-_SCALARS = {
+_SCALARS: dict[str, Callable] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -80,7 +81,7 @@ class Program(torch.nn.Module):
             numbers,
             literals,
         )
-        self.called = {}
+        self.called: dict = {}
         self._resolve(program["steps"])
         default = (program.get("context") or {}).get("default_dtype")
         self.default_dtype = dtype(default) if default else torch.get_default_dtype()

@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+from typing import Any
 
 import onnxruntime
 import torch
@@ -158,7 +159,7 @@ class Writer:
             "grads": {},
         }
 
-    def _value(self, value: object, known: dict[int, int]) -> object:
+    def _value(self, value: object, known: dict[int, int]) -> Any:
         if isinstance(value, torch.Tensor):
             return self._view(value, known)
         if isinstance(value, float):

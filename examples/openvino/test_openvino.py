@@ -20,34 +20,39 @@ ROOT = HERE.parents[1]
 PATH = ("--path-file", HERE / "openvino.json", "--path", "openvino")
 
 
-@pytest.fixture(scope="module")
-def lockstep(tmp_path_factory):
-    """Calls the built binary; `cwd` of what it returns is the folder for results."""
-    folder = tmp_path_factory.mktemp("openvino")
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    kept = {
-        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
-    }
-    cache = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE") or folder / "inductor").parent
-    environment = {
-        **kept,
-        "LOCKSTEP_HOME": str(ROOT),
-        "LOCKSTEP_CACHE": str(cache),
-        "LOCKSTEP_PYTHON": sys.executable,
-    }
+class Lockstep:
+    """Calls the built binary in `folder`, where results go."""
 
-    def call(*words, timeout=900):
+    def __init__(self, folder):
+        self.folder = folder
+        self.binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("CI", "GITHUB_ACTIONS")
+        }
+        cache = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE") or folder / "inductor").parent
+        self.environment = {
+            **kept,
+            "LOCKSTEP_HOME": str(ROOT),
+            "LOCKSTEP_CACHE": str(cache),
+            "LOCKSTEP_PYTHON": sys.executable,
+        }
+
+    def __call__(self, *words, timeout=900):
         return subprocess.run(
-            [binary, *words],
-            env=environment,
+            [self.binary, *words],
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=timeout,
-            cwd=folder,
+            cwd=self.folder,
         )
 
-    call.folder = folder
-    return call
+
+@pytest.fixture(scope="module")
+def lockstep(tmp_path_factory):
+    return Lockstep(tmp_path_factory.mktemp("openvino"))
 
 
 @pytest.fixture(scope="module")

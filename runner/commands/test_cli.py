@@ -387,7 +387,9 @@ def test_nothing_of_a_vendor_is_reused(suite):
 
 def test_shuffle_prints_a_seed_that_repeats_it(suite):
     first = suite("run", "--level", "all", "--shuffle", "--out", "first")
-    seed = re.search(r"--shuffle=(\d+)", first.stderr).group(1)
+    printed = re.search(r"--shuffle=(\d+)", first.stderr)
+    assert printed
+    seed = printed[1]
     assert log_of(suite.root / "first")[0]["arguments"] == [
         "run",
         "--level",

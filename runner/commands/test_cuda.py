@@ -72,7 +72,7 @@ def test_what_dies_in_a_batch_is_one_execution_on_each_device(cuda):
         *"run --device cuda* --path conform --path die -j 1 --out out bugs/* or ops/*".split()
     )
     assert result.returncode == 1, result.stderr
-    by_path = {}
+    by_path: dict = {}
     for record in verdicts(cuda.root / "out").values():
         by_path.setdefault(record["path"], set()).add(record["status"])
     assert by_path["conform"] == {"conform"}

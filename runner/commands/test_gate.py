@@ -95,7 +95,7 @@ def test_what_fails_can_be_chosen(suite):
 
 
 def test_what_somebody_has_looked_at_passes(suite):
-    allowed = {
+    allowed: dict = {
         "format": 1,
         "allow": [
             {
@@ -164,7 +164,9 @@ def test_the_reports(suite):
 
 def test_eager_is_compared_where_that_is_asked_for(suite):
     log = (suite.root / "good" / "run.jsonl").read_text()
-    digest = re.search(r'"id":"bugs/1-first@cpu/x".*?"eager_digest":"([0-9a-f]{16})"', log)[1]
+    logged = re.search(r'"id":"bugs/1-first@cpu/x".*?"eager_digest":"([0-9a-f]{16})"', log)
+    assert logged
+    digest = logged[1]
     (suite.root / "other-eager").mkdir()
     (suite.root / "other-eager" / "run.jsonl").write_text(log.replace(digest, "0" * 16))
     plain = suite("gate", "--baseline", "good", "other-eager")

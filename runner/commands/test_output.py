@@ -158,7 +158,7 @@ def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
         assert suite("report", "out", "--json", "pipe").returncode == 0
         assert stat.S_ISFIFO(pipe.stat().st_mode)  # else the reader waits for ever
-        assert json.loads(reader.stdout.read())["format"] == 2
+        assert json.loads(reader.communicate()[0])["format"] == 2
     # Not by the name in /dev, which a mistake here could take from the whole machine.
     assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 2
     assert (

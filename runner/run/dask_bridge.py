@@ -49,7 +49,7 @@ def member(run, where, home, told):
         return "another dask worker has taken its place"
     secede()  # its threads count executions of ours, not tasks of Dask's
 
-    lines = queue.SimpleQueue()  #: and at last None
+    lines: queue.SimpleQueue = queue.SimpleQueue()  #: and at last None
 
     def tell(**message):
         worker.log_event(run, {"of": worker.address, **message})
@@ -106,6 +106,7 @@ def member(run, where, home, told):
                 cwd=told["directory"] if os.path.isdir(told["directory"]) else home,
                 start_new_session=True,
             )
+            assert process.stdin and process.stdout
             mine = members[run] = {"process": process, "heard": time.monotonic()}
             threading.Thread(target=watch, args=(process, mine), daemon=True).start()
             sender = threading.Thread(target=send, args=(process,), daemon=True)
@@ -347,9 +348,9 @@ async def main():
         ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
-            if error := task.exception():
+            if lost := task.exception():
                 say(
-                    failed=f"its scheduler is lost: {error!r}",
+                    failed=f"its scheduler is lost: {lost!r}",
                     hint="`run --resume DIR` goes on; DIR is the directory of this run",
                 )
         for task in tasks:

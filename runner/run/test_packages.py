@@ -12,7 +12,7 @@ import pytest
 from bare_suite import ROOT, make_suite
 
 X = {"dtype": "float32", "shape": [4, 5], "fill": {"arange": {"start": -7, "divide": 3}}}
-CASES = {
+CASES: dict[str, dict] = {
     "relu": {
         "inputs": {"x": X},
         "steps": [{"let": "y", "op": "relu", "args": ["%x"]}],

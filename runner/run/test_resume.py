@@ -74,7 +74,7 @@ class Scene:
 
     def survive(self, directory, dice):
         """Runs to the end although it is killed up to four times; the processes that were."""
-        killed = []
+        killed: list = []
         log = self.suite.root / directory / "run.jsonl"
         while True:
             process = self.start("--resume" if log.exists() else "--out", directory)

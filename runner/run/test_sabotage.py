@@ -81,7 +81,7 @@ CALLED = {
     "eager-dies": ("harness", "eager in python died of signal 6"),
 }
 #: Torch's own, and settings: name → (changes of the path file, status).
-OTHERS = {
+OTHERS: dict[str, tuple[dict, str]] = {
     "relu-compile-error": ({"backend": "relu_compile_error_TESTING_ONLY"}, "internal_error"),
     "relu-runtime-error": ({"backend": "relu_runtime_error_TESTING_ONLY"}, "spurious_error"),
     "relu-accuracy-error": ({"backend": "relu_accuracy_error_TESTING_ONLY"}, "value_differs"),

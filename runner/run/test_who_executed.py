@@ -34,7 +34,7 @@ KINDS = {
 }
 #: Torch's own, and what a path file says: name → (changes of the path file, how it is known who
 #: executed).
-OTHERS = {
+OTHERS: dict[str, tuple[dict, str | None]] = {
     "eager": ({"backend": "eager"}, None),
     "aot-eager": ({"backend": "aot_eager"}, None),
     "inductor": ({"backend": "inductor"}, "observed"),

@@ -145,9 +145,10 @@ def pretend(log, machines, noise, latency, result):
     dice = random.Random(1)
     took = [verdict.get("seconds", 0) * dice.uniform(1 - noise, 1 + noise) for verdict in lines]
     head = [line for line in own.read_text().splitlines() if '"type":"verdict"' not in line]
-    free = {f"m{i}": 0.0 for i in range(machines)}
-    waiting = {name: [] for name in free}
-    done, queue, now, number = 0, [], 0.0, 0
+    free: dict[str, float | None] = {f"m{i}": 0.0 for i in range(machines)}
+    waiting: dict = {name: [] for name in free}
+    queue: list = []
+    done, now, number = 0, 0.0, 0
 
     def say(**message):
         sys.stdout.write(json.dumps(message) + "\n")
@@ -169,9 +170,10 @@ def pretend(log, machines, noise, latency, result):
                 begin_next(told["order"])
 
     def begin_next(name):
-        if waiting[name] and free[name] is not None:
+        since = free[name]
+        if waiting[name] and since is not None:
             item, arrives = waiting[name].pop(0)
-            heapq.heappush(queue, (max(free[name], arrives) + took[item], name, item))
+            heapq.heappush(queue, (max(since, arrives) + took[item], name, item))
             free[name] = None
 
     for name in free:

@@ -203,7 +203,7 @@ def main():
             f"{options.count} programs, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
             flush=True,
         )
-        memory = []
+        memory: list = []
         for kind in ("cold", "warm") if options.cold else ("warm",):
             # Not measured: the precompiled headers; and for `warm` all programs, since a cold round
             # leaves a few behind.

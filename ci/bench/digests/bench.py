@@ -37,7 +37,7 @@ def main():
         "compare": lambda: libc.memcmp(one, other, size),
         "digest": lambda: digests(0, ctypes.addressof(one), size, words),
     }
-    seconds = {name: [] for name in what}
+    seconds: dict = {name: [] for name in what}
     for _ in range(ROUNDS):  # in turn, so that what else the machine does meets all of them
         for name, run in what.items():
             start = time.perf_counter()

@@ -87,7 +87,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=memory) as directory:
         for name in DTYPES:
             for log2 in map(int, options.log2.split(",")):
-                baselines = None
+                baselines: dict = {}
                 for kind in ("equal", "ulp"):
                     eager, compiled = a_pair(name, 2**log2, kind)
                     files = [pathlib.Path(directory) / side for side in ("eager", "compiled")]

@@ -25,7 +25,7 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
 FILTERS = [
     *"""
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--verdicts", type=int, nargs="+", default=[1000, 10000, 100000])
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    if BROWSER is None:
+    if not BROWSER:
         sys.exit("no chromium in PATH: ci/packages-test.txt has its package")
     lockstep = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     print(

@@ -28,7 +28,7 @@ WANTED = 200
 
 def lockstep(cache, *arguments, core=None):
     command = [
-        pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep",
+        os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep"),
         *map(str, arguments),
     ]
     done = subprocess.run(

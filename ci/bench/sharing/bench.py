@@ -66,8 +66,8 @@ def main():
     given = parser.parse_args()
     said = ("status", "grade", "reason")
     wrong = False
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory() as directory:
+        folder = pathlib.Path(directory)
         cache = folder / "cache"
         run(
             argparse.Namespace(**{**vars(given), "select": ["bugs/185337-half-round-trip"]}),

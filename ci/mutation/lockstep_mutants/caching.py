@@ -123,6 +123,8 @@ def first_input_is_a_constant(run, inputs):
 def last_input_is_a_constant(run, inputs):
     """The values of the last tensor are baked in."""
     at = next((at for at in range(len(inputs) - 1, -1, -1) if isinstance(inputs[at], T)), None)
+    if at is None:
+        return run(*inputs)
     key = "last", at, _shapes(inputs)
     kept = _KEPT.setdefault(key, inputs[at].detach().clone())
     return run(
@@ -142,6 +144,7 @@ def strides_of_the_first_call(run, inputs):
         fits = (
             isinstance(each, T)
             and not each.requires_grad
+            and strides is not None
             and strides != each.stride()
             and sum((n - 1) * s for n, s in zip(each.shape, strides))
             < each.untyped_storage().nbytes() // each.itemsize - each.storage_offset()

@@ -116,11 +116,13 @@ def assertions_are_dropped(op, *args, **more):
 def negative_deviation_is_accepted(op, *args, **more):
     """The deviation is taken by its amount."""
     at = 2 if "functional" in op._schema.name else 1
-    args = [
-        abs(each) if i == at and not isinstance(each, T) else each.abs() if i == at else each
-        for i, each in enumerate(args)
-    ]
-    return op(*args, **more)
+    return op(
+        *(
+            abs(each) if i == at and not isinstance(each, T) else each.abs() if i == at else each
+            for i, each in enumerate(args)
+        ),
+        **more,
+    )
 
 
 @op("errors", "bernoulli", "bernoulli.p", "bernoulli.Tensor")

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
+from torch._ops import OpOverload as Overload
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from .compare import difference, metadata, sharing
@@ -24,7 +25,6 @@ from .registry import MUTANTS, Mutant, of_operator
 FAULTLESS = "faultless"
 RECORDS = "LOCKSTEP_MUTANTS_RECORDS"
 _RANDOM = torch.Tag.nondeterministic_seeded
-Overload = torch._ops.OpOverload
 
 
 class Records:
@@ -106,7 +106,7 @@ class _Interpreter(torch.fx.Interpreter):
             return super().call_function(target, args, kwargs)
         found = self.intercept(target, args, kwargs, self.name)
         if isinstance(found, torch.Tensor):
-            found._lockstep_origin = (target._schema.name.partition("::")[2], args)  # type: ignore[attr-defined]
+            found._lockstep_origin = (target._schema.name.partition("::")[2], args)
         return found
 
 

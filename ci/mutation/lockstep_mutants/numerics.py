@@ -486,8 +486,8 @@ def half_products_stay_wide(op, x, *rest, **more):
     if name not in ("mul", "add") or not isinstance(x, T) or x.dtype not in SHORT or len(args) != 2:
         return None
     wide = getattr(torch, name)(*(each.float() if isinstance(each, T) else each for each in args))
-    rest = [each.float() if isinstance(each, T) else each for each in rest]
-    return op(wide, *rest, **more).to(more.get("dtype") or x.dtype)
+    others = (each.float() if isinstance(each, T) else each for each in rest)
+    return op(wide, *others, **more).to(more.get("dtype") or x.dtype)
 
 
 @op("numerics", "add.Tensor", "sub.Tensor")

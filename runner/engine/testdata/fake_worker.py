@@ -233,7 +233,7 @@ def main():
             if how == "garbage":
                 print("this is no JSON", flush=True)
                 continue
-            hello = {
+            hello: dict = {
                 "type": "hello",
                 "protocol": 9 if how == "old" else 1,
                 "worker": "fake",

@@ -129,12 +129,8 @@ def is_near_the_edge(ref, res, gold, tol):
 def test_same_upstream_is_torchs_same(tmp_path):
     from torch._dynamo.utils import same
 
-    rng, generator, pairs, expected = (
-        random.Random(1),
-        torch.Generator().manual_seed(1),
-        Pairs(),
-        [],
-    )
+    rng, generator, pairs = random.Random(1), torch.Generator().manual_seed(1), Pairs()
+    expected: list = []
     while len(expected) < PAIRS:
         ref, res = a_pair(rng, generator, FLOATS + INTEGERS)
         if rng.random() < 0.03:

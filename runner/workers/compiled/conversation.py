@@ -46,6 +46,8 @@ class Worker:
             env={**os.environ, "PYTHONPATH": f"{shim}:{HERE}" if shim else HERE},
             cwd=self.scratch,
         )
+        assert self.process.stdin and self.process.stdout
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
         self.pending = b""
         self.hello = None
         if hello:
@@ -63,19 +65,17 @@ class Worker:
             self.hello = self.hear(600)
 
     def say(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
+        self.stdin.write(json.dumps(message).encode() + b"\n")
+        self.stdin.flush()
 
     def hear(self, timeout=120):
         """The next message; TimeoutError after so many seconds, EOFError at the end."""
         end = time.monotonic() + timeout
         while b"\n" not in self.pending:
-            ready, _, _ = select.select(
-                [self.process.stdout], [], [], max(0, end - time.monotonic())
-            )
+            ready, _, _ = select.select([self.stdout], [], [], max(0, end - time.monotonic()))
             if not ready:
                 raise TimeoutError(f"no answer in {timeout} s")
-            chunk = os.read(self.process.stdout.fileno(), 65536)
+            chunk = os.read(self.stdout.fileno(), 65536)
             if not chunk:
                 raise EOFError("the worker is gone")
             self.pending += chunk

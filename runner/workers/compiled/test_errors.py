@@ -351,7 +351,7 @@ def test_a_lazy_backend_refuses_in_its_own_file_only(tmp_path):
     code."""
     file = tmp_path / "vendor.py"
     file.write_text("def run():\n    raise NotImplementedError('no kernel')\n")
-    scope = {}
+    scope: dict = {}
     exec(compile(file.read_text(), str(file), "exec"), scope)
     assert errors.describe(caught(scope["run"]), "run")["kind"] == "refused"
     assert errors.describe(caught(scope["run"]), "eager")["kind"] == "error"
@@ -400,8 +400,10 @@ def test_the_diagnostics_of_a_backend_are_kept():
         and "cc: core.c:3: error: no register" in described["detail"]
     )
     noted = RuntimeError("failed")
-    noted.__notes__ = ["while it placed relu"]  # as add_note of Python 3.11 leaves it
-    noted.diagnostics = ["loading", "error: no register"]
+    # The notes are as add_note of Python 3.11 leaves them.
+    vars(noted).update(
+        __notes__=["while it placed relu"], diagnostics=["loading", "error: no register"]
+    )
     assert (
         raised_by(backend_that_raises(noted))["detail"]
         == "error: no register; while it placed relu"

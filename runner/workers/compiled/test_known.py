@@ -49,7 +49,8 @@ def data():
 
 
 def test_a_digest_is_what_the_protocol_says(library, data):
-    words = [struct.unpack("<2Q", each) for each in Known([], library).digest(storage_of(data))]
+    digests = Known([], library).digest(storage_of(data))
+    words = [struct.unpack("<2Q", each) for each in digests or []]
     assert words == [digest(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
     assert digest(bytes(range(256))) == (
         0x5C109D37B913E26F,

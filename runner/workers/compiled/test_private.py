@@ -27,6 +27,7 @@ def private_uses(text):
         for node in ast.walk(tree)
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
         and ast.get_docstring(node) is not None
+        and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and re.match(r"_[A-Za-z]", node.attr):

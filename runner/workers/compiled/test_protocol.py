@@ -1,5 +1,6 @@
 """The conversation: #185337 on several paths, crashes, time-outs, the end of input."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -79,7 +80,7 @@ def until_stage(worker, run, stage, timeout=120):
 def stages_of(worker, path_):
     """The stages of an execution, in order."""
     run, _ = worker.start(ROUND_TRIP, [{"x": view(0, [4, 5])}], [pack([1] * 20, "f")], path_=path_)
-    messages = []
+    messages: list = []
     while not messages or messages[-1]["type"] != "ended":
         messages.append(worker.hear())
     assert (
@@ -224,10 +225,8 @@ def test_a_compiler_killed_midway_does_not_spoil_the_cache(worker, cache):
         run, _ = worker.start(program, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
         pid = until_stage(worker, run, "compile")
         time.sleep(after)
-        try:
+        with contextlib.suppress(ProcessLookupError):  # a quick machine: no signal ended it
             os.killpg(pid, signal.SIGKILL)
-        except ProcessLookupError:  # a quick machine
-            program = None
         return program if "signal" in worker.wait(run) else None
 
     program = next(filter(None, map(killed, (0.5, 0.2, 0.1, 0.05, 0))), None)
@@ -256,8 +255,8 @@ def test_requests_that_break_the_protocol(worker):
         {"inputs": ["x"], "steps": [], "outputs": ["x"]}, [{"x": view(3, [1])}], [x]
     )
     assert "no such message" in (worker.say({"type": "dance"}), worker.hear())[1]["error"]
-    worker.process.stdin.write(b"not json\n")
-    worker.process.stdin.flush()
+    worker.stdin.write(b"not json\n")
+    worker.stdin.flush()
     assert "not a message" in worker.hear()["error"]
     worker.say({"type": "run", "run": 1000, "out": "/nowhere"})
     assert worker.hear()["exit"] == 64
@@ -367,14 +366,14 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
     }
     seen = worker.run(big, [{}], path_=path("eager-python"))
     assert seen["outcome"] == "raised" and "allocate" in seen["error"]["message"]
-    pids = []
+    pids: list = []
     for _ in range(2):
         run, _ = worker.start(LONG, [{"x": view(0, [4])}], [pack([1] * 4, "f")])
         pids.append(until_stage(worker, run, "trace") if not pids else None)
     while pids[1] is None:
         message = worker.hear()
         pids[1] = message["pid"] if message["type"] == "started" else None
-    worker.process.stdin.close()
+    worker.stdin.close()
     assert worker.process.wait(20) == 0
     assert all(group_is_gone(pid) and not alive(pid) for pid in pids)
 
@@ -395,7 +394,7 @@ def test_end_of_input_leaves_no_children(tmp_path, cache):
     ],
 )
 def test_a_path_can_be_configured_without_a_program(worker, changes, reason):
-    nothing = {"inputs": [], "steps": [], "outputs": [], "context": {}, "backward": None}
+    nothing: dict = {"inputs": [], "steps": [], "outputs": [], "context": {}, "backward": None}
     seen = worker.run(
         nothing, [], path_=path("inductor-emulate-casts", **changes), mode="configure"
     )
@@ -479,10 +478,10 @@ def test_requests_are_accepted_or_refused_as_the_file_says(worker, tmp_path, exa
     out.mkdir()
     storage.write_bytes(pack(range(20), "f"))
     line = example.get("text") or json.dumps(example["request"])
-    worker.process.stdin.write(
+    worker.stdin.write(
         line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)).encode() + b"\n"
     )
-    worker.process.stdin.flush()
+    worker.stdin.flush()
     answer = worker.hear()
     while answer["type"] not in ("ended", "error"):
         answer = worker.hear()
@@ -500,7 +499,7 @@ def test_requests_are_accepted_or_refused_as_the_file_says(worker, tmp_path, exa
 
 def test_what_the_worker_says_is_what_the_runner_accepts(worker):
     """By type: no key that the accepted examples do not have."""
-    known = {}
+    known: dict = {}
     for example in examples("worker_lines.jsonl"):
         if "refused" not in example:
             known.setdefault(example["line"]["type"], set()).update(example["line"])

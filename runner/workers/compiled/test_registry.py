@@ -264,10 +264,10 @@ def difference(reach, op, mode):
                 shared = (reached[1].keys() & meant[1].keys()) - SAID_OTHERWISE.get(
                     name_of(op), set()
                 )
-                wrong = [
+                others = [
                     name for name in shared if not same(reached[1][name], meant[1][name], name)
                 ]
-                return reason, f"{text}: {wrong}" if wrong else None
+                return reason, f"{text}: {others}" if others else None
         if (
             op._schema.name.removeprefix("aten::") in CONVERTS
             and name_of(reached[0]) == "to.device"
@@ -297,7 +297,8 @@ KNOWN = {
 
 @pytest.mark.parametrize("mode", ["defaults", "positional", "named"])
 def test_a_spelling_is_the_call_that_the_schema_means(reach, mode, record_property):
-    counts, wrong = collections.Counter(), []
+    counts: collections.Counter = collections.Counter()
+    wrong = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for op in filter(is_spelled, overloads()):

@@ -16,7 +16,7 @@ from lockstep_worker.repro.write import MODULES, module_text
 from lockstep_worker.repro.write import render as written
 
 X = {"ref": "x"}
-ROUND_TRIP = {
+ROUND_TRIP: dict = {
     "inputs": ["x"],
     "outputs": ["y"],
     "context": {},
@@ -363,7 +363,7 @@ def test_test_fn_is_there_and_git_bisect_can_skip(tmp_path, script_environment):
 
 def test_hostile_strings_stay_data(tmp_path, script_environment):
     hostile = "'''\"\"\"\n\r\u2028import os; os._exit(99)\n#$about ${settings} \\"
-    program = {
+    program: dict = {
         "inputs": ["x"],
         "outputs": ["y"],
         "context": {},
@@ -489,7 +489,7 @@ def test_every_bit_of_every_width_survives(tmp_path, script_environment):
         "float8_e4m3fn": ("b", 1),
     }
     names = list(shapes)
-    program = {
+    program: dict = {
         "inputs": names,
         "outputs": ["y0"],
         "context": {},
@@ -544,7 +544,7 @@ def test_a_storage_of_every_pattern_is_written_as_a_range(width, count, text):
 
 
 def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_environment):
-    program = {
+    program: dict = {
         "inputs": ["a", "b"],
         "outputs": ["x", "b", "y"],
         "context": {},
@@ -594,7 +594,7 @@ def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_enviro
 def test_the_modules_of_a_script_fit_into_one_file():
     """They import the standard library and torch only, and no two define the same name, nor one of
     a program."""
-    defined = {}
+    defined: dict = {}
     for name in MODULES:
         for node in ast.parse(module_text(name)).body:
             found = (
@@ -612,7 +612,7 @@ def test_the_modules_of_a_script_fit_into_one_file():
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 assert getattr(node, "level", 0) == 0
                 for module in (
-                    [node.module]
+                    [node.module or ""]
                     if isinstance(node, ast.ImportFrom)
                     else [alias.name for alias in node.names]
                 ):
@@ -747,7 +747,8 @@ SPECIAL = [  # changes of the request, PERTURB, exit status, words
 
 def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
     (tmp_path / "perturbing_backend.py").write_text(PERTURBING)
-    expected, scripts = [], []
+    expected: list = []
+    scripts: list = []
     for policy, perturb, status, words in [*VERDICTS, *SPECIAL]:
         changes = (
             dict(policy)
@@ -794,7 +795,7 @@ def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
 
 
 def test_a_zero_tensor_is_built_as_one(tmp_path, script_environment):
-    program = {
+    program: dict = {
         "inputs": ["x"],
         "outputs": ["y", "x"],
         "context": {},
@@ -837,7 +838,7 @@ def test_options_and_folders_of_the_path_are_in_force(tmp_path, script_environme
 
 
 def test_what_the_program_closes_over_is_a_global_of_the_script(tmp_path, script_environment):
-    program = {
+    program: dict = {
         "inputs": ["w", "x"],
         "constants": ["w"],
         "outputs": ["y"],
@@ -891,7 +892,7 @@ backend("grad", lambda outputs, buffer: torch._C._set_grad_enabled(False))
 backend("static", static)
 backend("fold", fold)
 """)
-    rand = {
+    rand: dict = {
         "inputs": ["x"],
         "outputs": ["y"],
         "context": {},

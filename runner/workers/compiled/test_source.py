@@ -271,7 +271,7 @@ def test_undefined_names_and_odd_structures():
             source(steps, ["x"])
     with pytest.raises(Unsupported):
         source([{"with": {"vmap": 1}, "steps": []}], ["x"])
-    deep = {"with": {"grad": True}, "steps": []}
+    deep: dict = {"with": {"grad": True}, "steps": []}
     for _ in range(40):
         deep = {"with": {"grad": True}, "steps": [deep]}
     with pytest.raises(Malformed):

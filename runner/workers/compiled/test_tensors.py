@@ -380,8 +380,12 @@ def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
 
 
 def test_quantized_tensors_keep_their_integers_and_quantizer(worker):
-    one = {"scheme": "per_tensor_affine", "scales": [{"float": "0x1p-3"}], "zero_points": [-1]}
-    each = {
+    one: dict = {
+        "scheme": "per_tensor_affine",
+        "scales": [{"float": "0x1p-3"}],
+        "zero_points": [-1],
+    }
+    each: dict = {
         "scheme": "per_channel_affine",
         "scales": [{"float": "0x1p-1"}, {"float": "0x1p+1"}],
         "zero_points": [3, 0],

@@ -47,7 +47,7 @@ ROUND_TRIP = {
     "backward": None,
 }
 # Minutes of work in small pieces.
-ENDLESS = {
+ENDLESS: dict = {
     "inputs": [],
     "outputs": [],
     "context": {},
@@ -75,14 +75,16 @@ class Worker:
         self.process = subprocess.Popen(
             [binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        assert self.process.stdin and self.process.stdout
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
         self.runs = 0
 
     def say(self, message):
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
+        self.stdin.write(json.dumps(message) + "\n")
+        self.stdin.flush()
 
     def hear(self):
-        line = self.process.stdout.readline()
+        line = self.stdout.readline()
         assert line, "the worker closed its output"
         return json.loads(line)
 
@@ -128,7 +130,7 @@ class Worker:
 
     def until(self, kind, run):
         """The messages about a run up to and with the first of this kind."""
-        messages = []
+        messages: list = []
         while not messages or messages[-1]["type"] != kind or messages[-1]["run"] != run:
             messages.append(self.hear())
         return [message for message in messages if message["run"] == run]
@@ -168,8 +170,8 @@ def worker(binary, tmp_path):
     yield worker
     worker.process.kill()
     worker.process.wait()
-    worker.process.stdin.close()
-    worker.process.stdout.close()
+    worker.stdin.close()
+    worker.stdout.close()
 
 
 @pytest.fixture
@@ -274,10 +276,10 @@ def test_a_crash_of_one_is_no_crash_of_others(greeted):
 
 def test_end_of_input_kills_everything(greeted):
     pids = [greeted.until("started", greeted.start(ENDLESS))[-1]["pid"] for _ in range(3)]
-    greeted.process.stdin.close()
+    greeted.stdin.close()
     assert greeted.process.wait(timeout=10) == 0
     assert all(is_gone(pid) for pid in pids)
-    greeted.process.stdin = open(os.devnull, "w")
+    greeted.stdin = open(os.devnull, "w")
 
 
 def test_the_death_of_the_worker_kills_everything(greeted):
@@ -298,7 +300,7 @@ def test_many_at_once_each_get_their_own_answer(greeted):
     for i in range(24):
         data = struct.pack("20f", *[float(i)] * 20)
         runs.append(greeted.start(ROUND_TRIP, {"x": TRANSPOSED}, [data]))
-    ended = {}
+    ended: dict = {}
     while len(ended) < len(runs):
         message = greeted.hear()
         if message["type"] == "ended":
@@ -542,11 +544,11 @@ def test_the_peak_of_memory_is_that_of_each(greeted):
 def test_end_of_input_ends_a_batch(greeted):
     runs = greeted.start_batch(*[greeted.request(ENDLESS) for _ in range(3)])
     pid = greeted.until("started", runs[0])[-1]["pid"]
-    greeted.process.stdin.close()
+    greeted.stdin.close()
     assert greeted.process.wait(timeout=10) == 0
     assert is_gone(pid)
     assert not any((greeted.scratch / str(run) / "stderr").exists() for run in runs[1:])
-    greeted.process.stdin = open(os.devnull, "w")
+    greeted.stdin = open(os.devnull, "w")
 
 
 def test_stop_waits_for_all_of_a_batch(greeted):
@@ -617,7 +619,7 @@ def form(value):
 
 
 def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
-    known = {}  # by type: the keys of what the runner accepts
+    known: dict = {}  # by type: the keys of what the runner accepts
     for example in examples("worker_lines.jsonl"):
         if "refused" not in example:
             known.setdefault(example["line"]["type"], set()).update(example["line"])
@@ -626,10 +628,8 @@ def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
         out.mkdir()
         storage.write_bytes(struct.pack("20f", *range(20)))
         line = example.get("text") or json.dumps(example["request"])
-        greeted.process.stdin.write(
-            line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)) + "\n"
-        )
-        greeted.process.stdin.flush()
+        greeted.stdin.write(line.replace("$OUT", str(out)).replace("$STORAGE", str(storage)) + "\n")
+        greeted.stdin.flush()
         said = [greeted.hear()]
         while said[-1]["type"] not in ("ended", "error"):
             said.append(greeted.hear())
@@ -660,7 +660,7 @@ def test_hello_is_what_the_runner_accepts(worker):
 # The stand-in of a device whose tensors are compared there: the memory of the process
 # (workers/digests/).
 
-ADDED = {
+ADDED: dict = {
     "inputs": ["x"],
     "outputs": ["y"],
     "context": {},
@@ -726,7 +726,7 @@ def test_a_library_that_digests_nothing_costs_nothing_but_the_digests(worker, tm
 
 
 def test_results_that_stay_as_they_were_are_not_sent_again(digesting):
-    program = {
+    program: dict = {
         "inputs": ["x"],
         "outputs": ["y"],
         "context": {},

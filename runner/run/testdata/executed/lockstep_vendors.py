@@ -113,7 +113,8 @@ def by_value(graph, inputs):
 @kind
 def by_shape(graph, inputs):
     """Its own work, but once for all values."""
-    compute, known = computing(KERNELS, graph), []
+    compute = computing(KERNELS, graph)
+    known: list = []
 
     def run(*tensors):
         if not known:
@@ -126,7 +127,8 @@ def by_shape(graph, inputs):
 @kind
 def in_one_place(graph, inputs):
     """Its own work, each time in the same memory."""
-    compute, place = computing(KERNELS, graph), []
+    compute = computing(KERNELS, graph)
+    place: list = []
 
     def run(*tensors):
         results = compute(*tensors)
@@ -161,7 +163,7 @@ def elsewhere(graph, inputs):
     def run(*tensors):
         return compute(*tensors)
 
-    run.lockstep_execution = "stated"
+    run.lockstep_execution = "stated"  # type: ignore[attr-defined]
     return run
 
 

@@ -61,7 +61,7 @@ def chained(graph):
 
 def noted(graph):
     error = RuntimeError("the refuser failed")
-    error.__notes__ = ["while it placed relu"]  # as add_note of Python 3.11 leaves it
+    vars(error)["__notes__"] = ["while it placed relu"]  # as add_note of Python 3.11 leaves it
     raise error
 
 

@@ -238,7 +238,7 @@ def take_a_thread(outputs, inputs):
     torch.set_num_threads(torch.get_num_threads() + 1)
 
 
-_buffer = []
+_buffer: list = []
 
 
 def reuse_memory(outputs, inputs):
@@ -329,7 +329,7 @@ def leave_modes_and_raise(graph, examples):
 def fold_random(graph, examples):
     """Draws its random numbers once, and has the same ones for every call; it leaves the generator
     as eager does."""
-    found = []
+    found: list = []
 
     def run(*inputs):
         outputs = graph.forward(*inputs)
