@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "paths/globs.h"
 #include "wire/message.h"
 
 namespace lockstep {
