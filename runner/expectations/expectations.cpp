@@ -10,6 +10,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "cases/case.h"
+#include "paths/globs.h"
 #include "plan/names.h"
 #include "verdict/cause.h"
 
@@ -186,18 +187,6 @@ std::string describe(const Expectation& rule) {
 }
 
 }  // namespace
-
-std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager) {
-  std::map<std::string, std::string> facts;
-  for (const Json* of : {&machine, &eager}) {
-    if (!of->is_object()) continue;
-    for (const auto& [name, value] : of->items()) {
-      if (!value.is_primitive() || value.is_null()) continue;
-      facts.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-  }
-  return facts;
-}
 
 std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
                                              Diagnostics& diagnostics) {
@@ -392,6 +381,15 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     }
   }
   return result;
+}
+
+void waive_front_end(Verdict& verdict, const Path& path) {
+  const bool is_anothers = verdict.front_end && !path.torchs_own;
+  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
+  verdict.standing = Standing::waived;
+  verdict.expectation =
+      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
+                     "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 
 }  // namespace lockstep
