@@ -7,7 +7,6 @@ the variable `LOCKSTEP_MUTANTS_RECORDS` names."""
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +20,8 @@ from .registry import MUTANTS, Mutant, of_operator
 
 FAULTLESS = "faultless"
 RECORDS = "LOCKSTEP_MUTANTS_RECORDS"
+#: The variable in which a worker's child says what it executes (runner/workers/PROTOCOL.md).
+INSTANCE = "LOCKSTEP_INSTANCE"
 _RANDOM = torch.Tag.nondeterministic_seeded
 Overload = torch._ops.OpOverload
 
@@ -50,7 +51,7 @@ class Records:
             line = (
                 json.dumps(
                     {
-                        "instance": _instance(),
+                        "instance": os.environ.get(INSTANCE, ""),
                         "mutants": self.mutants,
                         "facts": sorted(self.facts),
                         "breaks": self.breaks,
@@ -64,19 +65,6 @@ class Records:
 
 
 RECORDED = Records()
-_INSTANCE = ""
-
-
-def _instance() -> str:
-    """The instance under way: the worker's request lies on the stack, since it forks a process for each."""
-    global _INSTANCE
-    frame = sys._getframe()
-    while not _INSTANCE and frame is not None:
-        request = frame.f_locals.get("request")
-        if isinstance(request, dict):
-            _INSTANCE = str(request.get("instance") or "")
-        frame = frame.f_back  # type: ignore[assignment]
-    return _INSTANCE
 
 
 def origin(value: object) -> tuple[str, tuple]:
