@@ -226,6 +226,16 @@ def test_the_worker_keeps_the_order_of_its_table():
     assert upward_in_the_worker(turned, arrows)
 
 
+def test_what_torch_loads_stands_alone():
+    """The Python worker and the mutants use nothing of ours but themselves, and the worker is nobody's library."""
+    arrows = imports(texts_of_python())
+    for package in (WORKER, pathlib.Path("ci/mutation/lockstep_mutants")):
+        for file in (each for each in arrows if package in each.parents):
+            assert all(package in other.parents for other in arrows[file]), file
+    for file in (each for each in arrows if WORKER.parent not in each.parents):
+        assert all(WORKER not in other.parents for other in arrows[file]), file
+
+
 def test_nobody_reads_the_stack_of_a_caller():
     """What a function needs, it is given."""
     for file, text in texts_of_python().items():
