@@ -202,8 +202,11 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   }
 
   const auto take = [&](Verdict verdict) {
-    if (settings.cache && !settings.cache_keys[verdict.index].empty())
-      settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+    if (settings.cache && !settings.cache_keys[verdict.index].empty()) {
+      const auto kept =
+          settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+      if (!kept) reporter.note(kept.error().message);
+    }
     judged(with_repro(std::move(verdict)), true);
   };
   const auto stopped = [&] {

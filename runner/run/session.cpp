@@ -265,7 +265,7 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
     fact = fact.key().ends_with(kFreeMemory) ? setting["machine"].erase(fact) : std::next(fact);
   auto cache = VerdictCache::open(folder, Digest().add(setting.dump()).hex());
   if (!cache) return tl::unexpected(cache.error());
-  run.cache = std::make_shared<const VerdictCache>(std::move(*cache));
+  run.cache = std::make_shared<VerdictCache>(std::move(*cache));
   std::unordered_map<std::string_view, std::string> cases;  // digest by name of the file
   for (const CaseFile& file : suite_.cases)
     cases[file.file.name] = Digest().add(file.file.text).hex();
