@@ -220,9 +220,11 @@ def test_a_mutant_of_the_backward_leaves_the_forward_alone():
 def test_the_twin_tells_what_each_mutant_would_have_made(tmp_path, monkeypatch):
     records = tmp_path / "records.jsonl"
     monkeypatch.setenv(interpret.RECORDS, str(records))
+    monkeypatch.setenv(interpret.INSTANCE, "bugs/1@cpu")
     monkeypatch.setattr(interpret, "RECORDED", interpret.Records())
     compiled("faultless", torch.linspace(-2, 2, 7))
     record = json.loads(records.read_text().splitlines()[-1])
+    assert record["instance"] == "bugs/1@cpu"
     assert record["mutants"]["fast-tanh"] == pytest.approx(1e-4, rel=0.1)
     assert record["mutants"]["sine-of-a-reduced-argument"] == 0  # reached, and right there
     assert "fast-log" not in record["mutants"]

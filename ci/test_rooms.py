@@ -1,6 +1,9 @@
 """The rooms of runner/README.md: no room uses one below it in the table, and only the workers know
-torch."""
+torch. Python has no circles of imports, and the Python worker's modules keep the order of their
+table."""
 
+import ast
+import functools
 import pathlib
 import re
 
@@ -95,3 +98,151 @@ def test_no_two_headers_define_a_type_of_the_same_name():
                 places.setdefault(name, []).append(str(file))
     assert len(places) > 100
     assert not {name: files for name, files in places.items() if len(files) > 1}
+
+
+# Python -----------------------------------------------------------------------------------------
+
+WORKER = pathlib.Path("runner/workers/compiled/lockstep_worker")
+
+
+def python_files():
+    return [
+        file.relative_to(ROOT)
+        for folder in ("cases", "ci", "examples", "expected", "reports", "runner")
+        for file in (ROOT / folder).rglob("*.py")
+    ]
+
+
+def module_name(file):
+    """As it is imported: a package's module by its dotted name, any other file by its own."""
+    parts = [] if file.name == "__init__.py" else [file.stem]
+    folder = file.parent
+    while (ROOT / folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts)
+
+
+@functools.cache
+def nodes(text):
+    return [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Attribute, ast.Import, ast.ImportFrom))
+    ]
+
+
+def imported_names(file, text):
+    """What a file imports, wherever in it, as dotted names; those from a module with what is
+    taken."""
+    package = module_name(file).split(".")[: None if file.name == "__init__.py" else -1]
+    for node in nodes(text):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            yield from (
+                ".".join([*above, *([node.module] if node.module else []), alias.name])
+                for alias in node.names
+            )
+
+
+def imports(texts):
+    """File → the files of ours that it imports, of the text of each."""
+    places = {}
+    for file in texts:
+        places.setdefault(module_name(file), []).append(file)
+
+    def meant(name, by):
+        while name and name not in places:
+            name = name.rpartition(".")[0]
+        found = places.get(name, [])
+        return [one for one in found if one.parent == by.parent] or found[:1]
+
+    return {
+        file: {found for name in imported_names(file, text) for found in meant(name, file)} - {file}
+        for file, text in texts.items()
+    }
+
+
+def circles(arrows):
+    """Each circle of imports that is met on the way down, as the files on it."""
+    found, done, way = [], set(), []
+
+    def visit(file):
+        if file in way:
+            found.append([str(each) for each in way[way.index(file) :]])
+        elif file not in done:
+            way.append(file)
+            for other in sorted(arrows[file]):
+                visit(other)
+            done.add(way.pop())
+
+    for file in sorted(arrows):
+        visit(file)
+    return found
+
+
+def texts_of_python():
+    return {file: (ROOT / file).read_text("utf-8") for file in python_files()}
+
+
+def test_python_imports_run_in_no_circle():
+    arrows = imports(texts_of_python())
+    assert sum(map(len, arrows.values())) > 200
+    assert circles(arrows) == []
+
+
+def test_a_circle_is_seen_also_where_a_function_imports():
+    texts = texts_of_python()
+    texts[WORKER / "wire.py"] += "\n\ndef late():\n    from . import execute\n"
+    found = circles(imports(texts))
+    assert found and all(str(WORKER / "wire.py") in circle for circle in found)
+
+
+def places_in_the_worker():
+    """File or folder of the Python worker → its place in the table of its README."""
+    text = (ROOT / WORKER.parent / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)
+    names = [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    return {name: place for place, name in enumerate(names)}
+
+
+def upward_in_the_worker(places, arrows):
+    def place(file):
+        return places[file.relative_to(WORKER).parts[0]]
+
+    return [
+        f"{file} imports {other}"
+        for file, others in arrows.items()
+        if WORKER in file.parents and file != WORKER / "__init__.py"
+        for other in others
+        if other != WORKER / "__init__.py" and place(other) < place(file)
+    ]
+
+
+def test_the_worker_keeps_the_order_of_its_table():
+    places, arrows = places_in_the_worker(), imports(texts_of_python())
+    inside = {file.relative_to(WORKER).parts[0] for file in arrows if WORKER in file.parents}
+    assert inside - {"__init__.py"} == set(places)
+    assert upward_in_the_worker(places, arrows) == []
+    turned = {name: -place for name, place in places.items()}
+    assert upward_in_the_worker(turned, arrows)
+
+
+def test_what_torch_loads_stands_alone():
+    """The Python worker and the mutants use nothing of ours but themselves, and the worker is
+    nobody's library."""
+    arrows = imports(texts_of_python())
+    for package in (WORKER, pathlib.Path("ci/mutation/lockstep_mutants")):
+        for file in (each for each in arrows if package in each.parents):
+            assert all(package in other.parents for other in arrows[file]), file
+    for file in (each for each in arrows if WORKER.parent not in each.parents):
+        assert all(WORKER not in other.parents for other in arrows[file]), file
+
+
+def test_nobody_reads_the_stack_of_a_caller():
+    """What a function needs, it is given."""
+    for file, text in texts_of_python().items():
+        attributes = {node.attr for node in nodes(text) if isinstance(node, ast.Attribute)}
+        assert not attributes & {"_getframe", "currentframe", "f_back", "f_locals"}, file

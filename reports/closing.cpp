@@ -14,8 +14,8 @@
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/causes.h"
-#include "reports/explain.h"
 #include "reports/ladder.h"
+#include "reports/story.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
 

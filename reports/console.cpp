@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "reports/closing.h"
-#include "reports/explain.h"
+#include "reports/story.h"
 #include "reports/style.h"
 #include "reports/text.h"
 
@@ -19,7 +19,7 @@ constexpr double kPlainPause = 5;
 constexpr std::size_t kEnoughToForetell = 10;
 constexpr double kSecondsToForetell = 5;
 
-std::string shown(const Style& style, const ExplanationLine& line) {
+std::string shown(const Style& style, const StoryLine& line) {
   switch (line.part) {
     case Part::title:
     case Part::output:
@@ -60,7 +60,7 @@ std::string fixed_block(const Style& style, const Verdict& verdict, bool strict)
 
 std::string whole_block(const Style& style, const Verdict& verdict, bool strict) {
   std::string text = heading(style, verdict, strict) + "\n";
-  for (const ExplanationLine& line : explain(verdict)) text += indented(shown(style, line));
+  for (const StoryLine& line : story_of(verdict)) text += indented(shown(style, line));
   return text + "\n";
 }
 

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/reader.h"
 #include "base/text.h"
-#include "plan/filter.h"
 #include "reports/closing.h"
 #include "reports/markup.h"
 #include "reports/text.h"
@@ -63,84 +61,11 @@ std::string repro_of(const Gate& gate, const GatedChange& each) {
 
 }  // namespace
 
-std::vector<Allowance> decode_allowances(const JsonFile& file, Diagnostics& diagnostics) {
-  std::vector<Allowance> allowances;
-  Reader reader(file, diagnostics);
-  const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema", "format", "allow"})) return allowances;
-  reader.format(root);
-  std::vector<std::string> names;
-  for (const TransitionInfo& each : all_transitions()) names.emplace_back(each.name);
-  const auto allow = reader.required(root, "allow", "transitions that may be");
-  if (!allow || !reader.list(*allow, "a list of transitions that may be")) return allowances;
-  for (std::size_t i = 0; i < (*allow)->size(); ++i) {
-    const Node rule = reader.element(*allow, i);
-    if (!reader.object(rule, {"transition", "ids", "reason", "link"})) continue;
-    Allowance& read = allowances.emplace_back();
-    read.where = fmt::format("{}:{}", file.name, locate(file.text, rule.pointer).line);
-    if (const auto node = reader.required(rule, "transition", "one of " + enumerate(names))) {
-      if (const auto word = reader.word(*node, names, "transition"))
-        read.transition = find_transition(*word)->transition;
-    }
-    if (const auto node = reader.required(rule, "ids", "a list of ids or globs of them"))
-      read.ids = reader.texts(*node, "a list of ids or globs of them");
-    if (const auto node = reader.required(rule, "reason", "why it may be"))
-      read.reason = reader.text(*node, "why it may be").value_or("");
-    if (const auto node = reader.child(rule, "link"))
-      read.link = reader.text(*node, "an address").value_or("");
-  }
-  return allowances;
-}
-
 std::string said_by(const RunRecord& record, const char* worker, const char* key) {
   const auto values = record.environment.find(worker);
   if (values == record.environment.end() || !values->is_object()) return {};
   const auto found = values->find(key);
   return found != values->end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::size_t Gate::failing() const {
-  return static_cast<std::size_t>(std::count_if(
-      changes.begin(), changes.end(), [](const GatedChange& each) { return each.fails; }));
-}
-
-std::map<Transition, std::vector<const GatedChange*>> Gate::by_transition() const {
-  std::map<Transition, std::vector<const GatedChange*>> groups;
-  for (const GatedChange& each : changes) groups[each.change.transition].push_back(&each);
-  return groups;
-}
-
-std::size_t failing_of(const std::vector<const GatedChange*>& group) {
-  return static_cast<std::size_t>(
-      std::count_if(group.begin(), group.end(), [](const auto* each) { return each->fails; }));
-}
-
-Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
-               const std::vector<Allowance>& allowances) {
-  Gate gate;
-  gate.before = &before;
-  gate.after = &after;
-  RunComparison comparison = compare_runs(before, after);
-  gate.unchanged = comparison.unchanged;
-  std::set<const Allowance*> used;
-  for (Change& change : comparison.changes) {
-    GatedChange& gated = gate.changes.emplace_back();
-    for (const Allowance& each : allowances) {
-      const bool fits = each.transition == change.transition &&
-                        std::any_of(each.ids.begin(), each.ids.end(), [&](const std::string& glob) {
-                          return glob_match(glob, change.id);
-                        });
-      if (!fits) continue;
-      used.insert(&each);
-      if (gated.allowed == nullptr) gated.allowed = &each;
-    }
-    gated.fails = gated.allowed == nullptr && fail_on.contains(change.transition);
-    gated.change = std::move(change);
-  }
-  for (const Allowance& each : allowances) {
-    if (!used.contains(&each)) gate.unused.push_back(&each);
-  }
-  return gate;
 }
 
 std::string gate_counts(const Gate& gate) {
@@ -152,8 +77,7 @@ std::string gate_counts(const Gate& gate) {
 }
 
 std::string gate_outcome(const Gate& gate) {
-  return fmt::format("{}: the gate is {}", gate_counts(gate),
-                     gate.failing() == 0 ? "open" : "closed");
+  return fmt::format("{}: the gate is {}", gate_counts(gate), gate.is_open() ? "open" : "closed");
 }
 
 std::string eager_line(const EagerComparison& eager) {
@@ -219,7 +143,7 @@ std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
     text += eager_line(*gate.eager) + "\n\n";
   }
   const std::string last = gate_outcome(gate);
-  return text + (gate.failing() > 0 ? style.bad(last) : style.good(last)) + "\n";
+  return text + (gate.is_open() ? style.good(last) : style.bad(last)) + "\n";
 }
 
 std::string gate_markdown(const Gate& gate) {

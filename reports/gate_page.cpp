@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "record/tally.h"
 #include "reports/closing.h"
-#include "reports/explain.h"
 #include "reports/html/assets.h"
 #include "reports/markup.h"
+#include "reports/story.h"
 #include "verdict/cause.h"
 
 namespace lockstep {
@@ -60,7 +60,7 @@ std::string badge(const Verdict& verdict) {
 std::string story(std::string_view when, const Verdict& verdict) {
   return fmt::format(
       "<div><h4>{}</h4><pre>{}</pre></div>", when,
-      html_text(explain_text(
+      html_text(story_text(
           verdict,
           {.title = false, .all_outputs = true, .error_limit = 2000, .output_limit = 2000})));
 }

@@ -25,7 +25,7 @@ std::string body_of(const std::string& page) {
 }
 
 // Ids, reasons and paths of two strangers' logs, in all that is written of them.
-TEST(Gate, NothingBreaksOut) {
+TEST(GateReport, NothingBreaksOut) {
   const RunRecord before = hostile_run();
   RunRecord after = hostile_run();
   for (Verdict& verdict : after.verdicts) verdict.status = Status::timeout;
@@ -45,7 +45,7 @@ TEST(Gate, NothingBreaksOut) {
   }
 }
 
-TEST(Gate, StaysSmallWhateverChanges) {
+TEST(GateReport, StaysSmallWhateverChanges) {
   const RunRecord before = large_run(20000);
   RunRecord after = before;
   for (Verdict& verdict : after.verdicts)
@@ -61,7 +61,7 @@ TEST(Gate, StaysSmallWhateverChanges) {
   EXPECT_EQ(gate_json(gate)["changes"].size(), gate.changes.size());
 }
 
-TEST(Gate, OfARunAndItselfIsOpen) {
+TEST(GateReport, OfARunAndItselfIsOpen) {
   const RunRecord run = sample_run();
   const Gate gate = make_gate(run, run, all(), {});
   EXPECT_EQ(gate.failing(), 0U);

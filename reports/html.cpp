@@ -15,11 +15,11 @@
 #include "reports/accuracy.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
-#include "reports/explain.h"
 #include "reports/gzip.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"
 #include "reports/markup.h"
+#include "reports/story.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
 

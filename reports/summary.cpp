@@ -17,9 +17,9 @@
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
-#include "reports/explain.h"
 #include "reports/families.h"
 #include "reports/markup.h"
+#include "reports/story.h"
 #include "reports/text.h"
 #include "verdict/cause.h"
 
@@ -273,7 +273,7 @@ std::string story(const SameCause& group) {
   return fmt::format(
       "<details><summary><b>{}</b> {}<br>{}: {}</summary>\n\n{}\n</details>\n\n", label(verdict),
       heading(group), markdown_code(one_line(clean(verdict.id))), markdown(headline(verdict)),
-      fenced(cut(explain_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
+      fenced(cut(story_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
 }
 
 std::string short_story(const SameCause& group) {

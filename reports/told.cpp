@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/text.h"
-#include "reports/explain.h"
+#include "reports/story.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
 #include "verdict/cause.h"
@@ -27,7 +27,7 @@ std::string note_of(const Verdict& verdict, std::size_t limit) {
   if (verdict.reason.empty() && stability_remark(verdict).empty() && !verdict.vacuous &&
       verdict.weak.empty() && execution_remark(verdict).empty())
     return passed;
-  return explain_text(verdict, {.error_limit = limit / 8, .output_limit = 0}) +
+  return story_text(verdict, {.error_limit = limit / 8, .output_limit = 0}) +
          (passed.empty() ? "" : "\n" + passed);
 }
 
@@ -85,7 +85,7 @@ std::vector<std::pair<std::string_view, std::string>> facts_of(const Verdict& ve
 std::string told_text(const Verdict& verdict, const Told& told, const Fullness& fullness) {
   const bool passes = told.element == JunitElement::pass;
   if (passes && !fullness.facts_of_all) return {};
-  std::string text = clean(passes ? note_of(verdict, fullness.text) : explain_text(verdict));
+  std::string text = clean(passes ? note_of(verdict, fullness.text) : story_text(verdict));
   if (text.size() <= fullness.text) return text;
   const std::string pointer = "report.html has all of it";
   return fullness.text == 0 ? pointer : cut(text, fullness.text) + "\n" + pointer;

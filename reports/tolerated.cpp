@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/explain.h"
+#include "reports/story.h"
 #include "reports/text.h"
 
 namespace lockstep {

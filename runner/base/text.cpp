@@ -40,21 +40,6 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-/// Whether the list takes what `matches` is about: see globs_take.
-template <typename Matches>
-bool take(std::span<const std::string> patterns, Matches&& matches) {
-  bool asked = false, met = false;
-  for (const std::string_view pattern : patterns) {
-    if (pattern.starts_with('!')) {
-      if (matches(pattern.substr(1))) return false;
-    } else {
-      asked = true;
-      met = met || matches(pattern);
-    }
-  }
-  return met || !asked;
-}
-
 }  // namespace
 
 bool glob_match(std::string_view pattern, std::string_view text) {
@@ -86,27 +71,8 @@ bool any_glob_matches(std::span<const std::string> patterns, std::string_view te
                      [&](const std::string& pattern) { return glob_match(pattern, text); });
 }
 
-bool globs_take(std::span<const std::string> patterns, std::string_view text) {
-  return take(patterns, [&](std::string_view glob) { return glob_match(glob, text); });
-}
-
-bool device_matches(std::string_view glob, std::string_view device) {
-  const bool kind = glob.find(':') == std::string_view::npos;
-  return glob_match(glob, kind ? device.substr(0, device.find(':')) : device);
-}
-
-bool devices_take(std::span<const std::string> globs, std::string_view device) {
-  return take(globs, [&](std::string_view glob) { return device_matches(glob, device); });
-}
-
-bool path_matches(std::string_view glob, std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  return glob_match(glob, path) ||
-         (dot != std::string_view::npos && glob_match(glob, path.substr(0, dot)));
-}
-
-bool paths_take(std::span<const std::string> globs, std::string_view path) {
-  return take(globs, [&](std::string_view glob) { return path_matches(glob, path); });
+bool globs_take(std::span<const std::string> globs, std::string_view text) {
+  return globs_take(globs, [&](std::string_view glob) { return glob_match(glob, text); });
 }
 
 std::string nearest(std::string_view text, std::span<const std::string> candidates) {

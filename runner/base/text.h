@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,26 +19,28 @@ bool has_wildcard(std::string_view glob);
 /// Whether any of the globs matches.
 bool any_glob_matches(std::span<const std::string> patterns, std::string_view text);
 
-/// Whether the list takes `text`: a glob matches, or all that it has begin with `!`, and none of
-/// those that begin with `!` matches what follows it.  An empty list takes everything.
-bool globs_take(std::span<const std::string> patterns, std::string_view text);
+/// Whether the list takes a thing, of which `matches` says whether a glob means it: one does, or
+/// all that it has begin with `!`, and none of those that begin with `!` means it by what follows.
+/// An empty list takes everything.
+template <std::predicate<std::string_view> Matches>
+bool globs_take(std::span<const std::string> globs, Matches&& matches) {
+  bool asked = false, met = false;
+  for (const std::string_view glob : globs) {
+    if (glob.starts_with('!')) {
+      if (matches(glob.substr(1))) return false;
+    } else {
+      asked = true;
+      met = met || matches(glob);
+    }
+  }
+  return met || !asked;
+}
+
+/// Whether the list takes `text`, which a glob means by matching it.
+bool globs_take(std::span<const std::string> globs, std::string_view text);
 
 /// Whether `word` is one of them.
 bool contains(std::span<const std::string> words, std::string_view word);
-
-/// Whether a glob means a device ("cpu", "cuda:0"): one without a colon speaks of the kind, and so
-/// takes every device of that kind.
-bool device_matches(std::string_view glob, std::string_view device);
-
-/// globs_take for a device.
-bool devices_take(std::span<const std::string> globs, std::string_view device);
-
-/// Whether a glob means a path: by its name, or, of a variant (`inductor.avx2`), by that of the
-/// path of which it is one.
-bool path_matches(std::string_view glob, std::string_view path);
-
-/// globs_take for a path.
-bool paths_take(std::span<const std::string> globs, std::string_view path);
 
 /// The candidate with the smallest edit distance to `text`, or empty when none is near enough to be
 /// meant (more than a third of the length).

@@ -60,22 +60,6 @@ TEST(Text, ContainsComparesWholeWords) {
   EXPECT_FALSE(contains({}, ""));
 }
 
-TEST(Text, AKindOfDeviceTakesEachOfItsDevices) {
-  EXPECT_TRUE(device_matches("cuda", "cuda:1"));
-  EXPECT_TRUE(device_matches("cu*", "cuda:1"));
-  EXPECT_TRUE(device_matches("cuda:1", "cuda:1"));
-  EXPECT_FALSE(device_matches("cuda:0", "cuda:1"));
-  EXPECT_FALSE(device_matches("cuda:0", "cuda"));
-  EXPECT_FALSE(device_matches("c", "cuda:1"));
-  const auto take = [](std::vector<std::string> globs) { return devices_take(globs, "cuda:1"); };
-  EXPECT_TRUE(take({}));
-  EXPECT_TRUE(take({"cuda"}));
-  EXPECT_TRUE(take({"!cuda:0"}));
-  EXPECT_FALSE(take({"!cuda"}));
-  EXPECT_FALSE(take({"cuda", "!cuda:1"}));
-  EXPECT_FALSE(take({"cpu"}));
-}
-
 TEST(Text, OneLineIsOneLine) {
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
   EXPECT_EQ(one_line("abcdef", 3), "abc...");

@@ -137,11 +137,6 @@ struct Case {
   std::string lacking;
 };
 
-/// The policy a case asks for, if it says something: `output` as the judge names it ("y", "grad x",
-/// "input x").  An exact path name wins over a glob.
-std::optional<Policy> policy_for(const Case& declared, std::string_view output,
-                                 std::string_view path);
-
 /// Whether a version such as "2.13.0+cpu" satisfies a range such as ">=2.12,<2.14"; only the
 /// numbers before '+' count.  The range has been checked.
 bool version_matches(std::string_view version, std::string_view range);

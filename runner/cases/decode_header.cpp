@@ -16,9 +16,8 @@ std::string decode_range(Reader& reader, const Node& node, std::string_view exam
   return text.value_or("");
 }
 
-}  // namespace
-
-void decode_header(Reader& reader, const Node& root, Case& result) {
+/// What people and filters read: title, comment, links and tags.
+void decode_labels(Reader& reader, const Node& root, Case& result) {
   if (const auto title =
           reader.required(root, "title", "one line that says what the case is about")) {
     const auto text = reader.text(*title);
@@ -48,6 +47,10 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
       }
     }
   }
+}
+
+/// Where the case holds: what it requires, whether it was ever run, where it is meant for.
+void decode_conditions(Reader& reader, const Node& root, Case& result) {
   if (const auto needs = reader.child(root, "requires");
       needs && reader.object(*needs, {"lockstep", "torch", "eager"})) {
     if ((*needs)->empty())
@@ -75,6 +78,31 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
     if (const auto devices = reader.child(*only, "devices"))
       result.only_devices = reader.texts(*devices, "a list of globs");
   }
+}
+
+void decode_raises(Reader& reader, const Node& root, Case& result) {
+  if (const auto raises = reader.child(root, "raises");
+      raises && reader.object(*raises, {"class", "match"})) {
+    RaisesRule rule;
+    if (const auto name = reader.child(*raises, "class"))
+      rule.class_name = reader.text(*name, "the name of an exception class").value_or("");
+    if (const auto match = reader.child(*raises, "match")) {
+      rule.match = reader.text(*match, "a regular expression").value_or("");
+      if (!is_found(rule.match, "")) {
+        reader.mismatch(*match,
+                        "a regular expression (RE2, without back-references and lookahead) of "
+                        "at most 500 characters");
+      }
+    }
+    result.raises = rule;
+  }
+}
+
+}  // namespace
+
+void decode_header(Reader& reader, const Node& root, Case& result) {
+  decode_labels(reader, root, result);
+  decode_conditions(reader, root, result);
   if (const auto seed = reader.child(root, "seed")) {
     result.seed = static_cast<std::uint64_t>(
         reader.integer(*seed, 0, INT64_MAX, "a seed of 0 or more").value_or(0));
@@ -93,21 +121,7 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
     result.pointwise = reader.boolean(*pointwise).value_or(false);
   if (const auto share = reader.child(root, "share"))
     result.share = reader.boolean(*share).value_or(false);
-  if (const auto raises = reader.child(root, "raises");
-      raises && reader.object(*raises, {"class", "match"})) {
-    RaisesRule rule;
-    if (const auto name = reader.child(*raises, "class"))
-      rule.class_name = reader.text(*name, "the name of an exception class").value_or("");
-    if (const auto match = reader.child(*raises, "match")) {
-      rule.match = reader.text(*match, "a regular expression").value_or("");
-      if (!is_found(rule.match, "")) {
-        reader.mismatch(*match,
-                        "a regular expression (RE2, without back-references and lookahead) of "
-                        "at most 500 characters");
-      }
-    }
-    result.raises = rule;
-  }
+  decode_raises(reader, root, result);
 }
 
 }  // namespace lockstep

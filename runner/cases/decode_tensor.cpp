@@ -96,108 +96,104 @@ void check_zero_tensor(Reader& reader, const Node& node) {
   }
 }
 
-}  // namespace
-
-std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
-                                        const std::vector<InputSpec>& declared) {
-  const int before = reader.failures();
-  const bool known =
-      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
-              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
-                                     "values", "view_of", "requires_grad", "conj", "neg",
-                                     "quantizer", "zero_tensor", "constant"});
-  if (!known) return std::nullopt;
-  TensorSpec spec;
+/// The input whose storage a view takes; null, with an error, where there is none of that name.
+const TensorSpec* decode_base(Reader& reader, const Node& node, const Node& view_of,
+                              const std::vector<InputSpec>& declared, TensorSpec& spec) {
   const TensorSpec* base = nullptr;
-  if (const auto view_of = reader.child(node, "view_of")) {
-    std::vector<std::string> names;
-    const auto name = reader.text(*view_of, "the name of an input that comes before");
-    for (const InputSpec& input : declared) {
-      const auto* tensor = std::get_if<TensorSpec>(&input.value);
-      if (tensor == nullptr || !tensor->view_of.empty() || tensor->zero_tensor) continue;
-      names.push_back(input.name);
-      if (name == input.name) base = tensor;
-    }
-    if (name && base == nullptr) {
+  std::vector<std::string> names;
+  const auto name = reader.text(view_of, "the name of an input that comes before");
+  for (const InputSpec& input : declared) {
+    const auto* tensor = std::get_if<TensorSpec>(&input.value);
+    if (tensor == nullptr || !tensor->view_of.empty() || tensor->zero_tensor) continue;
+    names.push_back(input.name);
+    if (name == input.name) base = tensor;
+  }
+  if (name && base == nullptr) {
+    reader.error(
+        view_of.pointer,
+        fmt::format("found `{}`, expected an input before this one that has a storage of its own",
+                    one_line(*name, 60)),
+        suggestion(*name, names));
+  }
+  if (base == nullptr) return nullptr;
+  spec.view_of = *name;
+  spec.dtype = base->dtype;
+  for (const std::string_view key : {"fill", "values", "storage"}) {
+    if (node->contains(std::string(key))) {
       reader.error(
-          view_of->pointer,
-          fmt::format("found `{}`, expected an input before this one that has a storage of its own",
-                      one_line(*name, 60)),
-          suggestion(*name, names));
-    }
-    if (base == nullptr) return std::nullopt;
-    spec.view_of = *name;
-    spec.dtype = base->dtype;
-    for (const std::string_view key : {"fill", "values", "storage"}) {
-      if (node->contains(std::string(key))) {
-        reader.error(
-            child_pointer(node.pointer, key),
-            fmt::format("found `{}` in a view: the storage belongs to `{}`", key, spec.view_of), "",
-            true);
-      }
+          child_pointer(node.pointer, key),
+          fmt::format("found `{}` in a view: the storage belongs to `{}`", key, spec.view_of), "",
+          true);
     }
   }
-  if (const auto dtype = reader.child(node, "dtype")) {
-    const std::vector<std::string> names = dtype_names();
-    const auto name = reader.text(*dtype, "the name of a dtype");
-    if (name) spec.dtype = find_dtype(*name);
-    if (name && spec.dtype == nullptr) {
-      const std::string near = nearest(*name, names);
-      reader.error(dtype->pointer, fmt::format("found the unknown dtype `{}`", one_line(*name, 60)),
-                   near.empty() ? "dtypes are named as in torch: float32, bfloat16, int64, ..."
-                                : suggestion(*name, names));
-    }
-  } else if (base == nullptr) {
-    reader.required(node, "dtype", "every tensor names its dtype");
-  }
-  if (spec.dtype == nullptr) return std::nullopt;
+  return base;
+}
 
+void decode_dtype(Reader& reader, const Node& node, TensorSpec& spec) {
+  const auto dtype = reader.child(node, "dtype");
+  if (!dtype) {
+    if (spec.view_of.empty()) reader.required(node, "dtype", "every tensor names its dtype");
+    return;
+  }
+  const std::vector<std::string> names = dtype_names();
+  const auto name = reader.text(*dtype, "the name of a dtype");
+  if (!name) return;
+  spec.dtype = find_dtype(*name);
+  if (spec.dtype != nullptr) return;
+  const std::string near = nearest(*name, names);
+  reader.error(dtype->pointer, fmt::format("found the unknown dtype `{}`", one_line(*name, 60)),
+               near.empty() ? "dtypes are named as in torch: float32, bfloat16, int64, ..."
+                            : suggestion(*name, names));
+}
+
+/// Sizes, strides and offset.  Whether the rest can be read.
+bool decode_geometry(Reader& reader, const Node& node, TensorSpec& spec) {
   const auto shape = reader.child(node, "shape");
-  const auto strides = reader.child(node, "strides");
-  const auto values = reader.child(node, "values");
-  const auto fill = reader.child(node, "fill");
   if (shape) {
     const auto sizes = decode_sizes(reader, *shape, "a list of sizes", "a size of 0 or more");
-    if (!sizes) return std::nullopt;
+    if (!sizes) return false;
     spec.shape = *sizes;
-  } else if (!values || base != nullptr) {
+  } else if (!reader.child(node, "values") || !spec.view_of.empty()) {
     reader.required(node, "shape", "a list of sizes ([] for a single element)");
-    return std::nullopt;
+    return false;
   }
   double product = spec.dtype->bytes;
   for (const std::int64_t size : spec.shape)
     product *= static_cast<double>(std::max<std::int64_t>(size, 1));
   spec.strides = std::vector<std::int64_t>(spec.shape.size(), 0);
-  if (!strides) {
-    if (product > static_cast<double>(kMostTensorBytes)) {
-      reader.error(
-          shape ? shape->pointer : node.pointer,
-          fmt::format("found a tensor of {:.3g} bytes, expected one that a machine can hold",
-                      product));
-      return std::nullopt;
-    }
-    spec.strides = contiguous_strides(spec.shape);
-  } else {
+  if (const auto strides = reader.child(node, "strides")) {
     const auto steps =
         decode_sizes(reader, *strides, "a list of strides, in elements", "a stride of 0 or more");
-    if (!steps) return std::nullopt;
+    if (!steps) return false;
     if (!shape || steps->size() != spec.shape.size()) {
       reader.error(strides->pointer,
                    fmt::format("found {} strides, expected {}, one for each dimension of `shape`",
                                steps->size(), spec.shape.size()));
-      return std::nullopt;
+      return false;
     }
     spec.strides = *steps;
+  } else if (product > static_cast<double>(kMostTensorBytes)) {
+    reader.error(shape ? shape->pointer : node.pointer,
+                 fmt::format("found a tensor of {:.3g} bytes, expected one that a machine can hold",
+                             product));
+    return false;
+  } else {
+    spec.strides = contiguous_strides(spec.shape);
   }
   if (const auto offset = reader.child(node, "offset")) {
     spec.offset =
         reader.integer(*offset, 0, kMostTensorBytes, "an offset of 0 or more, in elements")
             .value_or(0);
   }
+  return true;
+}
+
+/// How large the storage is; `base` is that of a view, else null.  Whether the rest can be read.
+bool decode_storage(Reader& reader, const Node& node, const TensorSpec* base, TensorSpec& spec) {
   const auto needed = reach_of(spec);
   if (!needed || *needed > kMostTensorBytes / spec.dtype->bytes) {
     reader.error(node.pointer, "found a view that reaches further than a machine's memory");
-    return std::nullopt;
+    return false;
   }
   spec.storage_elements = *needed;
   if (base != nullptr) {
@@ -207,8 +203,9 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
                    fmt::format("found a view that needs {} bytes, but the storage of `{}` has {}",
                                *needed * spec.dtype->bytes, spec.view_of, there));
     }
+    return true;
   }
-  if (const auto storage = reader.child(node, "storage"); storage && base == nullptr) {
+  if (const auto storage = reader.child(node, "storage")) {
     const auto elements = reader.integer(*storage, 0, kMostTensorBytes / spec.dtype->bytes,
                                          "the number of elements of the storage");
     if (elements && *elements < *needed) {
@@ -219,24 +216,28 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     }
     spec.storage_elements = elements.value_or(*needed);
   }
-  if (const auto flag = reader.child(node, "constant"))
-    spec.constant = reader.boolean(*flag).value_or(false);
-  if (const auto flag = reader.child(node, "zero_tensor")) {
-    spec.zero_tensor = reader.boolean(*flag).value_or(false);
-    if (spec.zero_tensor) check_zero_tensor(reader, node);
+  return true;
+}
+
+/// The elements of a tensor that is no view.
+void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
+  const auto values = reader.child(node, "values");
+  const auto fill = reader.child(node, "fill");
+  if (values && fill) {
+    reader.error(fill->pointer, "found both `values` and `fill`, expected one", "", true);
+  } else if (values) {
+    const bool plain =
+        !node->contains("strides") && !node->contains("offset") && !node->contains("storage");
+    decode_values(reader, *values, spec, node->contains("shape"), plain);
+  } else if (fill) {
+    decode_fill(reader, *fill, spec);
+  } else {
+    reader.error(node.pointer, "the elements are missing: `values`, `fill` or `zero_tensor`");
   }
-  if (base == nullptr && !spec.zero_tensor) {
-    if (values && fill) {
-      reader.error(fill->pointer, "found both `values` and `fill`, expected one", "", true);
-    } else if (values) {
-      const bool plain = !strides && !node->contains("offset") && !node->contains("storage");
-      decode_values(reader, *values, spec, shape.has_value(), plain);
-    } else if (fill) {
-      decode_fill(reader, *fill, spec);
-    } else {
-      reader.error(node.pointer, "the elements are missing: `values`, `fill` or `zero_tensor`");
-    }
-  }
+}
+
+/// What is said of a tensor by true or false, but for `constant` and `zero_tensor`.
+void decode_flags(Reader& reader, const Node& node, TensorSpec& spec) {
   if (const auto flag = reader.child(node, "requires_grad")) {
     spec.requires_grad = reader.boolean(*flag).value_or(false);
     if (spec.requires_grad && !spec.dtype->is_floating() && !spec.dtype->is_complex()) {
@@ -253,6 +254,38 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
       reader.error(flag->pointer, "found conj on a tensor that is not complex", "", true);
   }
   if (const auto flag = reader.child(node, "neg")) spec.neg = reader.boolean(*flag).value_or(false);
+}
+
+}  // namespace
+
+std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
+                                        const std::vector<InputSpec>& declared) {
+  const int before = reader.failures();
+  const bool known =
+      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
+              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
+                                     "values", "view_of", "requires_grad", "conj", "neg",
+                                     "quantizer", "zero_tensor", "constant"});
+  if (!known) return std::nullopt;
+  TensorSpec spec;
+  const TensorSpec* base = nullptr;
+  if (const auto view_of = reader.child(node, "view_of")) {
+    base = decode_base(reader, node, *view_of, declared, spec);
+    if (base == nullptr) return std::nullopt;
+  }
+  decode_dtype(reader, node, spec);
+  if (spec.dtype == nullptr || !decode_geometry(reader, node, spec) ||
+      !decode_storage(reader, node, base, spec)) {
+    return std::nullopt;
+  }
+  if (const auto flag = reader.child(node, "constant"))
+    spec.constant = reader.boolean(*flag).value_or(false);
+  if (const auto flag = reader.child(node, "zero_tensor")) {
+    spec.zero_tensor = reader.boolean(*flag).value_or(false);
+    if (spec.zero_tensor) check_zero_tensor(reader, node);
+  }
+  if (base == nullptr && !spec.zero_tensor) decode_elements(reader, node, spec);
+  decode_flags(reader, node, spec);
   decode_quantizer(reader, node, spec);
   return reader.failures() == before ? std::optional(std::move(spec)) : std::nullopt;
 }

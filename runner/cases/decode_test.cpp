@@ -346,20 +346,6 @@ TEST(Decode, EveryOperatorThatReachesOutsideIsRefused) {
   EXPECT_EQ(refusal(*relu, relu->overloads[0]), "");
 }
 
-TEST(Decode, PoliciesAreForOutputsAndPaths) {
-  Diagnostics diagnostics;
-  const auto decoded = decode(
-      R"case({"format": 1, "title": "t", "inputs": {"x": {"dtype": "float32", "shape": [4], "fill": "normal", "requires_grad": true}},
-      "steps": [{"let": "y", "op": "relu", "args": ["%x"]}], "outputs": ["y"], "backward": {"of": ["y"]},
-      "compare": {"y": {"*": "bits", "inductor": "close"}, "x.grad": "ulp(2)"}})case",
-      {&dumped_operators(), "cpu", false}, diagnostics);
-  ASSERT_TRUE(decoded) << to_string(diagnostics.at(0));
-  EXPECT_EQ(to_string(*policy_for(*decoded, "y", "inductor")), "close");
-  EXPECT_EQ(to_string(*policy_for(*decoded, "y", "aot_eager")), "bits");
-  EXPECT_EQ(to_string(*policy_for(*decoded, "grad x", "inductor")), "ulp(2)");
-  EXPECT_FALSE(policy_for(*decoded, "input x", "inductor"));
-}
-
 TEST(Decode, HeaderFlagsAreOffUnlessTheCaseSaysSo) {
   Diagnostics diagnostics;
   const std::string rest =

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/cpu.h"
 #include "base/text.h"
 #include "certificate/archive.h"
 #include "record/log.h"
@@ -125,16 +124,6 @@ class Opening {
   std::vector<Error>& errors_;
 };
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 /// The tensors that a record names of what is waived.
 std::vector<std::string> tensors_of(const RunRecord& run) {
   std::vector<std::string> names;
@@ -166,14 +155,9 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
   const RunRecord& run = submission.run;
   const Json machine = run.environment.value("machine", Json::object());
   const Json eager = run.environment.value("eager", Json::object());
-  ExpectationConditions conditions;
-  conditions.environment = facts_of(machine, eager);
-  conditions.torch = conditions.environment["torch"];
-  if (eager.is_object() && eager.contains("torch") && eager["torch"].is_string())
-    conditions.torch = eager["torch"];
-  conditions.cpu_level = cpu_level_of(conditions.environment["cpu_capability"]);
-  conditions.cpu_features = words_of(conditions.environment["cpu_features"]);
-  conditions.today = run.info.started.substr(0, 10);
+  ExpectationConditions conditions = conditions_of(machine, eager, run.info.started.substr(0, 10));
+  conditions.cpu_of_paths =
+      cpu_conditions_of({&submission.path, 1}, conditions.environment["cpu_features"]);
   std::vector<Expectation> rules = suite.expectations;
   rules.insert(rules.end(), submission.waivers.begin(), submission.waivers.end());
   const Expectations expectations(std::move(rules), std::move(conditions));
@@ -183,16 +167,13 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
     again.expectation.reset();
     const std::string instance = verdict.instance.substr(0, verdict.instance.rfind('@'));
     expectations.tell(again, instance.substr(0, instance.find('[')));
-    const bool of_front_end = verdict.standing == Standing::waived && verdict.front_end &&
-                              !submission.path.torchs_own && verdict.expectation &&
-                              verdict.expectation->file.empty();
+    waive_front_end(again, submission.path);
     const auto same = [](const std::optional<ExpectationRef>& a,
                          const std::optional<ExpectationRef>& b) {
       return a.has_value() == b.has_value() &&
              (!a || (a->reason == b->reason && a->link == b->link && a->added == b->added &&
                      a->every_path == b->every_path && a->because == b->because));
     };
-    if (of_front_end && again.standing == Standing::new_) continue;
     if (again.standing == verdict.standing && same(again.expectation, verdict.expectation))
       continue;
     errors.push_back({fmt::format("the verdict {} is {}, by the suite's expectations and the "

@@ -66,10 +66,10 @@ TEST(Certificate, WhatIsStatedIsToldApart) {
   EXPECT_EQ(found.partly, 1U);
 }
 
-using Change = std::function<void(Submission&)>;
+using Edit = std::function<void(Submission&)>;
 
 TEST(Certificate, NoneIsMadeOfWhatIsNone) {
-  const std::vector<std::pair<std::string, Change>> changes = {
+  const std::vector<std::pair<std::string, Edit>> changes = {
       {"the run: it did not come to its end", [](Submission& it) { it.run.end.reset(); }},
       {"the run: it did not come to its end",
        [](Submission& it) { it.run.end->interrupted = true; }},
@@ -153,6 +153,30 @@ TEST(Certificate, WhatEveryPathDoesIsNoFaultOfOne) {
   EXPECT_EQ(refused(submission), "");
   waived.expectation->added = true;
   EXPECT_THAT(refused(submission), HasSubstr("fails: a/waived")) << "a rule of the vendor's own";
+}
+
+// Whoever checks finds the same: what another's front end refuses is waived, for that reason alone.
+TEST(Certificate, WhatTheFrontEndRefusesIsNoFaultOfAnothersBackend) {
+  Submission submission = tiny_submission();
+  Verdict raised;
+  raised.status = Status::internal_error;
+  raised.front_end = true;
+  Verdict& verdict = verdict_of(submission, "a/1[x=2]");
+  raised.index = verdict.index;
+  if (!verdict.executions.empty()) raised.executions = {{"internal_error", 3}};
+  verdict = named(raised, "a/1[x=2]", "aten::sin");
+  waive_front_end(verdict, submission.path);
+  ASSERT_EQ(verdict.standing, Standing::waived);
+  const auto checked = [](const Submission& made) {
+    std::string said;
+    const auto archive = make_certificate(made);
+    if (!archive) return archive.error().front().message;
+    const auto found = check_certificate(*archive, tiny_suite());
+    return found ? "" : found.error().front().message;
+  };
+  EXPECT_EQ(checked(submission), "");
+  verdict.expectation->reason = "it is nobody's fault";
+  EXPECT_THAT(checked(submission), HasSubstr("the verdict a/1[x=2]@cpu/mine is waived"));
 }
 
 TEST(Certificate, AWaiverIsBound) {

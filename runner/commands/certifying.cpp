@@ -12,6 +12,7 @@
 #include "certificate/page.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "paths/globs.h"
 #include "record/judge_digest.h"
 #include "record/log.h"
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "paths/globs.h"
 #include "wire/message.h"
 
 namespace lockstep {
@@ -14,7 +15,7 @@ namespace {
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
 /// What would make a path usable whose settings cannot be put in force, by the words in which its
-/// worker (absent_paths.h, lockstep_worker/execute.py) says why.
+/// worker (absent_paths.h, lockstep_worker/configure.py) says why.
 std::string remedy_for(const Path& path, const std::string& reason) {
   if (!path.site.cpu_level.empty() && reason.starts_with("this machine has no CPU level"))
     return "it takes another machine; the levels that this one has can be judged here";

@@ -8,6 +8,7 @@
 #include "base/spawn.h"
 #include "cases/inputs.h"
 #include "commands/open.h"
+#include "paths/policy_of_case.h"
 #include "policies/policy.h"
 #include "run/scheduler.h"
 #include "run/workers.h"

@@ -232,28 +232,6 @@ void print_errors(const std::vector<Error>& errors) {
   for (const Error& error : errors) print_error(error);
 }
 
-}  // namespace
-
-std::vector<std::string> level_names(const Options& options) {
-  std::vector<std::string> levels = {"all"};
-  std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(path_of_level(options, "all").parent_path(), error)) {
-    if (entry.path().extension() == ".json") levels.push_back(entry.path().stem().string());
-  }
-  std::sort(levels.begin(), levels.end());
-  return levels;
-}
-
-std::string level_title(const Options& options, const std::string& name) {
-  if (name == "all") return "every case";
-  Diagnostics ignored;
-  const auto file = read_json(path_of_level(options, name), name, ignored);
-  if (!file || !file->root.is_object()) return {};
-  const auto title = file->root.find("title");
-  return title != file->root.end() && title->is_string() ? title->get<std::string>() : "";
-}
-
 /// The devices to plan for where no worker says which there are: those of the command line, and in
 /// the place of globs the kinds that they mean; of what means all of them, the one that is
 /// everywhere.
@@ -275,6 +253,28 @@ std::vector<std::string> supposed(const std::vector<std::string>& words,
     devices.insert(devices.end(), meant.begin(), meant.end());
   }
   return devices;
+}
+
+}  // namespace
+
+std::vector<std::string> level_names(const Options& options) {
+  std::vector<std::string> levels = {"all"};
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(path_of_level(options, "all").parent_path(), error)) {
+    if (entry.path().extension() == ".json") levels.push_back(entry.path().stem().string());
+  }
+  std::sort(levels.begin(), levels.end());
+  return levels;
+}
+
+std::string level_title(const Options& options, const std::string& name) {
+  if (name == "all") return "every case";
+  Diagnostics ignored;
+  const auto file = read_json(path_of_level(options, name), name, ignored);
+  if (!file || !file->root.is_object()) return {};
+  const auto title = file->root.find("title");
+  return title != file->root.end() && title->is_string() ? title->get<std::string>() : "";
 }
 
 tl::expected<Selection, Exit> selection(const Options& options, Session& session) {

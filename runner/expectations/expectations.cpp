@@ -10,6 +10,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "cases/case.h"
+#include "paths/globs.h"
 #include "plan/names.h"
 #include "verdict/cause.h"
 
@@ -51,37 +52,35 @@ void check_cause(Reader& reader, const Node& node, const std::string& cause) {
   }
 }
 
-/// Decodes one rule; everything that a reader of the report needs is demanded.
-std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
-  const int before = reader.failures();
-  if (!reader.object(
-          node,
-          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
-           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
-           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
-    return std::nullopt;
-  }
-  Expectation rule;
-  const Position at = locate(reader.file().text, node.pointer);
-  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
-  const auto globs = [&](std::string_view key, bool needed, std::string_view what) {
-    const auto list = needed ? reader.required(node, key, what) : reader.child(node, key);
-    std::vector<std::string> result;
-    if (!list) return result;
-    result = reader.texts(*list, "a list of globs");
-    if ((*list)->is_array() && (*list)->empty()) reader.mismatch(*list, "at least one");
-    return result;
-  };
-  const bool by_cause = reader.child(node, "causes").has_value();
-  rule.instances = globs("instances", !by_cause, "ids of cases or instances, globs allowed");
-  rule.causes = globs("causes", false, "");
+std::vector<std::string> rule_globs(Reader& reader, const Node& node, std::string_view key,
+                                    bool needed, std::string_view what) {
+  const auto list = needed ? reader.required(node, key, what) : reader.child(node, key);
+  if (!list) return {};
+  std::vector<std::string> globs = reader.texts(*list, "a list of globs");
+  if ((*list)->is_array() && (*list)->empty()) reader.mismatch(*list, "at least one");
+  return globs;
+}
+
+std::string rule_text(Reader& reader, const Node& node, std::string_view key, bool needed,
+                      std::string_view what) {
+  const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
+  return value ? reader.text(*value).value_or("") : std::string();
+}
+
+/// Which verdicts a rule speaks of.
+void decode_subject(Reader& reader, const Node& node, const KnownNames& names, bool by_cause,
+                    Expectation& rule) {
+  rule.instances =
+      rule_globs(reader, node, "instances", !by_cause, "ids of cases or instances, globs allowed");
+  rule.causes = rule_globs(reader, node, "causes", false, "");
   reader.each_text(reader.child(node, "causes"), [&](const Node& item, const std::string& cause) {
     check_cause(reader, item, cause);
   });
-  rule.paths = globs("paths", true, "names of paths; globs allowed, `!glob` excludes");
-  rule.devices = globs("devices", false, "");
-  rule.cpu_levels = globs("cpu_levels", false, "");
-  rule.cpu_features = globs("cpu_features", false, "");
+  rule.paths =
+      rule_globs(reader, node, "paths", true, "names of paths; globs allowed, `!glob` excludes");
+  rule.devices = rule_globs(reader, node, "devices", false, "");
+  rule.cpu_levels = rule_globs(reader, node, "cpu_levels", false, "");
+  rule.cpu_features = rule_globs(reader, node, "cpu_features", false, "");
   reader.each_text(reader.child(node, "paths"), [&](const Node& item, const std::string& name) {
     check_path(reader, names, item.pointer, name);
   });
@@ -99,6 +98,10 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
                                name, enumerate(known_cpu_features())),
                    suggestion(name, known_cpu_features()));
   });
+}
+
+/// Where else it holds only: what the machine says of itself, the torch, how it is executed.
+void decode_circumstances(Reader& reader, const Node& node, bool by_cause, Expectation& rule) {
   if (const auto facts = reader.child(node, "environment")) {
     if (!(*facts)->is_object() || (*facts)->empty()) {
       reader.mismatch(*facts,
@@ -111,17 +114,17 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
       }
     }
   }
-  const auto text = [&](std::string_view key, bool needed, std::string_view what) {
-    const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
-    return value ? reader.text(*value).value_or("") : std::string();
-  };
-  rule.torch = text("torch", by_cause, "of which releases the cause is known");
+  rule.torch = rule_text(reader, node, "torch", by_cause, "of which releases the cause is known");
   if (!rule.torch.empty() && !valid_range(rule.torch))
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
   if (const auto through = reader.child(node, "through"))
     rule.through_aot = reader.word(*through, {"aot"}, "`aot`").has_value();
   if (const auto flake = reader.child(node, "flake"))
     rule.flake = reader.boolean(*flake).value_or(false);
+}
+
+/// What it expects to happen, and who says that this is known.
+void decode_expected(Reader& reader, const Node& node, bool by_cause, Expectation& rule) {
   if (const auto said = reader.child(node, "status"); by_cause && said)
     reader.mismatch(*said, "no status beside `causes`: they say what is expected to happen");
   if (const auto status =
@@ -148,32 +151,57 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
                              "`bug`, `intended`, `undefined` or `unreported`")
                        .value_or("");
   }
-  rule.reason = trimmed(text("reason", true, "why it is known, in a sentence"));
+}
+
+/// What a reader of the report needs: why, where it is written, and since when.
+void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
+  rule.reason = trimmed(rule_text(reader, node, "reason", true, "why it is known, in a sentence"));
   if (const auto reason = reader.child(node, "reason");
       reason && (*reason)->is_string() && rule.reason.empty()) {
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
-  rule.finding = text("finding", false, "");
+  rule.finding = rule_text(reader, node, "finding", false, "");
   if (rule.flake && rule.because == "unreported")
     reader.mismatch(*reader.child(node, "flake"),
                     "no flake that is unreported: what happens now and then needs a link");
   // What nobody has reported yet has no link.
-  rule.link = text("link", rule.because != "unreported", "the report or thread");
+  rule.link = rule_text(reader, node, "link", rule.because != "unreported", "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
     reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
-  rule.example = text("example", false, "");
-  rule.searched =
-      trimmed(text("searched", !rule.example.empty(), "which public reports were looked through"));
+  rule.example = rule_text(reader, node, "example", false, "");
+  rule.searched = trimmed(rule_text(reader, node, "searched", !rule.example.empty(),
+                                    "which public reports were looked through"));
   if (const auto example = reader.child(node, "example"); example && rule.because != "unreported")
     reader.mismatch(*example,
                     "no example where there is a report: it is a case of its own in bugs/");
-  rule.date = text("date", true, "the day it was verified, such as \"2026-11-21\"");
+  rule.date =
+      rule_text(reader, node, "date", true, "the day it was verified, such as \"2026-11-21\"");
   if (const auto date = reader.child(node, "date");
       date && (*date)->is_string() && !valid_date(rule.date))
     reader.mismatch(*date, "a day such as \"2026-11-21\"");
-  rule.expires = text("expires", false, "");
+  rule.expires = rule_text(reader, node, "expires", false, "");
   if (!rule.expires.empty() && !valid_date(rule.expires))
     reader.mismatch(*reader.child(node, "expires"), "a day such as \"2026-11-21\"");
+}
+
+/// Decodes one rule; everything that a reader of the report needs is demanded.
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
+  const int before = reader.failures();
+  if (!reader.object(
+          node,
+          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
+           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
+           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
+    return std::nullopt;
+  }
+  Expectation rule;
+  const Position at = locate(reader.file().text, node.pointer);
+  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+  const bool by_cause = reader.child(node, "causes").has_value();
+  decode_subject(reader, node, names, by_cause, rule);
+  decode_circumstances(reader, node, by_cause, rule);
+  decode_expected(reader, node, by_cause, rule);
+  decode_sources(reader, node, rule);
   return reader.failures() == before ? std::optional(std::move(rule)) : std::nullopt;
 }
 
@@ -186,18 +214,6 @@ std::string describe(const Expectation& rule) {
 }
 
 }  // namespace
-
-std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager) {
-  std::map<std::string, std::string> facts;
-  for (const Json* of : {&machine, &eager}) {
-    if (!of->is_object()) continue;
-    for (const auto& [name, value] : of->items()) {
-      if (!value.is_primitive() || value.is_null()) continue;
-      facts.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-  }
-  return facts;
-}
 
 std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
                                              Diagnostics& diagnostics) {
@@ -392,6 +408,15 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     }
   }
   return result;
+}
+
+void waive_front_end(Verdict& verdict, const Path& path) {
+  const bool is_anothers = verdict.front_end && !path.torchs_own;
+  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
+  verdict.standing = Standing::waived;
+  verdict.expectation =
+      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
+                     "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 
 }  // namespace lockstep

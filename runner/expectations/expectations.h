@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "expectations/conditions.h"
+#include "paths/path.h"
 #include "plan/names.h"
 #include "verdict/verdict.h"
 
@@ -48,28 +50,6 @@ struct Expectation {
   std::string expires;  ///< the last day on which it holds; empty: for ever
   bool added = false;   ///< of a file of the user's (--known), not of the suite
 };
-
-/// A CPU, as far as conditions ask.
-struct CpuConditions {
-  std::string level;                  ///< as paths/cpu_level.h spells it
-  std::vector<std::string> features;  ///< see base/cpu.h
-};
-
-/// Where a run takes place, as far as conditions ask.
-struct ExpectationConditions {
-  std::string torch;
-  std::string cpu_level;
-  std::vector<std::string> cpu_features;
-  std::string today;  ///< "2026-11-21"
-  /// The CPU as it is to paths that have a level of their own, by name.
-  std::map<std::string, CpuConditions> cpu_of_paths = {};
-  /// What the machine and eager's torch say of themselves, by name.
-  std::map<std::string, std::string> environment = {};
-};
-
-/// What a machine and eager's torch say of themselves, as ExpectationConditions have it; the
-/// machine's word counts.  Both are objects; what is no string, number or boolean is left out.
-std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager);
 
 /// Of what a run is the whole: a rule can only be said to match nothing where all that it could
 /// match was run.
@@ -125,5 +105,10 @@ class Expectations {
   Met met_;  ///< happened: also after its last day
   ExpectationConditions conditions_;
 };
+
+/// On a path whose backend is not torch's, an error of torch's front end is judged and kept, but it
+/// is nothing that the backend did: it does not fail the run, unless somebody expected otherwise.
+/// To be asked behind Expectations.
+void waive_front_end(Verdict& verdict, const Path& path);
 
 }  // namespace lockstep

@@ -95,6 +95,26 @@ TEST(Expectations, AskForWhatTheMachineSaysOfItself) {
   EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::new_);
 }
 
+// What another's backend was never handed does not fail it, unless a rule says otherwise.
+TEST(Expectations, OfAnothersFrontEndAreWaived) {
+  Path path;
+  path.torchs_own = false;
+  const auto standing_on = [](const Path& taken, bool front_end, Status status, Standing before) {
+    Verdict judged = verdict(status);
+    judged.front_end = front_end;
+    judged.standing = before;
+    waive_front_end(judged, taken);
+    return judged.standing;
+  };
+  const auto plain = Standing::new_;
+  EXPECT_EQ(standing_on(path, true, Status::internal_error, plain), Standing::waived);
+  EXPECT_EQ(standing_on(path, false, Status::internal_error, plain), plain);
+  EXPECT_EQ(standing_on(path, true, Status::conform, plain), plain);
+  EXPECT_EQ(standing_on(path, true, Status::internal_error, Standing::known), Standing::known);
+  path.torchs_own = true;
+  EXPECT_EQ(standing_on(path, true, Status::internal_error, plain), plain);
+}
+
 TEST(Expectations, SayWhetherTheySpeakOfEveryPath) {
   const auto speaks = [](std::vector<std::string> paths) {
     Expectation expectation = rule(Status::value_differs);

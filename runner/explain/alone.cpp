@@ -224,18 +224,9 @@ void OperatorSearch::find_what_raises() {
   }
 }
 
-/// The backward of each step alone, on eager's values, and on what eager's backward hands it.
-void OperatorSearch::try_gradients() {
+/// Eager's gradients of all that lies between.
+OperatorSearch::HandedGradients OperatorSearch::gradients_of_eager() {
   const Program& program = suspect_.declared->program;
-  if (!program.backward) {
-    try_alone(all_steps());
-    if (!alone_.empty())
-      blame({alone_.front()}, "alone");
-    else
-      find_shortest_beginning();
-    return;
-  }
-  // Eager's gradients of all that lies between.
   Case whole = *suspect_.declared;
   std::set<std::string> taken = defined_names(program);
   GradCall grad;
@@ -244,14 +235,14 @@ void OperatorSearch::try_gradients() {
     grad.with.emplace();
     for (const std::string& name : *program.backward->with) grad.with->push_back({Ref{name}});
   }
-  std::map<std::string, std::string> gradient_of;
+  HandedGradients handed;
   Step asks;
   for (std::size_t i = 0; i < flat_.size(); ++i) {
     for (const std::string& name : tensors_of(i)) {
       const TensorView* view = tensor_in(seen_.eager, name);
       if (view == nullptr || !view->requires_grad || !is_differentiable(*view)) continue;
       const std::string as = free_name(name + "_grad", taken);
-      gradient_of[name] = as;
+      handed.names[name] = as;
       grad.wrt.push_back({Ref{name}});
       asks.let.emplace_back(as);
     }
@@ -259,45 +250,63 @@ void OperatorSearch::try_gradients() {
   asks.does = std::move(grad);
   whole.program.backward.reset();
   whole.program.steps.push_back(asks);
-  for (const auto& [name, as] : gradient_of) whole.program.outputs.push_back(as);
+  for (const auto& [name, as] : handed.names) whole.program.outputs.push_back(as);
   const Tried eager = trials_.run_one({trial_name("eager's gradients"),
                                        std::make_shared<const Case>(std::move(whole)),
                                        {eager_path()}});
-  KnownValues handed;
-  if (eager.executed.eager) handed.add(*eager.executed.eager, suspect_.fault.call, false);
+  if (eager.executed.eager) handed.values.add(*eager.executed.eager, suspect_.fault.call, false);
+  return handed;
+}
 
+/// A step and its backward as a case of their own; nothing where the backward hands it nothing.
+std::optional<Case> OperatorSearch::gradient_part(std::size_t step,
+                                                  const HandedGradients& handed) const {
+  Backward backward;
+  backward.with.emplace();
+  auto derived = part({step}, tensors_of(step));
+  if (!derived) return std::nullopt;
+  CallSpec& call = derived->calls.front();
+  for (const std::string& name : tensors_of(step)) {
+    const auto as = handed.names.find(name);
+    const TensorView* gradient =
+        as == handed.names.end() ? nullptr : tensor_in(handed.values, as->second);
+    if (gradient == nullptr) continue;
+    auto spec = spec_of(*gradient);
+    if (!spec) continue;
+    backward.of.push_back(name);
+    backward.with->push_back(as->second);
+    derived->program.inputs.push_back(as->second);
+    call.inputs.push_back({as->second, std::move(*spec)});
+  }
+  for (InputSpec& input : call.inputs) {
+    const TensorView* view = tensor_in(seen_.eager, input.name);
+    auto* spec = std::get_if<TensorSpec>(&input.value);
+    if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
+  }
+  if (backward.of.empty()) return std::nullopt;
+  if (bits_) {
+    for (const InputSpec& input : call.inputs)
+      derived->compare.push_back({input.name + ".grad", "*", Policy()});
+  }
+  derived->program.backward = std::move(backward);
+  return std::move(*derived);
+}
+
+/// The backward of each step alone, on eager's values, and on what eager's backward hands it.
+void OperatorSearch::try_gradients() {
+  if (!suspect_.declared->program.backward) {
+    try_alone(all_steps());
+    if (!alone_.empty())
+      blame({alone_.front()}, "alone");
+    else
+      find_shortest_beginning();
+    return;
+  }
+  const HandedGradients handed = gradients_of_eager();
   std::vector<std::pair<std::size_t, Case>> parts;
   for (std::size_t i = 0; i < flat_.size(); ++i) {
     if (out_.steps[i].op.empty()) continue;
-    Backward backward;
-    backward.with.emplace();
-    auto derived = part({i}, tensors_of(i));
-    if (!derived) continue;
-    CallSpec& call = derived->calls.front();
-    for (const std::string& name : tensors_of(i)) {
-      const auto as = gradient_of.find(name);
-      const TensorView* gradient =
-          as == gradient_of.end() ? nullptr : tensor_in(handed, as->second);
-      if (gradient == nullptr) continue;
-      auto spec = spec_of(*gradient);
-      if (!spec) continue;
-      backward.of.push_back(name);
-      backward.with->push_back(as->second);
-      derived->program.inputs.push_back(as->second);
-      call.inputs.push_back({as->second, std::move(*spec)});
-    }
-    for (InputSpec& input : call.inputs) {
-      const TensorView* view = tensor_in(seen_.eager, input.name);
-      auto* spec = std::get_if<TensorSpec>(&input.value);
-      if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
-    }
-    if (backward.of.empty()) continue;
-    if (bits_) {
-      for (const InputSpec& input : call.inputs)
-        derived->compare.push_back({input.name + ".grad", "*", Policy()});
-    }
-    derived->program.backward = std::move(backward);
-    parts.emplace_back(i, std::move(*derived));
+    if (auto derived = gradient_part(i, handed)) parts.emplace_back(i, std::move(*derived));
   }
   run_alone(std::move(parts), "'s gradient alone");
   // The first of the backward is the last of the program.

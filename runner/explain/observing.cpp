@@ -14,8 +14,8 @@ namespace {
 
 /// The golds by which the promise `values` is judged, and those that say what nobody can be held
 /// to.
-constexpr GoldSet kPlainGolds = {true, false, true, false, false, false};
-constexpr GoldSet kNoisyGolds = {true, false, true, false, true, true};
+constexpr GoldSet kPlainGolds = gold_set({kFp64, kStepwise});
+constexpr GoldSet kNoisyGolds = gold_set({kFp64, kStepwise, kFp64Noise, kStepwiseNoise});
 
 /// The outputs of one call of an observation, some of them, under other names.
 Observation outputs_of(const KnownValues& values,
@@ -41,10 +41,11 @@ std::shared_ptr<const Observation> outputs_alone(const std::shared_ptr<const Obs
   for (const Repetition& repetition : of->repetitions) {
     Repetition calls;
     for (const CallResult& call : repetition) {
-      calls.push_back({call.outputs, {}, {}});
-      calls.back().lost = call.lost;
-      calls.back().from = call.from;
-      calls.back().bits_of = call.bits_of;
+      CallResult& copy = calls.emplace_back();
+      copy.outputs = call.outputs;
+      copy.lost = call.lost;
+      copy.from = call.from;
+      copy.bits_of = call.bits_of;
     }
     alone->repetitions.push_back(std::move(calls));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,6 +38,13 @@ class OperatorSearch {
   /// names the part behind the step.
   void run_alone(std::vector<std::pair<std::size_t, Case>> parts, const std::string& what);
   void try_gradients();
+  /// What eager's backward hands each tensor.
+  struct HandedGradients {
+    std::map<std::string, std::string> names;  ///< of the gradients, by those of the tensors
+    KnownValues values;
+  };
+  HandedGradients gradients_of_eager();
+  std::optional<Case> gradient_part(std::size_t step, const HandedGradients& handed) const;
   /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
   std::optional<bool> departs_together(const Places& steps);
   void find_company(std::size_t step, const char* how);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "paths/globs.h"
 #include "program/visit.h"
 
 namespace lockstep {

@@ -95,6 +95,52 @@ void check_options(Reader& reader, const Node& root, const Node& options) {
   }
 }
 
+/// Which worker executes it, or the command that starts one.
+void decode_worker(Reader& reader, const Node& root, Path& path) {
+  if (const auto worker = reader.required(root, "worker", "`eager`, `compiled` or a command")) {
+    if ((*worker)->is_array()) {
+      path.command = reader.texts(*worker, "a command: a list of strings");
+      if (path.command.empty()) reader.mismatch(*worker, "a command: a list of strings");
+    } else {
+      path.worker =
+          reader.word(*worker, {"eager", "compiled"}, "`eager`, `compiled` or a list of strings")
+              .value_or("");
+    }
+  }
+}
+
+/// What torch.compile takes; but for `dynamic`, only the worker reads it.
+void decode_compilation(Reader& reader, const Node& root, Path& path) {
+  const auto text_or_null = [&](std::string_view key) {
+    const auto node = reader.child(root, key);
+    if (node && !(*node)->is_null()) reader.text(*node, "a string or null");
+  };
+  text_or_null("backend");
+  text_or_null("mode");
+  if (const auto options = reader.child(root, "options"); options && !(*options)->is_null())
+    check_options(reader, root, *options);
+  if (const auto dynamic = reader.child(root, "dynamic"); dynamic && !(*dynamic)->is_null())
+    path.dynamic = reader.boolean(*dynamic);
+  if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);
+  if (const auto modules = reader.child(root, "import"))
+    reader.texts(*modules, "a list of Python modules");
+  if (const auto config = reader.child(root, "config"); config && !(*config)->is_object())
+    reader.mismatch(*config, "an object of values by dotted name");
+}
+
+void decode_environment(Reader& reader, const Node& variables, Path& path) {
+  if (!variables->is_object()) {
+    reader.mismatch(variables, "an object of strings by name");
+    return;
+  }
+  for (const auto& [name, value] : variables->items()) {
+    const Node node{&value, child_pointer(variables.pointer, name)};
+    if (name.empty() || name.find('=') != std::string::npos)
+      reader.error(node.pointer, "found no name of an environment variable", "", true);
+    if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
+  }
+}
+
 }  // namespace
 
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
@@ -128,43 +174,10 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   }
   if (const auto flag = reader.child(root, "default"))
     path.is_default = reader.boolean(*flag).value_or(false);
-  if (const auto worker = reader.required(root, "worker", "`eager`, `compiled` or a command")) {
-    if ((*worker)->is_array()) {
-      path.command = reader.texts(*worker, "a command: a list of strings");
-      if (path.command.empty()) reader.mismatch(*worker, "a command: a list of strings");
-    } else {
-      path.worker =
-          reader.word(*worker, {"eager", "compiled"}, "`eager`, `compiled` or a list of strings")
-              .value_or("");
-    }
-  }
-  const auto text_or_null = [&](std::string_view key) {
-    const auto node = reader.child(root, key);
-    if (node && !(*node)->is_null()) reader.text(*node, "a string or null");
-  };
-  text_or_null("backend");
-  text_or_null("mode");
-  if (const auto options = reader.child(root, "options"); options && !(*options)->is_null())
-    check_options(reader, root, *options);
-  if (const auto dynamic = reader.child(root, "dynamic"); dynamic && !(*dynamic)->is_null())
-    path.dynamic = reader.boolean(*dynamic);
-  if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);
-  if (const auto modules = reader.child(root, "import"))
-    reader.texts(*modules, "a list of Python modules");
-  if (const auto config = reader.child(root, "config"); config && !(*config)->is_object())
-    reader.mismatch(*config, "an object of values by dotted name");
-  if (const auto variables = reader.child(root, "environment")) {
-    if (!(*variables)->is_object()) {
-      reader.mismatch(*variables, "an object of strings by name");
-    } else {
-      for (const auto& [name, value] : (*variables)->items()) {
-        const Node node{&value, child_pointer(variables->pointer, name)};
-        if (name.empty() || name.find('=') != std::string::npos)
-          reader.error(node.pointer, "found no name of an environment variable", "", true);
-        if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
-      }
-    }
-  }
+  decode_worker(reader, root, path);
+  decode_compilation(reader, root, path);
+  if (const auto variables = reader.child(root, "environment"))
+    decode_environment(reader, *variables, path);
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");

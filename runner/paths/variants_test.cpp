@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/text.h"
-
 namespace lockstep {
 namespace {
 
@@ -89,17 +87,6 @@ TEST(Variants, WhatIsWrongIsSaidWithItsPlace) {
     EXPECT_THAT(to_string(diagnostics[0]), HasSubstr(expected));
     EXPECT_THAT(diagnostics[0].pointer, HasSubstr("/variants"));
   }
-}
-
-TEST(Variants, AreMeantByTheNameOfTheirPathAndByTheirOwn) {
-  EXPECT_TRUE(path_matches("inductor", "inductor.avx2"));
-  EXPECT_TRUE(path_matches("inductor.avx2", "inductor.avx2"));
-  EXPECT_FALSE(path_matches("inductor.avx2", "inductor"));
-  EXPECT_FALSE(path_matches("inductor", "inductor-dynamic"));
-  const std::vector<std::string> excluded = {"*", "!inductor"}, one = {"!inductor.avx2"};
-  EXPECT_FALSE(paths_take(excluded, "inductor.avx2"));
-  EXPECT_FALSE(paths_take(one, "inductor.avx2"));
-  EXPECT_TRUE(paths_take(one, "inductor"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "cases/registry.h"
+#include "paths/globs.h"
 #include "plan/filter_parser.h"
 
 namespace lockstep {

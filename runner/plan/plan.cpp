@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/splitmix.h"
 #include "base/text.h"
+#include "paths/globs.h"
 #include "plan/names.h"
 #include "plan/share.h"
 

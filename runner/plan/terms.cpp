@@ -6,6 +6,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "paths/globs.h"
 #include "plan/names.h"
 
 namespace lockstep {

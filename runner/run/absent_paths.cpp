@@ -27,8 +27,11 @@ Json configure(const Path& path) {
                         {"outputs", Json::array()},
                         {"context", Json::object()},
                         {"backward", nullptr}};
-  return to_json(
-      RunRequest{"", path.declared, "cpu", kMode, 1, 0, false, 0, nothing, Json::array()});
+  return to_json(RunRequest{.path = path.declared,
+                            .device = "cpu",
+                            .mode = kMode,
+                            .program = nothing,
+                            .calls = Json::array()});
 }
 
 }  // namespace
@@ -59,7 +62,9 @@ Result<std::vector<AbsentPath>> find_absent_paths(
     const auto hello = wait_for_hello(engine, worker);
     if (interrupted()) return fail("interrupted");
     if (!hello || !knows_the_mode(*hello)) continue;
-    Job job{path.name + " (configure)", {{worker, configure(path)}}, {}, 0, nullptr};
+    Job job;
+    job.id = path.name + " (configure)";
+    job.parts = {{worker, configure(path)}};
     job.done = [absent, name = path.name](const Observation& seen, double) {
       if (seen.outcome == Outcome::unsupported && seen.stage == "configure")
         absent->push_back({name, one_line(seen.reason)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "paths/policy_of_case.h"
 #include "policies/policy.h"
 #include "run/differing_tensors.h"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,13 @@ enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise, kMpfr, kFp64Noise, 
 constexpr std::array<std::string_view, 6> kGolds = {"fp64", "perturbed",  "stepwise",
                                                     "mpfr", "fp64_noise", "stepwise_noise"};
 using GoldSet = std::array<bool, kGolds.size()>;
+
+/// The set of these golds.
+constexpr GoldSet gold_set(std::initializer_list<GoldIndex> golds) {
+  GoldSet set{};
+  for (const GoldIndex gold : golds) set[gold] = true;
+  return set;
+}
 
 /// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread
 /// whatever becomes of the run.

@@ -65,17 +65,6 @@ class InOrder {
   std::size_t next_ = 0;
 };
 
-/// On a path whose backend is not torch's, an error of torch's front end is judged and kept, but it
-/// is nothing that the backend did: it does not fail the run, unless somebody expected otherwise.
-void waive_front_end(Verdict& verdict, const Path& path) {
-  const bool is_anothers = verdict.front_end && !path.torchs_own;
-  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
-  verdict.standing = Standing::waived;
-  verdict.expectation =
-      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
-                     "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
-}
-
 }  // namespace
 
 void watch_for_interrupts() {
@@ -213,8 +202,11 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   }
 
   const auto take = [&](Verdict verdict) {
-    if (settings.cache && !settings.cache_keys[verdict.index].empty())
-      settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+    if (settings.cache && !settings.cache_keys[verdict.index].empty()) {
+      const auto kept =
+          settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+      if (!kept) reporter.note(kept.error().message);
+    }
     judged(with_repro(std::move(verdict)), true);
   };
   const auto stopped = [&] {

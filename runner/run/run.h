@@ -33,7 +33,7 @@ struct RunSettings {
   ExpectationScope scope;
   /// Verdicts that need not be made again, where they are asked for, and the key there of each item
   /// of the plan; an empty one is always executed.
-  std::shared_ptr<const VerdictCache> cache;
+  std::shared_ptr<VerdictCache> cache;
   std::vector<std::string> cache_keys;
   /// Members of a cluster execute the plan, not the engine.
   std::optional<ClusterOptions> cluster;

@@ -127,15 +127,21 @@ bool Scheduler::begin_next() {
 
 Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat) const {
   const Case& declared = *task.instance->declared;
-  Json message =
-      to_json(RunRequest{task.instance->id, Json{{"name", "eager"}}, task.instance->device, mode,
-                         repeat + (declared.random ? 1 : 0), declared.seed, declared.random,
-                         declared.threads, task.inputs.wire_program(), task.inputs.calls});
-  return {std::move(id),
-          {{options_.eager, std::move(message)}},
-          storage_files(task.inputs),
-          task.index,
-          nullptr};
+  Job job;
+  job.id = std::move(id);
+  job.parts = {{options_.eager, to_json(RunRequest{.instance = task.instance->id,
+                                                   .path = Json{{"name", "eager"}},
+                                                   .device = task.instance->device,
+                                                   .mode = mode,
+                                                   .repeat = repeat + (declared.random ? 1 : 0),
+                                                   .seed = declared.seed,
+                                                   .reseed = declared.random,
+                                                   .threads = declared.threads,
+                                                   .program = task.inputs.wire_program(),
+                                                   .calls = task.inputs.calls})}};
+  job.storages = storage_files(task.inputs);
+  job.order = task.index;
+  return job;
 }
 
 Job Scheduler::reference_job(const Task& task, const Reference& reference, std::string id,
@@ -309,22 +315,22 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   }
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
-  Evidence evidence{item.id,
-                    task->instance->declared,
-                    path.name,
-                    item.declared.promise(path),
-                    path.compiles,
-                    path.declarations.refuses,
-                    item.declared,
-                    path.command.empty(),
-                    path.own_random,
-                    elsewhere(reference.site, path, *task->instance),
-                    pending.shared > 0,
-                    options_.repeat,
-                    task->before,
-                    reference.eager,
-                    pending.observation,
-                    {}};
+  Evidence evidence{.id = item.id,
+                    .declared = task->instance->declared,
+                    .path = path.name,
+                    .promise = item.declared.promise(path),
+                    .compiles = path.compiles,
+                    .refuses = path.declarations.refuses,
+                    .of_path = item.declared,
+                    .worker_of_lockstep = path.command.empty(),
+                    .own_random = path.own_random,
+                    .elsewhere = elsewhere(reference.site, path, *task->instance),
+                    .shared = pending.shared > 0,
+                    .repeat = options_.repeat,
+                    .inputs = task->before,
+                    .eager = reference.eager,
+                    .compiled = pending.observation,
+                    .golds = {}};
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     if (!pending.golds[index]) continue;
     if (!reference.golds[index].made) return;

@@ -46,17 +46,21 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   if (sharers.size() == 1) return submit_path(sharers[0].task, *sharers[0].pending);
   std::vector<const InputSet*> inputs;
   for (const Sharer& sharer : sharers) inputs.push_back(&sharer.task->inputs);
-  InputSet joined = join(inputs);
+  const std::optional<InputSet> joined = join(inputs);
+  if (!joined) {
+    for (const Sharer& sharer : sharers) submit_path(sharer.task, *sharer.pending);
+    return;
+  }
   const PlanItem& item = plan_.items[sharers[0].pending->item];
   Job job = path_job(*sharers[0].task,
                      fmt::format("{} (in a graph with {} others)", item.id, sharers.size() - 1),
                      plan_.paths[item.path]);
   job.patience = kPatience;
-  job.storages = storage_files(joined);
+  job.storages = storage_files(*joined);
   for (const Sharer& sharer : sharers) add_known(job.known, sharer.task->known);
   for (JobPart& part : job.parts) {
-    part.message["program"] = joined.wire_program();
-    part.message["calls"] = joined.calls;
+    part.message["program"] = joined->wire_program();
+    part.message["calls"] = joined->calls;
   }
   job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
     const std::size_t count = sharers.size();

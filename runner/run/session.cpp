@@ -24,21 +24,6 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Of the paths that are executed at a CPU level of their own: that level, and what of the CPU
-/// libraries may use there.
-std::map<std::string, CpuConditions> cpu_conditions_of(const std::vector<Path>& paths) {
-  std::map<std::string, CpuConditions> conditions;
-  for (const Path& path : paths) {
-    if (path.site.cpu_level.empty()) continue;
-    std::string limit;
-    for (const auto& [name, value] : path.environment) {
-      if (name == "ONEDNN_MAX_CPU_ISA") limit = value;
-    }
-    conditions[path.name] = {path.site.cpu_level, cpu_features(cpu_line("flags"), limit)};
-  }
-  return conditions;
-}
-
 /// What a record says of the machine, and of what runs on it that no worker tells.
 Json machine_of(const SessionSettings& settings, const Json& eager) {
   Json machine = machine_environment(cuda_runtime_of(settings, eager));
@@ -238,12 +223,8 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.machine = machine_of(settings_, environment_);
   run.expectations = suite_.expectations;
   run.operators = operators();
-  run.conditions = {environment_.value("torch", std::string()),
-                    cpu_level_of(environment_.value("cpu_capability", std::string())),
-                    cpu_features(),
-                    info.started.substr(0, 10),
-                    cpu_conditions_of(plan.paths),
-                    facts_of(run.machine, environment_)};
+  run.conditions = conditions_of(run.machine, environment_, info.started.substr(0, 10));
+  run.conditions.cpu_of_paths = cpu_conditions_of(plan.paths, cpu_line("flags"));
   run.cpu_levels = cpu_levels_;
   run.info = std::move(info);
   run.info.digests = digests_of_suite(settings_);
@@ -284,7 +265,7 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
     fact = fact.key().ends_with(kFreeMemory) ? setting["machine"].erase(fact) : std::next(fact);
   auto cache = VerdictCache::open(folder, Digest().add(setting.dump()).hex());
   if (!cache) return tl::unexpected(cache.error());
-  run.cache = std::make_shared<const VerdictCache>(std::move(*cache));
+  run.cache = std::make_shared<VerdictCache>(std::move(*cache));
   std::unordered_map<std::string_view, std::string> cases;  // digest by name of the file
   for (const CaseFile& file : suite_.cases)
     cases[file.file.name] = Digest().add(file.file.text).hex();

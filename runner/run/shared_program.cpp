@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "program/edit.h"
@@ -34,7 +33,7 @@ NamedValues own_values(const NamedValues& values, const std::string& prefix) {
 
 }  // namespace
 
-InputSet join(const std::vector<const InputSet*>& members) {
+std::optional<InputSet> join(const std::vector<const InputSet*>& members) {
   InputSet joint;
   Json inputs = Json::object();
   for (std::size_t k = 0; k < members.size(); ++k) {
@@ -45,7 +44,7 @@ InputSet join(const std::vector<const InputSet*>& members) {
     if (k == 0) {
       joint.program = std::move(part);
     } else if (!splice(joint.program, std::move(part), joint.literals.size())) {
-      std::abort();  // plan/share.h puts only those together that fit
+      return std::nullopt;
     }
     const std::size_t before = joint.storages.size();
     for (const Json& view : member.literals) joint.literals.push_back(moved(view, before));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cases/inputs.h"
@@ -8,9 +9,9 @@
 namespace lockstep {
 
 /// The programs of several instances as one, so that they are compiled in one graph.  Names of
-/// member k get the prefix "mk_".  Each has one call, and can_splice is true of any two
-/// (plan/share.h).
-InputSet join(const std::vector<const InputSet*>& members);
+/// member k get the prefix "mk_".  Each has one call.  Nothing where two do not fit into one
+/// program (can_splice); plan/share.h puts none such together.
+std::optional<InputSet> join(const std::vector<const InputSet*>& members);
 
 /// What an observation of `count` joined programs says of member k: its values, and that part of
 /// the seconds that each has on average.  `joined` must have returned.

@@ -23,7 +23,7 @@ InputSet member(const std::optional<Backward>& backward = {}) {
 
 TEST(SharedProgram, ProgramsKeepTheirNamesAndStoragesApart) {
   const InputSet one = member(), two = member();
-  const InputSet joint = join({&one, &two});
+  const InputSet joint = join({&one, &two}).value();
   const Json program = joint.wire_program();
   const auto text = [](const Json& json) { return json.dump(); };
   EXPECT_EQ(text(program["inputs"]), R"(["m0_x","m0_n","m1_x","m1_n"])");
@@ -54,18 +54,24 @@ TEST(SharedProgram, ArgumentsMayBeCalledAsTheWireCallsItsOwn) {
     "outputs": ["y"], "context": {}, "backward": null})");
   set.program = *program_from_json(program, set.literals);
   EXPECT_EQ(
-      join({&set, &set}).wire_program()["steps"][1]["kwargs"].dump(),
+      join({&set, &set})->wire_program()["steps"][1]["kwargs"].dump(),
       R"({"ref":1,"storage":2,"let":[{"str":"x"}],"with":{"ref":"m1_x"},"steps":[{"str":"n"}]})");
 }
 
 TEST(SharedProgram, BackwardsBecomeOne) {
   const InputSet ones = member(Backward{std::vector<std::string>{"b"}, std::nullopt});
-  EXPECT_EQ(join({&ones, &ones}).wire_program()["backward"].dump(),
+  EXPECT_EQ(join({&ones, &ones})->wire_program()["backward"].dump(),
             R"({"of":["m0_b","m1_b"],"with":"ones"})");
   const InputSet named =
       member(Backward{std::vector<std::string>{"b"}, std::vector<std::string>{"x"}});
-  EXPECT_EQ(join({&named, &named}).wire_program()["backward"].dump(),
+  EXPECT_EQ(join({&named, &named})->wire_program()["backward"].dump(),
             R"({"of":["m0_b","m1_b"],"with":["m0_x","m1_x"]})");
+}
+
+TEST(SharedProgram, WhatDoesNotFitIsNotJoined) {
+  const InputSet plain = member();
+  const InputSet differentiated = member(Backward{std::vector<std::string>{"b"}, std::nullopt});
+  EXPECT_FALSE(join({&plain, &differentiated}));
 }
 
 TEST(SharedProgram, APartHasWhatIsItsOwn) {

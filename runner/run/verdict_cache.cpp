@@ -37,9 +37,9 @@ const Verdict* VerdictCache::find(const std::string& key) const {
   return found == verdicts_.end() ? nullptr : &found->second;
 }
 
-void VerdictCache::keep(const std::string& key, const Verdict& verdict,
-                        const std::string& started) const {
-  if (!worth_keeping(verdict)) return;
+Result<void> VerdictCache::keep(const std::string& key, const Verdict& verdict,
+                                const std::string& started) {
+  if (!writes_ || !worth_keeping(verdict)) return {};
   Verdict kept = verdict;
   kept.standing = Standing::new_;  // expectations are asked anew
   kept.expectation.reset();
@@ -47,7 +47,13 @@ void VerdictCache::keep(const std::string& key, const Verdict& verdict,
   kept.phases.clear();
   const std::string line =
       Json({{"key", key}, {"started", started}, {"verdict", to_json(kept)}}).dump() + "\n";
-  std::ofstream(file_, std::ios::app).write(line.data(), static_cast<std::streamsize>(line.size()));
+  std::ofstream file(file_, std::ios::app);
+  file.write(line.data(), static_cast<std::streamsize>(line.size()));
+  file.close();
+  if (file) return {};
+  writes_ = false;
+  return fail(fmt::format("cannot write {}: no verdict is kept for a later run", file_.string()),
+              "--reuse keeps verdicts there: make room, or choose another LOCKSTEP_CACHE");
 }
 
 bool VerdictCache::worth_keeping(const Verdict& verdict) {

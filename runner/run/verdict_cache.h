@@ -21,8 +21,9 @@ class VerdictCache {
   /// The verdict that was kept under the key, with `reused` saying when the run began that made it;
   /// nullptr if there is none.
   const Verdict* find(const std::string& key) const;
-  /// Keeps a verdict that is worth_keeping.  What cannot be written is not kept.
-  void keep(const std::string& key, const Verdict& verdict, const std::string& started) const;
+  /// Keeps a verdict that is worth_keeping.  An error where it cannot be written; from then on
+  /// nothing is kept, and nothing more is said of it.
+  Result<void> keep(const std::string& key, const Verdict& verdict, const std::string& started);
 
   /// Whether the same would be found again: nothing died, nothing disagrees with itself, and
   /// nothing was taken from here.
@@ -30,6 +31,7 @@ class VerdictCache {
 
  private:
   std::filesystem::path file_;
+  bool writes_ = true;
   std::unordered_map<std::string, Verdict> verdicts_;
 };
 

@@ -39,7 +39,7 @@ class VerdictCaches : public testing::Test {
 
 TEST_F(VerdictCaches, GiveBackWhatWasKept) {
   EXPECT_EQ(open().find("k"), nullptr);
-  open().keep("k", conforming(), "2026-11-21T10:00:00Z");
+  ASSERT_TRUE(open().keep("k", conforming(), "2026-11-21T10:00:00Z"));
   const VerdictCache cache = open();
   const Verdict* found = cache.find("k");
   ASSERT_NE(found, nullptr);
@@ -52,10 +52,10 @@ TEST_F(VerdictCaches, GiveBackWhatWasKept) {
 }
 
 TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
-  open().keep("k", conforming(), "2026-11-21T10:00:00Z");
+  ASSERT_TRUE(open().keep("k", conforming(), "2026-11-21T10:00:00Z"));
   Verdict later = conforming();
   later.reason = "later";
-  open().keep("k", later, "2026-11-22T10:00:00Z");
+  ASSERT_TRUE(open().keep("k", later, "2026-11-22T10:00:00Z"));
   const fs::path file = folder_ / "s.jsonl";
   std::string text = *read_file(file);
   ASSERT_TRUE(write_file(file, text + text.substr(0, text.size() / 4)));
@@ -64,6 +64,15 @@ TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
   const std::size_t place = text.rfind("\"conform\"");
   ASSERT_TRUE(write_file(file, text.replace(place, 9, "\"crash\"")));
   EXPECT_EQ(open().find("k")->reason, "");
+}
+
+TEST_F(VerdictCaches, SayOnceThatNothingCanBeWritten) {
+  VerdictCache cache = open();
+  fs::create_directory(folder_ / "s.jsonl");  // where the file is to be
+  const auto kept = cache.keep("k", conforming(), "2026-11-21T10:00:00Z");
+  ASSERT_FALSE(kept);
+  EXPECT_NE(kept.error().message.find("s.jsonl"), std::string::npos);
+  EXPECT_TRUE(cache.keep("k", conforming(), "2026-11-21T10:00:00Z"));
 }
 
 TEST_F(VerdictCaches, KeepNothingThatMayBeOtherwiseTheNextTime) {

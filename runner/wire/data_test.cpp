@@ -82,9 +82,12 @@ std::set<std::string> keys(const Json& object) {
 }
 
 TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
-  const RunRequest request{
-      "test@cpu",   {{"name", "eager-python"}}, "cpu", "plain", 1, 0, false, 0, Json::object(),
-      Json::array()};
+  const RunRequest request{.instance = "test@cpu",
+                           .path = {{"name", "eager-python"}},
+                           .device = "cpu",
+                           .mode = "plain",
+                           .program = Json::object(),
+                           .calls = Json::array()};
   const Json said = run_message(1, to_json(request), {{"in", 16}}, "out", "");
   EXPECT_EQ(said["run"], 1);
   EXPECT_EQ(said["out"], "out");

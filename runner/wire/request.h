@@ -35,8 +35,8 @@ Json to_json(const HelloRequest& request);
 
 /// What to execute; which number it has, where it reads and where it writes is the engine's.
 struct RunRequest {
-  std::string instance;  ///< for people
-  Json path;             ///< the path file, whole
+  std::string instance = {};  ///< for people
+  Json path;                  ///< the path file, whole
   std::string device;
   std::string mode;  ///< "plain", or a gold (workers/PROTOCOL.md): "fp64", "stepwise_noise", …
   int repeat = 1;

@@ -9,7 +9,6 @@ to the file that the variable `LOCKSTEP_MUTANTS_RECORDS` names."""
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,8 @@ from .registry import MUTANTS, Mutant, of_operator
 
 FAULTLESS = "faultless"
 RECORDS = "LOCKSTEP_MUTANTS_RECORDS"
+#: The variable in which a worker's child says what it executes (runner/workers/PROTOCOL.md).
+INSTANCE = "LOCKSTEP_INSTANCE"
 _RANDOM = torch.Tag.nondeterministic_seeded
 
 
@@ -53,7 +54,7 @@ class Records:
             line = (
                 json.dumps(
                     {
-                        "instance": _instance(),
+                        "instance": os.environ.get(INSTANCE, ""),
                         "mutants": self.mutants,
                         "facts": sorted(self.facts),
                         "breaks": self.breaks,
@@ -67,20 +68,6 @@ class Records:
 
 
 RECORDED = Records()
-_INSTANCE = ""
-
-
-def _instance() -> str:
-    """The instance under way: the worker's request lies on the stack, since it forks a process for
-    each."""
-    global _INSTANCE
-    frame = sys._getframe()
-    while not _INSTANCE and frame is not None:
-        request = frame.f_locals.get("request")
-        if isinstance(request, dict):
-            _INSTANCE = str(request.get("instance") or "")
-        frame = frame.f_back  # type: ignore[assignment]
-    return _INSTANCE
 
 
 def origin(value: object) -> tuple[str, tuple]:

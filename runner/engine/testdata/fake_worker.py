@@ -15,6 +15,7 @@ batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins les
 """
 
 import functools
+import itertools
 import json
 import os
 import signal
@@ -219,198 +220,215 @@ def messages(how):
         yield from in_children(runs)
 
 
+def answer_hello(how):
+    """Says what the worker is, or does at once what `how` says."""
+    if how == "die":
+        sys.exit(5)
+    if how == "struck" or how.startswith("once=") and not os.path.exists(how[5:]):
+        if how != "struck":
+            open(how[5:], "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "garbage":
+        print("this is no JSON", flush=True)
+        return
+    hello = {
+        "type": "hello",
+        "protocol": 9 if how == "old" else 1,
+        "worker": "fake",
+        "concurrent": 4 if how == "crowd" else 1,
+        "environment": {"torch": "2.13.0"},
+        "devices": ["cpu"],
+        "dtypes": ["float32"],
+        "modes": ["plain", "configure"] if how == "asked" else ["plain"],
+    }
+    if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
+        hello["batch"] = {"cpu": int(how.split("=")[1])}
+    if how.startswith("cuda"):
+        hello.update(devices=["cpu", "cuda:0", "cuda:1"], batch={"cuda": 4}, digests=["cuda"])
+        hello["environment"]["pin cudnn_tf32"] = how == "cuda-pinned"
+    if how == "odd":
+        hello["environment"] = 3
+    if how.startswith("level="):
+        hello["environment"]["cpu_capability"] = how.split("=")[1]
+    if how == "poor":
+        hello["environment"]["lacks headers"] = "each process makes its own"
+    if how in ("deep", "keys"):
+        more = (
+            '"x": ' + "[" * 200_000
+            if how == "deep"
+            else ", ".join(f'"{i}": 0' for i in range(80_000))
+        )
+        sys.stdout.write(json.dumps(hello)[:-1] + ", " + more + "}\n")
+        sys.stdout.flush()
+        return
+    if how == "refuse":
+        hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
+    say(hello)
+    if how == "twice":
+        say({**hello, "environment": {"torch": "6.6.6"}})
+
+
+def begin(message, name):
+    run = message["run"]
+    if name == "die-at-once":
+        os.kill(os.getpid(), signal.SIGKILL)
+    pids = {
+        "first": 1,
+        "first-of-64": 2**32 + 1,
+        "word": "1",
+        "runner": os.getppid(),
+        "self": os.getpid(),
+    }
+    pid = pids.get(name, message.get("pid"))
+    say({"type": "started", "run": run, **({"pid": pid} if pid else {})})
+    say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
+
+
+def misbehave(message, name):
+    """What a worker does while it executes, or instead; it may not come back."""
+    run = message["run"]
+    if name == "hang":
+        time.sleep(600)
+    if name == "slow":
+        time.sleep(0.2)
+    if name == "die-late":  # once another execution is under way
+        while run < 3 and not os.path.exists(os.path.join(os.path.dirname(message["out"]), "out3")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "warm":
+        say({"type": "stage", "run": run, "stage": "warm"})
+        time.sleep(2)
+        say({"type": "stage", "run": run, "stage": "run"})
+    if name == "die-held":  # what it leaves behind holds its output, in a session of its own
+        subprocess.Popen(["sleep", "60"], start_new_session=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "nest":  # two compilers, one of them in a process group of its own
+        subprocess.Popen(["sleep", "600"])
+        subprocess.Popen(["sleep", "600"], preexec_fn=os.setpgrp)
+        time.sleep(600)
+    if name.startswith("daemon"):
+        leave_behind(os.path.dirname(message["out"]))
+        if name == "daemon-hang":
+            time.sleep(600)
+        if name == "daemon-die":
+            os.kill(os.getpid(), signal.SIGKILL)
+    if name == "flood":
+        lines = json.dumps({"type": "stage", "run": run, "stage": "run"}).encode() + b"\n"
+        while True:
+            os.write(1, lines * 1000)
+    if name == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "orphan":  # the worker dies, of which this may be a child
+        os.kill(os.getppid() if "pid" in message else os.getpid(), signal.SIGKILL)
+        time.sleep(600)
+    if name == "chatter":
+        for _ in range(6000):
+            say({"type": "stage", "run": run, "stage": "run"})
+    if name == "babble":
+        print("not a message", flush=True)
+
+
+def change_of(message, name):
+    """What becomes of the observation's bytes and views."""
+    # Of the cases that are used here, each program has one input.
+    programs = len(message["program"]["inputs"])
+    changes = {
+        "flip": flip_bit,
+        "transpose": transpose,
+        "escape": escape,
+        "raise": raise_error,
+        "raise-in-tracing": raise_in_tracing,
+        "copy": copy,
+        "negate": negate,
+    }
+    if name == "negate-stepwise":
+        changes[name] = negate if message["mode"] == "stepwise" else copy
+    if name == "flip-crowd" and programs > 1:
+        changes[name] = flip_bit
+    if name == "package":
+        changes[name] = functools.partial(package, message)
+    if name == "run-package":
+        changes[name] = functools.partial(run_package, message)
+    shapes = [view["shape"] for view in message["calls"][0]["inputs"].values()]
+    rows = shapes[0][0] if shapes else 0
+    if name == "narrow" and programs > 2 or name == "raise-2" and rows == 2:
+        changes[name] = raise_error
+    return changes.get(name, lambda result, bytes_of: None)
+
+
+def distort(result, name):
+    """What an observation says that is no observation of what was executed."""
+    if name.startswith("absent"):
+        result.update(
+            outcome="unsupported",
+            reason="cannot import what it needs",
+            runs=[],
+            stage="configure" if name == "absent" else "prepare",
+        )
+    if name in ("same", "made-up"):  # every storage is one that the runner has; or would be
+        result["storages"] = [
+            {"bytes": each["bytes"], "same": {"known": 0}, "blocks": [] if name == "same" else [5]}
+            for each in result["storages"]
+        ]
+    if name == "uncompiled":
+        result["proof"] = {"graphs": 0}
+    if name == "list":
+        for repetition in result["runs"]:
+            for call in repetition["calls"]:
+                call["outputs"] = {key: [view, 3] for key, view in call["outputs"].items()}
+
+
+def leave_observation(message, name, result):
+    """Writes it, or a part of it, or nothing."""
+    if name == "half":
+        with open(os.path.join(message["out"], "observation.json"), "w") as file:
+            file.write(json.dumps(result)[:100])
+    elif name == "short":
+        write(message, result)
+        os.truncate(os.path.join(message["out"], "0"), 3)
+    elif name != "nothing":
+        write(message, result)
+
+
+def execute(message, name, flaky):
+    """One run; `flaky` counts those of the path of that name."""
+    begin(message, name)
+    misbehave(message, name)
+    run = message["run"]
+    if name in ("crash", "leave"):
+        say({"type": "ended", "run": run, **({"signal": 11} if name == "crash" else {"exit": 3})})
+        return
+    if message["mode"] == "configure":
+        message["calls"] = [{"inputs": {}}]
+    result = observation(message, change_of(message, name))
+    if name == "flaky" and next(flaky) % 3 == 2:
+        result = observation(message, flip_bit)
+    distort(result, name)
+    if name == "truncate":  # what it has written, once the runner has been told to read it
+        large = open(os.path.join(message["out"], "large"), "wb+")
+        large.write(b"x" * (4 << 20))
+        large.flush()
+        result["storages"].append({"file": "large", "bytes": 4 << 20})
+    leave_observation(message, name, result)
+    say({"type": "ended", "run": run, "exit": 0})
+    if name == "stall":  # the next one of its batch is never begun
+        time.sleep(600)
+    if name == "truncate":
+        while os.path.exists(message["out"]):  # until it has been read
+            time.sleep(0.01)
+        large.truncate(0)
+
+
 def main():
     how = sys.argv[1] if len(sys.argv) > 1 else "ready"
-    flaky = 0
+    flaky = itertools.count(1)
     for message in messages(how):
         if message["type"] == "hello":
-            if how == "die":
-                sys.exit(5)
-            if how == "struck" or how.startswith("once=") and not os.path.exists(how[5:]):
-                if how != "struck":
-                    open(how[5:], "w").close()
-                os.kill(os.getpid(), signal.SIGKILL)
-            if how == "garbage":
-                print("this is no JSON", flush=True)
-                continue
-            hello: dict = {
-                "type": "hello",
-                "protocol": 9 if how == "old" else 1,
-                "worker": "fake",
-                "concurrent": 4 if how == "crowd" else 1,
-                "environment": {"torch": "2.13.0"},
-                "devices": ["cpu"],
-                "dtypes": ["float32"],
-                "modes": ["plain", "configure"] if how == "asked" else ["plain"],
-            }
-            if "=" in how and how.split("=")[0] in ("batch", "hasty", "overrun"):
-                hello["batch"] = {"cpu": int(how.split("=")[1])}
-            if how.startswith("cuda"):
-                hello.update(
-                    devices=["cpu", "cuda:0", "cuda:1"], batch={"cuda": 4}, digests=["cuda"]
-                )
-                hello["environment"]["pin cudnn_tf32"] = how == "cuda-pinned"
-            if how == "odd":
-                hello["environment"] = 3
-            if how.startswith("level="):
-                hello["environment"]["cpu_capability"] = how.split("=")[1]
-            if how == "poor":
-                hello["environment"]["lacks headers"] = "each process makes its own"
-            if how in ("deep", "keys"):
-                more = (
-                    '"x": ' + "[" * 200_000
-                    if how == "deep"
-                    else ", ".join(f'"{i}": 0' for i in range(80_000))
-                )
-                sys.stdout.write(json.dumps(hello)[:-1] + ", " + more + "}\n")
-                sys.stdout.flush()
-                continue
-            if how == "refuse":
-                hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
-            say(hello)
-            if how == "twice":
-                say({**hello, "environment": {"torch": "6.6.6"}})
+            answer_hello(how)
         elif message["type"] == "stop":
             return
         elif message["type"] == "run":
-            run, name = (
-                message["run"],
-                how[3:] if how.startswith("as=") else message["path"]["name"],
-            )
-            programs = len(
-                message["program"]["inputs"]
-            )  # of the cases that are used here, each has one
-            if name == "die-at-once":
-                os.kill(os.getpid(), signal.SIGKILL)
-            pids = {
-                "first": 1,
-                "first-of-64": 2**32 + 1,
-                "word": "1",
-                "runner": os.getppid(),
-                "self": os.getpid(),
-            }
-            pid = pids.get(name, message.get("pid"))
-            say({"type": "started", "run": run, **({"pid": pid} if pid else {})})
-            say({"type": "stage", "run": run, "stage": "compile" if name != "eager" else "run"})
-            if name == "hang":
-                time.sleep(600)
-            if name == "slow":
-                time.sleep(0.2)
-            if name == "die-late":  # once another execution is under way
-                while run < 3 and not os.path.exists(
-                    os.path.join(os.path.dirname(message["out"]), "out3")
-                ):
-                    time.sleep(0.01)
-                os.kill(os.getpid(), signal.SIGKILL)
-            if name == "warm":
-                say({"type": "stage", "run": run, "stage": "warm"})
-                time.sleep(2)
-                say({"type": "stage", "run": run, "stage": "run"})
-            if (
-                name == "die-held"
-            ):  # what it leaves behind holds its output, in a session of its own
-                subprocess.Popen(["sleep", "60"], start_new_session=True)
-                os.kill(os.getpid(), signal.SIGKILL)
-            if name == "nest":  # two compilers, one of them in a process group of its own
-                subprocess.Popen(["sleep", "600"])
-                subprocess.Popen(["sleep", "600"], preexec_fn=os.setpgrp)
-                time.sleep(600)
-            if name.startswith("daemon"):
-                leave_behind(os.path.dirname(message["out"]))
-                if name == "daemon-hang":
-                    time.sleep(600)
-                if name == "daemon-die":
-                    os.kill(os.getpid(), signal.SIGKILL)
-            if name == "flood":
-                lines = json.dumps({"type": "stage", "run": run, "stage": "run"}).encode() + b"\n"
-                while True:
-                    os.write(1, lines * 1000)
-            if name == "die":
-                os.kill(os.getpid(), signal.SIGKILL)
-            if name == "orphan":  # the worker dies, of which this may be a child
-                os.kill(os.getppid() if "pid" in message else os.getpid(), signal.SIGKILL)
-                time.sleep(600)
-            if name == "chatter":
-                for _ in range(6000):
-                    say({"type": "stage", "run": run, "stage": "run"})
-            if name == "babble":
-                print("not a message", flush=True)
-            if name == "crash":
-                say({"type": "ended", "run": run, "signal": 11})
-                continue
-            if name == "leave":
-                say({"type": "ended", "run": run, "exit": 3})
-                continue
-            changes = {
-                "flip": flip_bit,
-                "transpose": transpose,
-                "escape": escape,
-                "raise": raise_error,
-                "raise-in-tracing": raise_in_tracing,
-                "copy": copy,
-                "negate": negate,
-            }
-            if name == "negate-stepwise":
-                changes[name] = negate if message["mode"] == "stepwise" else copy
-            if name == "flip-crowd" and programs > 1:
-                changes[name] = flip_bit
-            if name == "package":
-                changes[name] = functools.partial(package, message)
-            if name == "run-package":
-                changes[name] = functools.partial(run_package, message)
-            if message["mode"] == "configure":
-                message["calls"] = [{"inputs": {}}]
-            shapes = [view["shape"] for view in message["calls"][0]["inputs"].values()]
-            rows = shapes[0][0] if shapes else 0
-            if name == "narrow" and programs > 2 or name == "raise-2" and rows == 2:
-                changes[name] = raise_error
-            result = observation(message, changes.get(name, lambda result, bytes_of: None))
-            if name == "flaky":
-                flaky += 1
-                if flaky % 3 == 2:
-                    result = observation(message, flip_bit)
-            if name.startswith("absent"):
-                result.update(
-                    outcome="unsupported",
-                    reason="cannot import what it needs",
-                    runs=[],
-                    stage="configure" if name == "absent" else "prepare",
-                )
-            if name in ("same", "made-up"):  # every storage is one that the runner has; or would be
-                result["storages"] = [
-                    {
-                        "bytes": each["bytes"],
-                        "same": {"known": 0},
-                        "blocks": [] if name == "same" else [5],
-                    }
-                    for each in result["storages"]
-                ]
-            if name == "uncompiled":
-                result["proof"] = {"graphs": 0}
-            if name == "list":
-                for repetition in result["runs"]:
-                    for call in repetition["calls"]:
-                        call["outputs"] = {key: [view, 3] for key, view in call["outputs"].items()}
-            if name == "truncate":  # what it has written, once the runner has been told to read it
-                large = open(os.path.join(message["out"], "large"), "wb+")
-                large.write(b"x" * (4 << 20))
-                large.flush()
-                result["storages"].append({"file": "large", "bytes": 4 << 20})
-            if name == "half":
-                with open(os.path.join(message["out"], "observation.json"), "w") as file:
-                    file.write(json.dumps(result)[:100])
-            elif name == "short":
-                write(message, result)
-                os.truncate(os.path.join(message["out"], "0"), 3)
-            elif name != "nothing":
-                write(message, result)
-            say({"type": "ended", "run": run, "exit": 0})
-            if name == "stall":  # the next one of its batch is never begun
-                time.sleep(600)
-            if name == "truncate":
-                while os.path.exists(message["out"]):  # until it has been read
-                    time.sleep(0.01)
-                large.truncate(0)
+            execute(message, how[3:] if how.startswith("as=") else message["path"]["name"], flaky)
 
 
 main()

@@ -12,7 +12,7 @@ import torch
 
 from lockstep_worker import environment
 from lockstep_worker.compat import accelerator, pins
-from lockstep_worker.execute import apply_config
+from lockstep_worker.configure import apply_config
 
 
 @pytest.fixture

@@ -320,8 +320,11 @@ def test_limits_and_streams(tmp_path):
     )
     (tmp_path / "prints").mkdir()
     (tmp_path / "prints" / "talkative.py").write_text(
-        'import os, sys\nprint(\'{"type": "ended"}\')\nsys.stdout.flush()\n'
-        "os.write(1, b'from below\\n')\nprint('to the log', file=sys.stderr)\n"
+        "import os, sys\n"
+        'print(\'{"type": "ended"}\')\n'
+        "sys.stdout.flush()\n"
+        "os.write(1, b'from below\\n')\n"
+        "print(os.environ['LOCKSTEP_INSTANCE'], 'to the log', file=sys.stderr)\n"
     )
     small.say({"type": "stop"})
     assert small.process.wait(30) == 0
@@ -336,7 +339,7 @@ def test_limits_and_streams(tmp_path):
         message.get("run") in (None, run) for message in loud.log
     )
     printed = pathlib.Path(out, "stderr").read_text()
-    assert "from below" in printed and "to the log" in printed and '"ended"' in printed
+    assert "from below" in printed and "test/1@cpu to the log" in printed and '"ended"' in printed
     assert loud.stop() == 0
 
 

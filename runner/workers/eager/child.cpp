@@ -26,7 +26,7 @@ void limit(int resource, std::uint64_t bytes) {
 void detach(const Limits& limits, bool on_cpu, int parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(exit_not_written);  // It died before the line above.
+  if (getppid() != parent) _exit(kExitNotWritten);  // It died before the line above.
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -70,7 +70,7 @@ struct Ending {
 
 /// Tells the parent that this worker ended the execution, and not what was executed.
 Ending fail(const std::filesystem::path& folder, const std::string& why, int status) {
-  std::ofstream(folder / fault_file, std::ios::binary) << why;
+  std::ofstream(folder / kFaultFile, std::ios::binary) << why;
   return {status};
 }
 
@@ -88,10 +88,10 @@ Ending execute_and_write(const nlohmann::json& request, const DigestLibraries& d
     return {0, observation["outcome"] == "returned"};
   } catch (const Malformed& error) {
     return fail(folder, std::string("the request breaks the protocol: ") + error.what(),
-                exit_malformed);
+                kExitMalformed);
   } catch (const std::exception& error) {
     return fail(folder, std::string("no observation could be written: ") + error.what(),
-                exit_not_written);
+                kExitNotWritten);
   }
 }
 

@@ -14,7 +14,7 @@ using Batch = std::vector<nlohmann::json>;
 
 /// A child that this worker ended, and not what it executed, leaves a line in this file of the
 /// request's `out`.
-inline constexpr const char* fault_file = "fault";
+inline constexpr const char* kFaultFile = "fault";
 
 /// What `hello` asks of every execution.
 struct Limits {

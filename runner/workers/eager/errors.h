@@ -15,7 +15,7 @@ struct Unsupported : std::runtime_error {
 };
 
 /// The request breaks the protocol (a missing key, a view outside its storage).  No observation is
-/// written; the execution exits with `exit_malformed`.
+/// written; the execution exits with `kExitMalformed`.
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -29,8 +29,8 @@ struct PythonError : std::runtime_error {
 
 /// Exit status of an execution whose request broke the protocol, and of one that could not write
 /// its observation.
-inline constexpr int exit_malformed = 64;
-inline constexpr int exit_not_written = 70;
+inline constexpr int kExitMalformed = 64;
+inline constexpr int kExitNotWritten = 70;
 
 /// Calls torch on behalf of the worker rather than of the program: what torch refuses then says
 /// nothing about the program, and becomes Unsupported.

@@ -8,9 +8,9 @@ namespace {
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 
-constexpr const char* to_half =
+constexpr const char* kToHalf =
     R"({"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]})";
-constexpr const char* and_back =
+constexpr const char* kAndBack =
     R"({"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]})";
 
 void with_x(Request& request, const Floats& values, const char* mode, bool requires_grad = false) {
@@ -24,7 +24,7 @@ void with_x(Request& request, const Floats& values, const char* mode, bool requi
 TEST(Gold, fp64_never_rounds_to_a_narrow_dtype) {
   Request request;
   with_x(request, {1.0F / 7}, "fp64");
-  request.step(to_half).step(and_back).outputs({"y"});
+  request.step(kToHalf).step(kAndBack).outputs({"y"});
   request.run();
   EXPECT_EQ(request.call()["outputs"]["y"]["dtype"], "float64");
   EXPECT_EQ(request.values<double>(request.call()["outputs"]["y"]), Doubles{1.0F / 7});
@@ -33,7 +33,7 @@ TEST(Gold, fp64_never_rounds_to_a_narrow_dtype) {
 TEST(Gold, stepwise_keeps_the_casts_of_the_program) {
   Request request;
   with_x(request, {1.0F / 7}, "stepwise");
-  request.step(to_half).step(and_back).outputs({"y"});
+  request.step(kToHalf).step(kAndBack).outputs({"y"});
   request.run();
   EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]), Floats{0x1.248p-3F});
 }
@@ -217,7 +217,7 @@ TEST(Gold, random_factories_draw_the_numbers_of_the_plain_execution) {
   EXPECT_EQ(drawn[0], drawn[2]);
 }
 
-constexpr const char* bernoulli =
+constexpr const char* kBernoulli =
     R"({"let": ["d"], "op": "aten::bernoulli.default", "args": [{"ref": "x"}]})";
 
 TEST(Gold, dropout_multiplies_the_gold_by_what_plain_eager_keeps) {
@@ -261,7 +261,7 @@ TEST(Gold, what_cannot_be_widened_is_lost_and_all_that_hangs_on_it) {
   for (const char* mode : {"fp64", "stepwise"}) {
     Request request;
     with_x(request, {0.5, 1}, mode, /*requires_grad=*/true);
-    request.step(bernoulli)
+    request.step(kBernoulli)
         .step(R"({"let": ["y"], "op": "aten::neg.default", "args": [{"ref": "d"}]})")
         .step(R"({"let": ["z"], "op": "aten::neg.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")
@@ -286,7 +286,7 @@ TEST(Gold, what_is_drawn_behind_a_lost_step_is_what_plain_eager_draws) {
   for (const char* mode : {"plain", "fp64", "stepwise"}) {
     Request request;
     with_x(request, {0.5, 1}, mode);
-    request.step(bernoulli)
+    request.step(kBernoulli)
         .step(R"({"let": ["l"], "op": "aten::rand_like.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["n"], "op": "aten::normal_.default", "args": [{"ref": "x"}]})")
         .step(R"({"let": ["r"], "op": "aten::rand.default", "args": [[2]]})")

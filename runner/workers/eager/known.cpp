@@ -18,14 +18,14 @@ using nlohmann::json;
 using DeviceDigests = const char* (*)(int, const void*, std::uint64_t, std::uint64_t*);
 
 Digests digests_from(const std::string& text, std::int64_t bytes) {
-  constexpr std::size_t digits = 16;
+  constexpr std::size_t kDigits = 16;
   Digests digests(digest_blocks(static_cast<std::uint64_t>(bytes)));
-  bool whole = text.size() == digests.size() * 2 * digits;
+  bool whole = text.size() == digests.size() * 2 * kDigits;
   const auto number = [&](std::size_t i) {
     std::uint64_t value = 0;
-    const char* const begin = text.data() + i * digits;
-    const auto [end, error] = std::from_chars(begin, begin + digits, value, 16);
-    whole = whole && error == std::errc() && end == begin + digits;
+    const char* const begin = text.data() + i * kDigits;
+    const auto [end, error] = std::from_chars(begin, begin + kDigits, value, 16);
+    whole = whole && error == std::errc() && end == begin + kDigits;
     return value;
   };
   for (std::size_t i = 0; whole && i < digests.size(); ++i)

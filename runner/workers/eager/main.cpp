@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr const char* usage =
+constexpr const char* kUsage =
     "usage: lockstep-eager [worker [BATCH]]\n"
     "                                 speak the worker protocol on stdin and stdout; one child\n"
     "                                 takes up to BATCH executions for the CPU (1 to 1024)\n"
@@ -61,6 +61,6 @@ int main(int argc, char** argv) {
   }
   if (command == "schemas") return dump({argv + 2, argv + argc});
   const bool asked = command == "--help" || command == "-h";
-  std::fputs(usage, asked ? stdout : stderr);
+  std::fputs(kUsage, asked ? stdout : stderr);
   return asked ? 0 : 64;
 }

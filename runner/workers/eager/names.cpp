@@ -13,16 +13,16 @@ namespace {
 template <class E, std::size_t N>
 using Words = std::array<std::pair<E, const char*>, N>;
 
-constexpr Words<c10::Layout, 8> layouts = {{{c10::Layout::Strided, "strided"},
-                                            {c10::Layout::Sparse, "sparse_coo"},
-                                            {c10::Layout::SparseCsr, "sparse_csr"},
-                                            {c10::Layout::SparseCsc, "sparse_csc"},
-                                            {c10::Layout::SparseBsr, "sparse_bsr"},
-                                            {c10::Layout::SparseBsc, "sparse_bsc"},
-                                            {c10::Layout::Mkldnn, "_mkldnn"},
-                                            {c10::Layout::Jagged, "jagged"}}};
+constexpr Words<c10::Layout, 8> kLayouts = {{{c10::Layout::Strided, "strided"},
+                                             {c10::Layout::Sparse, "sparse_coo"},
+                                             {c10::Layout::SparseCsr, "sparse_csr"},
+                                             {c10::Layout::SparseCsc, "sparse_csc"},
+                                             {c10::Layout::SparseBsr, "sparse_bsr"},
+                                             {c10::Layout::SparseBsc, "sparse_bsc"},
+                                             {c10::Layout::Mkldnn, "_mkldnn"},
+                                             {c10::Layout::Jagged, "jagged"}}};
 
-constexpr Words<c10::MemoryFormat, 4> memory_formats = {
+constexpr Words<c10::MemoryFormat, 4> kMemoryFormats = {
     {{c10::MemoryFormat::Contiguous, "contiguous_format"},
      {c10::MemoryFormat::Preserve, "preserve_format"},
      {c10::MemoryFormat::ChannelsLast, "channels_last"},
@@ -69,16 +69,16 @@ std::vector<c10::ScalarType> all_dtypes() {
   return types;
 }
 
-std::string layout_name(c10::Layout layout) { return word(layouts, layout); }
+std::string layout_name(c10::Layout layout) { return word(kLayouts, layout); }
 
 c10::Layout parse_layout(const std::string& name) {
-  return parse(layouts, "layout", without_torch(name));
+  return parse(kLayouts, "layout", without_torch(name));
 }
 
-std::string memory_format_name(c10::MemoryFormat format) { return word(memory_formats, format); }
+std::string memory_format_name(c10::MemoryFormat format) { return word(kMemoryFormats, format); }
 
 c10::MemoryFormat parse_memory_format(const std::string& name) {
-  return parse(memory_formats, "memory_format", without_torch(name));
+  return parse(kMemoryFormats, "memory_format", without_torch(name));
 }
 
 c10::Device parse_device(const std::string& name) {

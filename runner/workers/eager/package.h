@@ -21,7 +21,7 @@ class AOTIModelPackageLoader;
 namespace lockstep::eager {
 
 /// `mode` of a `run` that executes the package which `before` has.
-inline constexpr const char* package_mode = "package";
+inline constexpr const char* kPackageMode = "package";
 
 /// A package that does not load: the failure of who made it, and no error of the program.
 struct Unloadable : std::runtime_error {

@@ -25,10 +25,10 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int protocol_version = 1;
-constexpr int concurrent_executions = 64;
+constexpr int kProtocolVersion = 1;
+constexpr int kConcurrentExecutions = 64;
 // A context of a device costs as much as a hundred small executions.
-constexpr int batch_on_a_device = 32;
+constexpr int kBatchOnADevice = 32;
 
 /// SIGCHLD as something that poll() sees; it stays blocked here, and children unblock it.
 int child_signals() {
@@ -41,10 +41,10 @@ int child_signals() {
 
 /// What a child left that this worker ended; empty where what it executed ended the process.
 std::string fault_in(const std::string& folder) {
-  constexpr std::size_t most = 4096;
-  std::ifstream file(folder + "/" + fault_file, std::ios::binary);
-  std::string text(most, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(most));
+  constexpr std::size_t kMost = 4096;
+  std::ifstream file(folder + "/" + kFaultFile, std::ios::binary);
+  std::string text(kMost, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(kMost));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
 }
@@ -79,7 +79,7 @@ ordered_json offered_batches(const std::vector<std::string>& devices, int batch_
   ordered_json offered = ordered_json::object();
   if (batch_on_cpu > 1) offered["cpu"] = batch_on_cpu;
   for (const std::string& device : devices) {
-    if (device != "cpu") offered[device.substr(0, device.find(':'))] = batch_on_a_device;
+    if (device != "cpu") offered[device.substr(0, device.find(':'))] = kBatchOnADevice;
   }
   return offered;
 }
@@ -92,7 +92,7 @@ int Parent::serve() {
   signals_ = child_signals();
   if (signals_ < 0) {
     say({{"type", "hello"},
-         {"protocol", protocol_version},
+         {"protocol", kProtocolVersion},
          {"error", std::string("no signalfd: ") + std::strerror(errno)}});
     return 1;
   }
@@ -139,9 +139,9 @@ void Parent::handle(const std::string& line) {
 
 void Parent::hello(const json& request) {
   const auto began = std::chrono::steady_clock::now();
-  ordered_json answer = {{"type", "hello"}, {"protocol", protocol_version}};
+  ordered_json answer = {{"type", "hello"}, {"protocol", kProtocolVersion}};
   try {
-    if (request.at("protocol") != protocol_version) {
+    if (request.at("protocol") != kProtocolVersion) {
       throw Malformed("this worker speaks protocol 1; use a lockstep of the same release");
     }
     limits_.threads = request.value("threads", 1);
@@ -154,7 +154,7 @@ void Parent::hello(const json& request) {
     load_libraries(request.value("libraries", std::vector<std::string>()));
     warm_up();
     answer["worker"] = "lockstep-eager";
-    answer["concurrent"] = concurrent_executions;
+    answer["concurrent"] = kConcurrentExecutions;
     answer["environment"] = environment();
     const std::vector<std::string> found = devices();
     answer["devices"] = found;
@@ -165,7 +165,7 @@ void Parent::hello(const json& request) {
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
     answer["modes"] = {"plain",    "fp64",       "mpfr",           "perturbed",
-                       "stepwise", "fp64_noise", "stepwise_noise", package_mode};
+                       "stepwise", "fp64_noise", "stepwise_noise", kPackageMode};
     answer["seconds"] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     greeted_ = true;
@@ -182,7 +182,7 @@ void Parent::start(const json& request) {
   if (why.empty()) return launch(Batch{request});
   say({{"type", "ended"},
        {"run", request.value("run", json())},
-       {"exit", exit_malformed},
+       {"exit", kExitMalformed},
        {"error", why}});
 }
 
@@ -201,7 +201,7 @@ void Parent::launch(Batch batch) {
   if (pid < 0) {
     const std::string why = std::string("cannot fork: ") + std::strerror(errno);
     for (const json& request : batch) {
-      say({{"type", "ended"}, {"run", request["run"]}, {"exit", exit_not_written}, {"error", why}});
+      say({{"type", "ended"}, {"run", request["run"]}, {"exit", kExitNotWritten}, {"error", why}});
     }
     return;
   }

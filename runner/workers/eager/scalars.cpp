@@ -70,9 +70,9 @@ Number div(const Number& a, const Number& b) {
   if (as_float(b) == 0) zero_division("division by zero");
   if (is_integral(a) && is_integral(b)) {
     // Python rounds the exact quotient once; a double holds ints up to 2^53 exactly.
-    constexpr std::int64_t exact = std::int64_t{1} << 53;
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
     for (const std::int64_t value : {as_int(a), as_int(b)}) {
-      if (value > exact || value < -exact) throw Unsupported("division of ints beyond 53 bits");
+      if (value > kExact || value < -kExact) throw Unsupported("division of ints beyond 53 bits");
     }
   }
   return as_float(a) / as_float(b);

@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from .execute import import_modules
+from .configure import import_modules
 from .problems import Malformed, Unsupported
 
 

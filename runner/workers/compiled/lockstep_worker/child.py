@@ -10,8 +10,11 @@ import signal
 import sys
 import traceback
 
+import torch
+
+from .execute import observe
 from .problems import Malformed
-from .wire import Wire
+from .wire import Stages, Wire
 
 MALFORMED = 64  # exit status: the request breaks the protocol (EX_USAGE)
 INTERNAL = 70  # exit status: this worker is at fault (EX_SOFTWARE)
@@ -20,21 +23,6 @@ ASKING = 10  # seconds for that
 FAULT = "fault"  # file in `out` with one line about either
 
 _PR_SET_PDEATHSIG = 1
-
-
-class Stages:
-    """Tells the runner which clock runs, each change once, and remembers the last stage."""
-
-    def __init__(self, wire: Wire, run: object) -> None:
-        self._wire, self._run = wire, run
-        self.last = "prepare"
-        self._said: str | None = None
-
-    def __call__(self, stage: str) -> None:
-        self.last = stage
-        if stage != self._said:
-            self._said = stage
-            self._wire.say({"type": "stage", "run": self._run, "stage": stage})
 
 
 def die_with(parent: int) -> None:
@@ -82,8 +70,7 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
     try:
         die_with(parent)
         _redirect(directory)
-        import torch
-
+        os.environ["LOCKSTEP_INSTANCE"] = str(request.get("instance") or "")
         # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
         torch.set_num_threads(int(request.get("threads") or hello.get("threads") or 1))
         limit(hello.get("limits") or {}, str(request.get("device", "cpu")))
@@ -109,8 +96,6 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
 
 
 def _execute(request: dict, directory: str, stages: Stages, digests: dict[str, str]) -> int:
-    from .execute import observe
-
     afterwards: list = []
     observation = observe(request, directory, stages, afterwards, digests)
     stages("write")

@@ -4,16 +4,13 @@ PROTOCOL.md says of execution."""
 import contextlib
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
 from .compat import dynamo
 from .compat.tensors import is_zeros
+from .program import Executor
 from .witness import EAGER, PATH, Witness, covers, foreign
-
-if TYPE_CHECKING:
-    from .execute import Executor
 
 #: Ways of torch's own to execute a program: name → backend. A path that does nothing but one of
 #: them has fallen back.
@@ -30,7 +27,7 @@ _MOVED = 1e-2
 
 
 def evidence(
-    executor: "Executor", path: dict, function: Callable, scope: dict, fallbacks: list[str]
+    executor: Executor, path: dict, function: Callable, scope: dict, fallbacks: list[str]
 ) -> dict:
     """`execution`, `executed`, `foreign` and `traces` of an execution that returned; `function` is
     the program, `fallbacks` what Inductor's code says that it calls."""
@@ -79,7 +76,7 @@ def operators(fallbacks: list[str]) -> frozenset[str]:
 
 
 def _trace(
-    executor: "Executor", path: dict, function: Callable, scope: dict, name: str, backend: str
+    executor: Executor, path: dict, function: Callable, scope: dict, name: str, backend: str
 ) -> Counter | None:
     """What the program executes through a backend of torch's own; None where it does not return."""
     witness: Witness = executor.witness
@@ -103,7 +100,7 @@ def _trace(
 
 
 def remembered(
-    executor: "Executor", function: Callable, compiled: Callable, scope: dict
+    executor: Executor, function: Callable, compiled: Callable, scope: dict
 ) -> list[str]:
     """Outputs of a last call, with floating inputs halved, that eager moves and the path leaves as
     they were. Whatever is raised says nothing: nobody asked for that call."""
@@ -115,7 +112,7 @@ def remembered(
     return []
 
 
-def _outputs(executor: "Executor", of: str, function: Callable, scope: dict) -> list[dict]:
+def _outputs(executor: Executor, of: str, function: Callable, scope: dict) -> list[dict]:
     """Outputs of the last call by name, as it is and with other values."""
     executor.witness.of, found = of, []
     for change in (_same, _halve):

@@ -3,275 +3,27 @@ both. Forks nothing and ends nothing; `child.py` owns the process."""
 
 import contextlib
 import gc
-import importlib
 import resource
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
-import torch
-
-from . import contexts, errors, names
-from .child import Stages
-from .compat import device, dynamo, inductor, operators
+from . import errors
+from .compat import dynamo, inductor
+from .configure import apply_config, compiled, fall_back, import_modules
 from .evidence import evidence, remembered
 from .exported import Exported, Exporter, package
+from .headers import warm_headers
 from .known import Known
 from .problems import Fault, Malformed, Unsupported, need
+from .program import Executor, Program
 from .proof import Watch, compile_phases, fallbacks
-from .source import Source, compile_text, generate
-from .state import observe_state
-from .tensors import Inputs, Outputs, is_view, literal_text
-from .warmup import warm_headers
+from .source import compile_text
+from .tensors import Outputs
+from .wire import Stages
 from .witness import EAGER, PATH, Witness
 
 #: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
 MODES = ("plain", "configure")
-
-
-class Program:
-    """What a request says, decoded: the source, the inputs of each call, the backward."""
-
-    def __init__(self, request: dict) -> None:
-        program = need(request, "program", "run")
-        self.inputs = Inputs(request.get("storages", []), request.get("device", "cpu"))
-        self.calls = need(request, "calls", "run")
-        self.repeat = int(request.get("repeat", 1))
-        self.seed = int(request.get("seed", 0))
-        self.reseed = bool(request.get("reseed", False))
-        self.device = str(request.get("device", "cpu"))
-        self.context = program.get("context") or {}
-        list(contexts.lines(self.context))
-        if not isinstance(self.calls, list) or not self.calls:
-            raise Malformed("run.calls: a list with at least one call is expected")
-        kinds = {
-            name: "tensor"
-            if all(is_view(self._given(call, name)) for call in self.calls)
-            else "number"
-            for name in need(program, "inputs", "program")
-        }
-        self.names = list(program["inputs"])
-        self.source: Source = generate(program, lambda view: literal_text(view, self.inputs), kinds)
-        self.backward = program.get("backward")
-        if self.backward is not None:
-            self._check_backward()
-
-    def _given(self, call: dict, name: str) -> Any:
-        return need(
-            need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs"
-        )
-
-    def _check_backward(self) -> None:
-        of, seeds = need(self.backward, "of", "backward"), self.backward.get("with", "ones")
-        if not isinstance(of, list) or any(name not in self.source.outputs for name in of):
-            raise Malformed("backward.of: names of outputs are expected")
-        if seeds != "ones" and (
-            not isinstance(seeds, list)
-            or len(seeds) != len(of)
-            or any(name not in self.names for name in seeds)
-        ):
-            raise Malformed(
-                'backward.with: "ones" or one name of an input for each of `of` is expected'
-            )
-
-    def seed_of(self, repetition: int, call: int) -> int:
-        """What the generators are seeded with before a call: of each call another number, and with
-        `reseed` of the last repetition others."""
-        others = self.reseed and 0 < repetition == self.repeat - 1
-        return self.seed + call + (len(self.calls) if others else 0)
-
-    def arguments(self, call: dict) -> tuple[list, dict]:
-        """Fresh values of the inputs of one call, and of the captured literals. What shares a
-        storage shares one copy of it."""
-        copies = self.inputs.fresh()
-        values = [copies.value(self._given(call, name), f"input {name}") for name in self.names]
-        captured = {
-            name: copies.tensor(view, f"literal {name}")
-            for name, view in self.source.captured.items()
-        }
-        return values, captured
-
-
-class Executor:
-    """Runs one callable through all repetitions and calls of a program, before a witness."""
-
-    def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
-        self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
-        #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
-        self.given: list | None = None
-        self.unfinished: tuple[list, list] | None = None
-
-    def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
-        """The observation of `function`, without its process-wide parts. Raises `Malformed` and
-        `Unsupported`; whatever the program raises becomes the observation."""
-        program, at = self.program, 0
-        runs: list[dict] = []
-        self.outputs.keep(program.repeat * len(program.calls) > 1)
-        try:
-            for repetition in range(program.repeat):
-                self.witness.repetition = repetition
-                runs.append({"calls": []})
-                for at, call in enumerate(program.calls):
-                    left = self.call(function, scope, call, program.seed_of(repetition, at))
-                    state = observe_state(program.device)
-                    runs[-1]["calls"].append({**self.outputs.call(*left), "state": state})
-                    del left
-        except (Fault, Malformed, Unsupported):
-            raise
-        except BrokenPipeError:
-            raise  # the runner is gone
-        except BaseException as error:  # SystemExit, too: no program may end the process
-            described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
-            self.stage.last = described["stage"]
-            if self.unfinished is not None:
-                with contextlib.suppress(Unsupported):
-                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
-            after = {}
-            if self.given is not None:
-                with contextlib.suppress(Unsupported):
-                    inputs = self.outputs.call([], self.given, [])["inputs"]
-                    after = {
-                        "after_error": {
-                            "call": at,
-                            "inputs": inputs,
-                            "state": observe_state(program.device),
-                        }
-                    }
-            self.outputs.read_again(runs)
-            return {"outcome": "raised", "runs": runs, "error": described, "reason": None, **after}
-        self.outputs.read_again(runs)
-        return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
-
-    def call(
-        self,
-        function: Callable,
-        scope: dict,
-        call: dict,
-        seed: int | None = None,
-        change: Callable[[list], None] = lambda _: None,
-    ) -> tuple[list, list, list]:
-        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may
-        change before; the generators are seeded with `seed`, without one with that of the first
-        call."""
-        program, self.given, self.unfinished = self.program, None, None
-        values, captured = program.arguments(call)
-        change(values)
-        named = list(zip(program.names, values))
-        constants = program.source.constants
-        scope.update(
-            captured, **{constants[name]: value for name, value in named if name in constants}
-        )
-        arguments = [value for name, value in named if name not in constants]
-        self.given = named
-        torch.manual_seed(program.seed if seed is None else seed)
-        with contexts.enter(program.context), self.witness.call():
-            results = function(*arguments)
-        by_name = dict(zip(program.source.outputs, results))
-        grads: list = []
-        if program.backward is not None:
-            self.unfinished = list(by_name.items()), named
-            with contexts.enter(program.context, only=contexts.BACKWARD):
-                self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
-                if program.backward.get("twice"):
-                    self._backward(by_name, dict(named), False)
-            self.unfinished = None
-            grads = [
-                (name, value.grad)
-                for name, value in named
-                if isinstance(value, torch.Tensor) and value.requires_grad
-            ]
-        self.given = None
-        return list(by_name.items()), named, grads
-
-    def _backward(self, results: dict, inputs: dict, retain_graph: bool) -> None:
-        backward = self.program.backward
-        of = [results[name] for name in backward["of"]]
-        seeds = backward.get("with", "ones")
-        with_ = (
-            [torch.ones_like(t) for t in of]
-            if seeds == "ones"
-            else [inputs[name] for name in seeds]
-        )
-        with self.witness.backward():
-            torch.autograd.backward(of, with_, retain_graph=retain_graph)
-
-
-def import_modules(modules: list | None) -> None:
-    """Imports what a path asks for. Raises `Unsupported` where that fails."""
-    if modules:
-        device.abandon()
-    for name in modules or []:
-        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
-            raise Malformed(f"path.import: {name!r:.80} is not a module")
-        try:
-            importlib.import_module(name)
-        except Exception as error:
-            raise Unsupported(f"cannot import {name}: {type(error).__name__}: {error}") from None
-    device.adopt()
-
-
-def apply_config(config: dict | None) -> None:
-    """Sets configuration: full dotted name → value. Raises `Unsupported` for a name that this
-    torch does not have, before anything is set."""
-    patches = []
-    for name, value in (config or {}).items():
-        parts = name.split(".")
-        if len(parts) < 2 or not all(part.isidentifier() for part in parts):
-            raise Malformed(f"path.config: {name!r:.80} is not a dotted name")
-        owner, at = None, 0
-        # The longest prefix that is a module; what is left are its attributes.
-        for at in range(len(parts) - 1, 0, -1):
-            with contextlib.suppress(ImportError):
-                owner = importlib.import_module(".".join(parts[:at]))
-                break
-        for part in parts[at:-1]:
-            owner = getattr(owner, part, None)
-        if owner is None or not hasattr(owner, parts[-1]):
-            raise Unsupported(f"torch {torch.__version__} has no {name}")
-        patches.append((owner, parts[-1], value))
-    for owner, attribute, value in patches:
-        try:
-            setattr(owner, attribute, value)
-        except Exception as error:
-            raise Unsupported(f"cannot set {attribute} to {value!r:.80}: {error}") from None
-
-
-def fall_back(written: list) -> None:
-    """Has Inductor call torch's own kernels for some overloads (`aten::exp.default`). Raises
-    `Unsupported` where this torch does not let it."""
-    overloads = []
-    for text in written:
-        space, _, rest = str(text).partition("::")
-        name, _, word = rest.partition(".")
-        found = operators.overload(space, name, word or "default")
-        if found is None:
-            raise Unsupported(f"torch {torch.__version__} has no {text!s:.80}")
-        overloads.append(found)
-    try:
-        inductor.fall_back(overloads)
-    except (ImportError, AttributeError) as error:
-        raise Unsupported(
-            f"torch {torch.__version__} does not fall back on demand: {error}"
-        ) from None
-
-
-def compiled(path: dict, function: Callable) -> Callable:
-    """`function` through `torch.compile` as a path wants it. Raises `Unsupported` for a backend,
-    a mode or an option that this torch lacks."""
-    backend = path["backend"]
-    if backend not in torch.compiler.list_backends(exclude_tags=()):
-        raise Unsupported(f"torch {torch.__version__} has no backend {backend!r:.80}")
-    try:
-        return torch.compile(
-            function,
-            backend=backend,
-            mode=path.get("mode"),
-            options=path.get("options"),
-            dynamic=path.get("dynamic"),
-            fullgraph=path.get("fullgraph", True),
-        )
-    except RuntimeError as error:
-        raise Unsupported(str(error)) from None
 
 
 def observe(
@@ -420,6 +172,16 @@ def _observe(
     observation["reference"] = reference
     gc.collect()
 
+    _put_in_force(request, path, program, stage)
+    if path.get("export") == "aot_inductor":
+        return _package(request, executor, path, function, scope, observation)
+    if path.get("export") is not None:
+        return _exported(executor, path, function, scope, reference, phases)
+    return _compiled(executor, path, function, scope, reference, phases, afterwards)
+
+
+def _put_in_force(request: dict, path: dict, program: Program, stage: Stages) -> None:
+    """The settings of a path that compiles, and what they have precompiled."""
     stage("configure")
     config = path.get("config") or {}
     if not any(name.endswith(inductor.EAGER_RANDOM.removeprefix("torch._")) for name in config):
@@ -443,10 +205,19 @@ def _observe(
     if (settings := inductor.settings_of(config, options)) or packages:
         warm_headers(settings, options, stage, packages)
     stage("configure")
-    if packages:
-        return _package(request, executor, path, function, scope, observation)
-    if path.get("export") is not None:
-        return _exported(executor, path, function, scope, reference, phases)
+
+
+def _compiled(
+    executor: Executor,
+    path: dict,
+    function: Callable,
+    scope: dict,
+    reference: dict,
+    phases: dict,
+    afterwards: list[Callable[[], bool]],
+) -> dict:
+    """What the program does once it is compiled, with the proof that it was."""
+    witness, stage = executor.witness, executor.stage
     watch = Watch()
     callable_ = compiled(path, function)
     witness.watch()

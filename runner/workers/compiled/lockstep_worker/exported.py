@@ -9,19 +9,17 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from . import contexts
-from .child import Stages
 from .compat import export, inductor
 from .problems import Unsupported
+from .program import Executor, Program
 from .proof import digest
 from .tensors import is_view
-
-if TYPE_CHECKING:
-    from .execute import Executor, Program
+from .wire import Stages
 
 PACKAGE, DESCRIPTION = "package.pt2", "package.json"
 
@@ -107,7 +105,7 @@ def example(taken: list[str], inputs: list[dict]) -> int:
 class Exporter:
     """Exports one program of a request, for all of its calls."""
 
-    def __init__(self, program: "Program", path: dict, function: Callable, scope: dict) -> None:
+    def __init__(self, program: Program, path: dict, function: Callable, scope: dict) -> None:
         self.program, self.path, self.function, self.scope = program, path, function, scope
         self.taken = [name for name in program.names if name not in program.source.constants]
         #: Global names of the source that stand for tensors.
@@ -246,7 +244,7 @@ def proof(program: export.Program) -> dict:
 # Packages -----------------------------------------------------------------------------------------
 
 
-def _key(request: dict, program: "Program") -> str:
+def _key(request: dict, program: Program) -> str:
     """Names a package by all that it is made from: the program, what is known of its inputs, what
     it closes over, the settings. Of the toolchain, the folder of the cache has the name."""
     path = {
@@ -276,7 +274,7 @@ def _key(request: dict, program: "Program") -> str:
 
 def package(
     request: dict,
-    executor: "Executor",
+    executor: Executor,
     path: dict,
     function: Callable,
     scope: dict,
@@ -312,7 +310,7 @@ def _write(description: dict, directory: str) -> None:
 
 
 def _make(
-    program: "Program",
+    program: Program,
     path: dict,
     function: Callable,
     scope: dict,
@@ -372,7 +370,7 @@ def _make(
     )
 
 
-def _content(program: "Program", value: Any) -> str:
+def _content(program: Program, value: Any) -> str:
     """An input as text that is equal where it is the same."""
     if not is_view(value):
         return json.dumps(value)

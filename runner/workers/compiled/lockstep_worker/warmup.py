@@ -3,13 +3,10 @@ Inductor precompiles in a new cache directory."""
 
 import contextlib
 import gc
-import hashlib
-import json
 import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from .compat import build, dynamo, inductor
@@ -61,38 +58,6 @@ def warm(cache: str) -> None:
     gc.collect()
     # What exists now is shared with every child; the collector would write to its pages.
     gc.freeze()
-
-
-def warm_headers(
-    config: dict, options: dict | None, stage: Callable[[str], None], package: bool = False
-) -> None:
-    """Has Inductor precompile its headers for the configuration in force and `options` of
-    `torch.compile`, once for each cache directory and `config`: with other flags for the C++
-    compiler, or for the C++ wrapper, it builds other ones, for half a minute, which is not the time
-    of the instance that happens to be first. `package`: for packages of AOTInductor, which have
-    other headers. Tells `stage` so when there is something to do."""
-    import torch
-
-    from .exported import warm_package
-
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
-    mark = os.path.join(
-        os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{'package-' * package}{digest}"
-    )
-    if os.path.exists(mark):
-        return
-    stage("warm")
-    # Whatever goes wrong goes wrong again, in the instance.
-    with contextlib.suppress(Exception):
-        if package:
-            warm_package()
-        else:
-            torch.compile(lambda x: x + 1, backend="inductor", dynamic=False, options=options)(
-                torch.ones(3)
-            )
-        with open(mark, "x", encoding="utf-8"):
-            pass
-    torch.compiler.reset()
 
 
 def check_single_threaded() -> None:

@@ -21,6 +21,21 @@ class Wire:
             data = data[os.write(self.fd, data) :]
 
 
+class Stages:
+    """Tells the runner which clock runs, each change once, and remembers the last stage."""
+
+    def __init__(self, wire: Wire, run: object) -> None:
+        self._wire, self._run = wire, run
+        self.last = "prepare"
+        self._said: str | None = None
+
+    def __call__(self, stage: str) -> None:
+        self.last = stage
+        if stage != self._said:
+            self._said = stage
+            self._wire.say({"type": "stage", "run": self._run, "stage": stage})
+
+
 def shorten(text: str, limit: int = 1500) -> str:
     """`text` cut so that a line that quotes it stays under `ATOMIC` even when JSON escapes it."""
     text = text.encode("ascii", "replace").decode()

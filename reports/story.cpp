@@ -1,4 +1,4 @@
-#include "reports/explain.h"
+#include "reports/story.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,10 +31,10 @@ class Lines {
     }
   }
 
-  std::vector<ExplanationLine> take() { return std::move(lines_); }
+  std::vector<StoryLine> take() { return std::move(lines_); }
 
  private:
-  std::vector<ExplanationLine> lines_;
+  std::vector<StoryLine> lines_;
 };
 
 std::string at_index(const std::vector<std::int64_t>& index) {
@@ -163,7 +163,7 @@ std::string causes_line(const Verdict& verdict) {
       clean(fmt::format("cause{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "))));
 }
 
-std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOptions& options) {
+std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& options) {
   Lines lines;
   if (options.title && !verdict.title.empty()) lines.add(Part::title, verdict.title);
   lines.add(Part::reason, headline(verdict));
@@ -211,9 +211,9 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
   return lines.take();
 }
 
-std::string explain_text(const Verdict& verdict, const ExplainOptions& options) {
+std::string story_text(const Verdict& verdict, const StoryOptions& options) {
   std::string text;
-  for (const ExplanationLine& line : explain(verdict, options)) {
+  for (const StoryLine& line : story_of(verdict, options)) {
     if (!text.empty()) text += '\n';
     text += line.text;
   }

@@ -7,16 +7,16 @@
 
 namespace lockstep {
 
-/// What a line of an explanation is about; the console gives each its own look.
+/// What a line of a story is about; the console gives each its own look.
 enum class Part { title, reason, numbers, note, error, output, expectation, link, repro };
 
-struct ExplanationLine {
+struct StoryLine {
   Part part;
   std::string text;  ///< one line, clean (text.h); an indentation belongs to it
 };
 
-/// What an explanation includes.
-struct ExplainOptions {
+/// What a story includes.
+struct StoryOptions {
   bool title = true;
   bool all_outputs = false;         ///< else only those that do not conform
   std::size_t error_limit = 4096;   ///< bytes of each side's error message
@@ -26,10 +26,10 @@ struct ExplainOptions {
 /// The whole story of a verdict as text, the same in every report: title, reason, numbers of each
 /// output, who is nearer, the errors of both sides, the expectation, links, and last the command
 /// that repeats it.
-std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOptions& options = {});
+std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& options = {});
 
 /// Its lines in one text, without a final newline.
-std::string explain_text(const Verdict& verdict, const ExplainOptions& options = {});
+std::string story_text(const Verdict& verdict, const StoryOptions& options = {});
 
 /// One line, never empty: the reason, or what the status means.
 std::string headline(const Verdict& verdict);

@@ -1,4 +1,4 @@
-#include "reports/explain.h"
+#include "reports/story.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ Verdict pointwise() {
   return verdict;
 }
 
-TEST(Explain, PointwiseCasesShowClassesAndTheFirst) {
-  EXPECT_EQ(explain_text(pointwise()),
+TEST(Story, PointwiseCasesShowClassesAndTheFirst) {
+  EXPECT_EQ(story_text(pointwise()),
             "y: why (policy bits): 1 NaN, 4 value\n"
             "cause sin:compiled-nan\n"
             "y: float16[9] under bits: 5 of 9 elements differ\n"
@@ -51,32 +51,32 @@ TEST(Explain, PointwiseCasesShowClassesAndTheFirst) {
             "  at [4]: eager 3.0, compiled 4.0");
 }
 
-TEST(Explain, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
+TEST(Story, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
   Verdict verdict = pointwise();
-  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("eager is that")));
+  EXPECT_THAT(story_text(verdict), Not(HasSubstr("eager is that")));
   verdict.reference = "on cpu, with 4 threads";
-  EXPECT_THAT(explain_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
+  EXPECT_THAT(story_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
 }
 
-TEST(Explain, SaysWhoDidItWhereSomebodyAsked) {
+TEST(Story, SaysWhoDidItWhereSomebodyAsked) {
   Verdict verdict = pointwise();
-  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("explained")));
+  EXPECT_THAT(story_text(verdict), Not(HasSubstr("explained")));
   verdict.explained = {{"sentence", "Inductor, `erf` by itself\n; ends with fall_back"}};
-  EXPECT_THAT(explain_text(verdict), HasSubstr("\nexplained: Inductor, `erf` by itself"));
+  EXPECT_THAT(story_text(verdict), HasSubstr("\nexplained: Inductor, `erf` by itself"));
 }
 
-TEST(Explain, OthersShowTheWorst) {
+TEST(Story, OthersShowTheWorst) {
   Verdict verdict = pointwise();
   for (OutputComparison& output : verdict.outputs) output.first.clear();
-  EXPECT_THAT(explain_text(verdict), HasSubstr("  worst at [8]: eager 7.0, compiled 8.0"));
-  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("2 NaN")));
+  EXPECT_THAT(story_text(verdict), HasSubstr("  worst at [8]: eager 7.0, compiled 8.0"));
+  EXPECT_THAT(story_text(verdict), Not(HasSubstr("2 NaN")));
 }
 
-TEST(Explain, SharedGraphsAreARemark) {
+TEST(Story, SharedGraphsAreARemark) {
   Verdict verdict;
-  EXPECT_THAT(explain_text(verdict), Not(HasSubstr("compiled with")));
+  EXPECT_THAT(story_text(verdict), Not(HasSubstr("compiled with")));
   verdict.shared = 1;
-  EXPECT_THAT(explain_text(verdict), EndsWith("\ncompiled with 1 other"));
+  EXPECT_THAT(story_text(verdict), EndsWith("\ncompiled with 1 other"));
   verdict.shared = 1023;
   EXPECT_THAT(one_line_of(Style(false), verdict, false), EndsWith("  compiled with 1,023 others"));
 }

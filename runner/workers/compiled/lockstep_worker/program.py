@@ -1,0 +1,182 @@
+"""The program of a request, decoded, and what executes it call by call, before a witness."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from . import contexts, errors, names
+from .problems import Fault, Malformed, Unsupported, need
+from .source import Source, generate
+from .state import observe_state
+from .tensors import Inputs, Outputs, is_view, literal_text
+from .wire import Stages
+from .witness import Witness
+
+
+class Program:
+    """What a request says, decoded: the source, the inputs of each call, the backward."""
+
+    def __init__(self, request: dict) -> None:
+        program = need(request, "program", "run")
+        self.inputs = Inputs(request.get("storages", []), request.get("device", "cpu"))
+        self.calls = need(request, "calls", "run")
+        self.repeat = int(request.get("repeat", 1))
+        self.seed = int(request.get("seed", 0))
+        self.reseed = bool(request.get("reseed", False))
+        self.device = str(request.get("device", "cpu"))
+        self.context = program.get("context") or {}
+        list(contexts.lines(self.context))
+        if not isinstance(self.calls, list) or not self.calls:
+            raise Malformed("run.calls: a list with at least one call is expected")
+        kinds = {
+            name: "tensor"
+            if all(is_view(self._given(call, name)) for call in self.calls)
+            else "number"
+            for name in need(program, "inputs", "program")
+        }
+        self.names = list(program["inputs"])
+        self.source: Source = generate(program, lambda view: literal_text(view, self.inputs), kinds)
+        self.backward = program.get("backward")
+        if self.backward is not None:
+            self._check_backward()
+
+    def _given(self, call: dict, name: str) -> Any:
+        return need(
+            need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs"
+        )
+
+    def _check_backward(self) -> None:
+        of, seeds = need(self.backward, "of", "backward"), self.backward.get("with", "ones")
+        if not isinstance(of, list) or any(name not in self.source.outputs for name in of):
+            raise Malformed("backward.of: names of outputs are expected")
+        if seeds != "ones" and (
+            not isinstance(seeds, list)
+            or len(seeds) != len(of)
+            or any(name not in self.names for name in seeds)
+        ):
+            raise Malformed(
+                'backward.with: "ones" or one name of an input for each of `of` is expected'
+            )
+
+    def seed_of(self, repetition: int, call: int) -> int:
+        """What the generators are seeded with before a call: of each call another number, and with
+        `reseed` of the last repetition others."""
+        others = self.reseed and 0 < repetition == self.repeat - 1
+        return self.seed + call + (len(self.calls) if others else 0)
+
+    def arguments(self, call: dict) -> tuple[list, dict]:
+        """Fresh values of the inputs of one call, and of the captured literals. What shares a
+        storage shares one copy of it."""
+        copies = self.inputs.fresh()
+        values = [copies.value(self._given(call, name), f"input {name}") for name in self.names]
+        captured = {
+            name: copies.tensor(view, f"literal {name}")
+            for name, view in self.source.captured.items()
+        }
+        return values, captured
+
+
+class Executor:
+    """Runs one callable through all repetitions and calls of a program, before a witness."""
+
+    def __init__(self, program: Program, outputs: Outputs, stage: Stages, witness: Witness) -> None:
+        self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
+        #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
+        self.given: list | None = None
+        self.unfinished: tuple[list, list] | None = None
+
+    def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
+        """The observation of `function`, without its process-wide parts. Raises `Malformed` and
+        `Unsupported`; whatever the program raises becomes the observation."""
+        program, at = self.program, 0
+        runs: list[dict] = []
+        self.outputs.keep(program.repeat * len(program.calls) > 1)
+        try:
+            for repetition in range(program.repeat):
+                self.witness.repetition = repetition
+                runs.append({"calls": []})
+                for at, call in enumerate(program.calls):
+                    left = self.call(function, scope, call, program.seed_of(repetition, at))
+                    state = observe_state(program.device)
+                    runs[-1]["calls"].append({**self.outputs.call(*left), "state": state})
+                    del left
+        except (Fault, Malformed, Unsupported):
+            raise
+        except BrokenPipeError:
+            raise  # the runner is gone
+        except BaseException as error:  # SystemExit, too: no program may end the process
+            described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
+            self.stage.last = described["stage"]
+            if self.unfinished is not None:
+                with contextlib.suppress(Unsupported):
+                    runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
+            after = {}
+            if self.given is not None:
+                with contextlib.suppress(Unsupported):
+                    inputs = self.outputs.call([], self.given, [])["inputs"]
+                    after = {
+                        "after_error": {
+                            "call": at,
+                            "inputs": inputs,
+                            "state": observe_state(program.device),
+                        }
+                    }
+            self.outputs.read_again(runs)
+            return {"outcome": "raised", "runs": runs, "error": described, "reason": None, **after}
+        self.outputs.read_again(runs)
+        return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
+
+    def call(
+        self,
+        function: Callable,
+        scope: dict,
+        call: dict,
+        seed: int | None = None,
+        change: Callable[[list], None] = lambda _: None,
+    ) -> tuple[list, list, list]:
+        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may
+        change before; the generators are seeded with `seed`, without one with that of the first
+        call."""
+        program, self.given, self.unfinished = self.program, None, None
+        values, captured = program.arguments(call)
+        change(values)
+        named = list(zip(program.names, values))
+        constants = program.source.constants
+        scope.update(
+            captured, **{constants[name]: value for name, value in named if name in constants}
+        )
+        arguments = [value for name, value in named if name not in constants]
+        self.given = named
+        torch.manual_seed(program.seed if seed is None else seed)
+        with contexts.enter(program.context), self.witness.call():
+            results = function(*arguments)
+        by_name = dict(zip(program.source.outputs, results))
+        grads: list = []
+        if program.backward is not None:
+            self.unfinished = list(by_name.items()), named
+            with contexts.enter(program.context, only=contexts.BACKWARD):
+                self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
+                if program.backward.get("twice"):
+                    self._backward(by_name, dict(named), False)
+            self.unfinished = None
+            grads = [
+                (name, value.grad)
+                for name, value in named
+                if isinstance(value, torch.Tensor) and value.requires_grad
+            ]
+        self.given = None
+        return list(by_name.items()), named, grads
+
+    def _backward(self, results: dict, inputs: dict, retain_graph: bool) -> None:
+        backward = self.program.backward
+        of = [results[name] for name in backward["of"]]
+        seeds = backward.get("with", "ones")
+        with_ = (
+            [torch.ones_like(t) for t in of]
+            if seeds == "ones"
+            else [inputs[name] for name in seeds]
+        )
+        with self.witness.backward():
+            torch.autograd.backward(of, with_, retain_graph=retain_graph)
