@@ -114,8 +114,6 @@ struct Options {
   std::filesystem::path page_file, badge_file;      ///< of `certify` and `verify`
   std::filesystem::path run_folder;                 ///< of `certify`: of its run
   std::string seed;                                 ///< of `certify` and `verify`: a whole number
-  std::filesystem::path signature_file, signers_file;  ///< of `verify`
-  std::string key;                                     ///< of `verify`: minisign's, or its file
   double sample = 0;               ///< of `verify`: percent of the verdicts that are executed again
   std::filesystem::path baseline;  ///< of `gate`: the log to compare with
   bool compare_eager = false;      ///< of `gate`
