@@ -49,6 +49,9 @@ struct Expectation {
   bool added = false;   ///< of a file of the user's (--known), not of the suite
 };
 
+/// Whether a rule names an instance, by its id with the device or without, or its case.
+bool names(const Expectation& rule, std::string_view instance, std::string_view case_id);
+
 /// A CPU, as far as conditions ask.
 struct CpuConditions {
   std::string level;                  ///< as paths/cpu_level.h spells it
