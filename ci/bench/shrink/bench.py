@@ -3,7 +3,7 @@
 
     ci/bench/shrink/bench.py [--cases N] [--seed N] [--seconds S] [--minifier N] [--keep DIR] [--out FILE] [GLOB...]
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Buries the divergences of ../explain/diagnoses.json in random
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON, by which it wants to be run: the programs need torch. Buries the divergences of ../explain/diagnoses.json in random
 programs of 12 to 30 steps, shrinks what diverges there, and prints a table of the steps that are left beside those of the case
 that people made (RESULTS.md is one), if asked beside what torch's own minifier leaves.
 """
