@@ -79,7 +79,7 @@ def test_a_table_of_cases_says_what_is_known_of_them(suite):
     assert lines[:3] == [
         "| case | says | tags | report | known |",
         "|---|---|---|---|---|",
-        "| `bugs/1-first` | passes its input on |  |  "
+        "| `bugs/1-first` | passes its input on | silent | https://example.org/1 "
         "| bug: value_differs on flip, conform with torch >=2.13 |",
     ]
     assert len(lines) == 4 and lines[3].endswith("|  |"), "nothing is known of the other one"
