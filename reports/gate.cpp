@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kChangesListed = 20;  ///< changes of a transition on the console
 constexpr std::size_t kMarkdownLimit = 60'000;
 
-using Json = nlohmann::ordered_json;
-
 /// "torch 2.13.0+cpu, AVX2, level core, 2026-11-21T10:00:00Z".
 std::string name_of(const RunRecord& record) {
   std::string text;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/fixtures.h"
 #include "reports/gate_page.h"
 
@@ -68,6 +70,43 @@ TEST(GateReport, OfARunAndItselfIsOpen) {
   EXPECT_EQ(gate.unchanged, run.verdicts.size());
   EXPECT_THAT(gate_text(gate, Style(false), false),
               HasSubstr("26 verdicts unchanged, 0 changes: the gate is open"));
+}
+
+// README.md links to it.
+TEST(Gate, ThePageToLookAtIsCurrent) {
+  const RunRecord before = sample_run();
+  RunRecord after = before;
+  after.info.started = "2026-11-22T10:00:00Z";
+  const auto becomes = [&](const std::string& id, Status status, std::optional<Grade> grade,
+                           const std::string& reason) {
+    const auto verdict = std::find_if(after.verdicts.begin(), after.verdicts.end(),
+                                      [&](const Verdict& each) { return each.id == id; });
+    ASSERT_NE(verdict, after.verdicts.end()) << id;
+    verdict->status = status;
+    verdict->grade = grade;
+    verdict->reason = reason;
+  };
+  becomes("ops/softmax/last-dim[dtype=bfloat16]@cpu/aot_eager", Status::value_differs, Grade::none,
+          "output y: 3 of 4,096 elements differ");
+  becomes("ops/log/zero@cpu/inductor", Status::conform, Grade::bits, "");
+  becomes("ops/outer/small@cpu/inductor", Status::refused, {}, "the compiler refuses outer");
+  becomes("bugs/170002-empty-cat@cpu/inductor", Status::crash, {}, "ended by signal 11");
+  after.verdicts.pop_back();
+  const std::set<Transition> failing = [] {
+    std::set<Transition> set;
+    for (const TransitionInfo& each : all_transitions()) {
+      if (each.fails) set.insert(each.transition);
+    }
+    return set;
+  }();
+  const std::vector<Allowance> allowances = {{"allow.json:1",
+                                              Transition::gone,
+                                              {"random/*"},
+                                              "the case left the suite",
+                                              "https://example.org/1"}};
+  const Gate gate = make_gate(before, after, failing, allowances);
+  EXPECT_EQ(gate.changes.size(), 5U);
+  expect_golden("sample.gate.html", gate_page(gate));
 }
 
 }  // namespace

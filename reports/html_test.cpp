@@ -90,6 +90,9 @@ TEST(Html, ItsDataIsRunJson) {
   }
 }
 
+// README.md links to it.
+TEST(Html, ThePageToLookAtIsCurrent) { expect_golden("sample.run.html", html(sample_run())); }
+
 TEST(Html, NeedsNothingFromElsewhere) {
   const std::string page = html(sample_run());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));

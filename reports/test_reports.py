@@ -1,7 +1,9 @@
-"""Reads the goldens of the reports the way their consumers do, with parsers that are not ours."""
+"""Reads reports of the sample log the way their consumers do, with parsers that are not ours."""
 
 import json
+import os
 import pathlib
+import subprocess
 
 import jsonschema
 import pytest
@@ -10,33 +12,63 @@ from lxml import etree
 
 HERE = pathlib.Path(__file__).parent
 TESTDATA = HERE / "testdata"
-JUNIT = sorted(TESTDATA.glob("*.junit.xml"))
-CTRF = sorted(TESTDATA.glob("*.ctrf.json"))
+BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
+LOG = (TESTDATA / "sample.jsonl").read_text("utf-8")
+NASTY = "]]> <script> & \" ' \x1b[31m \x01\x7f \u202e {{data}} \\n::error::"
+RUNS = ("sample", "strict", "hostile")
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """A folder with NAME.junit.xml and NAME.ctrf.json of each of RUNS."""
+    if not BINARY.is_file():
+        pytest.skip("LOCKSTEP_BINARY_DIR names no build with bin/lockstep")
+    folder = tmp_path_factory.mktemp("reports")
+    hostile = [json.loads(line) for line in LOG.splitlines()]
+    for verdict in (each for each in hostile if each["type"] == "verdict"):
+        verdict.update(title=NASTY, reason=NASTY, stage=NASTY, case_file=NASTY)
+    logs = {
+        "sample": LOG,
+        "strict": LOG,
+        "hostile": "".join(json.dumps(each) + "\n" for each in hostile),
+    }
+    for name, log in logs.items():
+        (folder / f"{name}.jsonl").write_text(log, "utf-8")
+        files = [f"--junit={name}.junit.xml", f"--ctrf={name}.ctrf.json"]
+        strict = ["--strict"] if name == "strict" else []
+        done = subprocess.run(
+            [BINARY, "report", f"{name}.jsonl", *files, *strict],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1, done.stderr
+    return folder
 
 
 def schema(name):
     return etree.XMLSchema(etree.parse(str(TESTDATA / "schemas" / name)))
 
 
-@pytest.mark.parametrize("path", JUNIT, ids=lambda path: path.name)
-def test_junit_is_valid(path):
+@pytest.mark.parametrize("name", RUNS)
+def test_junit_is_valid(reports, name):
     """For Jenkins' xUnit plugin as it is; surefire's schema is about one testsuite, whose time
     surefire 3 knows."""
-    document = etree.parse(str(path))
+    document = etree.parse(str(reports / f"{name}.junit.xml"))
     schema("jenkins-junit-10.xsd").assertValid(document)
     suites = document.getroot().findall("testsuite")
     assert suites
     for suite in suites:
-        suite.attrib.pop("timestamp", "")
+        suite.attrib.pop("timestamp", None)
         schema("surefire-test-report-2.22.3.xsd").assertValid(
             etree.fromstring(etree.tostring(suite))
         )
 
 
-@pytest.mark.parametrize("path", CTRF, ids=lambda path: path.name)
-def test_ctrf_is_valid(path):
+@pytest.mark.parametrize("name", RUNS)
+def test_ctrf_is_valid(reports, name):
     """And its counts are those of its tests."""
-    document = json.loads(path.read_text("utf-8"))
+    document = json.loads((reports / f"{name}.ctrf.json").read_text("utf-8"))
     jsonschema.Draft7Validator(
         json.loads((TESTDATA / "schemas" / "ctrf.schema.json").read_text("utf-8"))
     ).validate(document)
@@ -46,7 +78,7 @@ def test_ctrf_is_valid(path):
         assert summary[status] == sum(test["status"] == status for test in tests)
 
 
-def test_the_schema_of_ctrf_refuses_what_it_should():
+def test_the_schema_of_ctrf_refuses_what_it_should(reports):
     validator = jsonschema.Draft7Validator(
         json.loads((TESTDATA / "schemas" / "ctrf.schema.json").read_text("utf-8"))
     )
@@ -55,14 +87,14 @@ def test_the_schema_of_ctrf_refuses_what_it_should():
         lambda document: document["results"]["summary"].pop("failed"),
         lambda document: document.update(more=1),
     ):
-        document = json.loads((TESTDATA / "sample.ctrf.json").read_text("utf-8"))
+        document = json.loads((reports / "sample.ctrf.json").read_text("utf-8"))
         spoil(document)
         assert not validator.is_valid(document)
 
 
-@pytest.mark.parametrize("path", JUNIT, ids=lambda path: path.name)
-def test_junit_counts_are_those_of_its_testcases(path):
-    report = JUnitXml.fromfile(str(path))
+@pytest.mark.parametrize("name", RUNS)
+def test_junit_counts_are_those_of_its_testcases(reports, name):
+    report = JUnitXml.fromfile(str(reports / f"{name}.junit.xml"))
     for suite in report:
         results = [result for case in suite for result in case.result]
         assert suite.tests == len(list(suite))
@@ -74,20 +106,17 @@ def test_junit_counts_are_those_of_its_testcases(path):
             assert count == sum(isinstance(result, kind) for result in results)
 
 
-def test_junit_names_are_unique():
-    for path in JUNIT:
-        cases = [
-            (case.classname, case.name) for suite in JUnitXml.fromfile(str(path)) for case in suite
-        ]
-        assert len(cases) == len(set(cases)), path.name
+@pytest.mark.parametrize("name", RUNS)
+def test_junit_names_are_unique(reports, name):
+    report = JUnitXml.fromfile(str(reports / f"{name}.junit.xml"))
+    cases = [(case.classname, case.name) for suite in report for case in suite]
+    assert len(cases) == len(set(cases))
 
 
-def test_junit_tells_what_the_log_tells():
-    lines = [
-        json.loads(line) for line in (TESTDATA / "sample.jsonl").read_text("utf-8").splitlines()
-    ]
+def test_junit_tells_what_the_log_tells(reports):
+    lines = [json.loads(line) for line in LOG.splitlines()]
     verdicts = {line["id"]: line for line in lines if line["type"] == "verdict"}
-    report = JUnitXml.fromfile(str(TESTDATA / "sample.junit.xml"))
+    report = JUnitXml.fromfile(str(reports / "sample.junit.xml"))
     cases = {f"{case.name}/{suite.name}": case for suite in report for case in suite}
     assert cases.keys() == verdicts.keys()
     for key, verdict in verdicts.items():
@@ -101,9 +130,7 @@ def test_junit_tells_what_the_log_tells():
 
 
 def test_run_json_has_what_the_log_has():
-    lines = [
-        json.loads(line) for line in (TESTDATA / "sample.jsonl").read_text("utf-8").splitlines()
-    ]
+    lines = [json.loads(line) for line in LOG.splitlines()]
     document = json.loads((TESTDATA / "sample.run.json").read_text("utf-8"))
     assert document["format"] == 2
     assert [v["id"] for v in document["verdicts"]] == [
@@ -125,19 +152,19 @@ def test_annotations_are_few_and_whole():
     assert all(line.startswith("::error ") for line in lines)
 
 
-def test_the_schemas_refuse_what_they_should():
+def test_the_schemas_refuse_what_they_should(reports):
     """Such as what people expect of a test case: properties and a file."""
     surefire, jenkins = schema("surefire-test-report-2.22.3.xsd"), schema("jenkins-junit-10.xsd")
-    good = etree.parse(str(TESTDATA / "sample.junit.xml"))
+    good = etree.parse(str(reports / "sample.junit.xml"))
     for spoil in [
         lambda case: case.attrib.pop("name"),
         lambda case: case.set("file", "a.json"),
         lambda case: case.append(etree.Element("properties")),
     ]:
         bad = etree.fromstring(etree.tostring(good))
-        (suite,) = bad.findall("testsuite")
+        suite = bad.find("testsuite")
         suite.attrib.pop("timestamp")
         assert surefire.validate(etree.fromstring(etree.tostring(suite)))
-        spoil(suite.findall("testcase")[0])
+        spoil(suite.find("testcase"))
         assert not jenkins.validate(bad)
         assert not surefire.validate(etree.fromstring(etree.tostring(suite)))

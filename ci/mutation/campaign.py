@@ -141,21 +141,13 @@ class Campaign:
             folder = pathlib.Path(name)
             mutants = sorted({mutant for _, mutant in pairs})
             files = [path_file(folder, MUTANTS.get(mutant)) for mutant in mutants]
-            self._lockstep(
-                "run",
-                "--alone",
-                "--no-expectations",
-                "--quiet",
-                "-j",
-                str(self.jobs),
-                "--out",
-                str(folder / "run"),
+            self._run_alone(
+                folder / "run",
                 *extra,
                 *(word for file in files for word in ("--path-file", str(file))),
                 *(f"{instance}/{path_of(mutant)}" for instance, mutant in pairs),
                 "--path",
                 *(path_of(mutant) for mutant in mutants),
-                statuses=(0, 1),
             )
             self._read(folder / "records.jsonl", mutants)
             found = {
@@ -227,20 +219,7 @@ class Campaign:
         if not failing:
             return []
         with tempfile.TemporaryDirectory(prefix="lockstep-mutants-") as name:
-            self._lockstep(
-                "run",
-                "--alone",
-                "--no-expectations",
-                "--quiet",
-                "-j",
-                str(self.jobs),
-                "--out",
-                f"{name}/run",
-                *failing,
-                "--path",
-                "aot_eager",
-                statuses=(0, 1),
-            )
+            self._run_alone(pathlib.Path(name, "run"), *failing, "--path", "aot_eager")
             verdicts = verdicts_of(pathlib.Path(name, "run"))
         return sorted(each["instance"] for each in verdicts if each["status"] not in FAILING)
 
@@ -256,6 +235,14 @@ class Campaign:
             digest.update(file.read_bytes())
         digest.update((self.binary.parent / "schemas.json").read_bytes())
         return digest.hexdigest()[:16]
+
+    def _run_alone(self, out: pathlib.Path, *arguments: str) -> None:
+        """A run in which some may fail, each compiled by itself and judged as if nothing were
+        known."""
+        jobs = ("-j", str(self.jobs), "--out", str(out))
+        self._lockstep(
+            "run", "--alone", "--no-expectations", "--quiet", *jobs, *arguments, statuses=(0, 1)
+        )
 
     def _lockstep(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
         done = subprocess.run(

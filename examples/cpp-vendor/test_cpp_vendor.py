@@ -340,35 +340,3 @@ def test_verify_asks_for_no_torch_unless_it_executes(vendor, archive):
         },
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="there is no ssh-keygen")
-def test_a_signature_is_checked_with_the_archive(vendor, archive):
-    def keygen(*words):
-        subprocess.run(["ssh-keygen", *words], cwd=vendor.folder, check=True, capture_output=True)
-
-    for key in ("signing", "another"):
-        keygen("-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key)
-    keygen("-Y", "sign", "-f", "signing", "-n", "lockstep", archive.name)
-    signature = archive.with_name(archive.name + ".sig")
-    for key in ("signing", "another"):
-        (vendor.folder / f"{key}.signers").write_text(
-            "certify@vendor.example " + (vendor.folder / f"{key}.pub").read_text()
-        )
-    done = vendor("verify", archive, "--signature", signature, "--signers", "signing.signers")
-    assert done.returncode == 0, done.stderr
-    assert (
-        'signed: Good "lockstep" signature for certify@vendor.example with ED25519 key'
-        in done.stdout
-    )
-    assert "conforms to Lockstep tiny-1" in done.stdout
-    done = vendor("verify", archive, "--signature", signature, "--signers", "another.signers")
-    assert done.returncode == 1 and "by who may sign it: " in done.stderr and not done.stdout
-    (vendor.folder / "other.tar").write_bytes(archive.read_bytes() + bytes(512))
-    done = vendor("verify", "other.tar", "--signature", signature, "--signers", "signing.signers")
-    assert done.returncode == 1 and "is no signature of other.tar" in done.stderr
-    for words, said in (((), "needs --signers FILE"), (("--signers", "none"), "none")):
-        done = vendor("verify", archive, "--signature", signature, *words)
-        assert done.returncode == 2 and said in done.stderr, done.stderr
-    done = vendor("verify", archive, "--signers", "signing.signers")
-    assert done.returncode == 2 and "--signature" in done.stderr

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -68,15 +66,6 @@ Result<void> run_to_end(const Spawn& spawn) {
                                          WIFEXITED(status) ? "exits with" : "is killed by",
                                          WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status))
                            : said.substr(said.size() > 1000 ? said.size() - 1000 : 0)));
-}
-
-bool is_installed(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
 }
 
 }  // namespace lockstep

@@ -22,7 +22,4 @@ struct Spawn {
 /// bytes at most, as one line), if it cannot be started or does not exit with 0.
 Result<void> run_to_end(const Spawn& spawn);
 
-/// Whether a folder in PATH has a program of this name.
-bool is_installed(const std::string& program);
-
 }  // namespace lockstep

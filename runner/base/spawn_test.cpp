@@ -47,10 +47,5 @@ TEST_F(SpawnTest, WhatEndsBadlySaysWhy) {
   EXPECT_FALSE(run_to_end(spawn({"no-such-program"})));
 }
 
-TEST_F(SpawnTest, TellsWhetherAProgramIsThere) {
-  EXPECT_TRUE(is_installed("sh"));
-  EXPECT_FALSE(is_installed("no-such-program"));
-}
-
 }  // namespace
 }  // namespace lockstep

@@ -15,23 +15,10 @@
 namespace lockstep {
 namespace {
 
-/// The names of a path and of those below it, lowest first.
-std::vector<std::string> down_from(const std::string& name, const std::vector<Path>& paths) {
-  std::vector<std::string> way;
-  for (std::string next = name; !next.empty() && !contains(way, next);) {
-    way.push_back(next);
-    const auto path = std::find_if(paths.begin(), paths.end(),
-                                   [&](const Path& each) { return each.name == next; });
-    next = path == paths.end() ? "" : path->above;
-  }
-  std::reverse(way.begin(), way.end());
-  return way;
-}
-
 /// The rungs on which an instance can be executed here, its own path last.
 Result<std::vector<Path>> rungs_of(const Plan& plan, const PlanItem& item, Session& session) {
   const Path& path = plan.paths[item.path];
-  const std::vector<std::string> names = down_from(path.name, session.suite().paths);
+  const std::vector<std::string> names = down_from(path.name, above_of(session.suite().paths));
   const std::string& instance = plan.instances[item.instance].id;
   PlanRequest request = session.plan_request(
       Filter().only({instance.substr(0, instance.rfind('@'))}).on_paths(names));

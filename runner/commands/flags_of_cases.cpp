@@ -41,7 +41,8 @@ void add_list(CLI::App& app, Options& options) {
         },
         help);
   }
-  list->add_flag("--markdown", options.markdown, "These tables in Markdown");
+  list->add_flag("--markdown", options.markdown,
+                 "These tables in Markdown; else a table of the cases, with what is known of them");
   list->add_flag("--as-level", options.as_level,
                  "As a file of expected/levels/ that takes what is listed, for ever");
   list->add_flag("--unswept", options.unswept,

@@ -161,19 +161,6 @@ void add_verify(CLI::App& app, Options& options) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Check an archive of `certify`: digests, completeness, statuses, what it states");
   verify->add_option("ARCHIVE", options.select, "The archive")->required()->expected(1);
-  CLI::Option* signature =
-      verify->add_option("--signature", options.signature_file,
-                         "Check its signature in FILE, too, which `ssh-keygen -Y sign` or "
-                         "`minisign` has made");
-  signature->type_name("FILE");
-  verify
-      ->add_option("--signers", options.signers_file,
-                   "Of ssh: whose signatures are taken (allowed_signers, see ssh-keygen(1))")
-      ->type_name("FILE")
-      ->needs(signature);
-  verify->add_option("--key", options.key, "Of minisign: the public key, or the file that has it")
-      ->type_name("KEY")
-      ->needs(signature);
   add_percent(verify, "--sample", options.sample,
               "Execute this part of its verdicts here, drawn by chance, and compare: 5%");
   verify->add_option("--seed", options.seed, "Draws the sample (default: by chance)")

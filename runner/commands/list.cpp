@@ -1,10 +1,13 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <set>
 
+#include "base/text.h"
+#include "cases/decode.h"
 #include "cases/sweep.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -101,6 +104,43 @@ std::string in_json(const std::vector<Selected>& all,
   return list.dump(1) + "\n";
 }
 
+/// What an expectation says of the cases that it names: "bug: value_differs on inductor*".
+std::string known_text(const Expectation& rule) {
+  const std::string what = rule.causes.empty() ? std::string(info(rule.status).name)
+                                               : fmt::format("{}", fmt::join(rule.causes, ", "));
+  return fmt::format("{}: {} on {}{}", rule.because, what, fmt::join(rule.paths, ", "),
+                     rule.torch.empty() ? "" : " with torch " + rule.torch);
+}
+
+/// The cases of these ids: what each says, where it comes from, and what is known of it.
+WordTable case_table(const std::vector<std::string>& ids, const Suite& suite,
+                     Diagnostics& diagnostics) {
+  WordTable table{"cases", {"case", "says", "tags", "report", "known"}, {}};
+  std::map<std::string, std::set<std::string>> instances;  // by case
+  for (const std::string& id : ids)
+    instances[id.substr(0, id.find_first_of("[@"))].insert(
+        id.substr(0, id.find('/', id.find('@'))));
+  for (const CaseFile& file : suite.cases) {
+    const auto of_case = instances.find(file.id);
+    if (of_case == instances.end()) continue;
+    std::vector<std::string> known;
+    for (const Expectation& rule : suite.expectations) {
+      std::string text = known_text(rule);
+      if (!contains(known, text) &&
+          std::any_of(of_case->second.begin(), of_case->second.end(),
+                      [&](const std::string& id) { return names(rule, id, file.id); }))
+        known.push_back(std::move(text));
+    }
+    Case header;
+    Reader reader(file.file, diagnostics);
+    decode_header(reader, {&file.file.root, ""}, header);
+    table.rows.push_back({file.id, header.title, fmt::format("{}", fmt::join(header.tags, ", ")),
+                          header.links.empty() ? "" : header.links.front(),
+                          fmt::format("{}", fmt::join(known, "; "))});
+  }
+  return table;
+}
+
 /// How many verdicts there are on each path, and how many of what there are in all.
 std::string count_text(const std::vector<std::string>& ids, const std::vector<Path>& paths) {
   std::map<std::string, std::size_t> on_path;
@@ -129,7 +169,8 @@ void write(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 
 Exit command_list(const Options& options) {
   Options quiet = options;
-  quiet.no_expectations = true;  // no matter here
+  const bool of_cases = options.markdown && options.words.empty();
+  quiet.no_expectations = !of_cases;  // else no matter here
   auto session = open_session(quiet);
   if (!session) return session.error();
   if (!options.words.empty()) {
@@ -156,6 +197,7 @@ Exit command_list(const Options& options) {
     text = in_json(all, *levels);
   } else {
     ids = selected_ids(request, diagnostics);
+    if (of_cases) text = to_markdown({case_table(ids, session->suite(), diagnostics)});
   }
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
@@ -166,7 +208,7 @@ Exit command_list(const Options& options) {
     text = level_file(ids, *chosen, *session);
   } else if (options.count) {
     text = count_text(ids, request.paths);
-  } else if (!options.json) {
+  } else if (text.empty()) {
     for (const std::string& id : ids) text += id + "\n";
   }
   write(text);

@@ -18,24 +18,6 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// The log of a run that is known as a whole.
-Result<void> write_log(const fs::path& directory, const RunRecord& record) {
-  auto log = RunLog::create(directory, record.info);
-  if (!log) return tl::unexpected(log.error());
-  for (const auto& [worker, values] : record.environment.items()) {
-    if (auto written = log->environment(worker, values); !written) return written;
-  }
-  for (const Verdict& verdict : record.verdicts) {
-    if (auto written = log->verdict(verdict); !written) return written;
-  }
-  if (auto written = log->end(*record.end); !written) return written;
-  for (const Verdict& verdict : record.verdicts) {
-    if (verdict.explained.is_null()) continue;
-    if (auto written = log->explanation(verdict.explained); !written) return written;
-  }
-  return {};
-}
-
 /// Brings along the tensors that `run --keep` wrote, which the verdicts name.
 Result<void> copy_tensors(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -91,8 +73,8 @@ Exit command_merge(const Options& options) {
     return Exit::usage;
   }
   const auto directory = run_directory(options, utc_now());
-  auto written =
-      directory ? write_log(*directory, *record) : Result<void>(tl::unexpected(directory.error()));
+  auto written = directory ? RunLog::write(*directory, *record)
+                           : Result<void>(tl::unexpected(directory.error()));
   for (const fs::path& folder : folders) {
     if (written) written = copy_tensors(folder, *directory);
   }

@@ -170,13 +170,12 @@ Options parse(int argc, const char* const* argv, const std::filesystem::path& di
   if (!options.known_files.empty() && options.no_expectations)
     return misused("found --known beside --no-expectations, which judges as if nothing were known");
   const int others = options.unswept + options.as_level + options.count + !options.words.empty();
-  if (others + (options.json && (options.unswept || options.as_level || options.count)) > 1 ||
-      options.words.find(' ') != std::string::npos)
+  const int forms = options.words.empty() ? options.json + options.markdown : 0;
+  if (others + forms > 1 || options.words.find(' ') != std::string::npos)
     return misused(
         "found several of --count, --as-level, --unswept, --paths, --levels, --policies and "
-        "--statuses, expected one\n    --json goes with the last four, and with none of them");
-  if (options.markdown && options.words.empty())
-    return misused("found --markdown without a table: --paths, --levels, --policies or --statuses");
+        "--statuses, expected one\n"
+        "    --json or --markdown goes with the last four, and with none of them");
   for (const ReportFormat& report : report_formats()) {
     // Opened by such a name, a file that standard output goes to would be written from its begin.
     for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {

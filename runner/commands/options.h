@@ -104,8 +104,7 @@ struct Options {
   bool accept_crashes = false;  ///< propose them for crashes, time-outs and memory, too
   /// Single reports besides those in the run's directory (of `run`) or instead of them (of
   /// `report`); "-" is standard output.
-  std::filesystem::path junit_file, ctrf_file, html_file, json_file, summary_file, case_table_file,
-      accuracy_file;
+  std::filesystem::path junit_file, ctrf_file, html_file, json_file, summary_file, accuracy_file;
   bool keep = false;  ///< of `run`: the tensors of outputs that do not conform
   bool strict = false;
   /// Percent of what could be judged that must be; empty: record/judged.h has the default.
@@ -114,8 +113,6 @@ struct Options {
   std::filesystem::path page_file, badge_file;      ///< of `certify` and `verify`
   std::filesystem::path run_folder;                 ///< of `certify`: of its run
   std::string seed;                                 ///< of `certify` and `verify`: a whole number
-  std::filesystem::path signature_file, signers_file;  ///< of `verify`
-  std::string key;                                     ///< of `verify`: minisign's, or its file
   double sample = 0;               ///< of `verify`: percent of the verdicts that are executed again
   std::filesystem::path baseline;  ///< of `gate`: the log to compare with
   bool compare_eager = false;      ///< of `gate`
@@ -133,7 +130,7 @@ struct Options {
   /// "statuses"; empty: the ids.
   std::string words;
   bool count = false;     ///< of `list`: how many ids there are
-  bool markdown = false;  ///< of `list`: tables in Markdown
+  bool markdown = false;  ///< of `list`: its tables, or one of cases, in Markdown
   bool json = false;      ///< of `list`: machine-readable
   bool as_level = false;  ///< of `list`: as a file for expected/levels/
   bool missing = false;   ///< of `coverage`: name every overload that was not judged

@@ -1,13 +1,12 @@
 #include "commands/python_worker.h"
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/spawn.h"
 #include "engine/scratch.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 Result<Json> ask_python_worker(
     const Options& options, const std::string& word, const Json& question,
     const std::vector<std::pair<std::string, std::string>>& environment) {

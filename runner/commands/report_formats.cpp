@@ -1,7 +1,6 @@
 #include "commands/report_formats.h"
 
 #include "reports/accuracy.h"
-#include "reports/case_table.h"
 #include "reports/ctrf.h"
 #include "reports/html.h"
 #include "reports/json.h"
@@ -31,10 +30,6 @@ std::string make_json(const RunRecord& record, bool, const fs::path&) { return r
 
 std::string make_summary(const RunRecord& record, bool strict, const fs::path&) {
   return summary(record, strict);
-}
-
-std::string make_case_table(const RunRecord& record, bool, const fs::path&) {
-  return case_table(record);
 }
 
 std::string make_accuracy(const RunRecord& record, bool, const fs::path& file) {
@@ -68,12 +63,6 @@ const ReportFormat kFormats[] = {
      {"summary.md"},
      always,
      make_summary},
-    {"--case-table",
-     &Options::case_table_file,
-     "Write a Markdown table of the cases to FILE",
-     {},
-     always,
-     make_case_table},
     {"--accuracy",
      &Options::accuracy_file,
      "Write the accuracy table of pointwise cases to FILE (as JSON to NAME.json)",

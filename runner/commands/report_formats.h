@@ -16,8 +16,7 @@ struct ReportFormat {
   const char* flag;                      ///< "--junit"
   std::filesystem::path Options::*file;  ///< what the flag was given
   const char* help;
-  /// In the directory of a run; none for what is written only where it is asked for.
-  std::vector<std::string> files;
+  std::vector<std::string> files;  ///< in the directory of a run
   /// Whether a run's directory gets it; what is asked for by its flag is always written.
   bool (*has_content)(const RunRecord& record);
   /// `file` is where it will be written: its name may choose the spelling.

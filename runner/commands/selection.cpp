@@ -60,9 +60,8 @@ std::string default_level(const Options& options) {
 
 /// The paths that mean every rung, or those below the paths that the filter asks for.
 std::vector<std::string> rungs_of(const Filter& filter, const std::vector<Path>& paths) {
-  std::map<std::string, std::string> above;
+  const std::map<std::string, std::string> above = above_of(paths);
   std::set<std::string> rungs, asked;
-  for (const Path& path : paths) above[path.name] = path.above;
   for (const Path& path : paths) {
     if (above.contains(path.above)) rungs.insert({path.name, path.above});
   }
@@ -77,8 +76,10 @@ std::vector<std::string> rungs_of(const Filter& filter, const std::vector<Path>&
   }
   if (!asked.empty()) {
     rungs.clear();
-    for (std::string path : asked) {
-      while (above.contains(path) && rungs.insert(path).second) path = above[path];
+    for (const std::string& path : asked) {
+      for (const std::string& rung : down_from(path, above)) {
+        if (above.contains(rung)) rungs.insert(rung);
+      }
     }
   }
   return {rungs.begin(), rungs.end()};

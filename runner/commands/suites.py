@@ -28,6 +28,23 @@ def case(title, **more):
     }
 
 
+def many(rows):
+    """A case of as many instances as rows, each with more than the one before."""
+    return case(
+        "many",
+        matrix={"rows": list(range(1, rows + 1))},
+        inputs={"x": {"dtype": "float32", "shape": ["$rows", 4], "fill": {"arange": {"start": 1}}}},
+    )
+
+
+def tensors_of(directory):
+    """What a run has saved of tensors, by the names of the files."""
+    return {
+        str(file.relative_to(directory)): file.read_bytes()
+        for file in sorted((directory / "tensors").rglob("*.npy"))
+    }
+
+
 def timeless(directory):
     """run.json without what two runs of the same do not share: times, how they were asked for, and
     how many shards made them."""

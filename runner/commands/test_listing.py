@@ -64,6 +64,30 @@ def test_tables_are_the_same_in_each_form(suite, kind):
     assert markdown.count("\n|") == len(rows) + 2 * len(tables) - 1
 
 
+def test_a_table_of_cases_says_what_is_known_of_them(suite):
+    rule = {
+        "instances": ["bugs/1-first@cpu"],
+        "paths": ["flip", "conform"],
+        "torch": ">=2.13",
+        "status": "value_differs",
+        "because": "bug",
+        "reason": "flip negates",
+        "link": "https://example.org/1",
+        "date": "2026-11-21",
+    }
+    suite.write("expected/known/a.json", {"format": 1, "known": [rule, rule]})
+    lines = suite("list", "bugs/*", "--markdown").stdout.splitlines()
+    assert lines[:3] == [
+        "| case | says | tags | report | known |",
+        "|---|---|---|---|---|",
+        "| `bugs/1-first` | passes its input on | silent | https://example.org/1 "
+        "| bug: value_differs on flip, conform with torch >=2.13 |",
+    ]
+    assert len(lines) == 4 and lines[3].endswith("|  |"), "nothing is known of the other one"
+    alone = suite("list", "bugs/1-first", "--path", "flip", "--markdown").stdout.splitlines()
+    assert alone == lines[:3]
+
+
 def test_levels_are_counted(suite):
     suite.write(
         "expected/levels/core.json",
@@ -85,7 +109,8 @@ def test_levels_are_counted(suite):
     [
         ["--statuses", "--paths"],
         ["--count", "--json"],
-        ["--markdown"],
+        ["--markdown", "--json"],
+        ["--markdown", "--count"],
         ["--count", "--as-level"],
         ["--unswept", "--levels"],
     ],

@@ -5,13 +5,11 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "certificate/signature.h"
 #include "commands/certifying.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/open.h"
 #include "commands/run_directory.h"
-#include "engine/scratch.h"
 #include "record/draw.h"
 #include "record/machine.h"
 
@@ -79,31 +77,6 @@ Exit execute_sample(const Submission& submission, const Options& options, const 
   return others == 0 ? Exit::ok : Exit::failures;
 }
 
-/// Whether the archive is signed as --signature says; prints who did, or why not.
-Exit verify_signature(const std::string& archive, const Options& options) {
-  auto scratch = Scratch::create();
-  // What is checked below, not what the file may have become.
-  const fs::path copy = scratch ? scratch->path() / "archive" : fs::path();
-  auto written = scratch ? write_file(copy, archive) : tl::unexpected(scratch.error());
-  if (!written) {
-    print_error(written.error());
-    return Exit::internal;
-  }
-  const auto said = check_signature(
-      copy, {options.signature_file, options.signers_file, options.key}, scratch->path());
-  if (said) {
-    fmt::print("signed: {}\n", *said);
-    return Exit::ok;
-  }
-  if (!said.error().is_wrong) {
-    print_error(said.error().error);
-    return Exit::usage;
-  }
-  fmt::print(stderr, "lockstep: {} is no signature of {} by who may sign it: {}\n",
-             options.signature_file.string(), options.select.front(), said.error().error.message);
-  return Exit::failures;
-}
-
 }  // namespace
 
 Exit command_verify(const Options& options) {
@@ -111,9 +84,6 @@ Exit command_verify(const Options& options) {
   if (!archive) {
     print_error(archive.error());
     return Exit::usage;
-  }
-  if (!options.signature_file.empty()) {
-    if (const Exit exit = verify_signature(*archive, options); exit != Exit::ok) return exit;
   }
   auto session = open_session(options);
   if (!session) return session.error();

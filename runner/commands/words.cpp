@@ -75,15 +75,12 @@ WordTable policies() {
 WordTable paths(const Session& session) {
   WordTable table{"paths", {"name", "default", "promise", "above", "title"}, {}};
   std::vector<const Path*> all;
-  std::map<std::string, std::string> above;
-  for (const Path& path : session.suite().paths) {
-    all.push_back(&path);
-    above[path.name] = path.above;
-  }
+  for (const Path& path : session.suite().paths) all.push_back(&path);
+  const std::map<std::string, std::string> above = above_of(session.suite().paths);
   const auto depth = [&](const Path* path) {
-    int rungs = 0;
-    for (std::string name = path->above; above.contains(name); name = above[name]) ++rungs;
-    return rungs;
+    const std::vector<std::string> way = down_from(path->name, above);
+    return std::count_if(way.begin(), way.end(),
+                         [&](const std::string& name) { return above.contains(name); });
   };
   std::stable_sort(all.begin(), all.end(),
                    [&](const Path* a, const Path* b) { return depth(a) < depth(b); });

@@ -15,6 +15,20 @@
 
 namespace lockstep {
 
+/// The worker that stands in for torch: a script of Python.
+inline const std::string kFakeWorker =
+    std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
+
+/// What it is told first.
+inline Json fake_hello() {
+  return {{"type", "hello"},
+          {"protocol", 1},
+          {"threads", 1},
+          {"cache", nullptr},
+          {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
+          {"libraries", Json::array()}};
+}
+
 /// Jobs for the fake worker, whose behaviour is the name of the path.
 class LocalEngines : public testing::Test {
  protected:
@@ -22,18 +36,10 @@ class LocalEngines : public testing::Test {
     std::ofstream(scratch_.path() / "input") << std::string(16, 'x');
   }
   LocalEngineOptions options(double seconds) const {
-    const Json hello = {{"type", "hello"},
-                        {"protocol", 1},
-                        {"threads", 1},
-                        {"cache", nullptr},
-                        {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
-                        {"libraries", Json::array()}};
-    return {2, {seconds, seconds, 20}, scratch_.path(), scratch_.path(), hello};
+    return {2, {seconds, seconds, 20}, scratch_.path(), scratch_.path(), fake_hello()};
   }
   WorkerSpec fake(const std::string& how = "ready") const {
-    const std::string script =
-        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
-    return {"fake", {"python3", script, how}, {}};
+    return {"fake", {"python3", kFakeWorker, how}, {}};
   }
   Json message(const std::string& path) const {
     const Json view = {{"storage", 0},

@@ -282,14 +282,13 @@ bool Expectations::is_over(const Expectation& rule) const {
   return !rule.expires.empty() && conditions_.today > rule.expires;
 }
 
-namespace {
-
-/// Whether a rule names an instance: with its device, without, or by its case.
 bool names(const Expectation& rule, std::string_view instance, std::string_view case_id) {
   return any_glob_matches(rule.instances, instance) ||
          any_glob_matches(rule.instances, instance.substr(0, instance.rfind('@'))) ||
          any_glob_matches(rule.instances, case_id);
 }
+
+namespace {
 
 /// Whether a rule means a path itself: what departs on a path need not depart on its variants
 /// (`inductor.avx2`), so only a rule that names these can say that it is gone there.

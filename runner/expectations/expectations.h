@@ -51,6 +51,9 @@ struct Expectation {
   bool added = false;   ///< of a file of the user's (--known), not of the suite
 };
 
+/// Whether a rule names an instance, by its id with the device or without, or its case.
+bool names(const Expectation& rule, std::string_view instance, std::string_view case_id);
+
 /// Of what a run is the whole: a rule can only be said to match nothing where all that it could
 /// match was run.
 struct ExpectationScope {

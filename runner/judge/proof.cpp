@@ -7,10 +7,11 @@
 #include <map>
 #include <optional>
 
+#include "base/json.h"
+
 namespace lockstep {
 namespace {
 
-using Json = nlohmann::ordered_json;
 /// Operator → calls.
 using Trace = std::map<std::string, double>;
 

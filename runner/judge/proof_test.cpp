@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "judge/fixtures.h"
 #include "judge/judge.h"
 
@@ -9,8 +10,6 @@ namespace lockstep {
 namespace {
 
 using namespace fixtures;
-using Json = nlohmann::ordered_json;
-
 const Json kEager = {{"aten::mm", 1}, {"aten::relu", 2}, {"aten::sum", 1}};
 
 Json proof(Json foreign, Json traces = {{"eager", kEager}}) {

@@ -216,6 +216,24 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   return path;
 }
 
+std::map<std::string, std::string> above_of(const std::vector<Path>& paths) {
+  std::map<std::string, std::string> above;
+  for (const Path& path : paths) above[path.name] = path.above;
+  return above;
+}
+
+std::vector<std::string> down_from(std::string path,
+                                   const std::map<std::string, std::string>& above) {
+  std::vector<std::string> way;
+  while (!path.empty() && !contains(way, path)) {
+    way.push_back(path);
+    const auto below = above.find(path);
+    path = below == above.end() ? "" : below->second;
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
 void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
   std::map<std::string, const Path*> by_name;
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,14 @@ std::vector<Path> read_paths(const std::filesystem::path& folder,
                              const std::vector<std::filesystem::path>& more,
                              const std::vector<std::filesystem::path>& added,
                              Diagnostics& diagnostics);
+
+/// The name of the path that each stands on (Path::above), by its own; empty: none.
+std::map<std::string, std::string> above_of(const std::vector<Path>& paths);
+
+/// A path and those that it stands on as far as `above` says, lowest first; the last of them may be
+/// known by its name only.  Nothing is visited twice, whatever a stranger's log says.
+std::vector<std::string> down_from(std::string path,
+                                   const std::map<std::string, std::string>& above);
 
 /// Says of every path that is above itself, and of one that is above a name that looks like a
 /// misspelt path.  Any other name may be of a rung that this suite does without.

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cases/sweep.h"
 
 namespace lockstep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostInstances = 3;
 constexpr std::size_t kMostArguments = 64;  ///< of an overload

@@ -4,66 +4,174 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <concepts>
+#include <optional>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace lockstep {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Writing and checking go through one list of members for each struct, as in verdict_json.cpp.
+
+/// A struct that is an object in JSON.
+template <class T>
+concept Record = std::same_as<T, ExplainedRung> || std::same_as<T, ExplainedStep> ||
+    std::same_as<T, ExplainedKnob> || std::same_as<T, ExplainedPass> ||
+    std::same_as<T, Explanation>;
 
 template <class T>
-void put(Json& json, const char* key, const T& value) {
-  if (value != T()) json[key] = value;
+concept List = !std::same_as<T, std::string> && requires {
+  typename T::value_type;
+};
+
+template <class Visitor>
+void members(Visitor& visit, const ExplainedRung& rung) {
+  visit.always("path", rung.path);
+  visit("status", rung.status);
+  visit("departs", rung.departs);
 }
 
-Json rung_json(const ExplainedRung& rung) {
-  Json json = {{"path", rung.path}};
-  put(json, "status", rung.status);
-  put(json, "departs", rung.departs);
-  return json;
+template <class Visitor>
+void members(Visitor& visit, const ExplainedStep& step) {
+  visit("name", step.name);
+  visit.always("text", step.text);
+  visit("op", step.op);
+  visit("value", step.value);
+  visit("explained", step.explained);
+  visit("alone", step.alone);
+  visit("type", step.type);
+  visit("at", step.at);
+  visit("eager", step.eager);
+  visit("compiled", step.compiled);
+  visit("fp64", step.fp64);
+  visit("stepwise", step.stepwise);
 }
 
-Json step_json(const ExplainedStep& step) {
-  Json json = Json::object();
-  put(json, "name", step.name);
-  json["text"] = step.text;
-  put(json, "op", step.op);
-  put(json, "value", step.value);
-  put(json, "explained", step.explained);
-  put(json, "alone", step.alone);
-  put(json, "type", step.type);
-  put(json, "at", step.at);
-  put(json, "eager", step.eager);
-  put(json, "compiled", step.compiled);
-  put(json, "fp64", step.fp64);
-  put(json, "stepwise", step.stepwise);
-  return json;
+template <class Visitor>
+void members(Visitor& visit, const ExplainedKnob& knob) {
+  visit.always("name", knob.name);
+  visit.always("title", knob.title);
+  visit("status", knob.status);
+  visit("why", knob.why);
+  visit("ends", knob.ends);
 }
 
-Json knob_json(const ExplainedKnob& knob) {
-  Json json = {{"name", knob.name}, {"title", knob.title}};
-  put(json, "status", knob.status);
-  put(json, "why", knob.why);
-  put(json, "ends", knob.ends);
-  return json;
+template <class Visitor>
+void members(Visitor& visit, const ExplainedPass& pass) {
+  visit("backend", pass.backend);
+  visit("subsystem", pass.subsystem);
+  visit("number", pass.number, std::int64_t{-1});
+  visit("what", pass.what);
+  visit("why", pass.why);
 }
 
-Json pass_json(const ExplainedPass& pass) {
-  Json json = Json::object();
-  put(json, "backend", pass.backend);
-  put(json, "subsystem", pass.subsystem);
-  if (pass.number >= 0) json["number"] = pass.number;
-  put(json, "what", pass.what);
-  put(json, "why", pass.why);
-  return json;
+template <class Visitor>
+void members(Visitor& visit, const Explanation& explanation) {
+  visit.always("id", explanation.id);
+  visit.always("status", explanation.status);
+  visit("reason", explanation.reason);
+  visit("output", explanation.output);
+  visit.always("seconds", explanation.seconds);
+  visit.always("executions", explanation.executions);
+  visit("open", explanation.open);
+  visit.always("sentence", explanation.sentence);
+  visit("layer", explanation.layer);
+  visit("layer_title", explanation.layer_title);
+  visit.always("ladder", explanation.ladder);
+  visit("operators", explanation.operators());
+  visit("how", explanation.how);
+  visit("guilty", explanation.guilty);
+  visit("observing", explanation.observing);
+  visit("ended_by", explanation.ended_by);
+  visit("cast", explanation.cast);
+  visit("amplifier", explanation.amplifier);
+  visit("agrees_with_eager", explanation.agrees_with_eager);
+  visit("agrees_with_compiled", explanation.agrees_with_compiled);
+  visit.always("steps", explanation.steps);
+  visit.always("knobs", explanation.knobs);
+  visit("pass", explanation.pass);
 }
 
-template <class T, class Make>
-Json list_of(const std::vector<T>& items, Make&& make) {
-  Json list = Json::array();
-  for (const T& item : items) list.push_back(make(item));
-  return list;
+template <class T>
+Json encode(const T& value);
+
+/// Adds members to an object, but for those that have their initial value.
+struct Writer {
+  Json& json;
+
+  template <class T>
+  void operator()(const char* key, const T& value, const T& initial = {}) {
+    if (value != initial) always(key, value);
+  }
+  template <class T>
+  void always(const char* key, const T& value) {
+    json[key] = encode(value);
+  }
+};
+
+template <class T>
+Json encode(const T& value) {
+  if constexpr (Record<T>) {
+    Json object = Json::object();
+    Writer writer{object};
+    members(writer, value);
+    return object;
+  } else if constexpr (List<T>) {
+    Json list = Json::array();
+    for (const auto& each : value) list.push_back(encode(each));
+    return list;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+std::optional<std::string> misfit(const Json& json);
+
+/// Finds the first member that there is and has another type.
+struct Checker {
+  const Json& json;
+  std::optional<std::string> wrong = {};  ///< "steps/at"
+
+  template <class T>
+  void operator()(const char* key, const T&, const T& = {}) {
+    always<T>(key, {});
+  }
+  template <class T>
+  void always(const char* key, const T&) {
+    if (wrong || !json.contains(key)) return;
+    if (const auto inside = misfit<T>(json[key]))
+      wrong = inside->empty() ? key : fmt::format("{}/{}", key, *inside);
+  }
+};
+
+/// Where JSON is no T: empty where it has another type itself; nothing where it is one.
+template <class T>
+std::optional<std::string> misfit(const Json& json) {
+  bool fits = false;
+  if constexpr (Record<T>) {
+    if (!json.is_object()) return "";
+    Checker checker{json};
+    members(checker, T());
+    return checker.wrong;
+  } else if constexpr (List<T>) {
+    if (!json.is_array()) return "";
+    for (const Json& each : json) {
+      if (auto wrong = misfit<typename T::value_type>(each)) return wrong;
+    }
+    return std::nullopt;
+  } else if constexpr (std::same_as<T, std::string>) {
+    fits = json.is_string();
+  } else if constexpr (std::same_as<T, bool>) {
+    fits = json.is_boolean();
+  } else if constexpr (std::integral<T>) {
+    fits = json.is_number_integer();
+  } else {
+    fits = json.is_number();
+  }
+  return fits ? std::nullopt : std::optional<std::string>("");
 }
 
 /// "`exp`", "`mul` and `add`", "`to.dtype` twice".
@@ -130,112 +238,15 @@ std::string golds_text(const Explanation& explanation) {
   return text;
 }
 
-enum class JsonKind { text, number, flag, texts, numbers, objects, object };
-
-bool is_of_kind(const Json& json, JsonKind kind) {
-  const auto all = [&](auto&& is) {
-    return json.is_array() && std::all_of(json.begin(), json.end(), is);
-  };
-  switch (kind) {
-    case JsonKind::text:
-      return json.is_string();
-    case JsonKind::number:
-      return json.is_number();
-    case JsonKind::flag:
-      return json.is_boolean();
-    case JsonKind::texts:
-      return all([](const Json& each) { return each.is_string(); });
-    case JsonKind::numbers:
-      return all([](const Json& each) { return each.is_number_integer(); });
-    case JsonKind::objects:
-      return all([](const Json& each) { return each.is_object(); });
-    case JsonKind::object:
-      return json.is_object();
-  }
-  return false;
-}
-
-using JsonKinds = std::vector<std::pair<const char*, JsonKind>>;
-
-/// The first key that there is and has another type; empty: none.
-std::string misfit_in(const Json& json, const JsonKinds& kinds) {
-  for (const auto& [key, kind] : kinds) {
-    if (json.contains(key) && !is_of_kind(json[key], kind)) return key;
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> check_explanation(const Json& json) {
-  static const JsonKinds kTop = {{"id", JsonKind::text},
-                                 {"status", JsonKind::text},
-                                 {"reason", JsonKind::text},
-                                 {"output", JsonKind::text},
-                                 {"seconds", JsonKind::number},
-                                 {"executions", JsonKind::number},
-                                 {"open", JsonKind::texts},
-                                 {"sentence", JsonKind::text},
-                                 {"layer", JsonKind::text},
-                                 {"layer_title", JsonKind::text},
-                                 {"ladder", JsonKind::objects},
-                                 {"operators", JsonKind::texts},
-                                 {"how", JsonKind::text},
-                                 {"guilty", JsonKind::numbers},
-                                 {"observing", JsonKind::text},
-                                 {"ended_by", JsonKind::texts},
-                                 {"cast", JsonKind::text},
-                                 {"amplifier", JsonKind::text},
-                                 {"steps", JsonKind::objects},
-                                 {"knobs", JsonKind::objects},
-                                 {"pass", JsonKind::object},
-                                 {"agrees_with_eager", JsonKind::texts},
-                                 {"agrees_with_compiled", JsonKind::texts}};
-  static const std::vector<std::pair<const char*, JsonKinds>> kLists = {
-      {"ladder",
-       {{"path", JsonKind::text}, {"status", JsonKind::text}, {"departs", JsonKind::flag}}},
-      {"steps",
-       {{"name", JsonKind::text},
-        {"text", JsonKind::text},
-        {"op", JsonKind::text},
-        {"value", JsonKind::text},
-        {"explained", JsonKind::text},
-        {"alone", JsonKind::text},
-        {"type", JsonKind::text},
-        {"at", JsonKind::numbers},
-        {"eager", JsonKind::text},
-        {"compiled", JsonKind::text},
-        {"fp64", JsonKind::text},
-        {"stepwise", JsonKind::text}}},
-      {"knobs",
-       {{"name", JsonKind::text},
-        {"title", JsonKind::text},
-        {"status", JsonKind::text},
-        {"why", JsonKind::text},
-        {"ends", JsonKind::flag}}}};
-  static const JsonKinds kPass = {{"backend", JsonKind::text},
-                                  {"subsystem", JsonKind::text},
-                                  {"number", JsonKind::number},
-                                  {"what", JsonKind::text},
-                                  {"why", JsonKind::text}};
   if (!json.is_object()) return fail("an explanation is an object");
   for (const char* key : {"id", "sentence"}) {
     if (!json.contains(key)) return fail(fmt::format("an explanation needs `{}`", key));
   }
-  std::string wrong = misfit_in(json, kTop);
-  for (const auto& [key, kinds] : kLists) {
-    if (!wrong.empty() || !json.contains(key)) continue;
-    for (const Json& each : json[key]) {
-      if (const std::string inside = misfit_in(each, kinds); !inside.empty() && wrong.empty())
-        wrong = fmt::format("{}/{}", key, inside);
-    }
-  }
-  if (wrong.empty() && json.contains("pass")) {
-    if (const std::string inside = misfit_in(json["pass"], kPass); !inside.empty())
-      wrong = "pass/" + inside;
-  }
-  if (!wrong.empty())
-    return fail(fmt::format("`{}` of an explanation has another type than expected", wrong));
+  if (const auto wrong = misfit<Explanation>(json))
+    return fail(fmt::format("`{}` of an explanation has another type than expected", *wrong));
   return {};
 }
 
@@ -248,28 +259,9 @@ std::vector<std::string> Explanation::operators() const {
 }
 
 Json to_json(const Explanation& explanation) {
-  Json json = {{"format", 1}, {"id", explanation.id}, {"status", explanation.status}};
-  put(json, "reason", explanation.reason);
-  put(json, "output", explanation.output);
-  json["seconds"] = explanation.seconds;
-  json["executions"] = explanation.executions;
-  put(json, "open", explanation.open);
-  json["sentence"] = explanation.sentence;
-  put(json, "layer", explanation.layer);
-  put(json, "layer_title", explanation.layer_title);
-  json["ladder"] = list_of(explanation.ladder, rung_json);
-  put(json, "operators", explanation.operators());
-  put(json, "how", explanation.how);
-  put(json, "guilty", explanation.guilty);
-  put(json, "observing", explanation.observing);
-  put(json, "ended_by", explanation.ended_by);
-  put(json, "cast", explanation.cast);
-  put(json, "amplifier", explanation.amplifier);
-  put(json, "agrees_with_eager", explanation.agrees_with_eager);
-  put(json, "agrees_with_compiled", explanation.agrees_with_compiled);
-  json["steps"] = list_of(explanation.steps, step_json);
-  json["knobs"] = list_of(explanation.knobs, knob_json);
-  if (explanation.pass != ExplainedPass()) json["pass"] = pass_json(explanation.pass);
+  Json json = {{"format", 1}};
+  Writer writer{json};
+  members(writer, explanation);
   return json;
 }
 

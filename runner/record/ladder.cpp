@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "paths/path.h"
 
 namespace lockstep {
 
@@ -35,14 +36,7 @@ Ladder::Ladder(const RunRecord& record) {
 }
 
 std::vector<std::string> Ladder::down_from(const std::string& path) const {
-  std::vector<std::string> way = {path};
-  // A log may say anything: nothing is visited twice.
-  for (auto below = above_.find(path); below != above_.end(); below = above_.find(way.back())) {
-    if (contains(way, below->second)) break;
-    way.push_back(below->second);
-  }
-  std::reverse(way.begin(), way.end());
-  return way;
+  return lockstep::down_from(path, above_);
 }
 
 const Verdict* Ladder::at(const std::string& instance, const std::string& path) const {

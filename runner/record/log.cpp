@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <system_error>
 #include <unordered_map>
@@ -64,6 +65,20 @@ Json typed(std::string_view type, const Json& rest) {
   Json record = {{"type", type}};
   record.update(rest);
   return record;
+}
+
+/// Shows the records of a run that is known as a whole in the order in which a log has them.
+void each_record(const RunRecord& record, const std::function<void(const Json&)>& show) {
+  show(to_json(record.info));
+  std::map<std::string, const Json*> environments;
+  for (const auto& [name, values] : record.environment.items()) environments[name] = &values;
+  for (const auto& [name, values] : environments)
+    show({{"type", "environment"}, {"name", name}, {"values", *values}});
+  for (const Verdict& verdict : record.verdicts) show(typed("verdict", to_json(verdict)));
+  if (record.end) show(to_json(*record.end));
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.explained.is_null()) show(typed("explanation", verdict.explained));
+  }
 }
 
 }  // namespace
@@ -144,6 +159,16 @@ Result<RunLog> RunLog::to(int fd, const RunInfo& info) {
   return log;
 }
 
+Result<void> RunLog::write(const fs::path& directory, const RunRecord& record) {
+  Result<RunLog> log = create(directory, record.info);
+  if (!log) return tl::unexpected(log.error());
+  Result<void> done;
+  each_record(record, [&](const Json& each) {
+    if (done && each["type"] != "run") done = log->append(each);
+  });
+  return done ? log->sync() : done;
+}
+
 Result<void> RunLog::environment(std::string_view name, const Json& values) {
   return append({{"type", "environment"}, {"name", name}, {"values", values}});
 }
@@ -154,6 +179,10 @@ Result<void> RunLog::verdict(const Verdict& verdict) {
 
 Result<void> RunLog::end(const RunEnd& end) {
   if (Result<void> written = append(to_json(end)); !written) return written;
+  return sync();
+}
+
+Result<void> RunLog::sync() {
   // Network file systems tell of a full disk only here.
   if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
     return refuse("write", path_, errno);
@@ -195,17 +224,8 @@ Result<void> RunLog::cut() {
 }
 
 std::string log_text(const RunRecord& record) {
-  std::string text = line_of(to_json(record.info));
-  std::map<std::string, const Json*> environments;
-  for (const auto& [name, values] : record.environment.items()) environments[name] = &values;
-  for (const auto& [name, values] : environments)
-    text += line_of({{"type", "environment"}, {"name", name}, {"values", *values}});
-  for (const Verdict& verdict : record.verdicts)
-    text += line_of(typed("verdict", to_json(verdict)));
-  if (record.end) text += line_of(to_json(*record.end));
-  for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.explained.is_null()) text += line_of(typed("explanation", verdict.explained));
-  }
+  std::string text;
+  each_record(record, [&](const Json& each) { text += line_of(each); });
   return text;
 }
 
@@ -310,8 +330,7 @@ Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
     return fail(fmt::format("{}: there is no whole record in this run log", where),
                 "the run was ended before it wrote its first line; start it anew");
   }
-  std::stable_sort(record.verdicts.begin(), record.verdicts.end(),
-                   [](const Verdict& a, const Verdict& b) { return a.index < b.index; });
+  sort_by_place(record.verdicts);
   return record;
 }
 

@@ -30,6 +30,9 @@ class RunLog {
   /// run behind its end.
   static Result<RunLog> reopen(const std::filesystem::path& directory);
 
+  /// A new log of a run that is known as a whole, as log_text has it, brought to the disk.
+  static Result<void> write(const std::filesystem::path& directory, const RunRecord& record);
+
   /// A log that somebody reads from a descriptor, such as a pipe, which it takes.
   static Result<RunLog> to(int fd, const RunInfo& info);
 
@@ -54,6 +57,7 @@ class RunLog {
   static Result<RunLog> open(std::filesystem::path path, int flags);
   Result<void> append(const nlohmann::ordered_json& record);
   Result<void> cut();
+  Result<void> sync();  ///< brings everything to the disk
 
   int fd_;
   std::filesystem::path path_;

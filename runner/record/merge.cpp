@@ -8,13 +8,12 @@
 #include <set>
 #include <string_view>
 
+#include "base/json.h"
 #include "plan/plan.h"
 #include "record/alike.h"
 
 namespace lockstep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// How people know a shard: its number, and the folder that it comes from.
 std::string name_of(const RunRecord& shard) {
@@ -166,8 +165,7 @@ tl::expected<RunRecord, std::vector<Error>> merge(std::vector<RunRecord> shards)
       whole.verdicts.push_back(std::move(verdict));
     }
   }
-  std::stable_sort(whole.verdicts.begin(), whole.verdicts.end(),
-                   [](const Verdict& a, const Verdict& b) { return a.index < b.index; });
+  sort_by_place(whole.verdicts);
   std::vector<std::string_view> ids;
   for (const Verdict& verdict : whole.verdicts) ids.push_back(verdict.id);
   if (errors.empty() && (ids.size() != whole.info.planned || digest_of(ids) != whole.info.plan))

@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/json.h"
+
 namespace lockstep {
 
-using Json = nlohmann::ordered_json;
+void sort_by_place(std::vector<Verdict>& verdicts) {
+  std::stable_sort(verdicts.begin(), verdicts.end(),
+                   [](const Verdict& a, const Verdict& b) { return a.index < b.index; });
+}
 
 Json to_json(const RunInfo& info) {
   Json paths = Json::array();

@@ -118,6 +118,9 @@ struct RunRecord {
   bool complete() const { return end && !end->interrupted && verdicts.size() == info.planned; }
 };
 
+/// Into the order of the plan; what has one place stays as it is.
+void sort_by_place(std::vector<Verdict>& verdicts);
+
 nlohmann::ordered_json to_json(const RunInfo& info);
 nlohmann::ordered_json to_json(const CoverageCount& count);
 nlohmann::ordered_json to_json(const RunEnd& end);

@@ -7,8 +7,7 @@
 
 #include "base/files.h"
 #include "cases/suite.h"
-#include "engine/local.h"
-#include "engine/scratch.h"
+#include "engine/local_testing.h"
 #include "plan/share.h"
 #include "record/tally.h"
 
@@ -71,17 +70,9 @@ class Runs : public testing::Test {
 
   Result<RunRecord> run(const Plan& made, const std::string& directory, bool resume = false,
                         std::size_t jobs = 2, std::vector<Expectation> expectations = {}) {
-    const std::string script =
-        std::string(LOCKSTEP_SOURCE_DIR) + "/runner/engine/testdata/fake_worker.py";
-    WorkerSpec worker{"fake", {"python3", script}, {}};
-    const WorkerSpec eager{"eager", {"python3", script, "as=" + eager_}, {}};
-    const Json hello = {{"type", "hello"},
-                        {"protocol", 1},
-                        {"threads", 1},
-                        {"cache", nullptr},
-                        {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},
-                        {"libraries", Json::array()}};
-    LocalEngine engine({jobs, {2, 2, 20}, scratch_.path(), scratch_.path(), hello});
+    WorkerSpec worker{"fake", {"python3", kFakeWorker}, {}};
+    const WorkerSpec eager{"eager", {"python3", kFakeWorker, "as=" + eager_}, {}};
+    LocalEngine engine({jobs, {2, 2, 20}, scratch_.path(), scratch_.path(), fake_hello()});
     engine.warm_up(eager);
     while (engine.hello_of(eager) == nullptr) engine.step(0.05);
     RunSettings settings;

@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 
-from suites import BINARY, FAKE, Suite, case, log_of, timeless, verdicts, wait_for
+from suites import BINARY, FAKE, Suite, log_of, many, tensors_of, timeless, verdicts, wait_for
 
 DASK = os.environ.get("LOCKSTEP_DASK", "")
 BRIDGE = pathlib.Path(__file__).resolve().parent / "dask_bridge.py"
@@ -36,11 +36,7 @@ def same(directory):
     record = timeless(directory)
     record["environment"].pop("cluster", None)
     record["run"].pop("jobs")
-    tensors = {
-        str(file.relative_to(directory)): file.read_bytes()
-        for file in sorted((directory / "tensors").rglob("*.npy"))
-    }
-    return record, tensors
+    return record, tensors_of(directory)
 
 
 def ids(directory):
@@ -51,20 +47,7 @@ class Scene:
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
         self.root = self.suite.root
-        self.suite.write(
-            "cases/bugs/3-many.json",
-            case(
-                "many",
-                matrix={"rows": list(range(1, ROWS + 1))},
-                inputs={
-                    "x": {
-                        "dtype": "float32",
-                        "shape": ["$rows", 4],
-                        "fill": {"arange": {"start": 1}},
-                    }
-                },
-            ),
-        )
+        self.suite.write("cases/bugs/3-many.json", many(ROWS))
         (self.root / "ci").mkdir()
         for name, command in (("lockstep", BINARY), ("dask", f"{DASK} {BRIDGE}")):
             (self.root / "ci" / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')

@@ -8,6 +8,7 @@ import sys
 
 import numpy
 import pytest
+from bare_suite import path_file
 
 BINARY_DIR = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"])
 FAKE = pathlib.Path(__file__).resolve().parents[1] / "engine" / "testdata" / "fake_worker.py"
@@ -78,29 +79,10 @@ def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
             }
         )
     )
-    files = []
-    for name in ("flip", "conform"):
-        files.append(tmp_path / f"{name}.json")
-        files[-1].write_text(
-            json.dumps(
-                {
-                    "format": 1,
-                    "name": name,
-                    "title": name,
-                    "promise": "bits",
-                    "default": False,
-                    "worker": [sys.executable, str(FAKE)],
-                    "backend": None,
-                    "mode": None,
-                    "dynamic": False,
-                    "fullgraph": True,
-                    "import": [],
-                    "config": {},
-                    "environment": {},
-                    "devices": ["*"],
-                }
-            )
-        )
+    files = [
+        path_file(tmp_path, name, worker=[sys.executable, str(FAKE)])
+        for name in ("flip", "conform")
+    ]
     eager = tmp_path / "eager"
     eager.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKE}\n")
     eager.chmod(0o755)

@@ -3,13 +3,11 @@ one level is found there and nowhere else, eager's own kernels are compared with
 caches are kept apart, and what the machine lacks is said."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 import torch
+from bare_suite import lockstep
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASE = "bugs/185337-half-round-trip"
@@ -39,17 +37,6 @@ def levels(graph, inputs):
 """
 
 native = torch.backends.cpu.get_cpu_capability()
-
-
-def lockstep(*arguments):
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    return subprocess.run(
-        [binary, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable},
-    )
 
 
 def verdicts(folder):

@@ -2,12 +2,10 @@
 registers."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+from bare_suite import lockstep
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 #: A backend that is found only in a folder that the path file names.
@@ -58,22 +56,6 @@ def path_file(tmp_path_factory):
         return file
 
     return write
-
-
-def lockstep(*arguments, **environment):
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    return subprocess.run(
-        [binary, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={
-            **os.environ,
-            "LOCKSTEP_HOME": str(ROOT),
-            "LOCKSTEP_PYTHON": sys.executable,
-            **environment,
-        },
-    )
 
 
 def test_the_folders_of_a_path_are_put_in_front_of_ours(path_file, tmp_path):

@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from suites import BINARY, Suite, case, timeless
+from suites import BINARY, Suite, many, timeless
 from test_kill import processes, wait_for_none
 
 ROUNDS = 150 if os.environ.get("LOCKSTEP_LONG") else 6
@@ -34,20 +34,7 @@ class Scene:
 
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
-        self.suite.write(
-            "cases/bugs/3-many.json",
-            case(
-                "many",
-                matrix={"rows": list(range(1, ROWS + 1))},
-                inputs={
-                    "x": {
-                        "dtype": "float32",
-                        "shape": ["$rows", 4],
-                        "fill": {"arange": {"start": 1}},
-                    }
-                },
-            ),
-        )
+        self.suite.write("cases/bugs/3-many.json", many(ROWS))
         begin = time.monotonic()
         assert self.start("--out", "whole").wait(120) == 1  # two of the paths are at fault
         self.seconds = time.monotonic() - begin

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
-from bare_suite import make_suite
+from bare_suite import make_suite, path_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(__file__).resolve().parent / "testdata" / "sabotage"
@@ -125,29 +125,6 @@ OTHERS: dict[str, tuple[dict, str]] = {
     "dies-at-once": ({"worker": ["false"]}, "worker_lost"),
     "babbles": ({"worker": ["sh", "-c", "echo hello; sleep 60"]}, "worker_lost"),
 }
-
-
-def path_file(folder, name, **changes):
-    declared = {
-        "format": 1,
-        "name": name,
-        "title": f"a saboteur: {name}",
-        "promise": "bits",
-        "default": False,
-        "worker": "compiled",
-        "backend": None,
-        "mode": None,
-        "dynamic": False,
-        "fullgraph": True,
-        "import": [],
-        "config": {},
-        "environment": {},
-        "devices": ["*"],
-        **changes,
-    }
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(declared))
-    return file
 
 
 @pytest.fixture(scope="module")

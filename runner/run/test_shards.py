@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "commands"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from suites import BINARY, Suite, case, timeless
+from suites import BINARY, Suite, case, many, tensors_of, timeless
 
 ROUNDS = 30 if os.environ.get("LOCKSTEP_LONG") else 3
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
@@ -26,33 +26,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def tensors(directory):
-    return {
-        str(file.relative_to(directory)): file.read_bytes()
-        for file in sorted((directory / "tensors").rglob("*.npy"))
-    }
-
-
 class Scene:
     """A suite, and the run of it in one piece."""
 
     def __init__(self, root):
         self.suite = Suite(root / "suite", BINARY)
         self.root = self.suite.root
-        self.suite.write(
-            "cases/bugs/3-many.json",
-            case(
-                "many",
-                matrix={"rows": list(range(1, ROWS + 1))},
-                inputs={
-                    "x": {
-                        "dtype": "float32",
-                        "shape": ["$rows", 4],
-                        "fill": {"arange": {"start": 1}},
-                    }
-                },
-            ),
-        )
+        self.suite.write("cases/bugs/3-many.json", many(ROWS))
         assert self.run("--out", "whole").returncode == 1  # two of the paths are at fault
         self.whole = timeless(self.root / "whole")
         assert len(self.whole["verdicts"]) == (ROWS + 1) * len(PATHS)
@@ -88,7 +68,7 @@ def test_any_shards_in_any_order_make_the_run(scene, round_):
     merged = scene.call("merge", *dice.sample(shards, of), "--out", f"round-{round_}")
     assert merged.returncode == 1, merged.stderr  # as the run in one piece
     assert timeless(scene.root / f"round-{round_}") == scene.whole
-    assert tensors(scene.root / f"round-{round_}") == tensors(scene.root / "whole") != {}
+    assert tensors_of(scene.root / f"round-{round_}") == tensors_of(scene.root / "whole") != {}
     run = json.loads((scene.root / f"round-{round_}" / "run.jsonl").read_text().splitlines()[0])
     assert (
         run["merged"] == of

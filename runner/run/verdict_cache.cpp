@@ -4,12 +4,11 @@
 
 #include <fstream>
 
+#include "base/json.h"
 #include "verdict/contradiction.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 Result<VerdictCache> VerdictCache::open(const fs::path& folder, const std::string& setting) {
   std::error_code error;
   fs::create_directories(folder, error);

@@ -4,13 +4,12 @@
 #include <concepts>
 #include <limits>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "verdict/verdict.h"
 
 namespace lockstep {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Writing and reading go through one list of members for each struct (`members` below), so that a
 // member cannot be written and not read.  A member that has its initial value is left out: run logs

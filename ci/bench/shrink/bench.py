@@ -1,4 +1,13 @@
-"""Buries known divergences in random programs and shrinks them; see ci/shrunk."""
+#!/usr/bin/env python3
+"""How small does `shrink` get?
+
+    ci/bench/shrink/bench.py [--cases N] [--seed N] [--seconds S] [--minifier N] [--keep DIR] [--out
+    FILE] [GLOB...]
+
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON, by which it wants to be run: the
+programs need torch. Buries the divergences of ../explain/diagnoses.json in random programs of 12 to
+30 steps, shrinks what diverges there, and prints a table of the steps that are left beside those of
+the case that people made (RESULTS.md is one), if asked beside what torch's own minifier leaves."""
 
 from __future__ import annotations
 
@@ -16,9 +25,10 @@ import tempfile
 import time
 from typing import Any
 
-import random_programs
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "ci"))
+import random_programs  # noqa: E402
 
-HOME = pathlib.Path(__file__).resolve().parents[1]
 FEWEST, MOST = 12, 30
 #: What a case may have that is buried: all else belongs to one program alone.
 BURIED = set(
@@ -253,7 +263,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="ci/shrunk")
+    parser = argparse.ArgumentParser(prog="ci/bench/shrink/bench.py")
     parser.add_argument("globs", nargs="*", metavar="GLOB")
     parser.add_argument("--cases", type=int, default=40, help="how many that depart when buried")
     parser.add_argument("--seed", type=int, default=1)
@@ -272,14 +282,16 @@ def main() -> int:
         "--out", type=pathlib.Path, help="where to write the table; else it is printed"
     )
     options = parser.parse_args()
-    diagnoses = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+    diagnoses = json.loads(
+        (ROOT / "ci" / "bench" / "explain" / "diagnoses.json").read_text("utf-8")
+    )["diagnoses"]
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         for number, each in enumerate(diagnoses):
             one, _, path = each["id"].rpartition("@cpu/")
-            source = HOME / "cases" / f"{one}.json"
+            source = ROOT / "cases" / f"{one}.json"
             if (
                 sum(row["left"] > 0 for row in rows) == options.cases
                 or not source.exists()

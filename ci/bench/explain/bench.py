@@ -1,5 +1,11 @@
-"""Explains divergences with a known diagnosis (ci/diagnoses.json) and says what was named; see
-ci/explained."""
+#!/usr/bin/env python3
+"""Does `explain` name what is known?
+
+    ci/bench/explain/bench.py [--seconds S] [--out FILE] [--json FILE] [GLOB...]
+
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Explains each divergence of
+diagnoses.json, whose layer and operators the reports name, and prints a table of what is named
+beside that, misses included (RESULTS.md is one). GLOB chooses some of them by their ids."""
 
 import argparse
 import fnmatch
@@ -11,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-HOME = pathlib.Path(__file__).resolve().parents[1]
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def explained(one: str, seconds: float) -> dict:
@@ -76,14 +82,12 @@ def table(rows: list[dict]) -> str:
             )
         )
     departs = [row for row in rows if row["departs"]]
+    total = lambda key: sum(row[key] for row in departs)
     lines += [
         "",
-        (
-            f"Of {len(departs)} that depart here the layer of "
-            f"{sum(row['same_layer'] for row in departs)} and an operator of "
-            f"{sum(row['same_operator'] for row in departs)} is the one that is known; "
-            f"{len(rows) - len(departs)} do not depart."
-        ),
+        f"Of {len(departs)} that depart here the layer of {total('same_layer')} and an operator of"
+        f" {total('same_operator')} is the one that is known;"
+        f" {len(rows) - len(departs)} do not depart.",
     ]
     if departs:
         lines[-1] += f" Median {statistics.median(row['seconds'] for row in departs):.0f} s."
@@ -91,7 +95,7 @@ def table(rows: list[dict]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="ci/explained")
+    parser = argparse.ArgumentParser(prog="ci/bench/explain/bench.py")
     parser.add_argument("globs", nargs="*", metavar="GLOB")
     parser.add_argument("--seconds", type=float, default=120, help="that each may take")
     parser.add_argument(
@@ -99,7 +103,7 @@ def main() -> int:
     )
     parser.add_argument("--json", type=pathlib.Path, help="where to write the rows as JSON")
     options = parser.parse_args()
-    known = json.loads((HOME / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+    known = json.loads((HERE / "diagnoses.json").read_text("utf-8"))["diagnoses"]
     chosen = [
         each
         for each in known
@@ -109,7 +113,7 @@ def main() -> int:
         )
     ]
     if not chosen:
-        print("ci/explained: no diagnosis has such an id", file=sys.stderr)
+        print("no diagnosis has such an id", file=sys.stderr)
         return 4
     rows = []
     for each in chosen:

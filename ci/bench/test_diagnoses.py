@@ -1,14 +1,26 @@
-"""What ci/explained and ci/shrunk make of explanations and cases, without executing any."""
+"""What the benchmarks of `explain` and `shrink` make of explanations and cases, without executing
+any."""
 
+import importlib.util
 import json
 import pathlib
 
-import explained
 import pytest
-import shrunk
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-KNOWN = json.loads((ROOT / "ci" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+KNOWN = json.loads((HERE / "explain" / "diagnoses.json").read_text("utf-8"))["diagnoses"]
+
+
+def bench(name):
+    """A module of its own of each file of that name."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", HERE / name / "bench.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+explained, shrunk = bench("explain"), bench("shrink")
 
 
 def test_every_diagnosis_is_of_a_case_and_names_operators_of_it():
