@@ -50,7 +50,7 @@ std::string finding(const Verdict& verdict) {
   const bool expected = verdict.expectation && (verdict.standing == Standing::known ||
                                                 verdict.standing == Standing::waived);
   std::string text(info(verdict.status).label);
-  if (expected) return text + " (" + verdict.expectation->because + ")";
+  if (expected) return fmt::format("{} ({})", text, name_of(verdict.expectation->because));
   return departs(verdict) ? text + " (new)" : text;
 }
 

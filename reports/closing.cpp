@@ -177,7 +177,8 @@ std::string one_line_of(const Style& style, const Verdict& verdict, bool strict)
   std::string why, link;
   std::string label(status.label);
   if (verdict.standing != Standing::new_ && verdict.expectation) {
-    label = fmt::format("{} ({})", name_of(verdict.standing), clean(verdict.expectation->because));
+    label =
+        fmt::format("{} ({})", name_of(verdict.standing), name_of(verdict.expectation->because));
     why = fmt::format("{}: {}", status.label, one_line(clean(verdict.expectation->reason)));
     link = clean(verdict.expectation->link);
   } else if (!verdict.reason.empty()) {

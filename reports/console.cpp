@@ -52,7 +52,7 @@ std::string fixed_block(const Style& style, const Verdict& verdict, bool strict)
   if (const auto& rule = verdict.expectation) {
     text += indented(
         style.odd(fmt::format("{} was expected ({}) and no longer happens: remove {}",
-                              clean(rule->status), clean(rule->because), clean(rule->file))));
+                              info(rule->status).name, name_of(rule->because), clean(rule->file))));
     if (!rule->link.empty()) text += indented(style.faint(clean(rule->link)));
   }
   return text + indented(style.command(clean(verdict.repro))) + "\n";

@@ -84,15 +84,6 @@ void add_error(Lines& lines, std::string_view side, const std::optional<RaisedEr
   if (!error->detail.empty()) lines.block(Part::error, error->detail, limit);
 }
 
-std::string_view sentence_for(std::string_view nearer) {
-  if (nearer == "eager") return "eager is nearer to the gold";
-  if (nearer == "compiled") return "the compiled result is nearer to the gold";
-  if (nearer == "both") return "eager and the compiled result are equally near to the gold";
-  if (nearer == "ill-conditioned")
-    return "ill-conditioned: a rounding of the inputs moves the result more than that";
-  return nearer;
-}
-
 }  // namespace
 
 std::string headline(const Verdict& verdict) {
@@ -123,8 +114,7 @@ std::string stability_remark(const Verdict& verdict) {
     return verdict.unstable ? "unstable: the compiled program disagrees with itself" : "";
   std::vector<std::string> parts;
   for (const auto& [status, count] : verdict.executions) {
-    const StatusInfo* known = find_status(status);
-    parts.push_back(fmt::format("{} {}", known != nullptr ? known->label : std::string_view(status),
+    parts.push_back(fmt::format("{} {}", info(status).label,
                                 count == 1 ? "once" : fmt::format("{} times", count)));
   }
   return one_line(clean(fmt::format("{}: {}", verdict.unstable ? "unstable" : "every time the same",
@@ -143,7 +133,7 @@ std::string execution_remark(const Verdict& verdict) {
     }
     if (!names.empty()) text += fmt::format(": {}", fmt::join(names, ", "));
   }
-  if (verdict.execution == "stated")
+  if (verdict.execution == Witness::stated)
     text += fmt::format("{}who executed it is stated, not observed", text.empty() ? "" : "; ");
   return one_line(clean(text));
 }
@@ -151,8 +141,8 @@ std::string execution_remark(const Verdict& verdict) {
 std::string expectation_line(const Verdict& verdict) {
   if (!verdict.expectation) return {};
   const ExpectationRef& rule = *verdict.expectation;
-  return one_line(
-      clean(fmt::format("expected {} ({}): {}", rule.status, rule.because, rule.reason)));
+  return one_line(clean(fmt::format("expected {} ({}): {}", info(rule.status).name,
+                                    name_of(rule.because), rule.reason)));
 }
 
 std::string causes_line(const Verdict& verdict) {
@@ -177,8 +167,8 @@ std::vector<ExplanationLine> explain(const Verdict& verdict, const ExplainOption
       add_output(lines, output, verdict.reason);
   }
   // The judge may have said it with numbers.
-  if (!verdict.nearer.empty() && verdict.reason.find("fp64") == std::string::npos) {
-    lines.add(Part::note, sentence_for(verdict.nearer));
+  if (verdict.nearer && verdict.reason.find("fp64") == std::string::npos) {
+    lines.add(Part::note, info(*verdict.nearer).sentence);
   }
   if (const std::string remark = stability_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);

@@ -84,14 +84,14 @@ TEST(Explain, SharedGraphsAreARemark) {
 TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
   Verdict verdict;
   EXPECT_EQ(execution_remark(verdict), "");
-  verdict.execution = "observed";
+  verdict.execution = Witness::observed;
   EXPECT_EQ(execution_remark(verdict), "");
   verdict.share = 0.4;
   verdict.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
   EXPECT_EQ(execution_remark(verdict),
             "others than the path's own code executed 40 % of it: aten::mm, aten::relu");
   verdict.status = Status::fell_back;  // its reason says it
-  verdict.execution = "stated";
+  verdict.execution = Witness::stated;
   EXPECT_EQ(execution_remark(verdict), "who executed it is stated, not observed");
   verdict.proof = "a worker may say anything";
   verdict.status = Status::conform;

@@ -71,7 +71,6 @@ RunRecord hostile_run() {
     output.accuracy = {{nasty, -1, 0, 0}, {"special", -5, HUGE_VAL, -1}};
     output.ulp_histogram = {-1, 0, 1 << 20};
     output.error_curve = ErrorCurve{nasty, {HUGE_VAL, NAN}, {-1}, {0, HUGE_VAL, 3}};
-    verdict.nearer = nasty;
     verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
     verdict.compiled_error =
         RaisedError{nasty, nasty, std::string(1 << 20, 'm') + nasty, {}, nasty};
@@ -81,7 +80,7 @@ RunRecord hostile_run() {
     verdict.links = {"javascript:alert(1)", nasty};
     verdict.repro = verdict.program = nasty;
     verdict.tags = verdict.operators = verdict.dtypes = {nasty};
-    verdict.expectation = ExpectationRef{nasty, nasty, nasty, nasty, nasty};
+    verdict.expectation = ExpectationRef{nasty, Status::crash, Because::bug, nasty, nasty};
   }
   record.end = RunEnd{1, true, {{nasty, nasty}}};
   return record;

@@ -21,7 +21,7 @@ std::vector<OperatorShare> operator_shares(const RunRecord& record, bool strict)
         share.conform += verdict.status == Status::conform;
         share.judged += info(verdict.status).judged();
         share.failing += verdict.fails(strict);
-        share.declared += verdict.unsupported_by == "declaration";
+        share.declared += verdict.unsupported_by == UnsupportedBy::declaration;
       }
     }
   }

@@ -168,7 +168,7 @@ std::string fixed_section(const RunRecord& record) {
                  [](const Verdict* verdict) {
                    return fmt::format("- {}: {} no longer happens; remove {}\n",
                                       markdown_code(verdict->id),
-                                      markdown(verdict->expectation->status),
+                                      markdown(info(verdict->expectation->status).name),
                                       markdown_code(verdict->expectation->file));
                  }) +
          "\n";

@@ -87,7 +87,7 @@ TEST(ConformLine, SaysHowMuchOfWhatConformsReachesWhichGrade) {
   EXPECT_EQ(conform_line(counts), "3 conform: 1 bits, 1 no_worse1, 1 without numbers; 1 weak");
   verdict.weak = "";
   verdict.share = 0.4;
-  verdict.execution = "stated";
+  verdict.execution = Witness::stated;
   counts.add(verdict, false);
   EXPECT_EQ(conform_line(counts),
             "4 conform: 1 bits, 2 no_worse1, 1 without numbers; 1 weak, 1 partly executed by "

@@ -216,8 +216,7 @@ std::map<std::string, nlohmann::json> lasting(const Json& environment) {
 void check_declared(const Submission& submission, Assessment& assessment) {
   std::set<std::string> declared;
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (verdict.reason.starts_with("declared: ") && verdict.unsupported_by == "declaration" &&
-        verdict.stage.empty())
+    if (verdict.unsupported_by == UnsupportedBy::declaration && verdict.stage.empty())
       declared.insert(verdict.id);
   }
   if (!submission.declared) {
@@ -254,9 +253,9 @@ Merit merit_of(const Verdict& verdict) {
   if (verdict.status == Status::extension || verdict.status == Status::inconclusive)
     return Merit::unsupported;
   if (verdict.status != Status::unsupported) return Merit::failing;
-  if (verdict.unsupported_by == "declaration") return Merit::declared;
-  const std::vector<std::string> others = {"case", "torch", "reference", "machine"};
-  return contains(others, verdict.unsupported_by) ? Merit::unsupported : Merit::failing;
+  if (verdict.unsupported_by == UnsupportedBy::declaration) return Merit::declared;
+  return verdict.unsupported_by && !info(*verdict.unsupported_by).of_path ? Merit::unsupported
+                                                                          : Merit::failing;
 }
 
 Assessment assess(const Submission& submission) {
@@ -276,9 +275,9 @@ Assessment assess(const Submission& submission) {
             .add(fmt::format("{}: {}", verdict.id, info(verdict.status).label));
       }
       if (merit != Merit::conform) continue;
-      ++(verdict.execution == "observed" ? assessment.observed
-         : verdict.execution == "stated" ? assessment.stated
-                                         : assessment.unseen);
+      ++(verdict.execution == Witness::observed ? assessment.observed
+         : verdict.execution == Witness::stated ? assessment.stated
+                                                : assessment.unseen);
       assessment.partly += verdict.share > 0;
     }
   }

@@ -55,8 +55,8 @@ TEST(Certificate, SaysWhatItRestsOn) {
 
 TEST(Certificate, WhatIsStatedIsToldApart) {
   Submission submission = tiny_submission();
-  submission.run.verdicts[0].execution = "stated";
-  submission.run.verdicts[1].execution = "";
+  submission.run.verdicts[0].execution = Witness::stated;
+  submission.run.verdicts[1].execution = std::nullopt;
   submission.run.verdicts[2].share = 0.5;
   const Assessment found = assess(submission);
   EXPECT_THAT(found.faults, IsEmpty());
@@ -106,11 +106,11 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
          wrong.index = verdict.index;
          wrong.executions = verdict.executions.empty()
                                 ? wrong.executions
-                                : std::map<std::string, int>{{"value_differs", 3}};
+                                : std::map<Status, int>{{Status::value_differs, 3}};
          verdict = wrong;
        }},
       {"refused, and not declared: a/declared@cpu/mine: unsupported",
-       [](Submission& it) { verdict_of(it, "a/declared").unsupported_by = "path"; }},
+       [](Submission& it) { verdict_of(it, "a/declared").unsupported_by = UnsupportedBy::path; }},
       {"refused, and not declared: a/declared@cpu/mine: refused",
        [](Submission& it) { verdict_of(it, "a/declared").status = Status::refused; }},
       {"no 3 executions of 30 %", [](Submission& it) { it.run.info.repeated_part.reset(); }},

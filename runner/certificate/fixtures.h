@@ -46,7 +46,7 @@ inline Verdict named(Verdict verdict, const std::string& instance, const std::st
   verdict.operators = {op};
   verdict.dtypes = {"float32"};
   verdict.seconds = 0.25;
-  if (verdict.status == Status::conform) verdict.execution = "observed";
+  if (verdict.status == Status::conform) verdict.execution = Witness::observed;
   return verdict;
 }
 
@@ -58,7 +58,7 @@ inline Verdict of_numbers(std::vector<double> eager, std::vector<double> compile
 inline Verdict declared_unsupported() {
   Verdict verdict;
   verdict.status = Status::unsupported;
-  verdict.unsupported_by = "declaration";
+  verdict.unsupported_by = UnsupportedBy::declaration;
   verdict.reason = "declared: There is no kernel.";
   return verdict;
 }
@@ -127,13 +127,13 @@ inline Submission tiny_submission() {
   run.verdicts.back().outputs.front().tensors = {"tensors/waived.y.eager.npy"};
   run.verdicts.push_back(named(declared_unsupported(), "a/declared", "aten::sort"));
   Verdict lacking = declared_unsupported();
-  lacking.unsupported_by = "torch";
+  lacking.unsupported_by = UnsupportedBy::torch;
   lacking.reason = "torch 2.13.0 lacks aten::new";
   run.verdicts.push_back(named(lacking, "a/lacking", "aten::new"));
   renumber(run);
   for (Verdict& verdict : run.verdicts) {
     if (verdict.status != Status::unsupported && is_drawn(5, 30, verdict.id))
-      verdict.executions = {{std::string(info(verdict.status).name), 3}};
+      verdict.executions = {{verdict.status, 3}};
   }
   Expectations expectations(
       submission.waivers,

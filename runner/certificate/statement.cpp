@@ -7,16 +7,6 @@
 #include "certificate/submission.h"
 
 namespace lockstep {
-namespace {
-
-/// The reason of a declaration without what marks it as one in a verdict.
-std::string without_mark(const std::string& reason) {
-  constexpr std::string_view kMark = "declared: ";
-  return reason.starts_with(kMark) ? reason.substr(kMark.size()) : reason;
-}
-
-}  // namespace
-
 Json statement_of(const Submission& submission, const Assessment& assessment) {
   const RunInfo& run = submission.run.info;
   const auto count = [&](Merit merit) {
@@ -61,7 +51,7 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
                        {"expires", rule.expires}});
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (merit_of(verdict) == Merit::declared) ++reasons[without_mark(verdict.reason)];
+    if (merit_of(verdict) == Merit::declared) ++reasons[words_of_declaration(verdict.reason)];
   }
   Json declarations = Json::array();
   for (const auto& [reason, verdicts] : reasons)

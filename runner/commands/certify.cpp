@@ -55,7 +55,7 @@ tl::expected<Submission, Exit> begin_submission(const Options& options, const Se
 
 bool declares(const RunRecord& run) {
   return std::any_of(run.verdicts.begin(), run.verdicts.end(), [](const Verdict& verdict) {
-    return verdict.unsupported_by == "declaration" && verdict.stage.empty();
+    return verdict.unsupported_by == UnsupportedBy::declaration && verdict.stage.empty();
   });
 }
 

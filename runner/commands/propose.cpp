@@ -83,7 +83,7 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
                  {"devices", group.devices},
                  {"torch", range.empty() ? ">=0" : range}};
     if (group.grade) rule["grade"] = name_of(*group.grade);
-    rule["because"] = "unreported";
+    rule["because"] = name_of(Because::unreported);
     rule["reason"] = "";
     rule["finding"] = fmt::format("{}: {}", group.example->id, finding(*group.example));
     if (group.link.starts_with("https://")) rule["link"] = group.link;

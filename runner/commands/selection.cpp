@@ -161,16 +161,16 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   add("is", "weak", !verdict.weak.empty());
   add("is", "tolerated", tolerated(verdict).output != nullptr);
   add("is", "partly", verdict.share > 0 && verdict.status != Status::fell_back);
-  add("is", "stated", verdict.execution == "stated");
+  add("is", "stated", verdict.execution == Witness::stated);
   add("is", "front-end", verdict.front_end);
   add("standing", name_of(verdict.standing));
   if (verdict.grade) add("grade", name_of(*verdict.grade));
   add("stage", verdict.stage);
-  add("nearer", verdict.nearer);
+  if (verdict.nearer) add("nearer", name_of(*verdict.nearer));
   for (const Cause& cause : causes_of(verdict)) add("cause", cause.name);
   add("reason", verdict.reason);
   if (verdict.expectation) {
-    add("because", verdict.expectation->because);
+    add("because", name_of(verdict.expectation->because));
     add("reason", verdict.expectation->reason);
   }
   return said;
@@ -185,8 +185,8 @@ LogWords closed_lists() {
        {"unstable", "vacuous", "weak", "tolerated", "partly", "stated", "front-end"})
     said["is"].emplace_back(mark);
   said["grade"] = grade_names();
-  said["nearer"] = {"compiled", "eager", "both", "ill-conditioned"};
-  said["because"] = {"bug", "intended", "undefined", "unreported"};
+  for (const NearerInfo& each : all_nearer()) said["nearer"].emplace_back(each.name);
+  for (const BecauseInfo& each : all_because()) said["because"].emplace_back(each.name);
   return said;
 }
 

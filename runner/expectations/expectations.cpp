@@ -141,12 +141,9 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
   }
   if (const auto waived = reader.child(node, "waived"))
     rule.waived = reader.boolean(*waived).value_or(false);
-  if (const auto because =
-          reader.required(node, "because", "bug, intended, undefined or unreported")) {
-    rule.because = reader
-                       .word(*because, {"bug", "intended", "undefined", "unreported"},
-                             "`bug`, `intended`, `undefined` or `unreported`")
-                       .value_or("");
+  if (const auto because = reader.required(node, "because", enumerate(because_names(), "or"))) {
+    if (const auto word = reader.word(*because, because_names(), enumerate(because_names(), "or")))
+      rule.because = *find_because(*word);
   }
   rule.reason = trimmed(text("reason", true, "why it is known, in a sentence"));
   if (const auto reason = reader.child(node, "reason");
@@ -154,17 +151,18 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
   rule.finding = text("finding", false, "");
-  if (rule.flake && rule.because == "unreported")
+  if (rule.flake && rule.because == Because::unreported)
     reader.mismatch(*reader.child(node, "flake"),
                     "no flake that is unreported: what happens now and then needs a link");
   // What nobody has reported yet has no link.
-  rule.link = text("link", rule.because != "unreported", "the report or thread");
+  rule.link = text("link", rule.because != Because::unreported, "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
     reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
   rule.example = text("example", false, "");
   rule.searched =
       trimmed(text("searched", !rule.example.empty(), "which public reports were looked through"));
-  if (const auto example = reader.child(node, "example"); example && rule.because != "unreported")
+  if (const auto example = reader.child(node, "example");
+      example && rule.because != Because::unreported)
     reader.mismatch(*example,
                     "no example where there is a report: it is a case of its own in bugs/");
   rule.date = text("date", true, "the day it was verified, such as \"2026-11-21\"");
@@ -346,7 +344,7 @@ void Expectations::apply(Verdict& verdict, const std::string& case_id, Met& met)
   }
   const Status status = verdict.standing == Standing::fixed ? shown->status : verdict.status;
   verdict.expectation = ExpectationRef{
-      shown->where, std::string(info(status).name), shown->because, shown->reason, shown->link,
+      shown->where, status, shown->because, shown->reason, shown->link,
       // What the suite alone would not know.
       std::any_of(known.begin(), known.end(),
                   [](const Expectation* rule) { return rule != nullptr && rule->added; }) ||

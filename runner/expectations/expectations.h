@@ -37,7 +37,7 @@ struct Expectation {
   std::optional<Grade> grade;             ///< the worst grade that is still as expected
   bool waived =
       false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
-  std::string because;  ///< bug, intended, undefined or unreported
+  Because because = Because::bug;
   std::string reason;
   std::string finding;  ///< for people: what was measured
   std::string link;

@@ -20,7 +20,7 @@ Expectation rule(Status status) {
   result.instances = {"bugs/1*"};
   result.paths = {"inductor"};
   result.status = status;
-  result.because = "bug";
+  result.because = Because::bug;
   return result;
 }
 

@@ -322,7 +322,7 @@ Verdict judge(const JudgeRequest& request) {
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {
     settle(verdict, Status::unsupported, "there is no eager observation");
-    verdict.unsupported_by = "reference";
+    verdict.unsupported_by = UnsupportedBy::reference;
     return verdict;
   }
   verdict.eager_error = eager->error;
@@ -338,7 +338,8 @@ Verdict judge(const JudgeRequest& request) {
   if (ending && (info(ending->status).crashed() || !ended(*eager) || !ended(compiled))) {
     settle(verdict, ending->status, ending->reason);
     if (ending->status == Status::unsupported)
-      verdict.unsupported_by = eager->outcome == Outcome::unsupported ? "reference" : "path";
+      verdict.unsupported_by =
+          eager->outcome == Outcome::unsupported ? UnsupportedBy::reference : UnsupportedBy::path;
     return verdict;
   }
 
@@ -373,7 +374,8 @@ Verdict judge(const JudgeRequest& request) {
     judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
   }
   if (verdict.status == Status::unsupported && ending)
-    verdict.unsupported_by = ending->declared ? "declaration" : "reference";
+    verdict.unsupported_by =
+        ending->declared ? UnsupportedBy::declaration : UnsupportedBy::reference;
   return verdict;
 }
 

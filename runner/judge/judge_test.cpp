@@ -278,16 +278,16 @@ TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   Observation compiled = returned(tensor("float32", {1, 3}));
   const Verdict verdict = judge_under(ended(Outcome::unsupported), compiled, "bits");
   EXPECT_EQ(verdict.status, Status::unsupported);
-  EXPECT_EQ(verdict.unsupported_by, "reference");
+  EXPECT_EQ(verdict.unsupported_by, UnsupportedBy::reference);
   const Observation none = ended(Outcome::unsupported);
-  EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, "reference");
-  EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, "path");
-  EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, "");
+  EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, UnsupportedBy::reference);
+  EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, UnsupportedBy::path);
+  EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, std::nullopt);
   // What eager has no kernel for, eager does without, whatever the path says.
   const Verdict kernel =
       judge_under(raised("NotImplementedError", "no"), raised("TypeError", "no"), "bits");
   EXPECT_EQ(kernel.status, Status::unsupported);
-  EXPECT_EQ(kernel.unsupported_by, "reference");
+  EXPECT_EQ(kernel.unsupported_by, UnsupportedBy::reference);
   compiled.reference = std::make_shared<Observation>(returned(a));
   EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status,
             Status::value_differs);
@@ -319,14 +319,15 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
     return judge(request);
   };
   const Verdict ill = judged({0.5, 1}, {0.25, 1}, {0.4, 1}, {0.9, 1});
-  EXPECT_EQ(ill.nearer, "ill-conditioned");
+  EXPECT_EQ(ill.nearer, Nearer::ill_conditioned);
   EXPECT_THAT(ill.reason, testing::EndsWith("; ill-conditioned: moving the inputs by one ulp moves "
                                             "the fp64 result 2 times as far as eager and compiled "
                                             "are apart"));
   // A wrong number beside one that is ill-conditioned, and much larger, is not excused.
-  EXPECT_EQ(judged({0x1p100, 5}, {0x1p100, 6}, {0x1p100, 5}, {0x1.01p100, 5}).nearer, "eager");
+  EXPECT_EQ(judged({0x1p100, 5}, {0x1p100, 6}, {0x1p100, 5}, {0x1.01p100, 5}).nearer,
+            Nearer::eager);
   // One ulp in, one ulp out: that the results are an ulp apart is not the condition's doing.
-  EXPECT_EQ(judged({1}, {1 + 0x1p-23}, {1}, {1 + 0x1p-22}).nearer, "eager");
+  EXPECT_EQ(judged({1}, {1 + 0x1p-23}, {1}, {1 + 0x1p-22}).nearer, Nearer::eager);
   // An ill-conditioned output does not hide another one that is wrong.
   const auto two = [](std::vector<double> y, std::vector<double> z, std::string_view dtype) {
     return returned({CallResult{{{"y", tensor(dtype, y)}, {"z", tensor(dtype, z)}}, {}, {}}});
@@ -336,11 +337,12 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
   JudgeRequest request = between(eager, compiled);
   request.fp64 = &gold;
   request.perturbed = &moved;
-  EXPECT_EQ(judge(request).nearer, "eager");
+  EXPECT_EQ(judge(request).nearer, Nearer::eager);
   EXPECT_THAT(judge(request).reason, HasSubstr("; z: compiled is further"));
   // Nor is an infinity that the perturbed gold has not.
-  EXPECT_EQ(judged({3e38, 0.5}, {INFINITY, 0.25}, {3e38, 0.4}, {3e38, 0.9}).nearer, "eager");
-  EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer, "ill-conditioned");
+  EXPECT_EQ(judged({3e38, 0.5}, {INFINITY, 0.25}, {3e38, 0.4}, {3e38, 0.9}).nearer, Nearer::eager);
+  EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer,
+            Nearer::ill_conditioned);
 }
 
 /// `y` as a list, in the form in which observations have one.

@@ -276,7 +276,7 @@ class CallComparison {
 
   /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
   /// both are wrong about NaN or infinity.
-  static Nearer nearer_of(Comparison& comparison, const OutputComparison& output) {
+  static NearerSide nearer_of(Comparison& comparison, const OutputComparison& output) {
     const Accuracy* row = differing_row(output.accuracy);
     if (row == nullptr || (std::isinf(row->eager) && std::isinf(row->compiled)))
       return nearer_side(comparison);
@@ -301,13 +301,13 @@ class CallComparison {
   }
 
   /// The sentence about the worst output so far is the verdict's.
-  void note_nearer(Status status, Nearer nearer) {
-    const bool excuse = out_.nearer == "ill-conditioned";
+  void note_nearer(Status status, NearerSide nearer) {
+    const bool excuse = out_.nearer == Nearer::ill_conditioned;
     const Rank rank = info(status).rank;
-    if (!out_.nearer.empty() && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
-    if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
+    if (out_.nearer && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
+    if (!nearer.side || (excuse && nearer.side == out_.nearer)) return;
     nearer_rank_ = rank;
-    out_.nearer = std::move(nearer.side);
+    out_.nearer = nearer.side;
     out_.sentence = std::move(nearer.sentence);
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }

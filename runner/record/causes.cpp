@@ -71,7 +71,7 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
           !rung.empty())
         begins[place->second].insert(std::move(rung));
       group.grade = std::max(group.grade, cause.grade);  // none is less than any
-      if (!verdict.nearer.empty()) ++group.nearer[verdict.nearer];
+      if (verdict.nearer) ++group.nearer[*verdict.nearer];
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
     }
   }

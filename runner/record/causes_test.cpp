@@ -58,15 +58,15 @@ TEST(CauseGroups, AreInTheOrderOfWhatFails) {
     known.standing = Standing::known;
   }
   run.add("c", "inductor", "one", "float32", 3);
-  run.add("d", "inductor", "two", "float32", 30).nearer = "eager";
-  run.add("e[dtype=float16]", "mine", "two", "float16", 3).nearer = "eager";
+  run.add("d", "inductor", "two", "float32", 30).nearer = Nearer::eager;
+  run.add("e[dtype=float16]", "mine", "two", "float16", 3).nearer = Nearer::eager;
   run.add("f", "mine", "three", "float16", 0);
   const std::vector<CauseGroup> groups = cause_groups(run.record, false);
   ASSERT_THAT(names_of(groups), ElementsAre("two:value", "one:value", "known:value"));
   EXPECT_EQ(groups[0].failing, 2U);
   EXPECT_THAT(groups[0].dtypes, ElementsAre("float16", "float32"));
   EXPECT_THAT(groups[0].paths, ElementsAre("inductor", "mine"));
-  EXPECT_THAT(groups[0].nearer, ElementsAre(Pair("eager", 2)));
+  EXPECT_THAT(groups[0].nearer, ElementsAre(Pair(Nearer::eager, 2)));
   EXPECT_EQ(groups[0].grade, Grade::close);
   EXPECT_EQ(groups[0].example->id, "e[dtype=float16]@cpu/mine");  // of fewer elements
   EXPECT_EQ(groups[2].failing, 0U);

@@ -148,7 +148,7 @@ void Coverage::add(const Verdict& verdict) {
     if (found == overloads_.end() || (is_judged && used.contains(name))) continue;
     const std::string what = is_judged            ? "named, but eager did not say that it called it"
                              : verdict.share >= 1 ? "others than the path's own code executed it"
-                             : verdict.unsupported_by == "reference"
+                             : verdict.unsupported_by == UnsupportedBy::reference
                                  ? "eager does not return"
                                  : std::string(info(verdict.status).label);
     ++found->second.not_judged[verdict.path][what];

@@ -76,7 +76,7 @@ TEST(Coverage, NeedsMoreThanAName) {
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not(),
             "others than the path's own code executed it");
   Verdict lacks = verdict(Status::unsupported, {});
-  lacks.unsupported_by = "reference";
+  lacks.unsupported_by = UnsupportedBy::reference;
   for (int i = 0; i < 3; ++i) coverage.add(lacks);
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not("inductor"), "eager does not return");
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not("aot_eager"), "no case of this run calls it");

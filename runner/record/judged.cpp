@@ -14,7 +14,7 @@ namespace {
 bool beyond_the_compiler(const Verdict& verdict) {
   return verdict.status == Status::extension ||
          (verdict.front_end && verdict.standing == Standing::waived) ||
-         (verdict.status == Status::unsupported && verdict.unsupported_by != "path");
+         (verdict.status == Status::unsupported && verdict.unsupported_by != UnsupportedBy::path);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void Tally::add(const Verdict& verdict, bool strict) {
     ++weak;
   }
   partly += verdict.share > 0;
-  stated += verdict.execution == "stated";
+  stated += verdict.execution == Witness::stated;
 }
 
 Tally tally(const RunRecord& record, bool strict) {

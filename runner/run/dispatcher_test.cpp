@@ -96,7 +96,7 @@ class Dispatchers : public testing::Test {
     Verdict verdict;
     identify(plan_, item, verdict);
     verdict.status = Status::unsupported;
-    verdict.unsupported_by = "case";
+    verdict.unsupported_by = UnsupportedBy::case_;
     verdict.seconds = seconds;
     Json record = {{"type", "verdict"}};
     record.update(to_json(verdict));

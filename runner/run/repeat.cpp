@@ -30,8 +30,7 @@ Verdict combine(std::vector<Verdict> rounds) {
                        [](const Verdict& a, const Verdict& b) { return badness(a) < badness(b); });
   Verdict result = std::move(*worst);
   if (rounds.size() > 1) {
-    for (const auto& [status, count] : counts)
-      result.executions[std::string(info(status).name)] = static_cast<int>(count);
+    for (const auto& [status, count] : counts) result.executions[status] = static_cast<int>(count);
   }
   if (counts.size() == 1 && same_numbers) return result;
   result.unstable = true;

@@ -16,7 +16,7 @@ TEST(Repeat, ExecutionsThatAgreeGiveTheirVerdict) {
   const Verdict verdict = combine({of(Status::conform), of(Status::conform)});
   EXPECT_EQ(verdict.status, Status::conform);
   EXPECT_FALSE(verdict.unstable);
-  EXPECT_EQ(verdict.executions, (std::map<std::string, int>{{"conform", 2}}));
+  EXPECT_EQ(verdict.executions, (std::map<Status, int>{{Status::conform, 2}}));
   EXPECT_EQ(combine({of(Status::conform)}), of(Status::conform));
 }
 
@@ -27,8 +27,9 @@ TEST(Repeat, TheWorstCountsAndADisagreementIsUnstable) {
   EXPECT_TRUE(verdict.unstable);
   EXPECT_EQ(verdict.reason,
             "4 executions disagree (conform 2 times, crash once, unsupported once): signal 11");
-  EXPECT_EQ(verdict.executions,
-            (std::map<std::string, int>{{"conform", 2}, {"crash", 1}, {"unsupported", 1}}));
+  EXPECT_EQ(
+      verdict.executions,
+      (std::map<Status, int>{{Status::conform, 2}, {Status::crash, 1}, {Status::unsupported, 1}}));
 }
 
 TEST(Repeat, OtherNumbersWithTheSameStatusAreUnstable) {

@@ -72,7 +72,7 @@ void waive_front_end(Verdict& verdict, const Path& path) {
   if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
   verdict.standing = Standing::waived;
   verdict.expectation =
-      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
+      ExpectationRef{"", verdict.status, Because::front_end,
                      "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 

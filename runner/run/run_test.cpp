@@ -256,7 +256,7 @@ TEST_F(Runs, GiveVerdictsTheirStanding) {
   rule.instances = {"bugs/1[rows=2]@cpu"};
   rule.paths = {"flip"};
   rule.status = Status::value_differs;
-  rule.because = "bug";
+  rule.because = Because::bug;
   const auto record = run(plan({"flip"}), "known", false, 2, {rule});
   ASSERT_TRUE(record);
   EXPECT_EQ(record->verdicts[0].standing, Standing::new_);
@@ -331,7 +331,7 @@ TEST_F(SharedRuns, WhereEagerRaisesThereMayBeNothingToAsk) {
   EXPECT_EQ(outline(*nothing),
             (std::vector<std::string>{"conform 1", "unsupported 0", "conform 1"}));
   EXPECT_EQ(nothing->verdicts[1].reason, "eager raises RuntimeError: made up");
-  EXPECT_EQ(nothing->verdicts[1].unsupported_by, "reference");
+  EXPECT_EQ(nothing->verdicts[1].unsupported_by, UnsupportedBy::reference);
 }
 
 TEST_F(SharedRuns, GoOnAfterAnEarlyEnd) {

@@ -171,17 +171,18 @@ void Scheduler::begin(const TaskPtr& task) {
     return give_up(task, Status::unsupported,
                    fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
                                LOCKSTEP_VERSION),
-                   "case");
+                   UnsupportedBy::case_);
   }
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
-                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking), "torch");
+                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking),
+                   UnsupportedBy::torch);
   }
   if (!version_matches(options_.torch, declared.requires_torch)) {
     return give_up(
         task, Status::unsupported,
         fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
-        "case");
+        UnsupportedBy::case_);
   }
   emit_unexecuted(task);
   find_references(*task, plan_);
@@ -202,7 +203,8 @@ void Scheduler::begin(const TaskPtr& task) {
   job.parts[0].message.erase("threads");
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome == Outcome::unsupported)
-      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason, "reference");
+      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason,
+                     UnsupportedBy::reference);
     if (observation.outcome != Outcome::returned) {
       const std::string why =
           observation.error ? observation.error->class_name + ": " + observation.error->message
@@ -219,16 +221,16 @@ void Scheduler::emit_unexecuted(const TaskPtr& task) {
   for (PendingVerdict& pending : task->items) {
     const PlanItem& item = plan_.items[pending.item];
     const Path& path = plan_.paths[item.path];
-    const auto emit_unsupported = [&](const std::string& reason, const char* by) {
+    const auto emit_unsupported = [&](const std::string& reason, UnsupportedBy by) {
       emit_unjudged(task, pending, Status::unsupported, reason, by);
     };
     if (!item.declared.unsupported.empty()) {
-      emit_unsupported("declared: " + one_line(item.declared.unsupported), "declaration");
+      emit_unsupported(declared_reason(item.declared.unsupported), UnsupportedBy::declaration);
     } else if (const std::string lacking = lacking_cpu_level(path, options_.cpu_levels);
                !lacking.empty()) {
-      emit_unsupported(lacking, "machine");
+      emit_unsupported(lacking, UnsupportedBy::machine);
     } else if (const std::string none = lacking_reference(path, *task->instance); !none.empty()) {
-      emit_unsupported(none, "reference");
+      emit_unsupported(none, UnsupportedBy::reference);
     }
   }
 }
@@ -258,7 +260,8 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
         seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
     for (PendingVerdict& pending : task->items) {
       if (fails && !pending.emitted && pending.reference == index)
-        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen), "reference");
+        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen),
+                      UnsupportedBy::reference);
     }
     if (--task->unknown == 0) eager_known(*task);
   };
@@ -390,7 +393,7 @@ bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& ver
 }
 
 void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason,
-                        const std::string& unsupported_by) {
+                        std::optional<UnsupportedBy> unsupported_by) {
   for (PendingVerdict& pending : task->items) {
     if (!pending.emitted) emit_unjudged(task, pending, status, reason, unsupported_by);
   }
@@ -398,7 +401,8 @@ void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& r
 }
 
 void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
-                              const std::string& reason, const std::string& unsupported_by) {
+                              const std::string& reason,
+                              std::optional<UnsupportedBy> unsupported_by) {
   Verdict verdict;
   verdict.status = status;
   verdict.reason = reason;

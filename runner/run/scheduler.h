@@ -93,10 +93,10 @@ class Scheduler {
   void finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   /// Gives every verdict of an instance; `unsupported_by` as in Verdict.
   void give_up(const TaskPtr& task, Status status, const std::string& reason,
-               const std::string& unsupported_by = "");
+               std::optional<UnsupportedBy> unsupported_by = {});
   /// Gives a verdict without an execution.
   void emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
-                     const std::string& reason, const std::string& unsupported_by);
+                     const std::string& reason, std::optional<UnsupportedBy> unsupported_by);
   bool executes_again(const PendingVerdict& pending, const Verdict& verdict) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
   void clear_finished();

@@ -157,7 +157,7 @@ TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
   SchedulerOptions settings = options(1);
   settings.executions = 3;
   settings.repeated = [](const std::string& id) { return id == "bugs/1[rows=2]@cpu/good"; };
-  std::map<std::string, std::map<std::string, int>> executions;
+  std::map<std::string, std::map<Status, int>> executions;
   Scheduler scheduler(made, engine, std::move(settings), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) {
     executions[verdict.id] = verdict.executions;
@@ -168,9 +168,9 @@ TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
     while (scheduler.hear()) {
     }
   }
-  EXPECT_EQ(executions, (std::map<std::string, std::map<std::string, int>>{
+  EXPECT_EQ(executions, (std::map<std::string, std::map<Status, int>>{
                             {"bugs/1[rows=1]@cpu/good", {}},
-                            {"bugs/1[rows=2]@cpu/good", {{"conform", 3}}},
+                            {"bugs/1[rows=2]@cpu/good", {{Status::conform, 3}}},
                             {"bugs/1[rows=3]@cpu/good", {}}}));
 }
 
@@ -204,7 +204,7 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   for (const Verdict& verdict : heard) {
     const bool executed = std::count(ids.begin(), ids.end(), verdict.id) == 1;
     EXPECT_EQ(verdict.status, executed ? Status::conform : Status::unsupported) << verdict.id;
-    EXPECT_EQ(verdict.unsupported_by, executed ? "" : "declaration") << verdict.id;
+    EXPECT_EQ(verdict.unsupported_by == UnsupportedBy::declaration, !executed) << verdict.id;
     EXPECT_EQ(verdict.reason, executed ? "" : "declared: no add of ours") << verdict.id;
     EXPECT_FALSE(verdict.program.empty()) << verdict.id;
   }
@@ -315,7 +315,7 @@ TEST_F(Schedulers, AReferenceThatDoesNotReturnCostsThoseThatAreComparedWithIt) {
     for (const Verdict& verdict : run_plan(made, engine, options(2))) {
       const bool fails = (verdict.path == "kernels") == (failing == "cpu");
       EXPECT_EQ(verdict.status, fails ? Status::unsupported : Status::conform) << verdict.id;
-      EXPECT_EQ(verdict.unsupported_by, fails ? "reference" : "") << verdict.id;
+      EXPECT_EQ(verdict.unsupported_by == UnsupportedBy::reference, fails) << verdict.id;
     }
   }
 }
@@ -343,7 +343,7 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
             "the path is compared with eager on cpu, for which the case is not meant");
   for (const std::size_t i : {0, 1}) {
     EXPECT_EQ(heard[i].status, Status::unsupported);
-    EXPECT_EQ(heard[i].unsupported_by, "reference");
+    EXPECT_EQ(heard[i].unsupported_by, UnsupportedBy::reference);
   }
   EXPECT_EQ(told, (std::vector<std::string>{R"(bugs/1[rows=3]@cuda:0/eager (on cpu) ["x"])",
                                             R"(bugs/1[rows=3]@cuda:0/kernels ["y"])"}));
@@ -399,7 +399,7 @@ TEST_F(Schedulers, ALevelThatTheMachineLacksIsUnsupportedWithoutAnExecution) {
   for (const Verdict& verdict : run_plan(made, engine, poor)) {
     const bool lacks = verdict.path == "avx512";
     EXPECT_EQ(verdict.status, lacks ? Status::unsupported : Status::conform) << verdict.id;
-    EXPECT_EQ(verdict.unsupported_by, lacks ? "machine" : "");
+    EXPECT_EQ(verdict.unsupported_by == UnsupportedBy::machine, lacks);
     EXPECT_EQ(verdict.reason, lacks ? "this machine has no CPU level avx512: torch can compute at "
                                       "default and avx2 here"
                                     : "");
@@ -426,7 +426,8 @@ TEST_F(Schedulers, EveryItemHasOneVerdictWhateverIsDeclared) {
   std::map<std::string, bool> declared;
   Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) {
-    EXPECT_TRUE(declared.emplace(verdict.id, verdict.unsupported_by == "declaration").second)
+    EXPECT_TRUE(
+        declared.emplace(verdict.id, verdict.unsupported_by == UnsupportedBy::declaration).second)
         << verdict.id;
   };
   while (!scheduler.done()) {

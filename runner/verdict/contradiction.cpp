@@ -260,12 +260,12 @@ std::string wrong_standing(const Verdict& verdict) {
   if (!verdict.expectation) {
     return fmt::format("it is {}, but no expectation is recorded", name_of(verdict.standing));
   }
-  const std::string_view expected = verdict.expectation->status;
-  const bool met = expected == info(verdict.status).name;
+  const Status expected = verdict.expectation->status;
+  const bool met = expected == verdict.status;
   const bool right = verdict.standing == Standing::fixed ? verdict.status == Status::conform : met;
   if (right) return "";
   return fmt::format("it is {}, its status {}, and {} was expected", name_of(verdict.standing),
-                     info(verdict.status).name, expected);
+                     info(verdict.status).name, info(expected).name);
 }
 
 }  // namespace

@@ -11,15 +11,12 @@ namespace lockstep {
 namespace {
 
 /// Who is nearer to the truth, in ulp where these are known.
-std::string nearer_phrase(std::string_view nearer, const std::vector<Accuracy>& accuracy) {
+std::string nearer_phrase(Nearer nearer, const std::vector<Accuracy>& accuracy) {
   if (const Accuracy* row = differing_row(accuracy)) {
     return fmt::format("there eager is {}, compiled {}", error_text(row->eager, "the truth"),
                        error_text(row->compiled, "the truth"));
   }
-  if (nearer == "eager") return "eager nearer to fp64";
-  if (nearer == "compiled") return "compiled nearer to fp64";
-  if (nearer == "both") return "equally near to fp64";
-  return std::string(nearer);
+  return std::string(info(nearer).phrase);
 }
 
 }  // namespace
@@ -51,8 +48,7 @@ std::string finding(const Verdict& verdict) {
       output.first.empty() ? FirstDifference{output.worst, {}, output.eager, output.compiled}
                            : output.first.front();
   text += fmt::format("; {}{}", output.first.empty() ? "worst " : "first ", describe(shown, 2));
-  if (!verdict.nearer.empty())
-    text += fmt::format("; {}", nearer_phrase(verdict.nearer, output.accuracy));
+  if (verdict.nearer) text += fmt::format("; {}", nearer_phrase(*verdict.nearer, output.accuracy));
   return text;
 }
 

@@ -12,8 +12,10 @@
 #include "base/result.h"
 #include "verdict/differences.h"
 #include "verdict/expectation_ref.h"
+#include "verdict/kinds.h"
 #include "verdict/status.h"
 #include "wire/observation.h"
+#include "wire/witness.h"
 
 namespace lockstep {
 
@@ -52,12 +54,8 @@ struct Verdict {
   Status status = Status::conform;
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
-  /// Who does without what the case needs, where the status is `unsupported`: "case" (it demands
-  /// another torch), "torch", "reference" (eager), "declaration" (of the path), "machine" (it has
-  /// no such CPU level) or "path" (its worker, though nobody declared it).
-  std::string unsupported_by;
-  std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
-                       ///< to the gold
+  std::optional<UnsupportedBy> unsupported_by;  ///< of `unsupported`
+  std::optional<Nearer> nearer;                 ///< to the gold, where it was asked
   std::vector<OutputComparison> outputs;
   /// Everything that the judge found wrong, in the order in which it counts: the first has the
   /// verdict's status.  Empty where nothing was judged.
@@ -66,15 +64,15 @@ struct Verdict {
   std::size_t shared = 0;
   int threads = 0;        ///< intra-op threads that case or path ask for; 0: those of the run
   bool unstable = false;  ///< the compiled callable disagrees with itself
-  /// How often each status was found, by name, where it was executed several times; empty: once.
-  std::map<std::string, int> executions;
+  /// How often each status was found, where it was executed several times; empty: once.
+  std::map<Status, int> executions;
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
   bool front_end = false;  ///< the error came of tracing: no backend was reached
-  /// How it is known who executed: "observed", "stated", or empty: nobody looked.  Operators are in
-  /// `proof`: `executed`, and `foreign` of others than the path's own.
-  std::string execution;
+  /// How it is known who executed; nothing: nobody looked.  Operators are in `proof`: `executed`,
+  /// and `foreign` of others than the path's own.
+  std::optional<Witness> execution;
   /// How much of what eager executes others than the path's own executed, 0 … 1.
   double share = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work

@@ -57,6 +57,10 @@ class Writer {
   static Json encode(Grade value) { return name_of(value); }
   static Json encode(Quantity value) { return name_of(value); }
   static Json encode(Standing value) { return name_of(value); }
+  static Json encode(Nearer value) { return name_of(value); }
+  static Json encode(UnsupportedBy value) { return name_of(value); }
+  static Json encode(Witness value) { return name_of(value); }
+  static Json encode(Because value) { return name_of(value); }
   static Json encode(const Json& value) { return value; }
   template <class T>
   static Json encode(const std::vector<T>& values) {
@@ -68,6 +72,11 @@ class Writer {
   static Json encode(const std::map<std::string, Number>& values) {
     Json object = Json::object();
     for (const auto& [key, value] : values) object[valid_utf8(key)] = encode(value);
+    return object;
+  }
+  static Json encode(const std::map<Status, int>& counts) {
+    Json object = Json::object();
+    for (const auto& [status, count] : counts) object[std::string(info(status).name)] = count;
     return object;
   }
   template <Record T>
@@ -107,6 +116,14 @@ class VerdictReader {
     wrong(key, fmt::format("{} expected, found {}", what, one_line(found.type_name())));
   }
 
+  /// A word of a closed list, which `find` looks up.
+  template <class Enum>
+  void read_word(const std::string& key, const Json& json, Enum& value,
+                 std::optional<Enum> (*find)(std::string_view), std::string_view what) {
+    const auto found = json.is_string() ? find(json.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) return expected(key, what, json);
+    value = *found;
+  }
   void read(const std::string& key, const Json& json, std::string& value) {
     if (!json.is_string()) return expected(key, "a string", json);
     value = json.get<std::string>();
@@ -145,22 +162,25 @@ class VerdictReader {
     value = found->status;
   }
   void read(const std::string& key, const Json& json, Grade& value) {
-    const auto found =
-        json.is_string() ? find_grade(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "a grade", json);
-    value = *found;
+    read_word(key, json, value, find_grade, "a grade");
   }
   void read(const std::string& key, const Json& json, Quantity& value) {
-    const auto found =
-        json.is_string() ? find_quantity(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "what a rule measures", json);
-    value = *found;
+    read_word(key, json, value, find_quantity, "what a rule measures");
   }
   void read(const std::string& key, const Json& json, Standing& value) {
-    const auto found =
-        json.is_string() ? find_standing(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "a standing", json);
-    value = *found;
+    read_word(key, json, value, find_standing, "a standing");
+  }
+  void read(const std::string& key, const Json& json, Nearer& value) {
+    read_word(key, json, value, find_nearer, "who is nearer to the gold");
+  }
+  void read(const std::string& key, const Json& json, UnsupportedBy& value) {
+    read_word(key, json, value, find_unsupported_by, "who does without something");
+  }
+  void read(const std::string& key, const Json& json, Witness& value) {
+    read_word(key, json, value, find_witness, "how it is known who executed");
+  }
+  void read(const std::string& key, const Json& json, Because& value) {
+    read_word(key, json, value, find_because, "why a divergence is known");
   }
   void read(const std::string&, const Json& json, Json& value) { value = json; }
   template <class T>
@@ -175,6 +195,14 @@ class VerdictReader {
     if (!json.is_object()) return expected(key, "an object", json);
     for (const auto& [name, value] : json.items()) {
       read(fmt::format("{}/{}", key, name), value, values[name]);
+    }
+  }
+  void read(const std::string& key, const Json& json, std::map<Status, int>& counts) {
+    if (!json.is_object()) return expected(key, "an object", json);
+    for (const auto& [name, count] : json.items()) {
+      const StatusInfo* found = find_status(name);
+      if (found == nullptr) return wrong(key, "statuses expected, found " + one_line(name));
+      read(fmt::format("{}/{}", key, name), count, counts[found->status]);
     }
   }
   template <Record T>
@@ -292,8 +320,8 @@ void members(Visitor& visit, T& output) {
 template <class Visitor, Is<ExpectationRef> T>
 void members(Visitor& visit, T& expectation) {
   visit("file", expectation.file);
-  visit("status", expectation.status);
-  visit("because", expectation.because);
+  visit.always("status", expectation.status);
+  visit.always("because", expectation.because);
   visit("reason", expectation.reason);
   visit("link", expectation.link);
   visit("added", expectation.added);

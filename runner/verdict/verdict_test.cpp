@@ -22,7 +22,7 @@ Verdict full() {
   verdict.status = Status::value_differs;
   verdict.grade = Grade::same1e3;
   verdict.reason = "y: …";
-  verdict.nearer = "compiled";
+  verdict.nearer = Nearer::compiled;
   OutputComparison output;
   output.name = "y";
   output.policy = "any_of(close, no_worse(1))";
@@ -57,12 +57,12 @@ Verdict full() {
                          {Status::value_differs, "y", "17 of 20", 2}};
   verdict.weak = "y: why";
   verdict.front_end = true;
-  verdict.unsupported_by = "declaration";
+  verdict.unsupported_by = UnsupportedBy::declaration;
   verdict.shared = 24;
   verdict.threads = 2;
   verdict.unstable = verdict.vacuous = true;
-  verdict.executions = {{"conform", 2}, {"crash", 1}};
-  verdict.execution = "observed";
+  verdict.executions = {{Status::conform, 2}, {Status::crash, 1}};
+  verdict.execution = Witness::observed;
   verdict.share = 0.25;
   verdict.through_aot = true;
   verdict.eager_digest = "0123456789abcdef";
@@ -76,8 +76,8 @@ Verdict full() {
   verdict.peak_memory_bytes = 310000000;
   verdict.stderr_tail = "warning\n";
   verdict.standing = Standing::known;
-  verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why",
-                                       "https://example.org/1"};
+  verdict.expectation = ExpectationRef{"expected/known/a.json:12", Status::value_differs,
+                                       Because::bug, "why", "https://example.org/1"};
   verdict.links = {"https://example.org/2"};
   verdict.unverified = "Nobody here has the device.";
   verdict.repro = "lockstep run 'x'";
