@@ -43,14 +43,15 @@ struct CaseRow {
 };
 
 bool departs(const Verdict& verdict) {
-  return info(verdict.status).fails && verdict.status != Status::harness;
+  return info(verdict.found.status).fails && verdict.found.status != Status::harness;
 }
 
 std::string finding(const Verdict& verdict) {
-  const bool expected = verdict.expectation && (verdict.standing == Standing::known ||
-                                                verdict.standing == Standing::waived);
-  std::string text(info(verdict.status).label);
-  if (expected) return fmt::format("{} ({})", text, name_of(verdict.expectation->because));
+  const bool expected =
+      verdict.account.expectation &&
+      (verdict.account.standing == Standing::known || verdict.account.standing == Standing::waived);
+  std::string text(info(verdict.found.status).label);
+  if (expected) return fmt::format("{} ({})", text, name_of(verdict.account.expectation->because));
   return departs(verdict) ? text + " (new)" : text;
 }
 
@@ -59,13 +60,14 @@ std::vector<std::pair<std::string, CaseRow>> rows_of(const RunRecord& record,
                                                      const std::set<std::string>& paths) {
   std::map<std::string, CaseRow> rows;
   for (const Verdict& verdict : record.verdicts) {
-    if (!paths.contains(verdict.path)) continue;
-    CaseRow& row = rows[verdict.case_file];
-    if (row.first == nullptr || verdict.id < row.first->id) row.first = &verdict;
-    row.operators.insert(verdict.operators.begin(), verdict.operators.end());
-    ++row.instances[verdict.path];
-    if (departs(verdict)) row.departed.insert(verdict.path);
-    if (verdict.status != Status::conform) ++row.findings[finding(verdict)][verdict.path];
+    if (!paths.contains(verdict.facts.path)) continue;
+    CaseRow& row = rows[verdict.facts.case_file];
+    if (row.first == nullptr || verdict.facts.id < row.first->facts.id) row.first = &verdict;
+    row.operators.insert(verdict.facts.operators.begin(), verdict.facts.operators.end());
+    ++row.instances[verdict.facts.path];
+    if (departs(verdict)) row.departed.insert(verdict.facts.path);
+    if (verdict.found.status != Status::conform)
+      ++row.findings[finding(verdict)][verdict.facts.path];
   }
   std::vector<std::pair<std::string, CaseRow>> sorted(rows.begin(), rows.end());
   const auto number = [](const std::string& file) {
@@ -113,8 +115,8 @@ std::string case_table(const RunRecord& record) {
   // A path that this torch does not have at all says nothing of any case.
   std::set<std::string> paths, absent;
   for (const Verdict& verdict : record.verdicts) {
-    absent.insert(verdict.path);
-    if (verdict.status != Status::unsupported) paths.insert(verdict.path);
+    absent.insert(verdict.facts.path);
+    if (verdict.found.status != Status::unsupported) paths.insert(verdict.facts.path);
   }
   for (const std::string& path : paths) absent.erase(path);
   const auto rows = rows_of(record, paths);
@@ -137,13 +139,13 @@ std::string case_table(const RunRecord& record) {
     const Verdict& verdict = *row.first;
     const std::string name = file.substr(file.rfind('/') + 1);
     const std::string report =
-        verdict.links.empty() || !verdict.links.front().starts_with("https://")
+        verdict.facts.links.empty() || !verdict.facts.links.front().starts_with("https://")
             ? ""
-            : fmt::format(" ([report](<{}>))", cell(verdict.links.front()));
+            : fmt::format(" ([report](<{}>))", cell(verdict.facts.links.front()));
     text += fmt::format("| [{}]({}){} | {} | {} | {} | {} | {} |\n",
                         cell(name.substr(0, name.rfind('.'))), cell(name), report,
-                        cell(verdict.title), joined(verdict.tags), joined(row.operators),
-                        departure(row), findings_text(row));
+                        cell(verdict.facts.title), joined(verdict.facts.tags),
+                        joined(row.operators), departure(row), findings_text(row));
   }
   return text;
 }

@@ -15,12 +15,12 @@ using testing::Not;
 
 Verdict verdict(const std::string& file, const std::string& path, Status status) {
   Verdict result;
-  result.case_file = "cases/bugs/" + file + ".json";
-  result.instance = "bugs/" + file + "@cpu";
-  result.id = result.instance + "/" + path;
-  result.path = path;
-  result.title = "a title";
-  result.status = status;
+  result.facts.case_file = "cases/bugs/" + file + ".json";
+  result.facts.instance = "bugs/" + file + "@cpu";
+  result.facts.id = result.facts.instance + "/" + path;
+  result.facts.path = path;
+  result.facts.title = "a title";
+  result.found.status = status;
   return result;
 }
 

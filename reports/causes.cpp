@@ -20,7 +20,7 @@ std::string line_of(const Style& style, const CauseGroup& group) {
   const std::string name = one_line(clean(group.name));
   return fmt::format("    {}  {}\n        {}\n",
                      group.failing > 0 ? style.bad(name) : style.odd(name),
-                     one_line(clean(describe(group))), style.faint(clean(group.example->id)));
+                     one_line(clean(describe(group))), style.faint(clean(group.example->facts.id)));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ nlohmann::ordered_json causes_json(const RunRecord& record, bool strict) {
     if (group.grade) cause["grade"] = name_of(*group.grade);
     for (const auto& [nearer, count] : group.nearer)
       cause["nearer"][std::string(name_of(nearer))] = count;
-    cause["example"] = group.example->id;
+    cause["example"] = group.example->facts.id;
     causes.push_back(std::move(cause));
   }
   return causes;

@@ -28,10 +28,10 @@ std::string body_of(const std::string& page) {
 TEST(Gate, NothingBreaksOut) {
   const RunRecord before = hostile_run();
   RunRecord after = hostile_run();
-  for (Verdict& verdict : after.verdicts) verdict.status = Status::timeout;
+  for (Verdict& verdict : after.verdicts) verdict.found.status = Status::timeout;
   after.verdicts.pop_back();
-  after.info.level = before.verdicts.front().id;
-  const std::string nasty = before.verdicts.front().reason;
+  after.info.level = before.verdicts.front().facts.id;
+  const std::string nasty = before.verdicts.front().found.reason;
   const std::vector<Allowance> allowances = {{nasty, Transition::gone, {"*"}, nasty, nasty}};
   const Gate gate = make_gate(before, after, all(), allowances);
   EXPECT_GT(gate.changes.size(), 1U);
@@ -49,7 +49,7 @@ TEST(Gate, StaysSmallWhateverChanges) {
   const RunRecord before = large_run(20000);
   RunRecord after = before;
   for (Verdict& verdict : after.verdicts)
-    verdict.status = verdict.status == Status::crash ? Status::conform : Status::crash;
+    verdict.found.status = verdict.found.status == Status::crash ? Status::conform : Status::crash;
   const Gate gate = make_gate(before, after, all(), {});
   EXPECT_EQ(gate.changes.size() + gate.unchanged, 20000U);
   EXPECT_LE(gate_markdown(gate).size(), 60'000U);

@@ -9,11 +9,11 @@ void add(RunRecord& record, Status status, std::vector<std::string> operators,
          std::vector<std::string> dtypes,
          std::optional<UnsupportedBy> unsupported_by = std::nullopt) {
   Verdict& verdict = record.verdicts.emplace_back();
-  verdict.status = status;
-  verdict.path = "mine";
-  verdict.operators = std::move(operators);
-  verdict.dtypes = std::move(dtypes);
-  verdict.unsupported_by = unsupported_by;
+  verdict.found.status = status;
+  verdict.facts.path = "mine";
+  verdict.facts.operators = std::move(operators);
+  verdict.facts.dtypes = std::move(dtypes);
+  verdict.found.unsupported_by = unsupported_by;
 }
 
 RunRecord record_of_some() {

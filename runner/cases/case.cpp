@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/wide.h"
+#include "verdict/differences.h"
 
 namespace lockstep {
 namespace {
@@ -86,8 +87,8 @@ double RuleFill::parameter(std::string_view name) const {
 std::optional<Policy> policy_for(const Case& declared, std::string_view output,
                                  std::string_view path) {
   std::string spelled(output);
-  if (output.starts_with("grad ")) spelled = std::string(output.substr(5)) + ".grad";
-  if (output.starts_with("input ")) spelled = std::string(output.substr(6));
+  if (is_gradient(output)) spelled = std::string(output.substr(kGradientPrefix.size())) + ".grad";
+  if (is_input(output)) spelled = std::string(output.substr(kInputPrefix.size()));
   const CompareRule* best = nullptr;
   for (const CompareRule& rule : declared.compare) {
     if (rule.output != spelled || !path_matches(rule.path, path)) continue;

@@ -139,8 +139,8 @@ std::vector<std::string> words_of(const std::string& text) {
 std::vector<std::string> tensors_of(const RunRecord& run) {
   std::vector<std::string> names;
   for (const Verdict& verdict : run.verdicts) {
-    if (verdict.standing != Standing::waived) continue;
-    for (const OutputComparison& output : verdict.outputs)
+    if (verdict.account.standing != Standing::waived) continue;
+    for (const OutputComparison& output : verdict.found.outputs)
       names.insert(names.end(), output.tensors.begin(), output.tensors.end());
   }
   return names;
@@ -178,14 +178,14 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
   rules.insert(rules.end(), submission.waivers.begin(), submission.waivers.end());
   const Expectations expectations(std::move(rules), std::move(conditions));
   for (const Verdict& verdict : run.verdicts) {
-    Verdict again = verdict;
-    again.standing = Standing::new_;
-    again.expectation.reset();
-    const std::string instance = verdict.instance.substr(0, verdict.instance.rfind('@'));
-    expectations.tell(again, instance.substr(0, instance.find('[')));
-    const bool of_front_end = verdict.standing == Standing::waived && verdict.front_end &&
-                              !submission.path.torchs_own && verdict.expectation &&
-                              verdict.expectation->file.empty();
+    Account again;
+    const std::string instance =
+        verdict.facts.instance.substr(0, verdict.facts.instance.rfind('@'));
+    expectations.tell(verdict.facts, verdict.found, instance.substr(0, instance.find('[')), again);
+    const bool of_front_end = verdict.account.standing == Standing::waived &&
+                              verdict.found.front_end && !submission.path.torchs_own &&
+                              verdict.account.expectation &&
+                              verdict.account.expectation->file.empty();
     const auto same = [](const std::optional<ExpectationRef>& a,
                          const std::optional<ExpectationRef>& b) {
       return a.has_value() == b.has_value() &&
@@ -193,12 +193,14 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
                      a->every_path == b->every_path && a->because == b->because));
     };
     if (of_front_end && again.standing == Standing::new_) continue;
-    if (again.standing == verdict.standing && same(again.expectation, verdict.expectation))
+    if (again.standing == verdict.account.standing &&
+        same(again.expectation, verdict.account.expectation))
       continue;
-    errors.push_back({fmt::format("the verdict {} is {}, by the suite's expectations and the "
-                                  "waivers it is {}",
-                                  verdict.id, name_of(verdict.standing), name_of(again.standing)),
-                      kNoCertificate});
+    errors.push_back(
+        {fmt::format("the verdict {} is {}, by the suite's expectations and the "
+                     "waivers it is {}",
+                     verdict.facts.id, name_of(verdict.account.standing), name_of(again.standing)),
+         kNoCertificate});
     if (errors.size() > 20) return;
   }
 }

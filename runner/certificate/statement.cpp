@@ -51,7 +51,7 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
                        {"expires", rule.expires}});
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (merit_of(verdict) == Merit::declared) ++reasons[words_of_declaration(verdict.reason)];
+    if (merit_of(verdict) == Merit::declared) ++reasons[words_of_declaration(verdict.found.reason)];
   }
   Json declarations = Json::array();
   for (const auto& [reason, verdicts] : reasons)

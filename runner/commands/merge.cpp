@@ -30,8 +30,8 @@ Result<void> write_log(const fs::path& directory, const RunRecord& record) {
   }
   if (auto written = log->end(*record.end); !written) return written;
   for (const Verdict& verdict : record.verdicts) {
-    if (verdict.explained.is_null()) continue;
-    if (auto written = log->explanation(verdict.explained); !written) return written;
+    if (verdict.account.explained.is_null()) continue;
+    if (auto written = log->explanation(verdict.account.explained); !written) return written;
   }
   return {};
 }

@@ -60,7 +60,7 @@ TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
     // Eager computed in something narrower.
     EXPECT_EQ(judged({1, 1.0001}, {1, 1}, {1, 1}, {}, pointwise).nearer, Nearer::compiled);
     // Rounded once, the gold is half a unit from the truth at most.
-    const Verdict eager = judged({1, 1}, {1, 1 + ulp}, {1, 1}, correct, pointwise);
+    const Findings eager = judged({1, 1}, {1, 1 + ulp}, {1, 1}, correct, pointwise);
     EXPECT_EQ(eager.nearer, Nearer::eager);
     EXPECT_THAT(eager.reason, HasSubstr("the fp64 gold (MPFR 4.2.0)"));
     EXPECT_EQ(eager.outputs.front().gold, "MPFR 4.2.0");
@@ -97,7 +97,7 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
     request.fp64 = &gold;
     return fixtures::judged(request);
   };
-  const Verdict infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
+  const Findings infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
   EXPECT_EQ(infinite.nearer, Nearer::eager);
   EXPECT_THAT(
       infinite.reason,
@@ -139,7 +139,7 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
     request.promise = promise;
     return fixtures::judged(request);
   };
-  const Verdict turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
+  const Findings turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
   EXPECT_EQ(turned.status, Status::conform);
   EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on how steps are rounded"));
   EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}).status, Status::conform);
@@ -185,7 +185,7 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
   const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
   EXPECT_EQ(judged(0.2515, noise).status, Status::conform);
   EXPECT_EQ(judged(0.2515, {{1000, 0.25}}).status, Status::value_differs);
-  const Verdict beyond = judged(0.2525, noise);
+  const Findings beyond = judged(0.2525, noise);
   EXPECT_EQ(beyond.status, Status::value_differs) << "more than twice the greatest sample's";
   EXPECT_THAT(beyond.reason, HasSubstr("eager's 0, that of rounding 0.001"));
 }
@@ -203,7 +203,7 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
     request.fp64_noise = &sampled;
     return fixtures::judged(request);
   };
-  const Verdict turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
+  const Findings turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
   EXPECT_EQ(turned.status, Status::conform) << turned.reason;
   EXPECT_THAT(turned.weak, HasSubstr("NaN or infinity turns on how steps are rounded, in 1 of 2"));
   EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_differs);

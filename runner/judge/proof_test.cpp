@@ -88,11 +88,11 @@ TEST(Proof, OnlyLockstepsOwnWorkersObserve) {
 TEST(Proof, OnlyWhatConformsFellBack) {
   Observation right = returned(tensor("float32", {1, 2}));
   right.proof = proof(kEager);
-  const Verdict verdict = judge_under(right, right, "bits");
-  EXPECT_EQ(verdict.status, Status::fell_back);
-  EXPECT_EQ(verdict.execution, Witness::observed);
-  EXPECT_EQ(verdict.share, 1);
-  EXPECT_FALSE(verdict.through_aot);
+  const Findings found = judge_under(right, right, "bits");
+  EXPECT_EQ(found.status, Status::fell_back);
+  EXPECT_EQ(found.execution, Witness::observed);
+  EXPECT_EQ(found.share, 1);
+  EXPECT_FALSE(found.through_aot);
 
   Observation wrong = returned(tensor("float32", {1, 3}));
   wrong.proof = proof(kEager);

@@ -32,7 +32,7 @@ const NamedValues& group_of(const CallResult& call, Group group) {
 
 /// "y", "input x", "grad x".
 std::string title(Group group, std::string_view name) {
-  constexpr std::string_view prefixes[] = {"", "input ", "grad "};
+  constexpr std::string_view prefixes[] = {"", kInputPrefix, kGradientPrefix};
   return fmt::format("{}{}", prefixes[static_cast<int>(group)], name);
 }
 
@@ -106,8 +106,8 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
   if (auto policy = named_policy(request, name)) return *policy;
   // Which casts a backward has, the program does not say, and no gold rounds its steps.
-  const bool weaker = name.starts_with("grad ") && (request.promise == Promise::casts ||
-                                                    !request.unpromised_gradient_bits.empty());
+  const bool weaker = is_gradient(name) && (request.promise == Promise::casts ||
+                                            !request.unpromised_gradient_bits.empty());
   const Dtype& dtype = dtype_of(value);
   return tolerant(default_policy(weaker ? Promise::values : request.promise, dtype), dtype,
                   request.tolerances);

@@ -9,8 +9,8 @@ void add(RunRecord& record, Status status, std::size_t count,
          std::optional<UnsupportedBy> by = {}) {
   for (std::size_t i = 0; i < count; ++i) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.status = status;
-    verdict.unsupported_by = by;
+    verdict.found.status = status;
+    verdict.found.unsupported_by = by;
   }
 }
 
@@ -42,9 +42,9 @@ TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
   EXPECT_EQ(judged(RunRecord{}).percent(), 100);
   // What torch's front end refuses is nothing that another's backend could have been judged by.
   add(record, Status::refused, 1);
-  record.verdicts.back().front_end = true;
+  record.verdicts.back().found.front_end = true;
   EXPECT_EQ(judged(record).could, 5U);
-  record.verdicts.back().standing = Standing::waived;
+  record.verdicts.back().account.standing = Standing::waived;
   EXPECT_EQ(judged(record).could, 4U);
 }
 

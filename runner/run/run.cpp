@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "plan/case_facts.h"
 #include "record/alike.h"
 #include "record/coverage.h"
 #include "record/draw.h"
@@ -68,11 +69,11 @@ class InOrder {
 /// On a path whose backend is not torch's, an error of torch's front end is judged and kept, but it
 /// is nothing that the backend did: it does not fail the run, unless somebody expected otherwise.
 void waive_front_end(Verdict& verdict, const Path& path) {
-  const bool is_anothers = verdict.front_end && !path.torchs_own;
-  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
-  verdict.standing = Standing::waived;
-  verdict.expectation =
-      ExpectationRef{"", verdict.status, Because::front_end,
+  const bool is_anothers = verdict.found.front_end && !path.torchs_own;
+  if (!is_anothers || !verdict.fails(true) || verdict.account.standing != Standing::new_) return;
+  verdict.account.standing = Standing::waived;
+  verdict.account.expectation =
+      ExpectationRef{"", verdict.found.status, Because::front_end,
                      "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 
@@ -174,10 +175,11 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
   const auto judged = [&](Verdict verdict, bool is_new) {
-    const std::size_t index = verdict.index;
+    const std::size_t index = verdict.facts.index;
     const PlanItem& item = plan.items[index];
-    verdict.index = item.place;
-    expectations.apply(verdict, plan.instances[item.instance].declared->id);
+    verdict.facts.index = item.place;
+    expectations.apply(verdict.facts, verdict.found, plan.instances[item.instance].declared->id,
+                       verdict.account);
     waive_front_end(verdict, plan.paths[item.path]);
     if (is_new && written) written = log.verdict(verdict);
     if (coverage) coverage->add(verdict);
@@ -187,34 +189,33 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
 
   std::vector<bool> skip(plan.items.size(), false);
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
-    const auto item = find_item(plan, verdict);
+    const auto item = find_item(plan, verdict.facts);
     if (!item) continue;
-    verdict.index = *item;
-    skip[verdict.index] = true;
-    verdict.standing = Standing::new_;  // expectations may have been written meanwhile
-    verdict.expectation.reset();
+    verdict.facts.index = *item;
+    skip[verdict.facts.index] = true;
     judged(std::move(verdict), false);
   }
 
   const auto with_repro = [&](Verdict verdict) {
-    verdict.repro = settings.launcher + " " + settings.command + " " + shell_quote(verdict.id) +
-                    settings.repro_options;
+    verdict.origin.repro = settings.launcher + " " + settings.command + " " +
+                           shell_quote(verdict.facts.id) + settings.repro_options;
     return verdict;
   };
   for (std::size_t i = 0; settings.cache && i < plan.items.size(); ++i) {
     const Verdict* known = skip[i] || settings.cache_keys[i].empty()
                                ? nullptr
                                : settings.cache->find(settings.cache_keys[i]);
-    if (known == nullptr || known->id != plan.items[i].id) continue;
+    if (known == nullptr || known->facts.id != plan.items[i].id) continue;
     Verdict verdict = with_repro(*known);
-    verdict.index = i;
+    verdict.facts.index = i;
     skip[i] = true;
     judged(std::move(verdict), true);
   }
 
   const auto take = [&](Verdict verdict) {
-    if (settings.cache && !settings.cache_keys[verdict.index].empty())
-      settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+    if (settings.cache && !settings.cache_keys[verdict.facts.index].empty())
+      settings.cache->keep(settings.cache_keys[verdict.facts.index], verdict,
+                           settings.info.started);
     judged(with_repro(std::move(verdict)), true);
   };
   const auto stopped = [&] {
@@ -226,8 +227,6 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     Dispatcher dispatcher(plan, settings.info, record.environment, settings.eager.name, skip,
                           settings.cluster->seconds);
     dispatcher.on_verdict = [&](Verdict verdict) {
-      verdict.standing = Standing::new_;  // given here, by what is known here
-      verdict.expectation.reset();
       if (!stopped()) take(std::move(verdict));
     };
     dispatcher.on_note = note;
@@ -271,8 +270,9 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     if (settings.keep) options.keep = settings.directory;
     options.retries = settings.retries;
     options.worth_retrying = [&](Verdict verdict) {
-      const PlanItem& item = plan.items[verdict.index];
-      expectations.tell(verdict, plan.instances[item.instance].declared->id);
+      const PlanItem& item = plan.items[verdict.facts.index];
+      expectations.tell(verdict.facts, verdict.found, plan.instances[item.instance].declared->id,
+                        verdict.account);
       waive_front_end(verdict, plan.paths[item.path]);
       return verdict.fails(settings.strict);
     };

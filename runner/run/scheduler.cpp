@@ -7,9 +7,10 @@
 
 #include "base/text.h"
 #include "cases/inputs.h"
+#include "judge/combine.h"
+#include "plan/case_facts.h"
 #include "plan/units.h"
 #include "run/absent_paths.h"
-#include "run/repeat.h"
 #include "run/workers.h"
 #include "wire/request.h"
 
@@ -363,13 +364,14 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
   }
   if (more) return judge_with_golds(task, pending);
   if (!judgement.note.empty() && on_note) on_note(judgement.note);
-  judgement.verdict.shared = pending.shared;
-  finish_round(task, pending, std::move(judgement.verdict));
+  judgement.origin.shared = pending.shared;
+  finish_round(task, pending, std::move(judgement.found), std::move(judgement.origin));
 }
 
-/// A verdict is there: the only one, or that of one of several executions.
-void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  identify(plan_, pending.item, verdict);
+/// An execution is judged: the only one, or one of several.
+void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                             Provenance origin) {
+  Verdict verdict{facts_of(*task, pending.item), std::move(found), std::move(origin), {}};
   const bool again = executes_again(pending, verdict);
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
@@ -379,15 +381,17 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdi
     }
     options_.on_executed(std::move(executed));
   }
-  pending.rounds.push_back(std::move(verdict));
+  pending.rounds.push_back(std::move(verdict.found));
+  pending.origins.push_back(std::move(verdict.origin));
   pending.observation.reset();
   if (again) return submit_path(task, pending);
-  emit(task, pending, combine(std::move(pending.rounds)));
+  auto [combined, worst] = combine(std::move(pending.rounds));
+  emit(task, pending, std::move(combined), std::move(pending.origins[worst]));
 }
 
 bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
   const auto done = static_cast<int>(pending.rounds.size()) + 1;
-  const bool repeated = !options_.repeated || options_.repeated(verdict.id);
+  const bool repeated = !options_.repeated || options_.repeated(verdict.facts.id);
   if (repeated && done < options_.executions) return true;
   return done <= options_.retries && options_.worth_retrying && options_.worth_retrying(verdict);
 }
@@ -403,25 +407,24 @@ void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& r
 void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
                               const std::string& reason,
                               std::optional<UnsupportedBy> unsupported_by) {
-  Verdict verdict;
-  verdict.status = status;
-  verdict.reason = reason;
-  verdict.unsupported_by = unsupported_by;
-  emit(task, pending, std::move(verdict));
+  emit(task, pending, unjudged(status, reason, unsupported_by), {});
 }
 
-void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  identify(plan_, pending.item, verdict);
-  verdict.seconds = pending.seconds;
-  if (task->program.empty()) task->program = program_text(*task->instance);
-  tell_case(plan_, task->program, verdict);
+CaseFacts Scheduler::facts_of(Task& task, std::size_t item) const {
+  if (task.program.empty()) task.program = program_text(*task.instance);
+  return case_facts(plan_, item, task.program);
+}
+
+void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                     Provenance origin) {
+  origin.seconds = pending.seconds;
   if (const Observation* eager = pending.reference < task->references.size()
                                      ? task->references[pending.reference].eager.get()
                                      : nullptr)
-    verdict.uses = eager->uses;
+    origin.uses = eager->uses;
   pending.emitted = true;
   pending.observation.reset();
-  on_verdict(std::move(verdict));
+  on_verdict({facts_of(*task, pending.item), std::move(found), std::move(origin), {}});
   if (std::all_of(task->items.begin(), task->items.end(),
                   [](const PendingVerdict& each) { return each.emitted; }))
     finished_.push_back(task);
