@@ -17,18 +17,16 @@ namespace lockstep {
 namespace {
 
 std::string operators_of(const Verdict& verdict) {
-  return fmt::format("{}", fmt::join(verdict.operators, " + "));
+  return fmt::format("{}", fmt::join(verdict.facts.operators, " + "));
 }
 
 /// "float16" of an output "float16[65536]"; with the inputs' dtypes where they are others.
 std::string dtype_of(const Verdict& verdict, const OutputComparison& output) {
   std::string dtype = output.type.substr(0, output.type.find('['));
-  const auto& inputs = verdict.dtypes;
+  const auto& inputs = verdict.facts.dtypes;
   if (inputs.empty() || contains(inputs, dtype)) return dtype;
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), dtype);
 }
-
-bool is_gradient(const OutputComparison& output) { return output.name.starts_with("grad "); }
 
 void merge(AccuracyRow& row, const OutputComparison& output) {
   row.elements += output.elements;
@@ -55,9 +53,9 @@ bool tells_nothing(const AccuracyRow& row) {
 std::vector<NotSwept> not_swept_of(const RunRecord& record) {
   std::map<std::string, std::set<std::string>> names;
   for (const Verdict& verdict : record.verdicts) {
-    const bool sweep = contains(verdict.tags, "sweep");
-    if (sweep && verdict.status == Status::unsupported)
-      names[verdict.reason].insert(operators_of(verdict));
+    const bool sweep = contains(verdict.facts.tags, "sweep");
+    if (sweep && verdict.found.status == Status::unsupported)
+      names[verdict.found.reason].insert(operators_of(verdict));
   }
   std::vector<NotSwept> all;
   for (const auto& [reason, of] : names) all.push_back({reason, {of.begin(), of.end()}});
@@ -95,13 +93,15 @@ AccuracyTable accuracy_table(const RunRecord& record) {
   std::map<std::tuple<std::string, std::string, std::string>, AccuracyRow> rows;
   for (const Verdict& verdict : record.verdicts) {
     // The forward pass beside a gradient has a case of its own.
-    const bool gradients = std::any_of(verdict.outputs.begin(), verdict.outputs.end(), is_gradient);
-    for (const OutputComparison& output : verdict.outputs) {
-      if (output.accuracy.empty() || is_gradient(output) != gradients) continue;
+    const bool gradients =
+        std::any_of(verdict.found.outputs.begin(), verdict.found.outputs.end(),
+                    [](const OutputComparison& output) { return is_gradient(output.name); });
+    for (const OutputComparison& output : verdict.found.outputs) {
+      if (output.accuracy.empty() || is_gradient(output.name) != gradients) continue;
       const std::string name = operators_of(verdict) + (gradients ? " (gradient)" : "");
-      AccuracyRow& row = rows[{name, dtype_of(verdict, output), verdict.path}];
+      AccuracyRow& row = rows[{name, dtype_of(verdict, output), verdict.facts.path}];
       std::tie(row.name, row.dtype, row.path) =
-          std::tuple(name, dtype_of(verdict, output), verdict.path);
+          std::tuple(name, dtype_of(verdict, output), verdict.facts.path);
       merge(row, output);
     }
   }

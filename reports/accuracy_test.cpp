@@ -20,12 +20,12 @@ using testing::Not;
 Verdict swept(const std::string& name, const std::string& dtype, const std::string& path,
               std::int64_t differing, std::vector<Accuracy> accuracy) {
   Verdict verdict;
-  verdict.id = "sweeps/" + name + "@cpu/" + path;
-  verdict.path = path;
-  verdict.tags = {"sweep"};
-  verdict.operators = {name};
-  verdict.dtypes = {dtype};
-  OutputComparison& output = verdict.outputs.emplace_back();
+  verdict.facts.id = "sweeps/" + name + "@cpu/" + path;
+  verdict.facts.path = path;
+  verdict.facts.tags = {"sweep"};
+  verdict.facts.operators = {name};
+  verdict.facts.dtypes = {dtype};
+  OutputComparison& output = verdict.found.outputs.emplace_back();
   output.name = "y";
   output.type = dtype + "[65536]";
   output.elements = 65536;
@@ -45,18 +45,18 @@ RunRecord sweep_run() {
                      swept("aten::isnan", "float16", "inductor", 0, {})};
   // Its forward pass is no row: the case above has it.
   Verdict& backward = record.verdicts.emplace_back(record.verdicts[1]);
-  backward.outputs.push_back(backward.outputs.front());
-  backward.outputs.back().name = "grad x";
-  backward.outputs.front().accuracy = {{"normal", 65536, 9, 9}};
+  backward.found.outputs.push_back(backward.found.outputs.front());
+  backward.found.outputs.back().name = "grad x";
+  backward.found.outputs.front().accuracy = {{"normal", 65536, 9, 9}};
   for (const char* name : {"aten::lgamma", "aten::erfinv", "aten::erfinv"}) {
     Verdict& verdict = record.verdicts.emplace_back(swept(name, "float8_e5m2", "inductor", 0, {}));
-    verdict.status = Status::unsupported;
-    verdict.reason = "not implemented for 'Float8_e5m2'";
+    verdict.found.status = Status::unsupported;
+    verdict.found.reason = "not implemented for 'Float8_e5m2'";
   }
   Verdict& other = record.verdicts.emplace_back(swept("aten::i0", "int8", "inductor", 0, {}));
-  other.status = Status::unsupported;
-  other.reason = "other";
-  record.verdicts.emplace_back(other).tags = {};  // no sweep
+  other.found.status = Status::unsupported;
+  other.found.reason = "other";
+  record.verdicts.emplace_back(other).facts.tags = {};  // no sweep
   return record;
 }
 
@@ -82,9 +82,9 @@ TEST(AccuracyTable, TheWorstInstanceCounts) {
 TEST(AccuracyTable, ConversionsAreRowsOnlyWhereTheyRoundWrong) {
   RunRecord record;
   record.verdicts = {swept("aten::to.dtype", "float16", "inductor", 0, {{"normal", 9, 0.5, 0.5}})};
-  record.verdicts[0].dtypes = {"float32"};
+  record.verdicts[0].facts.dtypes = {"float32"};
   EXPECT_THAT(accuracy_table(record).rows, IsEmpty());
-  record.verdicts[0].outputs[0].accuracy[0].compiled = 1;
+  record.verdicts[0].found.outputs[0].accuracy[0].compiled = 1;
   const AccuracyTable table = accuracy_table(record);
   ASSERT_EQ(table.rows.size(), 1u);
   EXPECT_EQ(table.rows[0].dtype, "float32 -> float16");

@@ -11,9 +11,9 @@ std::vector<std::pair<std::string, Tally>> tally_by_path(const RunRecord& record
   for (const PathInfo& path : record.info.paths) parts.push_back({path.name, {}});
   for (const Verdict& verdict : record.verdicts) {
     auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& candidate) {
-      return candidate.first == verdict.path;
+      return candidate.first == verdict.facts.path;
     });
-    if (part == parts.end()) part = parts.insert(parts.end(), {verdict.path, {}});
+    if (part == parts.end()) part = parts.insert(parts.end(), {verdict.facts.path, {}});
     part->second.add(verdict, strict);
   }
   return parts;

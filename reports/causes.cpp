@@ -20,7 +20,7 @@ std::string line_of(const Style& style, const CauseGroup& group) {
   const std::string name = one_line(clean(group.name));
   return fmt::format("    {}  {}\n        {}\n",
                      group.failing > 0 ? style.bad(name) : style.odd(name),
-                     one_line(clean(describe(group))), style.faint(clean(group.example->id)));
+                     one_line(clean(describe(group))), style.faint(clean(group.example->facts.id)));
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ std::string describe(const CauseGroup& group) {
   if (!group.begins.empty()) paths += fmt::format(", begins on {}", enumerate(group.begins));
   parts.push_back(std::move(paths));
   if (group.grade) parts.push_back(fmt::format("grade {}", name_of(*group.grade)));
-  for (const std::string_view side : {"eager", "compiled"}) {
-    if (const auto count = group.nearer.find(std::string(side)); count != group.nearer.end())
-      parts.push_back(fmt::format("{} nearer to fp64 in {}", side, grouped(count->second)));
+  for (const Nearer side : {Nearer::eager, Nearer::compiled}) {
+    if (const auto count = group.nearer.find(side); count != group.nearer.end())
+      parts.push_back(fmt::format("{} in {}", info(side).phrase, grouped(count->second)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -83,8 +83,9 @@ nlohmann::ordered_json causes_json(const RunRecord& record, bool strict) {
                   {"dtypes", group.dtypes},   {"paths", group.paths},
                   {"begins", group.begins}};
     if (group.grade) cause["grade"] = name_of(*group.grade);
-    if (!group.nearer.empty()) cause["nearer"] = group.nearer;
-    cause["example"] = group.example->id;
+    for (const auto& [nearer, count] : group.nearer)
+      cause["nearer"][std::string(name_of(nearer))] = count;
+    cause["example"] = group.example->facts.id;
     causes.push_back(std::move(cause));
   }
   return causes;

@@ -13,13 +13,13 @@ using testing::HasSubstr;
 
 void add(RunRecord& record, const std::string& instance, const std::string& op) {
   Verdict& verdict = record.verdicts.emplace_back();
-  verdict.instance = instance + "@cpu";
-  verdict.path = "inductor";
-  verdict.id = verdict.instance + "/inductor";
-  verdict.operators = {"aten::" + op};
-  verdict.dtypes = {"float32"};
-  verdict.status = Status::crash;
-  verdict.stage = "run";
+  verdict.facts.instance = instance + "@cpu";
+  verdict.facts.path = "inductor";
+  verdict.facts.id = verdict.facts.instance + "/inductor";
+  verdict.facts.operators = {"aten::" + op};
+  verdict.facts.dtypes = {"float32"};
+  verdict.found.status = Status::crash;
+  verdict.found.stage = "run";
 }
 
 TEST(CausesText, ListsWhatSeveralVerdictsFailOfAndCountsTheRest) {
@@ -57,7 +57,7 @@ TEST(CausesText, IsSafeToShow) {
 TEST(CausesJson, HasNumbersAndAnExample) {
   RunRecord record;
   add(record, "bugs/1", "sin");
-  record.verdicts.front().standing = Standing::known;
+  record.verdicts.front().account.standing = Standing::known;
   const auto causes = causes_json(record, false);
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0]["name"], "sin:crash-in-run");

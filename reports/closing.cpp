@@ -32,7 +32,8 @@ std::string known_section(const RunRecord& record, const Style& style,
                           const ClosingOptions& options) {
   std::vector<const Verdict*> known;
   for (const Verdict& verdict : record.verdicts) {
-    const bool listed = verdict.standing == Standing::known || verdict.standing == Standing::waived;
+    const bool listed =
+        verdict.account.standing == Standing::known || verdict.account.standing == Standing::waived;
     if (listed && !verdict.fails(options.strict)) known.push_back(&verdict);
   }
   // With --verbose each of them has had its line already.
@@ -46,9 +47,9 @@ std::string known_section(const RunRecord& record, const Style& style,
 std::string skipped_section(const RunRecord& record, const Style& style, bool strict) {
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : record.verdicts) {
-    const bool skipped = info(verdict.status).junit == JunitElement::skipped;
-    if (!skipped || verdict.fails(strict) || verdict.standing != Standing::new_) continue;
-    ++reasons[fmt::format("{}: {}", info(verdict.status).label, headline(verdict))];
+    const bool skipped = info(verdict.found.status).junit == JunitElement::skipped;
+    if (!skipped || verdict.fails(strict) || verdict.account.standing != Standing::new_) continue;
+    ++reasons[fmt::format("{}: {}", info(verdict.found.status).label, headline(verdict))];
   }
   if (reasons.empty()) return {};
   std::vector<std::pair<std::string, std::size_t>> sorted(reasons.begin(), reasons.end());
@@ -104,7 +105,7 @@ std::string time_section(const RunRecord& record, const Style& style) {
   std::map<std::string, double> phases;
   std::vector<const Verdict*> slowest;
   for (const Verdict& verdict : record.verdicts) {
-    for (const auto& [phase, seconds] : verdict.phases) phases[phase] += seconds;
+    for (const auto& [phase, seconds] : verdict.origin.phases) phases[phase] += seconds;
     slowest.push_back(&verdict);
   }
   std::vector<std::pair<std::string, double>> sorted(phases.begin(), phases.end());
@@ -119,12 +120,13 @@ std::string time_section(const RunRecord& record, const Style& style) {
   const std::size_t count = std::min(kSlowest, slowest.size());
   std::partial_sort(slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(count),
                     slowest.end(), [](const Verdict* a, const Verdict* b) {
-                      return a->seconds != b->seconds ? a->seconds > b->seconds
-                                                      : a->index < b->index;
+                      return a->origin.seconds != b->origin.seconds
+                                 ? a->origin.seconds > b->origin.seconds
+                                 : a->facts.index < b->facts.index;
                     });
   for (std::size_t i = 0; i < count; ++i) {
-    text += style.faint(fmt::format("{:>12}  {}", format_seconds(slowest[i]->seconds),
-                                    clean(slowest[i]->id))) +
+    text += style.faint(fmt::format("{:>12}  {}", format_seconds(slowest[i]->origin.seconds),
+                                    clean(slowest[i]->facts.id))) +
             "\n";
   }
   return text.empty() ? text : text + "\n";
@@ -173,30 +175,32 @@ std::string counted(std::size_t count, std::string_view noun) {
 }
 
 std::string one_line_of(const Style& style, const Verdict& verdict, bool strict) {
-  const StatusInfo& status = info(verdict.status);
+  const StatusInfo& status = info(verdict.found.status);
   std::string why, link;
   std::string label(status.label);
-  if (verdict.standing != Standing::new_ && verdict.expectation) {
-    label = fmt::format("{} ({})", name_of(verdict.standing), clean(verdict.expectation->because));
-    why = fmt::format("{}: {}", status.label, one_line(clean(verdict.expectation->reason)));
-    link = clean(verdict.expectation->link);
-  } else if (!verdict.reason.empty()) {
+  if (verdict.account.standing != Standing::new_ && verdict.account.expectation) {
+    label = fmt::format("{} ({})", name_of(verdict.account.standing),
+                        name_of(verdict.account.expectation->because));
+    why = fmt::format("{}: {}", status.label, one_line(clean(verdict.account.expectation->reason)));
+    link = clean(verdict.account.expectation->link);
+  } else if (!verdict.found.reason.empty()) {
     why = headline(verdict);
   } else if (const Tolerated let_pass = tolerated(verdict); let_pass.output != nullptr) {
     why = describe(let_pass);
   }
-  std::string text = fmt::format("{}  {}  {}", style.of(verdict, strict, label), clean(verdict.id),
-                                 style.faint(format_seconds(verdict.seconds)));
+  std::string text =
+      fmt::format("{}  {}  {}", style.of(verdict, strict, label), clean(verdict.facts.id),
+                  style.faint(format_seconds(verdict.origin.seconds)));
   if (!why.empty()) text += "  " + why;
   if (!link.empty()) text += "  " + style.faint(link);
-  if (verdict.shared > 0) text += "  " + style.faint(shared_remark(verdict));
+  if (verdict.origin.shared > 0) text += "  " + style.faint(shared_remark(verdict));
   return text;
 }
 
 std::string tolerated_line(const Style& style, const Tolerated& let_pass) {
   const auto grade = let_pass.output->grade;
   return fmt::format("{}  {}  {}", style.odd(grade ? name_of(*grade) : "ungraded"),
-                     one_line(clean(let_pass.verdict->id)), describe(let_pass));
+                     one_line(clean(let_pass.verdict->facts.id)), describe(let_pass));
 }
 
 std::string conform_line(const Tally& counts) {

@@ -36,10 +36,12 @@ std::string shown(const Style& style, const StoryLine& line) {
 }
 
 std::string heading(const Style& style, const Verdict& verdict, bool strict) {
-  const bool plain = verdict.standing == Standing::new_;
-  const std::string_view label = plain ? info(verdict.status).label : name_of(verdict.standing);
+  const bool plain = verdict.account.standing == Standing::new_;
+  const std::string_view label =
+      plain ? info(verdict.found.status).label : name_of(verdict.account.standing);
   return fmt::format("{}  {}  {}", style.of(verdict, strict, label),
-                     style.strong(clean(verdict.id)), style.faint(format_seconds(verdict.seconds)));
+                     style.strong(clean(verdict.facts.id)),
+                     style.faint(format_seconds(verdict.origin.seconds)));
 }
 
 std::string indented(std::string_view text) {
@@ -49,13 +51,13 @@ std::string indented(std::string_view text) {
 /// What has become right: which rule to remove, and how to see it again.
 std::string fixed_block(const Style& style, const Verdict& verdict, bool strict) {
   std::string text = heading(style, verdict, strict) + "\n";
-  if (const auto& rule = verdict.expectation) {
+  if (const auto& rule = verdict.account.expectation) {
     text += indented(
         style.odd(fmt::format("{} was expected ({}) and no longer happens: remove {}",
-                              clean(rule->status), clean(rule->because), clean(rule->file))));
+                              info(rule->status).name, name_of(rule->because), clean(rule->file))));
     if (!rule->link.empty()) text += indented(style.faint(clean(rule->link)));
   }
-  return text + indented(style.command(clean(verdict.repro))) + "\n";
+  return text + indented(style.command(clean(verdict.origin.repro))) + "\n";
 }
 
 std::string whole_block(const Style& style, const Verdict& verdict, bool strict) {
@@ -111,12 +113,13 @@ void Console::verdict(const Verdict& verdict) {
   const bool fails = verdict.fails(options_.strict);
   failing_ += fails;
   const Style style(options_.color_out);
-  if (fails || verdict.standing == Standing::fixed) {
+  if (fails || verdict.account.standing == Standing::fixed) {
     clear_line();
-    out_ << (verdict.standing == Standing::fixed ? fixed_block(style, verdict, options_.strict)
-                                                 : whole_block(style, verdict, options_.strict));
+    out_ << (verdict.account.standing == Standing::fixed
+                 ? fixed_block(style, verdict, options_.strict)
+                 : whole_block(style, verdict, options_.strict));
     out_.flush();
-  } else if (options_.explain_known && verdict.expectation) {
+  } else if (options_.explain_known && verdict.account.expectation) {
     clear_line();
     out_ << whole_block(style, verdict, options_.strict);
     out_.flush();

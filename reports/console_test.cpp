@@ -32,7 +32,7 @@ Output report(const RunRecord& record, ConsoleOptions options) {
   console.run_started(record.info);
   console.note("warming the compiled worker");
   for (const Verdict& verdict : record.verdicts) {
-    console.running({"an/earlier/one", verdict.id}, {});
+    console.running({"an/earlier/one", verdict.facts.id}, {});
     now += 1;
     console.verdict(verdict);
   }
@@ -71,7 +71,7 @@ TEST(Console, EveryFailureEndsWithTheCommandThatRepeatsIt) {
   const std::string out = report(record, plain()).out;
   for (const Verdict& verdict : record.verdicts) {
     if (!verdict.fails(false)) continue;
-    EXPECT_THAT(out, HasSubstr("\n    " + verdict.repro + "\n\n"));
+    EXPECT_THAT(out, HasSubstr("\n    " + verdict.origin.repro + "\n\n"));
   }
 }
 
@@ -101,7 +101,7 @@ TEST(Console, TheLiveLineIsCutToTheWidthAndCleared) {
 TEST(Console, ManyKnownVerdictsAreListedOnlyWhenAskedFor) {
   RunRecord record = sample_run();
   const Verdict known = record.verdicts[1];
-  ASSERT_EQ(known.standing, Standing::known);
+  ASSERT_EQ(known.account.standing, Standing::known);
   for (int i = 0; i < 20; ++i) record.verdicts.push_back(known);
   record.info.planned = record.verdicts.size();
   EXPECT_THAT(report(record, plain()).out, Not(HasSubstr("known (intended)")));
@@ -122,8 +122,8 @@ std::string progress_of(std::size_t planned, const std::vector<std::string>& sta
   Console console(out, err, options);
   console.run_started(record.info);
   Verdict verdict = record.verdicts.front();
-  verdict.status = Status::conform;
-  verdict.standing = Standing::new_;
+  verdict.found.status = Status::conform;
+  verdict.account.standing = Standing::new_;
   for (std::size_t i = 0; i < resumed; ++i) console.verdict(verdict);
   for (int i = 0; i < 20; ++i) {
     console.running({"an/id@cpu/eager"}, starting);
@@ -213,7 +213,8 @@ TEST(Console, SaysWhenNothingFailsAndNothingConforms) {
   std::erase_if(record.verdicts, [](const Verdict& verdict) { return verdict.fails(false); });
   EXPECT_THAT(report(record, plain()).out, Not(HasSubstr(none))) << "two conform";
   std::erase_if(record.verdicts, [](const Verdict& verdict) {
-    return column_of(verdict, false) == Column::conform || verdict.standing == Standing::fixed;
+    return column_of(verdict, false) == Column::conform ||
+           verdict.account.standing == Standing::fixed;
   });
   record.info.planned = record.verdicts.size();
   EXPECT_THAT(report(record, plain()).out, HasSubstr("1 known, 1 waived, 4 skipped" + none));

@@ -43,14 +43,14 @@ std::string_view status_of(JunitElement element) {
 Json test_of(const RunRecord& record, const Verdict& verdict, const Told& told,
              const Fullness& fullness) {
   const bool passes = told.element == JunitElement::pass;
-  Json test = {{"name", one_line(clean(verdict.id), 500)},
+  Json test = {{"name", one_line(clean(verdict.facts.id), 500)},
                {"status", status_of(told.element)},
-               {"duration", milliseconds(verdict.seconds)},
-               {"rawStatus", info(verdict.status).name}};
+               {"duration", milliseconds(verdict.origin.seconds)},
+               {"rawStatus", info(verdict.found.status).name}};
   if (!passes || fullness.facts_of_all) {
     for (const std::string& part : place_of(verdict)) test["suite"].push_back(clean(part));
-    test["filePath"] = clean(verdict.case_file);
-    test["line"] = verdict.case_line;
+    test["filePath"] = clean(verdict.facts.case_file);
+    test["line"] = verdict.facts.case_line;
   }
   if (!told.message.empty()) test["message"] = one_line(clean(told.message), fullness.message);
   if (const std::string text = told_text(verdict, told, fullness); !text.empty())
@@ -66,8 +66,8 @@ Json test_of(const RunRecord& record, const Verdict& verdict, const Told& told,
         labels[std::string(name)] = value;
       }
     }
-    for (const std::string& tag : verdict.tags) test["tags"].push_back(clean(tag));
-    test["device"] = clean(verdict.device);
+    for (const std::string& tag : verdict.facts.tags) test["tags"].push_back(clean(tag));
+    test["device"] = clean(verdict.facts.device);
   }
   for (const std::string& file : attachments_of(record, verdict))
     test["attachments"].push_back({{"name", clean(file.substr(file.rfind('/') + 1))},

@@ -30,12 +30,12 @@ TEST(Ctrf, TellsEachVerdictAsJunitDoes) {
       const Verdict& verdict = record.verdicts[i];
       const auto& test = results["tests"][i];
       const JunitElement element = tell(verdict, strict).element;
-      EXPECT_EQ(test["name"], verdict.id);
+      EXPECT_EQ(test["name"], verdict.facts.id);
       EXPECT_EQ(test["status"], element == JunitElement::pass      ? "passed"
                                 : element == JunitElement::skipped ? "skipped"
                                                                    : "failed");
-      EXPECT_EQ(test["rawStatus"], info(verdict.status).name);
-      EXPECT_EQ(test["labels"]["path"], verdict.path);
+      EXPECT_EQ(test["rawStatus"], info(verdict.found.status).name);
+      EXPECT_EQ(test["labels"]["path"], verdict.facts.path);
       EXPECT_EQ(test.contains("message"), element != JunitElement::pass);
       ++counts[test["status"]];
     }

@@ -81,10 +81,10 @@ std::span<const Family> all_families() { return kFamilies; }
 
 std::string_view family_of(const Verdict& verdict) {
   for (const Family& family : kFamilies) {
-    if (!family.tag.empty() && contains(verdict.tags, family.tag)) return family.name;
+    if (!family.tag.empty() && contains(verdict.facts.tags, family.tag)) return family.name;
   }
-  if (!verdict.operators.empty()) {
-    const std::string_view name = base_name_of(verdict.operators.front());
+  if (!verdict.facts.operators.empty()) {
+    const std::string_view name = base_name_of(verdict.facts.operators.front());
     for (const Family& family : kFamilies) {
       if (takes_name(family.globs, name)) return family.name;
     }

@@ -16,7 +16,7 @@ namespace {
 TEST(Families, TheFirstTagOfTheTableDecides) {
   Verdict verdict;
   EXPECT_EQ(family_of(verdict), "others");
-  verdict.tags = {"index", "mutation", "reduction"};
+  verdict.facts.tags = {"index", "mutation", "reduction"};
   EXPECT_EQ(family_of(verdict), "reductions");
 }
 
@@ -37,7 +37,7 @@ TEST(Families, ElseTheFirstOperatorDoes) {
            {"mylib::op.default", "others"},
            {"aten::__and__.Tensor", "others"}}) {
     Verdict verdict;
-    verdict.operators = {op, "aten::mm.default"};
+    verdict.facts.operators = {op, "aten::mm.default"};
     EXPECT_EQ(family_of(verdict), family) << op;
   }
 }

@@ -53,13 +53,14 @@ RunRecord hostile_run() {
   record.environment = {{nasty, {{nasty, nasty}, {"number", 1.5}}}, {"machine", "no object"}};
   for (std::size_t i = 0; i < 3; ++i) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.instance = nasty + (i == 2 ? "\x01" : "");  // differs only in what is dropped
-    verdict.path = nasty;
-    verdict.id = fmt::format("{}/{}", verdict.instance, nasty);
-    verdict.title = verdict.reason = verdict.case_file = verdict.device = verdict.stage = nasty;
-    verdict.index = i;
-    verdict.status = i == 1 ? Status::crash : Status::value_differs;
-    OutputComparison& output = verdict.outputs.emplace_back();
+    verdict.facts.instance = nasty + (i == 2 ? "\x01" : "");  // differs only in what is dropped
+    verdict.facts.path = nasty;
+    verdict.facts.id = fmt::format("{}/{}", verdict.facts.instance, nasty);
+    verdict.facts.title = verdict.found.reason = verdict.facts.case_file = verdict.facts.device =
+        verdict.found.stage = nasty;
+    verdict.facts.index = i;
+    verdict.found.status = i == 1 ? Status::crash : Status::value_differs;
+    OutputComparison& output = verdict.found.outputs.emplace_back();
     output.name = output.policy = output.reason = output.type = nasty;
     output.eager = output.compiled = nasty;
     output.status = Status::value_differs;
@@ -71,17 +72,16 @@ RunRecord hostile_run() {
     output.accuracy = {{nasty, -1, 0, 0}, {"special", -5, HUGE_VAL, -1}};
     output.ulp_histogram = {-1, 0, 1 << 20};
     output.error_curve = ErrorCurve{nasty, {HUGE_VAL, NAN}, {-1}, {0, HUGE_VAL, 3}};
-    verdict.nearer = nasty;
-    verdict.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
-    verdict.compiled_error =
+    verdict.found.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
+    verdict.found.compiled_error =
         RaisedError{nasty, nasty, std::string(1 << 20, 'm') + nasty, {}, nasty};
-    verdict.stderr_tail = std::string(1 << 20, 'e');
-    verdict.proof = {{nasty, nasty}};
-    verdict.phases = {{"run", 1}};
-    verdict.links = {"javascript:alert(1)", nasty};
-    verdict.repro = verdict.program = nasty;
-    verdict.tags = verdict.operators = verdict.dtypes = {nasty};
-    verdict.expectation = ExpectationRef{nasty, nasty, nasty, nasty, nasty};
+    verdict.origin.stderr_tail = std::string(1 << 20, 'e');
+    verdict.found.proof = {{nasty, nasty}};
+    verdict.origin.phases = {{"run", 1}};
+    verdict.facts.links = {"javascript:alert(1)", nasty};
+    verdict.origin.repro = verdict.facts.program = nasty;
+    verdict.facts.tags = verdict.facts.operators = verdict.facts.dtypes = {nasty};
+    verdict.account.expectation = ExpectationRef{nasty, Status::crash, Because::bug, nasty, nasty};
   }
   record.end = RunEnd{1, true, {{nasty, nasty}}};
   return record;
@@ -98,11 +98,11 @@ RunRecord large_run(std::size_t count) {
     // Mostly conforming, as runs are.
     const std::size_t kind = i % 7 == 3 ? i / 7 % sample.verdicts.size() : 0;
     Verdict& verdict = record.verdicts.emplace_back(sample.verdicts[kind]);
-    verdict.path = record.info.paths[i % 3].name;
-    verdict.instance = fmt::format("ops/family-{:02}/case-{}[dtype=float32,dim={}]@cpu", i / 300,
-                                   i / 12, i / 3 % 4);
-    verdict.id = verdict.instance + "/" + verdict.path;
-    verdict.index = i;
+    verdict.facts.path = record.info.paths[i % 3].name;
+    verdict.facts.instance = fmt::format("ops/family-{:02}/case-{}[dtype=float32,dim={}]@cpu",
+                                         i / 300, i / 12, i / 3 % 4);
+    verdict.facts.id = verdict.facts.instance + "/" + verdict.facts.path;
+    verdict.facts.index = i;
   }
   return record;
 }
@@ -125,8 +125,8 @@ TEST(Fixtures, TheSampleHasEveryStatusAndStanding) {
   std::set<Status> statuses;
   std::set<Standing> standings;
   for (const Verdict& verdict : sample_run().verdicts) {
-    statuses.insert(verdict.status);
-    standings.insert(verdict.standing);
+    statuses.insert(verdict.found.status);
+    standings.insert(verdict.account.standing);
   }
   EXPECT_EQ(statuses.size(), all_statuses().size());
   EXPECT_EQ(standings.size(), 4u);

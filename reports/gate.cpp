@@ -34,10 +34,11 @@ std::string name_of(const RunRecord& record) {
 Json side(const RunRecord& record, const std::optional<std::size_t>& place) {
   if (!place) return {};
   const Verdict& verdict = record.verdicts[*place];
-  Json json = {{"status", info(verdict.status).name}, {"standing", name_of(verdict.standing)}};
-  if (verdict.grade) json["grade"] = name_of(*verdict.grade);
-  if (!verdict.reason.empty()) json["reason"] = verdict.reason;
-  if (!verdict.repro.empty()) json["repro"] = verdict.repro;
+  Json json = {{"status", info(verdict.found.status).name},
+               {"standing", name_of(verdict.account.standing)}};
+  if (verdict.found.grade) json["grade"] = name_of(*verdict.found.grade);
+  if (!verdict.found.reason.empty()) json["reason"] = verdict.found.reason;
+  if (!verdict.origin.repro.empty()) json["repro"] = verdict.origin.repro;
   return json;
 }
 
@@ -53,8 +54,8 @@ Json about(const RunRecord& record) {
 }
 
 std::string repro_of(const Gate& gate, const GatedChange& each) {
-  if (each.change.after) return gate.after->verdicts[*each.change.after].repro;
-  return each.change.before ? gate.before->verdicts[*each.change.before].repro : "";
+  if (each.change.after) return gate.after->verdicts[*each.change.after].origin.repro;
+  return each.change.before ? gate.before->verdicts[*each.change.before].origin.repro : "";
 }
 
 }  // namespace

@@ -50,9 +50,10 @@ std::string breakable(std::string_view id) {
 /// "= conform (bits)", "≠ value differs".
 std::string badge(const Verdict& verdict) {
   const ColumnInfo& look = all_columns()[static_cast<std::size_t>(column_of(verdict, false))];
-  std::string label(info(verdict.status).label);
-  if (verdict.grade) label += fmt::format(" ({})", name_of(*verdict.grade));
-  if (verdict.standing != Standing::new_) label += fmt::format(", {}", name_of(verdict.standing));
+  std::string label(info(verdict.found.status).label);
+  if (verdict.found.grade) label += fmt::format(" ({})", name_of(*verdict.found.grade));
+  if (verdict.account.standing != Standing::new_)
+    label += fmt::format(", {}", name_of(verdict.account.standing));
   return fmt::format("<span class=\"badge kind-{}\">{}{}</span>", look.name, glyph_of(look),
                      html_text(label));
 }
@@ -84,15 +85,15 @@ std::string item(const Gate& gate, const GatedChange& each) {
                         before != nullptr ? badge(*before) : "<i>nothing</i>",
                         after != nullptr ? badge(*after) : "<i>nothing</i>");
     const Verdict& told = after != nullptr ? *after : *before;
-    const bool conforms = told.status == Status::conform;
+    const bool conforms = told.found.status == Status::conform;
     text += fmt::format(
         "<p class=\"why\">{}</p>\n",
         html_text(one_line(
             conforms && before != nullptr ? "it was: " + headline(*before) : headline(told),
             1000)));
-    if (told.expectation && told.standing == Standing::known)
+    if (told.account.expectation && told.account.standing == Standing::known)
       text += fmt::format("<p class=\"why\">known: {}</p>\n",
-                          html_text(one_line(told.expectation->reason, 1000)));
+                          html_text(one_line(told.account.expectation->reason, 1000)));
   }
   if (each.allowed != nullptr) {
     const Allowance& rule = *each.allowed;
@@ -149,7 +150,8 @@ std::string causes_of_group(const Gate& gate, const std::vector<const GatedChang
   for (const GatedChange* each : group) {
     const Verdict* after = verdict_in(gate.after, each->change.after);
     const Verdict* before = verdict_in(gate.before, each->change.before);
-    const Verdict* told = after != nullptr && after->status != Status::conform ? after : before;
+    const Verdict* told =
+        after != nullptr && after->found.status != Status::conform ? after : before;
     if (told == nullptr) continue;
     for (const Cause& cause : causes_of(*told)) ++counts[cause.name];
   }

@@ -30,10 +30,10 @@ std::string body_of(const std::string& page) {
 TEST(GateReport, NothingBreaksOut) {
   const RunRecord before = hostile_run();
   RunRecord after = hostile_run();
-  for (Verdict& verdict : after.verdicts) verdict.status = Status::timeout;
+  for (Verdict& verdict : after.verdicts) verdict.found.status = Status::timeout;
   after.verdicts.pop_back();
-  after.info.level = before.verdicts.front().id;
-  const std::string nasty = before.verdicts.front().reason;
+  after.info.level = before.verdicts.front().facts.id;
+  const std::string nasty = before.verdicts.front().found.reason;
   const std::vector<Allowance> allowances = {{nasty, Transition::gone, {"*"}, nasty, nasty}};
   const Gate gate = make_gate(before, after, all(), allowances);
   EXPECT_GT(gate.changes.size(), 1U);
@@ -51,7 +51,7 @@ TEST(GateReport, StaysSmallWhateverChanges) {
   const RunRecord before = large_run(20000);
   RunRecord after = before;
   for (Verdict& verdict : after.verdicts)
-    verdict.status = verdict.status == Status::crash ? Status::conform : Status::crash;
+    verdict.found.status = verdict.found.status == Status::crash ? Status::conform : Status::crash;
   const Gate gate = make_gate(before, after, all(), {});
   EXPECT_EQ(gate.changes.size() + gate.unchanged, 20000U);
   EXPECT_LE(gate_markdown(gate).size(), 60'000U);
@@ -80,11 +80,11 @@ TEST(Gate, ThePageToLookAtIsCurrent) {
   const auto becomes = [&](const std::string& id, Status status, std::optional<Grade> grade,
                            const std::string& reason) {
     const auto verdict = std::find_if(after.verdicts.begin(), after.verdicts.end(),
-                                      [&](const Verdict& each) { return each.id == id; });
+                                      [&](const Verdict& each) { return each.facts.id == id; });
     ASSERT_NE(verdict, after.verdicts.end()) << id;
-    verdict->status = status;
-    verdict->grade = grade;
-    verdict->reason = reason;
+    verdict->found.status = status;
+    verdict->found.grade = grade;
+    verdict->found.reason = reason;
   };
   becomes("ops/softmax/last-dim[dtype=bfloat16]@cpu/aot_eager", Status::value_differs, Grade::none,
           "output y: 3 of 4,096 elements differ");

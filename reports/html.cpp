@@ -91,7 +91,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
       passed.add_none();
     } else {
       const Json& output =
-          json["outputs"][static_cast<std::size_t>(worst - verdict.outputs.data())];
+          json["outputs"][static_cast<std::size_t>(worst - verdict.found.outputs.data())];
       Json shown = Json::object();
       for (const char* key :
            {"name", "differing", "elements", "max_abs", "max_rel", "max_ulp", "policy"})
@@ -99,7 +99,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
       passed.add(std::move(shown));
     }
     std::uint64_t greatest = 0;
-    for (const OutputComparison& output : verdict.outputs)
+    for (const OutputComparison& output : verdict.found.outputs)
       greatest = std::max<std::uint64_t>(greatest, output.max_ulp.value_or(0));
     ulps.add(greatest);
     std::string classes;
@@ -165,7 +165,7 @@ std::vector<std::string> data_of(const RunRecord& record) {
   document.erase("verdicts");
   std::map<std::string, double> phases;
   for (const Verdict& verdict : record.verdicts)
-    for (const auto& [phase, seconds] : verdict.phases) phases[phase] += seconds;
+    for (const auto& [phase, seconds] : verdict.origin.phases) phases[phase] += seconds;
   document["phases"] = phases;
   document["count"] = verdicts.size();
   document["block"] = kBlock;
@@ -257,19 +257,19 @@ std::string plain_list(const RunRecord& record) {
     const std::string_view name = all_columns()[static_cast<std::size_t>(column)].name;
     Listed& listed = columns[column];
     if (++listed.count > kListed) continue;
-    const std::size_t path = paths.emplace(verdict.path, paths.size()).first->second;
+    const std::size_t path = paths.emplace(verdict.facts.path, paths.size()).first->second;
     listed.items += fmt::format(
         "<li class=\"kind-{0} show-{0} show-path-{1}\"><strong>{2}</strong> {0} <code>{3}</code>"
         "<br>{4}",
-        name, path, info(verdict.status).label, html_text(verdict.id),
+        name, path, info(verdict.found.status).label, html_text(verdict.facts.id),
         html_text(headline(verdict)));
-    if (verdict.expectation) {
-      const ExpectationRef& known = *verdict.expectation;
+    if (verdict.account.expectation) {
+      const ExpectationRef& known = *verdict.account.expectation;
       listed.items += fmt::format("<br>{}", html_text(known.reason));
       if (known.link.starts_with("https://"))
         listed.items += fmt::format(" <a href=\"{0}\">{0}</a>", html_text(known.link));
     }
-    listed.items += fmt::format("<br><code>{}</code></li>\n", html_text(verdict.repro));
+    listed.items += fmt::format("<br><code>{}</code></li>\n", html_text(verdict.origin.repro));
   }
   if (columns.empty()) return {};
   std::string rules, boxes, items;

@@ -65,7 +65,7 @@ RunRecord long_run() {
   const std::vector<Verdict> few = record.verdicts;
   while (record.verdicts.size() < 600) {
     Verdict verdict = few[record.verdicts.size() % few.size()];
-    verdict.id += std::to_string(record.verdicts.size());
+    verdict.facts.id += std::to_string(record.verdicts.size());
     record.verdicts.push_back(std::move(verdict));
   }
   return record;
@@ -111,16 +111,16 @@ TEST(Html, ShowsTotalsAndFailuresWithoutScripts) {
   EXPECT_THAT(plain, HasSubstr("<code>bugs/170005-loop@cpu/inductor</code>"));
   // What is known, too, with its reason and link; boxes hide what nobody wants to see.
   RunRecord record = sample_run();
-  const auto known =
-      std::find_if(record.verdicts.begin(), record.verdicts.end(),
-                   [](const Verdict& verdict) { return verdict.standing == Standing::known; });
+  const auto known = std::find_if(
+      record.verdicts.begin(), record.verdicts.end(),
+      [](const Verdict& verdict) { return verdict.account.standing == Standing::known; });
   ASSERT_NE(known, record.verdicts.end());
-  EXPECT_THAT(plain, HasSubstr("known <code>" + known->id + "</code>"));
-  EXPECT_THAT(plain, HasSubstr("<a href=\"" + known->expectation->link + "\">"));
+  EXPECT_THAT(plain, HasSubstr("known <code>" + known->facts.id + "</code>"));
+  EXPECT_THAT(plain, HasSubstr("<a href=\"" + known->account.expectation->link + "\">"));
   EXPECT_THAT(plain, HasSubstr("#show-known:not(:checked) ~ ul .show-known { display: none }"));
   // Of each kind so many that the page stays small.
   Verdict model = *known;
-  model.path = "aot_eager";
+  model.facts.path = "aot_eager";
   for (int i = 0; i < 300; ++i) record.verdicts.push_back(model);
   const std::string many = html(record);
   EXPECT_THAT(many, HasSubstr("<li class=\"show-known\">and 101 more known</li>"));
@@ -136,7 +136,7 @@ TEST(Html, NothingBreaksOut) {
               HasSubstr("</script><script>alert(1)</script>"));
   RunRecord nothing;  // no run, but as many blocks
   nothing.verdicts.resize(1);
-  nothing.verdicts[0].status = Status::value_differs;  // and a list of what fails
+  nothing.verdicts[0].found.status = Status::value_differs;  // and a list of what fails
   const std::string quiet = html(nothing);
   for (const char* markup : {"<script", "</script", "<!--", "<img", "<style", "<div"}) {
     EXPECT_EQ(count(page, markup), count(quiet, markup)) << markup;

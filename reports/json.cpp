@@ -67,7 +67,7 @@ Json run_document(const RunRecord& record) {
   for (const Verdict& verdict : record.verdicts) {
     Json& entry = verdicts.emplace_back(to_json(verdict));
     for (const Cause& cause : explained_causes_of(verdict)) entry["causes"].push_back(cause.name);
-    if (!verdict.explained.is_null()) entry["explanation"] = verdict.explained;
+    if (!verdict.account.explained.is_null()) entry["explanation"] = verdict.account.explained;
   }
   return document;
 }

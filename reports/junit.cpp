@@ -88,10 +88,11 @@ std::string system_out(const RunRecord& record, const Verdict& verdict, const To
 void add_case(Suite& suite, const RunRecord& record, const Verdict& verdict, bool strict,
               const Fullness& fullness) {
   const Told told = tell(verdict, strict);
-  suite.counts.add(told.element, verdict.seconds);
+  suite.counts.add(told.element, verdict.origin.seconds);
   suite.tally.add(verdict, strict);
-  suite.cases += "    <testcase" + xml_attribute("name", suite.unique(verdict.instance)) +
-                 xml_attribute("classname", class_name(verdict)) + time_attribute(verdict.seconds);
+  suite.cases += "    <testcase" + xml_attribute("name", suite.unique(verdict.facts.instance)) +
+                 xml_attribute("classname", class_name(verdict)) +
+                 time_attribute(verdict.origin.seconds);
   std::string inside;
   if (told.element != JunitElement::pass) {
     const std::string_view tag = name_of(told.element);
@@ -198,9 +199,10 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
   std::size_t size = 0, left_out = 0;
   for (const Verdict& verdict : record.verdicts) {
     auto suite = std::find_if(suites.begin(), suites.end(), [&](const Suite& candidate) {
-      return candidate.name == verdict.path;
+      return candidate.name == verdict.facts.path;
     });
-    if (suite == suites.end()) suite = suites.insert(suites.end(), {verdict.path, {}, {}, {}, {}});
+    if (suite == suites.end())
+      suite = suites.insert(suites.end(), {verdict.facts.path, {}, {}, {}, {}});
     const Told told = tell(verdict, strict);
     const bool fails = told.element == JunitElement::failure || told.element == JunitElement::error;
     if (size > (fails ? room : room / 2)) {
@@ -209,7 +211,7 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
     }
     const std::size_t before = suite->cases.size();
     add_case(*suite, record, verdict, strict, fullness);
-    total.add(told.element, verdict.seconds);
+    total.add(told.element, verdict.origin.seconds);
     size += suite->cases.size() - before;
   }
   std::string properties = properties_of(record);

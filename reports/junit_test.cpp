@@ -71,14 +71,14 @@ TEST(Junit, KeptTensorsAreAttached) {
   record.info.directory = "/ci/project";
   record.directory = "/ci/project/out";
   for (Verdict& verdict : record.verdicts) {
-    if (verdict.outputs.empty()) verdict.outputs.emplace_back();
-    verdict.outputs.front().tensors = {"tensors/a b/y.eager.npy"};
+    if (verdict.found.outputs.empty()) verdict.found.outputs.emplace_back();
+    verdict.found.outputs.front().tensors = {"tensors/a b/y.eager.npy"};
   }
   EXPECT_THAT(junit(record, false), HasSubstr("[[ATTACHMENT|out/tensors/a b/y.eager.npy]]"));
   record.info.directory = "/elsewhere";
   EXPECT_THAT(junit(record, false),
               HasSubstr("[[ATTACHMENT|/ci/project/out/tensors/a b/y.eager.npy]]"));
-  for (Verdict& verdict : record.verdicts) verdict.outputs.clear();
+  for (Verdict& verdict : record.verdicts) verdict.found.outputs.clear();
   EXPECT_EQ(junit(record, false).find("[[ATTACHMENT"), std::string::npos);
 }
 
@@ -89,17 +89,18 @@ using Write = std::string (*)(const RunRecord&, bool, std::size_t);
 RunRecord many(std::size_t count, std::size_t bytes) {
   RunRecord record = sample_run();
   Verdict crash, conform;
-  crash.status = Status::crash;
-  crash.reason = "ended by signal 11";
-  crash.stderr_tail = std::string(bytes, '&');
-  conform.dtypes = {"float32"};
+  crash.found.status = Status::crash;
+  crash.found.reason = "ended by signal 11";
+  crash.origin.stderr_tail = std::string(bytes, '&');
+  conform.facts.dtypes = {"float32"};
   record.verdicts.clear();
   for (std::size_t i = 0; i < count; ++i) {
     for (Verdict verdict : {crash, conform}) {
-      verdict.path = "inductor";
-      verdict.device = "cpu";
-      verdict.instance = fmt::format("bugs/{}-{}@cpu", info(verdict.status).name, 1'000'000 + i);
-      verdict.id = verdict.instance + "/inductor";
+      verdict.facts.path = "inductor";
+      verdict.facts.device = "cpu";
+      verdict.facts.instance =
+          fmt::format("bugs/{}-{}@cpu", info(verdict.found.status).name, 1'000'000 + i);
+      verdict.facts.id = verdict.facts.instance + "/inductor";
       record.verdicts.push_back(std::move(verdict));
     }
   }
@@ -115,7 +116,8 @@ TEST(Junit, NoRunMakesItTooLong) {
     const std::string cut = write(wordy, false, 60'000);
     EXPECT_LE(cut.size(), 60'000U);
     EXPECT_THAT(cut, HasSubstr("report.html has all of it"));
-    for (const Verdict& verdict : wordy.verdicts) EXPECT_THAT(cut, HasSubstr(verdict.instance));
+    for (const Verdict& verdict : wordy.verdicts)
+      EXPECT_THAT(cut, HasSubstr(verdict.facts.instance));
     EXPECT_THAT(cut, Not(HasSubstr("left_out")));
     // Where there is not even room for the names, what fails goes first.
     const RunRecord huge = many(500, 0);
@@ -124,8 +126,8 @@ TEST(Junit, NoRunMakesItTooLong) {
     EXPECT_THAT(least, HasSubstr("left_out"));
     const auto told = [&](std::string_view status) {
       return std::count_if(huge.verdicts.begin(), huge.verdicts.end(), [&](const Verdict& verdict) {
-        return info(verdict.status).name == status &&
-               least.find(verdict.instance) != std::string::npos;
+        return info(verdict.found.status).name == status &&
+               least.find(verdict.facts.instance) != std::string::npos;
       });
     };
     EXPECT_GT(told("crash"), told("conform"));

@@ -30,7 +30,7 @@ std::vector<const Verdict*> beginnings(const Ladder& ladder, const std::string& 
 std::map<std::string, std::size_t> firsts(const Ladder& ladder) {
   std::map<std::string, std::size_t> counts;
   for (const std::string& instance : ladder.departing()) {
-    for (const Verdict* verdict : beginnings(ladder, instance)) ++counts[verdict->path];
+    for (const Verdict* verdict : beginnings(ladder, instance)) ++counts[verdict->facts.path];
   }
   return counts;
 }
@@ -45,7 +45,7 @@ std::string sign(const Style& style, const Ladder& ladder, const Verdict* verdic
     case Departure::none:
       break;
   }
-  if (verdict->status != Status::conform) return style.faint("?");
+  if (verdict->found.status != Status::conform) return style.faint("?");
   return style.faint(ladder.same_code(*verdict) ? "\"" : "·");
 }
 
@@ -87,7 +87,8 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
       text += "  " + sign(style, ladder, ladder.at(departing[i], rung));
     std::vector<std::string> begins;
     for (const Verdict* verdict : beginnings(ladder, departing[i])) {
-      begins.push_back(fmt::format("{}: {}", clean(verdict->path), info(verdict->status).label));
+      begins.push_back(
+          fmt::format("{}: {}", clean(verdict->facts.path), info(verdict->found.status).label));
     }
     text += fmt::format("   {}  {}\n", one_line(clean(departing[i])),
                         style.faint(fmt::format("{}", fmt::join(begins, "; "))));
@@ -116,7 +117,7 @@ nlohmann::ordered_json ladder_json(const RunRecord& record) {
       Json& entry = departing[instance] = {{"first", Json::array()}, {"unknown", Json::array()}};
       std::set<std::string> unknown;
       for (const Verdict* verdict : beginnings(ladder, instance)) {
-        entry["first"].push_back(verdict->path);
+        entry["first"].push_back(verdict->facts.path);
         for (std::string& rung : ladder.unknown_below(*verdict)) unknown.insert(std::move(rung));
       }
       entry["unknown"] = unknown;

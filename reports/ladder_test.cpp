@@ -22,9 +22,9 @@ RunRecord run_of(const std::vector<std::pair<std::string, std::string>>& paths) 
 
 void add(RunRecord& record, const std::string& instance, const std::string& path, Status status) {
   Verdict& verdict = record.verdicts.emplace_back();
-  verdict.instance = instance;
-  verdict.path = path;
-  verdict.status = status;
+  verdict.facts.instance = instance;
+  verdict.facts.path = path;
+  verdict.found.status = status;
 }
 
 RunRecord three_rungs() {

@@ -15,13 +15,13 @@ std::vector<OperatorShare> operator_shares(const RunRecord& record, bool strict)
   std::map<std::tuple<std::string, std::string, std::string>, OperatorShare> shares;
   for (const Verdict& verdict : record.verdicts) {
     const std::vector<std::string> none = {"none"};
-    for (const std::string& name : verdict.operators) {
-      for (const std::string& dtype : verdict.dtypes.empty() ? none : verdict.dtypes) {
-        OperatorShare& share = shares[{verdict.path, name, dtype}];
-        share.conform += verdict.status == Status::conform;
-        share.judged += info(verdict.status).judged();
+    for (const std::string& name : verdict.facts.operators) {
+      for (const std::string& dtype : verdict.facts.dtypes.empty() ? none : verdict.facts.dtypes) {
+        OperatorShare& share = shares[{verdict.facts.path, name, dtype}];
+        share.conform += verdict.found.status == Status::conform;
+        share.judged += info(verdict.found.status).judged();
         share.failing += verdict.fails(strict);
-        share.declared += verdict.unsupported_by == "declaration";
+        share.declared += verdict.found.unsupported_by == UnsupportedBy::declaration;
       }
     }
   }

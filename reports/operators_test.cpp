@@ -6,13 +6,14 @@ namespace lockstep {
 namespace {
 
 void add(RunRecord& record, Status status, std::vector<std::string> operators,
-         std::vector<std::string> dtypes, const std::string& unsupported_by = "") {
+         std::vector<std::string> dtypes,
+         std::optional<UnsupportedBy> unsupported_by = std::nullopt) {
   Verdict& verdict = record.verdicts.emplace_back();
-  verdict.status = status;
-  verdict.path = "mine";
-  verdict.operators = std::move(operators);
-  verdict.dtypes = std::move(dtypes);
-  verdict.unsupported_by = unsupported_by;
+  verdict.found.status = status;
+  verdict.facts.path = "mine";
+  verdict.facts.operators = std::move(operators);
+  verdict.facts.dtypes = std::move(dtypes);
+  verdict.found.unsupported_by = unsupported_by;
 }
 
 RunRecord record_of_some() {
@@ -20,7 +21,7 @@ RunRecord record_of_some() {
   add(record, Status::conform, {"aten::add.Tensor"}, {"float32"});
   add(record, Status::conform, {"aten::mul.Tensor", "aten::sin"}, {"float16"});
   add(record, Status::value_differs, {"aten::mul.Tensor"}, {"float16"});
-  add(record, Status::unsupported, {"aten::add.Tensor"}, {"float32"}, "declaration");
+  add(record, Status::unsupported, {"aten::add.Tensor"}, {"float32"}, UnsupportedBy::declaration);
   add(record, Status::refused, {"aten::sort"}, {});
   return record;
 }

@@ -84,20 +84,11 @@ void add_error(Lines& lines, std::string_view side, const std::optional<RaisedEr
   if (!error->detail.empty()) lines.block(Part::error, error->detail, limit);
 }
 
-std::string_view sentence_for(std::string_view nearer) {
-  if (nearer == "eager") return "eager is nearer to the gold";
-  if (nearer == "compiled") return "the compiled result is nearer to the gold";
-  if (nearer == "both") return "eager and the compiled result are equally near to the gold";
-  if (nearer == "ill-conditioned")
-    return "ill-conditioned: a rounding of the inputs moves the result more than that";
-  return nearer;
-}
-
 }  // namespace
 
 std::string headline(const Verdict& verdict) {
-  const std::string reason = one_line(clean(verdict.reason));
-  return reason.empty() ? std::string(info(verdict.status).meaning) : reason;
+  const std::string reason = one_line(clean(verdict.found.reason));
+  return reason.empty() ? std::string(info(verdict.found.status).meaning) : reason;
 }
 
 std::string size_of_difference(const OutputComparison& output) {
@@ -113,46 +104,46 @@ std::string size_of_difference(const OutputComparison& output) {
 }
 
 std::string shared_remark(const Verdict& verdict) {
-  if (verdict.shared == 0) return {};
-  return fmt::format("compiled with {} other{}", grouped(verdict.shared),
-                     verdict.shared == 1 ? "" : "s");
+  if (verdict.origin.shared == 0) return {};
+  return fmt::format("compiled with {} other{}", grouped(verdict.origin.shared),
+                     verdict.origin.shared == 1 ? "" : "s");
 }
 
 std::string stability_remark(const Verdict& verdict) {
-  if (verdict.executions.empty())
-    return verdict.unstable ? "unstable: the compiled program disagrees with itself" : "";
+  if (verdict.found.executions.empty())
+    return verdict.found.unstable ? "unstable: the compiled program disagrees with itself" : "";
   std::vector<std::string> parts;
-  for (const auto& [status, count] : verdict.executions) {
-    const StatusInfo* known = find_status(status);
-    parts.push_back(fmt::format("{} {}", known != nullptr ? known->label : std::string_view(status),
+  for (const auto& [status, count] : verdict.found.executions) {
+    parts.push_back(fmt::format("{} {}", info(status).label,
                                 count == 1 ? "once" : fmt::format("{} times", count)));
   }
-  return one_line(clean(fmt::format("{}: {}", verdict.unstable ? "unstable" : "every time the same",
-                                    fmt::join(parts, ", "))));
+  return one_line(
+      clean(fmt::format("{}: {}", verdict.found.unstable ? "unstable" : "every time the same",
+                        fmt::join(parts, ", "))));
 }
 
 std::string execution_remark(const Verdict& verdict) {
   std::string text;
-  if (verdict.share > 0 && verdict.status != Status::fell_back) {
-    text =
-        fmt::format("others than the path's own code executed {:.0f} % of it", 100 * verdict.share);
-    const auto foreign = verdict.proof.find("foreign");
+  if (verdict.found.share > 0 && verdict.found.status != Status::fell_back) {
+    text = fmt::format("others than the path's own code executed {:.0f} % of it",
+                       100 * verdict.found.share);
+    const auto foreign = verdict.found.proof.find("foreign");
     std::vector<std::string> names;
-    if (foreign != verdict.proof.end() && foreign->is_object()) {
+    if (foreign != verdict.found.proof.end() && foreign->is_object()) {
       for (const auto& [name, calls] : foreign->items()) names.push_back(name);
     }
     if (!names.empty()) text += fmt::format(": {}", fmt::join(names, ", "));
   }
-  if (verdict.execution == "stated")
+  if (verdict.found.execution == Witness::stated)
     text += fmt::format("{}who executed it is stated, not observed", text.empty() ? "" : "; ");
   return one_line(clean(text));
 }
 
 std::string expectation_line(const Verdict& verdict) {
-  if (!verdict.expectation) return {};
-  const ExpectationRef& rule = *verdict.expectation;
-  return one_line(
-      clean(fmt::format("expected {} ({}): {}", rule.status, rule.because, rule.reason)));
+  if (!verdict.account.expectation) return {};
+  const ExpectationRef& rule = *verdict.account.expectation;
+  return one_line(clean(fmt::format("expected {} ({}): {}", info(rule.status).name,
+                                    name_of(rule.because), rule.reason)));
 }
 
 std::string causes_line(const Verdict& verdict) {
@@ -165,49 +156,53 @@ std::string causes_line(const Verdict& verdict) {
 
 std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& options) {
   Lines lines;
-  if (options.title && !verdict.title.empty()) lines.add(Part::title, verdict.title);
+  if (options.title && !verdict.facts.title.empty()) lines.add(Part::title, verdict.facts.title);
   lines.add(Part::reason, headline(verdict));
   if (const std::string causes = causes_line(verdict); !causes.empty())
     lines.add(Part::note, causes);
-  if (verdict.explained.is_object())
-    lines.add(Part::note, "explained: " + verdict.explained.value("sentence", std::string()));
-  if (!verdict.reference.empty()) lines.add(Part::note, "eager is that " + verdict.reference);
-  for (const OutputComparison& output : verdict.outputs) {
+  if (verdict.account.explained.is_object())
+    lines.add(Part::note,
+              "explained: " + verdict.account.explained.value("sentence", std::string()));
+  if (!verdict.facts.reference.empty())
+    lines.add(Part::note, "eager is that " + verdict.facts.reference);
+  for (const OutputComparison& output : verdict.found.outputs) {
     if (options.all_outputs || output.status != Status::conform)
-      add_output(lines, output, verdict.reason);
+      add_output(lines, output, verdict.found.reason);
   }
   // The judge may have said it with numbers.
-  if (!verdict.nearer.empty() && verdict.reason.find("fp64") == std::string::npos) {
-    lines.add(Part::note, sentence_for(verdict.nearer));
+  if (verdict.found.nearer && verdict.found.reason.find("fp64") == std::string::npos) {
+    lines.add(Part::note, info(*verdict.found.nearer).sentence);
   }
   if (const std::string remark = stability_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);
-  if (verdict.shared > 0) lines.add(Part::note, shared_remark(verdict));
-  if (!verdict.reused.empty())
+  if (verdict.origin.shared > 0) lines.add(Part::note, shared_remark(verdict));
+  if (!verdict.origin.reused.empty())
     lines.add(Part::note,
-              "made by the run of " + verdict.reused + ": --reuse found nothing changed");
-  if (verdict.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
-  if (!verdict.weak.empty()) lines.add(Part::note, "weak: " + verdict.weak);
+              "made by the run of " + verdict.origin.reused + ": --reuse found nothing changed");
+  if (verdict.found.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
+  if (!verdict.found.weak.empty()) lines.add(Part::note, "weak: " + verdict.found.weak);
   if (const std::string remark = execution_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);
-  if (verdict.front_end)
+  if (verdict.found.front_end)
     lines.add(Part::note,
               "front end: it is raised while the program is traced; no backend was reached");
-  add_error(lines, "eager", verdict.eager_error, options.error_limit);
-  add_error(lines, verdict.path, verdict.compiled_error, options.error_limit);
-  if (info(verdict.status).stderr_tells && !verdict.stderr_tail.empty()) {
+  add_error(lines, "eager", verdict.found.eager_error, options.error_limit);
+  add_error(lines, verdict.facts.path, verdict.found.compiled_error, options.error_limit);
+  if (info(verdict.found.status).stderr_tells && !verdict.origin.stderr_tail.empty()) {
     lines.add(Part::output, "the end of standard error:");
-    lines.block(Part::output, verdict.stderr_tail, options.output_limit);
+    lines.block(Part::output, verdict.origin.stderr_tail, options.output_limit);
   }
-  if (verdict.expectation) {
+  if (verdict.account.expectation) {
     lines.add(Part::expectation, expectation_line(verdict));
-    lines.add(Part::expectation, "  " + verdict.expectation->file);
-    if (!verdict.expectation->link.empty()) lines.add(Part::link, verdict.expectation->link);
+    lines.add(Part::expectation, "  " + verdict.account.expectation->file);
+    if (!verdict.account.expectation->link.empty())
+      lines.add(Part::link, verdict.account.expectation->link);
   }
-  for (const std::string& link : verdict.links) {
-    if (!verdict.expectation || link != verdict.expectation->link) lines.add(Part::link, link);
+  for (const std::string& link : verdict.facts.links) {
+    if (!verdict.account.expectation || link != verdict.account.expectation->link)
+      lines.add(Part::link, link);
   }
-  if (!verdict.repro.empty()) lines.add(Part::repro, verdict.repro);
+  if (!verdict.origin.repro.empty()) lines.add(Part::repro, verdict.origin.repro);
   return lines.take();
 }
 

@@ -15,12 +15,12 @@ using testing::Not;
 
 Verdict pointwise() {
   Verdict verdict;
-  verdict.id = "sweeps/sin@cpu/inductor";
-  verdict.operators = {"aten::sin"};
-  verdict.status = Status::value_differs;
-  verdict.reason = "y: why (policy bits): 1 NaN, 4 value";
+  verdict.facts.id = "sweeps/sin@cpu/inductor";
+  verdict.facts.operators = {"aten::sin"};
+  verdict.found.status = Status::value_differs;
+  verdict.found.reason = "y: why (policy bits): 1 NaN, 4 value";
   for (const char* name : {"y", "z"}) {
-    OutputComparison& output = verdict.outputs.emplace_back();
+    OutputComparison& output = verdict.found.outputs.emplace_back();
     output.name = name;
     output.status = Status::value_differs;
     output.type = "float16[9]";
@@ -34,7 +34,7 @@ Verdict pointwise() {
     output.first = {{{3}, {"x = 1.5 (0x3e00)", "k = 2 (0x02)"}, "3.0", "nan"},
                     {{4}, {}, "3.0", "4.0"}};
   }
-  verdict.outputs[1].classes = {.nan = 2, .value = 3};
+  verdict.found.outputs[1].classes = {.nan = 2, .value = 3};
   return verdict;
 }
 
@@ -54,20 +54,20 @@ TEST(Story, PointwiseCasesShowClassesAndTheFirst) {
 TEST(Story, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
   Verdict verdict = pointwise();
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("eager is that")));
-  verdict.reference = "on cpu, with 4 threads";
+  verdict.facts.reference = "on cpu, with 4 threads";
   EXPECT_THAT(story_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
 }
 
 TEST(Story, SaysWhoDidItWhereSomebodyAsked) {
   Verdict verdict = pointwise();
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("explained")));
-  verdict.explained = {{"sentence", "Inductor, `erf` by itself\n; ends with fall_back"}};
+  verdict.account.explained = {{"sentence", "Inductor, `erf` by itself\n; ends with fall_back"}};
   EXPECT_THAT(story_text(verdict), HasSubstr("\nexplained: Inductor, `erf` by itself"));
 }
 
 TEST(Story, OthersShowTheWorst) {
   Verdict verdict = pointwise();
-  for (OutputComparison& output : verdict.outputs) output.first.clear();
+  for (OutputComparison& output : verdict.found.outputs) output.first.clear();
   EXPECT_THAT(story_text(verdict), HasSubstr("  worst at [8]: eager 7.0, compiled 8.0"));
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("2 NaN")));
 }
@@ -75,26 +75,26 @@ TEST(Story, OthersShowTheWorst) {
 TEST(Story, SharedGraphsAreARemark) {
   Verdict verdict;
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("compiled with")));
-  verdict.shared = 1;
+  verdict.origin.shared = 1;
   EXPECT_THAT(story_text(verdict), EndsWith("\ncompiled with 1 other"));
-  verdict.shared = 1023;
+  verdict.origin.shared = 1023;
   EXPECT_THAT(one_line_of(Style(false), verdict, false), EndsWith("  compiled with 1,023 others"));
 }
 
 TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
   Verdict verdict;
   EXPECT_EQ(execution_remark(verdict), "");
-  verdict.execution = "observed";
+  verdict.found.execution = Witness::observed;
   EXPECT_EQ(execution_remark(verdict), "");
-  verdict.share = 0.4;
-  verdict.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
+  verdict.found.share = 0.4;
+  verdict.found.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
   EXPECT_EQ(execution_remark(verdict),
             "others than the path's own code executed 40 % of it: aten::mm, aten::relu");
-  verdict.status = Status::fell_back;  // its reason says it
-  verdict.execution = "stated";
+  verdict.found.status = Status::fell_back;  // its reason says it
+  verdict.found.execution = Witness::stated;
   EXPECT_EQ(execution_remark(verdict), "who executed it is stated, not observed");
-  verdict.proof = "a worker may say anything";
-  verdict.status = Status::conform;
+  verdict.found.proof = "a worker may say anything";
+  verdict.found.status = Status::conform;
   EXPECT_EQ(execution_remark(verdict),
             "others than the path's own code executed 40 % of it; who executed it is stated, not "
             "observed");

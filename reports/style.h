@@ -22,9 +22,9 @@ class Style {
   /// By what the verdict does to the run.
   std::string of(const Verdict& verdict, bool strict, std::string_view text) const {
     if (verdict.fails(strict)) return bad(text);
-    if (verdict.standing == Standing::fixed) return good(text);
-    if (verdict.standing != Standing::new_) return odd(text);
-    return info(verdict.status).junit == JunitElement::pass ? good(text) : faint(text);
+    if (verdict.account.standing == Standing::fixed) return good(text);
+    if (verdict.account.standing != Standing::new_) return odd(text);
+    return info(verdict.found.status).junit == JunitElement::pass ? good(text) : faint(text);
   }
 
  private:

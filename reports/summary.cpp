@@ -50,14 +50,14 @@ std::vector<const Verdict*> failing(const RunRecord& record, bool strict) {
     if (verdict.fails(strict)) result.push_back(&verdict);
   }
   std::stable_partition(result.begin(), result.end(), [](const Verdict* verdict) {
-    return info(verdict->status).junit == JunitElement::error;
+    return info(verdict->found.status).junit == JunitElement::error;
   });
   return result;
 }
 
 std::string_view label(const Verdict& verdict) {
-  return verdict.standing == Standing::fixed ? name_of(verdict.standing)
-                                             : info(verdict.status).label;
+  return verdict.account.standing == Standing::fixed ? name_of(verdict.account.standing)
+                                                     : info(verdict.found.status).label;
 }
 
 /// As many of `items` as fit into `limit` bytes, then how many do not.
@@ -80,8 +80,8 @@ struct Share {
   std::size_t conform = 0, judged = 0;
 
   void add(const Verdict& verdict) {
-    conform += verdict.status == Status::conform;
-    judged += info(verdict.status).judged();
+    conform += verdict.found.status == Status::conform;
+    judged += info(verdict.found.status).judged();
   }
   /// "97.3 %", rounded down, so that only all is 100; "–" where nothing is judged.
   std::string text() const {
@@ -93,7 +93,7 @@ struct Share {
 
 std::string table(const RunRecord& record, bool strict) {
   std::map<std::string, Share> shares;
-  for (const Verdict& verdict : record.verdicts) shares[verdict.path].add(verdict);
+  for (const Verdict& verdict : record.verdicts) shares[verdict.facts.path].add(verdict);
   std::string head = "| path |", rule = "|:--|";
   for (const ColumnInfo* column : columns_as_read()) {
     head += fmt::format(" {} |", column->name);
@@ -125,10 +125,10 @@ std::string families_section(const RunRecord& record) {
   std::map<std::string, std::map<std::string_view, Share>> rows;  // by dtype, then by family
   std::map<std::string_view, Share> sums;
   for (const Verdict& verdict : record.verdicts) {
-    if (!info(verdict.status).judged()) continue;
-    const std::string dtype = verdict.dtypes.empty()       ? "no tensor"
-                              : verdict.dtypes.size() == 1 ? verdict.dtypes.front()
-                                                           : "several";
+    if (!info(verdict.found.status).judged()) continue;
+    const std::string dtype = verdict.facts.dtypes.empty()       ? "no tensor"
+                              : verdict.facts.dtypes.size() == 1 ? verdict.facts.dtypes.front()
+                                                                 : "several";
     rows[dtype][family_of(verdict)].add(verdict);
     sums[family_of(verdict)].add(verdict);
   }
@@ -160,16 +160,17 @@ std::string families_section(const RunRecord& record) {
 std::string fixed_section(const RunRecord& record) {
   std::vector<const Verdict*> fixed;
   for (const Verdict& verdict : record.verdicts) {
-    if (verdict.standing == Standing::fixed && verdict.expectation) fixed.push_back(&verdict);
+    if (verdict.account.standing == Standing::fixed && verdict.account.expectation)
+      fixed.push_back(&verdict);
   }
   if (fixed.empty()) return {};
   return "### Fixed\n\n" +
          as_many(fixed, kListLimit,
                  [](const Verdict* verdict) {
                    return fmt::format("- {}: {} no longer happens; remove {}\n",
-                                      markdown_code(verdict->id),
-                                      markdown(verdict->expectation->status),
-                                      markdown_code(verdict->expectation->file));
+                                      markdown_code(verdict->facts.id),
+                                      markdown(info(verdict->account.expectation->status).name),
+                                      markdown_code(verdict->account.expectation->file));
                  }) +
          "\n";
 }
@@ -210,8 +211,8 @@ struct SameCause {
 
   void add(const Verdict& verdict) {
     ++count;
-    operators.insert(verdict.operators.begin(), verdict.operators.end());
-    dtypes.insert(verdict.dtypes.begin(), verdict.dtypes.end());
+    operators.insert(verdict.facts.operators.begin(), verdict.facts.operators.end());
+    dtypes.insert(verdict.facts.dtypes.begin(), verdict.facts.dtypes.end());
     if (example == nullptr || is_smaller(verdict, *example)) example = &verdict;
   }
 };
@@ -240,7 +241,7 @@ std::vector<SameCause> by_cause(const std::vector<const Verdict*>& verdicts) {
 std::vector<SameCause> by_weight(const std::vector<const Verdict*>& verdicts) {
   std::vector<SameCause> groups = by_cause(verdicts);
   const auto weight = [](const SameCause& group) {
-    return std::pair(info(group.example->status).junit == JunitElement::error, group.count);
+    return std::pair(info(group.example->found.status).junit == JunitElement::error, group.count);
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [&](const SameCause& a, const SameCause& b) { return weight(a) > weight(b); });
@@ -272,13 +273,13 @@ std::string story(const SameCause& group) {
   const Verdict& verdict = *group.example;
   return fmt::format(
       "<details><summary><b>{}</b> {}<br>{}: {}</summary>\n\n{}\n</details>\n\n", label(verdict),
-      heading(group), markdown_code(one_line(clean(verdict.id))), markdown(headline(verdict)),
+      heading(group), markdown_code(one_line(clean(verdict.facts.id))), markdown(headline(verdict)),
       fenced(cut(story_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
 }
 
 std::string short_story(const SameCause& group) {
   return fmt::format("- **{}** {}: {}\n", label(*group.example), heading(group),
-                     markdown_code(one_line(clean(group.example->repro), 500)));
+                     markdown_code(one_line(clean(group.example->origin.repro), 500)));
 }
 
 /// What fails by cause within `limit` bytes: whole stories in two thirds of it, then lines.
@@ -306,7 +307,8 @@ std::string failing_section(const std::vector<const Verdict*>& fails, std::size_
 std::string known_section(const RunRecord& record, bool strict) {
   std::vector<const Verdict*> known;
   for (const Verdict& verdict : record.verdicts) {
-    if (verdict.standing == Standing::known && !verdict.fails(strict)) known.push_back(&verdict);
+    if (verdict.account.standing == Standing::known && !verdict.fails(strict))
+      known.push_back(&verdict);
   }
   if (known.empty()) return {};
   return fmt::format("<details><summary>Known, by cause: {}</summary>\n\n{}\n</details>\n\n",
@@ -383,15 +385,16 @@ std::string github_annotations(const RunRecord& record, bool strict) {
   std::string text;
   for (std::size_t i = 0; i < listed; ++i) {
     const Verdict& verdict = *failures[i].example;
-    std::string story = fmt::format("{}\n{}\n", verdict.instance, headline(verdict));
+    std::string story = fmt::format("{}\n{}\n", verdict.facts.instance, headline(verdict));
     if (failures[i].count > 1) {
       story += fmt::format("{} of this cause: {}\n", counted(failures[i].count, "failing verdict"),
                            one_line(clean(failures[i].cause)));
     }
-    text += fmt::format("::error file={},line={},title={}::{}\n",
-                        command_value(verdict.case_file, true), verdict.case_line,
-                        command_value(fmt::format("{} on {}", label(verdict), verdict.path), true),
-                        command_value(story + one_line(clean(verdict.repro), 1000), false));
+    text += fmt::format(
+        "::error file={},line={},title={}::{}\n", command_value(verdict.facts.case_file, true),
+        verdict.facts.case_line,
+        command_value(fmt::format("{} on {}", label(verdict), verdict.facts.path), true),
+        command_value(story + one_line(clean(verdict.origin.repro), 1000), false));
   }
   if (!too_little.empty())
     text += fmt::format("::error title=Lockstep::{}\n", command_value(too_little, false));

@@ -46,8 +46,8 @@ TEST(Summary, SaysWhenNothingFails) {
 TEST(Summary, AGreenHeadlineSaysWhenNothingConforms) {
   RunRecord record = sample_run();
   std::erase_if(record.verdicts, [](const Verdict& verdict) {
-    return verdict.fails(false) ||
-           (verdict.standing == Standing::new_ && info(verdict.status).junit == JunitElement::pass);
+    return verdict.fails(false) || (verdict.account.standing == Standing::new_ &&
+                                    info(verdict.found.status).junit == JunitElement::pass);
   });
   record.info.planned = record.verdicts.size();
   EXPECT_THAT(summary(record, false), testing::StartsWith("## Lockstep: 1 fixed, 1 known"));
@@ -57,10 +57,11 @@ TEST(Summary, AGreenHeadlineSaysWhenNothingConforms) {
 TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
   RunRecord record = large_run(3000);
   for (Verdict& verdict : record.verdicts) {
-    verdict.status = Status::crash;
-    verdict.standing = Standing::new_;
-    verdict.stderr_tail = std::string(100'000, 'x');
-    verdict.operators = {fmt::format("aten::op{}", verdict.index)};  // a cause of its own
+    verdict.found.status = Status::crash;
+    verdict.account.standing = Standing::new_;
+    verdict.origin.stderr_tail = std::string(100'000, 'x');
+    verdict.facts.operators = {
+        fmt::format("aten::op{}", verdict.facts.index)};  // a cause of its own
   }
   const std::string text = summary(record, false);
   EXPECT_LE(text.size(), kSummaryLimit);
@@ -76,14 +77,16 @@ TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
 /// A failing verdict of the sample that differs in value, of `op` in `dtype`.
 Verdict differing(const std::string& op, const std::string& dtype, const std::string& instance) {
   const RunRecord sample = sample_run();
-  Verdict verdict = *std::ranges::find(sample.verdicts, Status::value_differs, &Verdict::status);
-  verdict.standing = Standing::new_;
-  verdict.expectation.reset();
-  verdict.operators = {op};
-  verdict.dtypes = {dtype};
-  verdict.instance = instance;
-  verdict.id = instance + "/" + verdict.path;
-  verdict.repro = "ci/lockstep run " + verdict.id;
+  Verdict verdict = *std::ranges::find_if(sample.verdicts, [](const Verdict& each) {
+    return each.found.status == Status::value_differs;
+  });
+  verdict.account.standing = Standing::new_;
+  verdict.account.expectation.reset();
+  verdict.facts.operators = {op};
+  verdict.facts.dtypes = {dtype};
+  verdict.facts.instance = instance;
+  verdict.facts.id = instance + "/" + verdict.facts.path;
+  verdict.origin.repro = "ci/lockstep run " + verdict.facts.id;
   return verdict;
 }
 
@@ -116,7 +119,7 @@ TEST(Summary, WhatIsKnownIsFoldedByCause) {
   RunRecord record = sample_run();
   EXPECT_THAT(summary(record, false), HasSubstr("<summary>Known, by cause: 1 verdict</summary>"));
   std::erase_if(record.verdicts,
-                [](const Verdict& verdict) { return verdict.standing == Standing::known; });
+                [](const Verdict& verdict) { return verdict.account.standing == Standing::known; });
   EXPECT_THAT(summary(record, false), Not(HasSubstr("Known, by cause")));
 }
 
@@ -124,14 +127,14 @@ TEST(Summary, PercentIsOfWhatIsJudgedAndRoundedDown) {
   RunRecord record = sample_run();
   record.verdicts.assign(2000, differing("aten::sum", "float32", "a/sum@cpu"));
   for (Verdict& verdict : record.verdicts) {
-    verdict.tags = {"mutation", "reduction"};
-    verdict.status = Status::conform;
+    verdict.facts.tags = {"mutation", "reduction"};
+    verdict.found.status = Status::conform;
   }
-  record.verdicts[0].status = Status::value_differs;
-  for (std::size_t i = 1; i <= 500; ++i) record.verdicts[i].status = Status::unsupported;
-  record.verdicts[501].tags = {"mutation"};
-  record.verdicts[501].operators = {"mylib::op"};
-  record.verdicts[501].dtypes = {"float32", "int64"};
+  record.verdicts[0].found.status = Status::value_differs;
+  for (std::size_t i = 1; i <= 500; ++i) record.verdicts[i].found.status = Status::unsupported;
+  record.verdicts[501].facts.tags = {"mutation"};
+  record.verdicts[501].facts.operators = {"mylib::op"};
+  record.verdicts[501].facts.dtypes = {"float32", "int64"};
   const std::string text = summary(record, false);
   EXPECT_THAT(text, HasSubstr("| dtype | reductions | others |\n|:--|--:|--:|\n"
                               "| all | 99.9 % | 100.0 % |\n| float32 | 99.9 % | – |\n"
@@ -173,15 +176,16 @@ TEST(Annotations, AreAtMostTenLinesThatNothingBreaksOutOf) {
 
 TEST(Annotations, AreOneForEachCauseAtItsSmallestExample) {
   RunRecord record = sample_run();
-  std::erase_if(record.verdicts,
-                [](const Verdict& verdict) { return verdict.status != Status::value_differs; });
+  std::erase_if(record.verdicts, [](const Verdict& verdict) {
+    return verdict.found.status != Status::value_differs;
+  });
   std::erase_if(record.verdicts, [](const Verdict& verdict) { return !verdict.fails(false); });
   ASSERT_EQ(record.verdicts.size(), 1u);
   EXPECT_THAT(github_annotations(record, false), Not(HasSubstr("of this cause")));
   for (int i = 0; i < 30; ++i) {
     Verdict& larger = record.verdicts.emplace_back(record.verdicts.front());
-    larger.operators.push_back(larger.operators.front());  // the cause names each once
-    larger.case_file = "cases/larger.json";
+    larger.facts.operators.push_back(larger.facts.operators.front());  // the cause names each once
+    larger.facts.case_file = "cases/larger.json";
   }
   std::swap(record.verdicts.front(), record.verdicts.back());
   const std::string text = github_annotations(record, false);

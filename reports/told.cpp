@@ -18,14 +18,14 @@ namespace {
 
 /// What a reader should know of a verdict that passes.
 std::string note_of(const Verdict& verdict, std::size_t limit) {
-  if (verdict.standing == Standing::fixed && verdict.expectation) {
+  if (verdict.account.standing == Standing::fixed && verdict.account.expectation) {
     return fmt::format("fixed: {}\nremove {}", expectation_line(verdict),
-                       verdict.expectation->file);
+                       verdict.account.expectation->file);
   }
   const Tolerated let_pass = tolerated(verdict);
   std::string passed = let_pass.output == nullptr ? "" : "differs: " + describe(let_pass);
-  if (verdict.reason.empty() && stability_remark(verdict).empty() && !verdict.vacuous &&
-      verdict.weak.empty() && execution_remark(verdict).empty())
+  if (verdict.found.reason.empty() && stability_remark(verdict).empty() && !verdict.found.vacuous &&
+      verdict.found.weak.empty() && execution_remark(verdict).empty())
     return passed;
   return story_text(verdict, {.error_limit = limit / 8, .output_limit = 0}) +
          (passed.empty() ? "" : "\n" + passed);
@@ -46,14 +46,15 @@ std::string fitted(std::size_t limit,
 }
 
 Told tell(const Verdict& verdict, bool strict) {
-  const StatusInfo& status = info(verdict.status);
-  if (verdict.standing == Standing::known || verdict.standing == Standing::waived) {
+  const StatusInfo& status = info(verdict.found.status);
+  if (verdict.account.standing == Standing::known || verdict.account.standing == Standing::waived) {
     if (status.junit == JunitElement::pass) return {JunitElement::pass, {}, {}};
-    return {JunitElement::skipped, std::string(name_of(verdict.standing)),
-            fmt::format("{}: {}", name_of(verdict.standing),
-                        verdict.expectation ? expectation_line(verdict) : headline(verdict))};
+    return {
+        JunitElement::skipped, std::string(name_of(verdict.account.standing)),
+        fmt::format("{}: {}", name_of(verdict.account.standing),
+                    verdict.account.expectation ? expectation_line(verdict) : headline(verdict))};
   }
-  if (verdict.standing == Standing::fixed && verdict.fails(strict) && !status.fails) {
+  if (verdict.account.standing == Standing::fixed && verdict.fails(strict) && !status.fails) {
     return {JunitElement::failure, "fixed", "fixed: " + expectation_line(verdict)};
   }
   const bool hidden = status.junit == JunitElement::pass || status.junit == JunitElement::skipped;
@@ -66,17 +67,19 @@ Told tell(const Verdict& verdict, bool strict) {
 
 std::vector<std::pair<std::string_view, std::string>> facts_of(const Verdict& verdict) {
   std::vector<std::pair<std::string_view, std::string>> facts = {
-      {"id", verdict.id},
-      {"status", std::string(info(verdict.status).name)},
-      {"standing", std::string(name_of(verdict.standing))}};
-  if (verdict.grade) facts.emplace_back("grade", name_of(*verdict.grade));
-  facts.emplace_back("path", verdict.path);
-  facts.emplace_back("device", verdict.device);
-  facts.emplace_back("file", fmt::format("{}:{}", verdict.case_file, verdict.case_line));
-  if (!verdict.reused.empty()) facts.emplace_back("reused", verdict.reused);
-  if (!verdict.executions.empty()) facts.emplace_back("executions", stability_remark(verdict));
-  for (const std::string& dtype : verdict.dtypes) facts.emplace_back("dtype", dtype);
-  for (const std::string& op : verdict.operators) facts.emplace_back("operator", op);
+      {"id", verdict.facts.id},
+      {"status", std::string(info(verdict.found.status).name)},
+      {"standing", std::string(name_of(verdict.account.standing))}};
+  if (verdict.found.grade) facts.emplace_back("grade", name_of(*verdict.found.grade));
+  facts.emplace_back("path", verdict.facts.path);
+  facts.emplace_back("device", verdict.facts.device);
+  facts.emplace_back("file",
+                     fmt::format("{}:{}", verdict.facts.case_file, verdict.facts.case_line));
+  if (!verdict.origin.reused.empty()) facts.emplace_back("reused", verdict.origin.reused);
+  if (!verdict.found.executions.empty())
+    facts.emplace_back("executions", stability_remark(verdict));
+  for (const std::string& dtype : verdict.facts.dtypes) facts.emplace_back("dtype", dtype);
+  for (const std::string& op : verdict.facts.operators) facts.emplace_back("operator", op);
   for (const Cause& cause : causes_of(verdict)) facts.emplace_back("cause", cause.name);
   for (auto& [name, value] : facts) value = one_line(clean(value), 500);
   return facts;
@@ -93,7 +96,7 @@ std::string told_text(const Verdict& verdict, const Told& told, const Fullness& 
 
 std::vector<std::string> attachments_of(const RunRecord& record, const Verdict& verdict) {
   std::vector<std::string> files;
-  for (const auto& output : verdict.outputs) {
+  for (const auto& output : verdict.found.outputs) {
     for (const std::string& tensor : output.tensors) {
       const fs::path file = fs::absolute(record.directory / tensor).lexically_normal();
       const std::string below = file.lexically_relative(record.info.directory).generic_string();
@@ -116,8 +119,8 @@ std::string moment_of(const RunInfo& info) {
 }
 
 std::vector<std::string> place_of(const Verdict& verdict) {
-  std::vector<std::string> place = {"lockstep", verdict.path};
-  std::string name = verdict.instance.substr(0, verdict.instance.find_first_of("[@"));
+  std::vector<std::string> place = {"lockstep", verdict.facts.path};
+  std::string name = verdict.facts.instance.substr(0, verdict.facts.instance.find_first_of("[@"));
   for (std::size_t slash; (slash = name.find('/')) != std::string::npos; name.erase(0, slash + 1))
     place.push_back(name.substr(0, slash));
   place.push_back(name);

@@ -23,8 +23,8 @@ auto badness(const OutputComparison& output) {
 
 Tolerated tolerated(const Verdict& verdict) {
   Tolerated found{&verdict, nullptr, 0};
-  if (verdict.status != Status::conform) return found;
-  for (const OutputComparison& output : verdict.outputs) {
+  if (verdict.found.status != Status::conform) return found;
+  for (const OutputComparison& output : verdict.found.outputs) {
     if (output.status != Status::conform || output.differing == 0) continue;
     if (found.output != nullptr) ++found.more;
     if (found.output == nullptr || badness(*found.output) < badness(output)) found.output = &output;
@@ -55,7 +55,8 @@ std::string describe(const Tolerated& tolerated) {
   }
   text += fmt::format("; let pass by {}", output.policy);
   if (tolerated.more > 0) text += fmt::format(" (and {} more)", tolerated.more);
-  if (!tolerated.verdict->weak.empty()) text += fmt::format("; weak: {}", tolerated.verdict->weak);
+  if (!tolerated.verdict->found.weak.empty())
+    text += fmt::format("; weak: {}", tolerated.verdict->found.weak);
   return one_line(clean(text), 2000);
 }
 

@@ -28,17 +28,17 @@ OutputComparison differing(std::string name, Grade grade, std::uint64_t ulp) {
 TEST(Tolerated, IsWhatConformsThoughItDiffers) {
   Verdict verdict;
   EXPECT_EQ(tolerated(verdict).output, nullptr);
-  verdict.outputs = {differing("a", Grade::ulp4, 3), differing("b", Grade::no_worse1, 2)};
-  verdict.outputs.emplace_back().name = "equal";
+  verdict.found.outputs = {differing("a", Grade::ulp4, 3), differing("b", Grade::no_worse1, 2)};
+  verdict.found.outputs.emplace_back().name = "equal";
   const Tolerated found = tolerated(verdict);
   ASSERT_NE(found.output, nullptr);
   EXPECT_EQ(found.output->name, "b") << "the worst grade counts before ulps";
   EXPECT_EQ(describe(found),
             "b: 17 of 20 elements differ, by up to 2 ulp; worst at [0, 3]: eager 1.5, compiled "
             "1.501; let pass by no_worse(1) (and 1 more)");
-  verdict.weak = "eager itself is as far off";
+  verdict.found.weak = "eager itself is as far off";
   EXPECT_THAT(describe(found), HasSubstr("; weak: eager itself is as far off"));
-  verdict.status = Status::metadata_differs;
+  verdict.found.status = Status::metadata_differs;
   EXPECT_EQ(tolerated(verdict).output, nullptr) << "a verdict that fails was not let pass";
 }
 
@@ -46,26 +46,26 @@ TEST(Tolerated, OfARunComesWorstFirst) {
   RunRecord record;
   const auto add = [&](std::string id, Grade grade, std::uint64_t ulp) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.id = std::move(id);
-    verdict.grade = grade;
-    verdict.outputs = {differing("y", grade, ulp)};
+    verdict.facts.id = std::move(id);
+    verdict.found.grade = grade;
+    verdict.found.outputs = {differing("y", grade, ulp)};
   };
   add("small", Grade::ulp4, 1);
   add("far", Grade::no_worse1, 90);
   add("further", Grade::no_worse1, 900);
   add("equal", Grade::bits, 0);
-  record.verdicts.back().outputs.front().differing = 0;
+  record.verdicts.back().found.outputs.front().differing = 0;
   std::vector<std::string> ids;
-  for (const Tolerated& one : tolerated(record)) ids.push_back(one.verdict->id);
+  for (const Tolerated& one : tolerated(record)) ids.push_back(one.verdict->facts.id);
   EXPECT_THAT(ids, testing::ElementsAre("further", "far", "small"));
 }
 
 TEST(Tolerated, HostileTextStaysText) {
   RunRecord record = hostile_run();
   for (Verdict& verdict : record.verdicts) {
-    verdict.status = Status::conform;
-    verdict.outputs.front().status = Status::conform;
-    verdict.outputs.front().differing = 1;
+    verdict.found.status = Status::conform;
+    verdict.found.outputs.front().status = Status::conform;
+    verdict.found.outputs.front().differing = 1;
   }
   ASSERT_FALSE(tolerated(record).empty());
   for (const Tolerated& one : tolerated(record)) {
@@ -79,15 +79,15 @@ TEST(ConformLine, SaysHowMuchOfWhatConformsReachesWhichGrade) {
   EXPECT_EQ(conform_line(counts), "");
   Verdict verdict;
   counts.add(verdict, false);
-  verdict.grade = Grade::bits;
+  verdict.found.grade = Grade::bits;
   counts.add(verdict, false);
-  verdict.grade = Grade::no_worse1;
-  verdict.weak = "w";
+  verdict.found.grade = Grade::no_worse1;
+  verdict.found.weak = "w";
   counts.add(verdict, false);
   EXPECT_EQ(conform_line(counts), "3 conform: 1 bits, 1 no_worse1, 1 without numbers; 1 weak");
-  verdict.weak = "";
-  verdict.share = 0.4;
-  verdict.execution = "stated";
+  verdict.found.weak = "";
+  verdict.found.share = 0.4;
+  verdict.found.execution = Witness::stated;
   counts.add(verdict, false);
   EXPECT_EQ(conform_line(counts),
             "4 conform: 1 bits, 2 no_worse1, 1 without numbers; 1 weak, 1 partly executed by "
@@ -100,7 +100,7 @@ TEST(TotalsLine, SaysHowManyVerdictsAreOfUnverifiedCases) {
   record.info.planned = 2;
   record.verdicts.resize(2);
   EXPECT_EQ(totals_line(record, false, 1), "2 verdicts: 2 conform, 0 failing in 1.00 s");
-  record.verdicts[1].unverified = "Nobody here has the device.";
+  record.verdicts[1].facts.unverified = "Nobody here has the device.";
   EXPECT_EQ(totals_line(record, false, 1),
             "2 verdicts: 2 conform, 0 failing in 1.00 s; 1 of unverified cases");
 }

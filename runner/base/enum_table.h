@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep {
 
@@ -33,6 +35,14 @@ constexpr const Row* find_named(const std::array<Row, size>& rows, std::string_v
     if (row.name == name) return &row;
   }
   return nullptr;
+}
+
+/// The column `name` of all rows.
+template <class Row, std::size_t size>
+std::vector<std::string> names_of(const std::array<Row, size>& rows) {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.emplace_back(row.name);
+  return names;
 }
 
 }  // namespace lockstep

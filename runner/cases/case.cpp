@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/wide.h"
+#include "verdict/differences.h"
 
 namespace lockstep {
 namespace {

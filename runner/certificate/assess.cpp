@@ -41,7 +41,7 @@ class Faults {
 };
 
 /// Whether it was executed at all, and so as often as the rules demand.
-bool is_executed(const Verdict& verdict) { return verdict.status != Status::unsupported; }
+bool is_executed(const Verdict& verdict) { return verdict.found.status != Status::unsupported; }
 
 void check_run(const RunRecord& run, const Submission& submission, const std::string& which,
                std::vector<std::string>& faults) {
@@ -62,10 +62,10 @@ void check_run(const RunRecord& run, const Submission& submission, const std::st
       fault(fmt::format("the path {} was another one than the file says", path.name));
     Faults unlike(faults, which + ": says another instance, path or device than its id");
     for (const Verdict& verdict : run.verdicts) {
-      if (verdict.id != verdict.instance + "/" + verdict.path || verdict.path != declared.name ||
-          verdict.device != run.info.devices.front() ||
-          !verdict.instance.ends_with("@" + verdict.device))
-        unlike.add(verdict.id);
+      if (verdict.facts.id != verdict.facts.instance + "/" + verdict.facts.path ||
+          verdict.facts.path != declared.name || verdict.facts.device != run.info.devices.front() ||
+          !verdict.facts.instance.ends_with("@" + verdict.facts.device))
+        unlike.add(verdict.facts.id);
     }
   }
   if (run.info.digests.contains("libraries") && run.info.digests.at("libraries").empty())
@@ -73,14 +73,14 @@ void check_run(const RunRecord& run, const Submission& submission, const std::st
   std::vector<std::string_view> ids;
   bool in_order = true;
   for (const Verdict& verdict : run.verdicts) {
-    in_order = in_order && verdict.index == ids.size();
-    ids.push_back(verdict.id);
+    in_order = in_order && verdict.facts.index == ids.size();
+    ids.push_back(verdict.facts.id);
   }
   if (!in_order || digest_of(ids) != run.info.plan)
     fault("its verdicts are not in the order of its plan");
   Faults reused(faults, which + ": taken from an earlier run");
   for (const Verdict& verdict : run.verdicts) {
-    if (!verdict.reused.empty()) reused.add(verdict.id);
+    if (!verdict.origin.reused.empty()) reused.add(verdict.facts.id);
   }
 }
 
@@ -95,8 +95,8 @@ void check_completeness(const Submission& submission, std::vector<std::string>& 
   Faults missing(faults, "missing"), twice(faults, "twice"), other(faults, "not of the level");
   std::set<std::string> seen;
   for (const Verdict& verdict : run.verdicts) {
-    if (!wanted.contains(verdict.id)) other.add(verdict.id);
-    if (!seen.insert(verdict.id).second) twice.add(verdict.id);
+    if (!wanted.contains(verdict.facts.id)) other.add(verdict.facts.id);
+    if (!seen.insert(verdict.facts.id).second) twice.add(verdict.facts.id);
   }
   for (const std::string& id : wanted) {
     if (!seen.contains(id)) missing.add(id);
@@ -115,11 +115,11 @@ void check_repetition(const Submission& submission, Assessment& assessment) {
   }
   Faults once(assessment.faults, fmt::format("not executed {} times", part->times));
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (!is_executed(verdict) || !is_drawn(part->seed, part->percent, verdict.id)) continue;
+    if (!is_executed(verdict) || !is_drawn(part->seed, part->percent, verdict.facts.id)) continue;
     int times = 0;
-    for (const auto& [status, count] : verdict.executions) times += count;
+    for (const auto& [status, count] : verdict.found.executions) times += count;
     ++assessment.repeated;
-    if (times != part->times) once.add(verdict.id);
+    if (times != part->times) once.add(verdict.facts.id);
   }
 }
 
@@ -141,7 +141,7 @@ void check_shares(const Submission& submission, Assessment& assessment) {
     share.floor = own == floor->classes.end() ? floor->each : own->second;
     for (ClassShare* each : {&share, &assessment.all}) {
       ++each->could;
-      each->judged += merit != Merit::declared && info(verdict.status).judged();
+      each->judged += merit != Merit::declared && info(verdict.found.status).judged();
     }
   }
   const auto check = [&](const ClassShare& share) {
@@ -183,7 +183,7 @@ std::vector<std::string> tolerant_dtypes(const ToleranceRule& rule) {
 void check_tolerances(const Submission& submission, std::vector<std::string>& faults) {
   std::set<std::string> operators;
   for (const Verdict& verdict : submission.run.verdicts)
-    operators.insert(verdict.operators.begin(), verdict.operators.end());
+    operators.insert(verdict.facts.operators.begin(), verdict.facts.operators.end());
   Faults loose(faults, "a tolerance looser than the suite bears");
   for (const ToleranceRule& rule : submission.path.declarations.tolerances) {
     for (const std::string& op : operators) {
@@ -216,9 +216,8 @@ std::map<std::string, nlohmann::json> lasting(const Json& environment) {
 void check_declared(const Submission& submission, Assessment& assessment) {
   std::set<std::string> declared;
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (verdict.reason.starts_with("declared: ") && verdict.unsupported_by == "declaration" &&
-        verdict.stage.empty())
-      declared.insert(verdict.id);
+    if (verdict.found.unsupported_by == UnsupportedBy::declaration && verdict.found.stage.empty())
+      declared.insert(verdict.facts.id);
   }
   if (!submission.declared) {
     if (!declared.empty())
@@ -234,8 +233,8 @@ void check_declared(const Submission& submission, Assessment& assessment) {
     assessment.faults.push_back("the run of what is declared: it took place elsewhere");
   Faults missing(assessment.faults, "declared, and not executed all the same");
   for (const Verdict& verdict : submission.declared->verdicts) {
-    if (declared.erase(verdict.id) > 0 && verdict.status == Status::conform)
-      assessment.overdeclared.push_back(verdict.id);
+    if (declared.erase(verdict.facts.id) > 0 && verdict.found.status == Status::conform)
+      assessment.overdeclared.push_back(verdict.facts.id);
   }
   for (const std::string& id : declared) missing.add(id);
 }
@@ -243,20 +242,22 @@ void check_declared(const Submission& submission, Assessment& assessment) {
 }  // namespace
 
 Merit merit_of(const Verdict& verdict) {
-  if (verdict.status == Status::conform) return Merit::conform;
-  const bool met = verdict.expectation.has_value();
-  if (verdict.standing == Standing::waived)
-    return verdict.front_end && met && verdict.expectation->file.empty() ? Merit::upstream
-                                                                         : Merit::waived;
-  if (verdict.standing == Standing::known && met && verdict.expectation->every_path &&
-      !verdict.expectation->added)
+  if (verdict.found.status == Status::conform) return Merit::conform;
+  const bool met = verdict.account.expectation.has_value();
+  if (verdict.account.standing == Standing::waived)
+    return verdict.found.front_end && met && verdict.account.expectation->file.empty()
+               ? Merit::upstream
+               : Merit::waived;
+  if (verdict.account.standing == Standing::known && met &&
+      verdict.account.expectation->every_path && !verdict.account.expectation->added)
     return Merit::upstream;
-  if (verdict.status == Status::extension || verdict.status == Status::inconclusive)
+  if (verdict.found.status == Status::extension || verdict.found.status == Status::inconclusive)
     return Merit::unsupported;
-  if (verdict.status != Status::unsupported) return Merit::failing;
-  if (verdict.unsupported_by == "declaration") return Merit::declared;
-  const std::vector<std::string> others = {"case", "torch", "reference", "machine"};
-  return contains(others, verdict.unsupported_by) ? Merit::unsupported : Merit::failing;
+  if (verdict.found.status != Status::unsupported) return Merit::failing;
+  if (verdict.found.unsupported_by == UnsupportedBy::declaration) return Merit::declared;
+  return verdict.found.unsupported_by && !info(*verdict.found.unsupported_by).of_path
+             ? Merit::unsupported
+             : Merit::failing;
 }
 
 Assessment assess(const Submission& submission) {
@@ -271,15 +272,15 @@ Assessment assess(const Submission& submission) {
       ++assessment.counts[merit];
       if (merit == Merit::failing) {
         const bool refuses =
-            verdict.status == Status::refused || verdict.status == Status::unsupported;
+            verdict.found.status == Status::refused || verdict.found.status == Status::unsupported;
         (refuses ? refused : failing)
-            .add(fmt::format("{}: {}", verdict.id, info(verdict.status).label));
+            .add(fmt::format("{}: {}", verdict.facts.id, info(verdict.found.status).label));
       }
       if (merit != Merit::conform) continue;
-      ++(verdict.execution == "observed" ? assessment.observed
-         : verdict.execution == "stated" ? assessment.stated
-                                         : assessment.unseen);
-      assessment.partly += verdict.share > 0;
+      ++(verdict.found.execution == Witness::observed ? assessment.observed
+         : verdict.found.execution == Witness::stated ? assessment.stated
+                                                      : assessment.unseen);
+      assessment.partly += verdict.found.share > 0;
     }
   }
   check_repetition(submission, assessment);

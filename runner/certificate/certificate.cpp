@@ -128,8 +128,8 @@ class Opening {
 std::vector<std::string> tensors_of(const RunRecord& run) {
   std::vector<std::string> names;
   for (const Verdict& verdict : run.verdicts) {
-    if (verdict.standing != Standing::waived) continue;
-    for (const OutputComparison& output : verdict.outputs)
+    if (verdict.account.standing != Standing::waived) continue;
+    for (const OutputComparison& output : verdict.found.outputs)
       names.insert(names.end(), output.tensors.begin(), output.tensors.end());
   }
   return names;
@@ -162,24 +162,25 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
   rules.insert(rules.end(), submission.waivers.begin(), submission.waivers.end());
   const Expectations expectations(std::move(rules), std::move(conditions));
   for (const Verdict& verdict : run.verdicts) {
-    Verdict again = verdict;
-    again.standing = Standing::new_;
-    again.expectation.reset();
-    const std::string instance = verdict.instance.substr(0, verdict.instance.rfind('@'));
-    expectations.tell(again, instance.substr(0, instance.find('[')));
-    waive_front_end(again, submission.path);
+    Account again;
+    const std::string instance =
+        verdict.facts.instance.substr(0, verdict.facts.instance.rfind('@'));
+    expectations.tell(verdict.facts, verdict.found, instance.substr(0, instance.find('[')), again);
+    waive_front_end(verdict.found, submission.path, again);
     const auto same = [](const std::optional<ExpectationRef>& a,
                          const std::optional<ExpectationRef>& b) {
       return a.has_value() == b.has_value() &&
              (!a || (a->reason == b->reason && a->link == b->link && a->added == b->added &&
                      a->every_path == b->every_path && a->because == b->because));
     };
-    if (again.standing == verdict.standing && same(again.expectation, verdict.expectation))
+    if (again.standing == verdict.account.standing &&
+        same(again.expectation, verdict.account.expectation))
       continue;
-    errors.push_back({fmt::format("the verdict {} is {}, by the suite's expectations and the "
-                                  "waivers it is {}",
-                                  verdict.id, name_of(verdict.standing), name_of(again.standing)),
-                      kNoCertificate});
+    errors.push_back(
+        {fmt::format("the verdict {} is {}, by the suite's expectations and the "
+                     "waivers it is {}",
+                     verdict.facts.id, name_of(verdict.account.standing), name_of(again.standing)),
+         kNoCertificate});
     if (errors.size() > 20) return;
   }
 }

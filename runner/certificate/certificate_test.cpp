@@ -21,7 +21,7 @@ std::string refused(const Submission& submission) {
 
 Verdict& verdict_of(Submission& submission, const std::string& instance) {
   for (Verdict& verdict : submission.run.verdicts) {
-    if (verdict.instance == instance + "@cpu") return verdict;
+    if (verdict.facts.instance == instance + "@cpu") return verdict;
   }
   ADD_FAILURE() << instance;
   return submission.run.verdicts.front();
@@ -55,9 +55,9 @@ TEST(Certificate, SaysWhatItRestsOn) {
 
 TEST(Certificate, WhatIsStatedIsToldApart) {
   Submission submission = tiny_submission();
-  submission.run.verdicts[0].execution = "stated";
-  submission.run.verdicts[1].execution = "";
-  submission.run.verdicts[2].share = 0.5;
+  submission.run.verdicts[0].found.execution = Witness::stated;
+  submission.run.verdicts[1].found.execution = std::nullopt;
+  submission.run.verdicts[2].found.share = 0.5;
   const Assessment found = assess(submission);
   EXPECT_THAT(found.faults, IsEmpty());
   EXPECT_EQ(found.observed, 10U);
@@ -80,7 +80,7 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
       {"the run: the path mine was another one",
        [](Submission& it) { it.run.info.paths[0].declared["promise"] = "bits"; }},
       {"the run: taken from an earlier run: a/0[x=0]",
-       [](Submission& it) { it.run.verdicts[0].reused = "2026-11-20T10:00:00Z"; }},
+       [](Submission& it) { it.run.verdicts[0].origin.reused = "2026-11-20T10:00:00Z"; }},
       {"the run: its verdicts are not in the order of its plan",
        [](Submission& it) { std::swap(it.run.verdicts[0], it.run.verdicts[1]); }},
       {"missing: a/elsewhere@cpu/mine", [](Submission& it) { it.not_meant.clear(); }},
@@ -103,16 +103,18 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
        [](Submission& it) {
          Verdict& verdict = verdict_of(it, "a/1[x=2]");
          Verdict wrong = named(of_numbers({1}, {2}), "a/1[x=2]", "aten::sin");
-         wrong.index = verdict.index;
-         wrong.executions = verdict.executions.empty()
-                                ? wrong.executions
-                                : std::map<std::string, int>{{"value_differs", 3}};
+         wrong.facts.index = verdict.facts.index;
+         wrong.found.executions = verdict.found.executions.empty()
+                                      ? wrong.found.executions
+                                      : std::map<Status, int>{{Status::value_differs, 3}};
          verdict = wrong;
        }},
       {"refused, and not declared: a/declared@cpu/mine: unsupported",
-       [](Submission& it) { verdict_of(it, "a/declared").unsupported_by = "path"; }},
+       [](Submission& it) {
+         verdict_of(it, "a/declared").found.unsupported_by = UnsupportedBy::path;
+       }},
       {"refused, and not declared: a/declared@cpu/mine: refused",
-       [](Submission& it) { verdict_of(it, "a/declared").status = Status::refused; }},
+       [](Submission& it) { verdict_of(it, "a/declared").found.status = Status::refused; }},
       {"no 3 executions of 30 %", [](Submission& it) { it.run.info.repeated_part.reset(); }},
       {"no 3 executions of 30 %", [](Submission& it) { it.run.info.repeated_part->percent = 5; }},
       {"not executed 3 times: ", [](Submission& it) { it.run.info.repeated_part->seed = 6; }},
@@ -144,14 +146,14 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
 TEST(Certificate, WhatEveryPathDoesIsNoFaultOfOne) {
   Submission submission = tiny_submission();
   Verdict& waived = verdict_of(submission, "a/waived");
-  waived.outputs.front().tensors.clear();
+  waived.found.outputs.front().tensors.clear();
   submission.tensors.clear();
-  waived.standing = Standing::known;
-  waived.expectation->added = false;
+  waived.account.standing = Standing::known;
+  waived.account.expectation->added = false;
   EXPECT_THAT(refused(submission), HasSubstr("fails: a/waived"));
-  waived.expectation->every_path = true;
+  waived.account.expectation->every_path = true;
   EXPECT_EQ(refused(submission), "");
-  waived.expectation->added = true;
+  waived.account.expectation->added = true;
   EXPECT_THAT(refused(submission), HasSubstr("fails: a/waived")) << "a rule of the vendor's own";
 }
 
@@ -159,14 +161,14 @@ TEST(Certificate, WhatEveryPathDoesIsNoFaultOfOne) {
 TEST(Certificate, WhatTheFrontEndRefusesIsNoFaultOfAnothersBackend) {
   Submission submission = tiny_submission();
   Verdict raised;
-  raised.status = Status::internal_error;
-  raised.front_end = true;
+  raised.found.status = Status::internal_error;
+  raised.found.front_end = true;
   Verdict& verdict = verdict_of(submission, "a/1[x=2]");
-  raised.index = verdict.index;
-  if (!verdict.executions.empty()) raised.executions = {{"internal_error", 3}};
+  raised.facts.index = verdict.facts.index;
+  if (!verdict.found.executions.empty()) raised.found.executions = {{Status::internal_error, 3}};
   verdict = named(raised, "a/1[x=2]", "aten::sin");
-  waive_front_end(verdict, submission.path);
-  ASSERT_EQ(verdict.standing, Standing::waived);
+  waive_front_end(verdict.found, submission.path, verdict.account);
+  ASSERT_EQ(verdict.account.standing, Standing::waived);
   const auto checked = [](const Submission& made) {
     std::string said;
     const auto archive = make_certificate(made);
@@ -175,7 +177,7 @@ TEST(Certificate, WhatTheFrontEndRefusesIsNoFaultOfAnothersBackend) {
     return found ? "" : found.error().front().message;
   };
   EXPECT_EQ(checked(submission), "");
-  verdict.expectation->reason = "it is nobody's fault";
+  verdict.account.expectation->reason = "it is nobody's fault";
   EXPECT_THAT(checked(submission), HasSubstr("the verdict a/1[x=2]@cpu/mine is waived"));
 }
 

@@ -39,27 +39,28 @@ inline JsonFile json_file(const std::string& name, std::string_view text) {
 
 /// A verdict as a run has it, of what the judge says of an output.
 inline Verdict named(Verdict verdict, const std::string& instance, const std::string& op) {
-  verdict.instance = instance + "@cpu";
-  verdict.path = "mine";
-  verdict.id = verdict.instance + "/mine";
-  verdict.device = "cpu";
-  verdict.operators = {op};
-  verdict.dtypes = {"float32"};
-  verdict.seconds = 0.25;
-  if (verdict.status == Status::conform) verdict.execution = "observed";
+  verdict.facts.instance = instance + "@cpu";
+  verdict.facts.path = "mine";
+  verdict.facts.id = verdict.facts.instance + "/mine";
+  verdict.facts.device = "cpu";
+  verdict.facts.operators = {op};
+  verdict.facts.dtypes = {"float32"};
+  verdict.origin.seconds = 0.25;
+  if (verdict.found.status == Status::conform) verdict.found.execution = Witness::observed;
   return verdict;
 }
 
 inline Verdict of_numbers(std::vector<double> eager, std::vector<double> compiled) {
-  return judge_under(returned(tensor("float32", std::move(eager))),
-                     returned(tensor("float32", std::move(compiled))), "any_of(close, no_worse)");
+  return as_verdict(judge_under(returned(tensor("float32", std::move(eager))),
+                                returned(tensor("float32", std::move(compiled))),
+                                "any_of(close, no_worse)"));
 }
 
 inline Verdict declared_unsupported() {
   Verdict verdict;
-  verdict.status = Status::unsupported;
-  verdict.unsupported_by = "declaration";
-  verdict.reason = "declared: There is no kernel.";
+  verdict.found.status = Status::unsupported;
+  verdict.found.unsupported_by = UnsupportedBy::declaration;
+  verdict.found.reason = declared_reason("There is no kernel.");
   return verdict;
 }
 
@@ -67,8 +68,8 @@ inline Verdict declared_unsupported() {
 inline void renumber(RunRecord& run) {
   std::vector<std::string_view> ids;
   for (std::size_t i = 0; i < run.verdicts.size(); ++i) {
-    run.verdicts[i].index = i;
-    ids.push_back(run.verdicts[i].id);
+    run.verdicts[i].facts.index = i;
+    ids.push_back(run.verdicts[i].facts.id);
   }
   run.info.planned = run.verdicts.size();
   run.info.plan = digest_of(ids);
@@ -124,22 +125,24 @@ inline Submission tiny_submission() {
                                  i % 2 ? "aten::mm" : "aten::sin"));
   }
   run.verdicts.push_back(named(of_numbers({1, 2, 4}, {1, 2, 5}), "a/waived", "aten::sin"));
-  run.verdicts.back().outputs.front().tensors = {"tensors/waived.y.eager.npy"};
+  run.verdicts.back().found.outputs.front().tensors = {"tensors/waived.y.eager.npy"};
   run.verdicts.push_back(named(declared_unsupported(), "a/declared", "aten::sort"));
   Verdict lacking = declared_unsupported();
-  lacking.unsupported_by = "torch";
-  lacking.reason = "torch 2.13.0 lacks aten::new";
+  lacking.found.unsupported_by = UnsupportedBy::torch;
+  lacking.found.reason = "torch 2.13.0 lacks aten::new";
   run.verdicts.push_back(named(lacking, "a/lacking", "aten::new"));
   renumber(run);
   for (Verdict& verdict : run.verdicts) {
-    if (verdict.status != Status::unsupported && is_drawn(5, 30, verdict.id))
-      verdict.executions = {{std::string(info(verdict.status).name), 3}};
+    if (verdict.found.status != Status::unsupported && is_drawn(5, 30, verdict.facts.id))
+      verdict.found.executions = {{verdict.found.status, 3}};
   }
   Expectations expectations(
       submission.waivers,
       {"2.13.0+cpu", "avx2", {}, "2026-11-21", {}, facts_of(run.environment["machine"], {})});
   for (Verdict& verdict : run.verdicts)
-    expectations.apply(verdict, verdict.instance.substr(0, verdict.instance.find_first_of("[@")));
+    expectations.apply(verdict.facts, verdict.found,
+                       verdict.facts.instance.substr(0, verdict.facts.instance.find_first_of("[@")),
+                       verdict.account);
   run.end = RunEnd{12.5, false, {}};
   submission.tensors = {{"tensors/waived.y.eager.npy", "the bytes of a tensor"}};
 

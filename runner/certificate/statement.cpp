@@ -9,12 +9,6 @@
 namespace lockstep {
 namespace {
 
-/// The reason of a declaration without what marks it as one in a verdict.
-std::string without_mark(const std::string& reason) {
-  constexpr std::string_view kMark = "declared: ";
-  return reason.starts_with(kMark) ? reason.substr(kMark.size()) : reason;
-}
-
 Json tolerances_of(const Path& path) {
   Json tolerances = Json::array();
   for (const ToleranceRule& rule : path.declarations.tolerances)
@@ -43,7 +37,7 @@ Json waivers_of(const Submission& submission) {
 Json declarations_of(const RunRecord& run) {
   std::map<std::string, std::size_t> reasons;
   for (const Verdict& verdict : run.verdicts) {
-    if (merit_of(verdict) == Merit::declared) ++reasons[without_mark(verdict.reason)];
+    if (merit_of(verdict) == Merit::declared) ++reasons[words_of_declaration(verdict.found.reason)];
   }
   Json declarations = Json::array();
   for (const auto& [reason, verdicts] : reasons)

@@ -55,15 +55,16 @@ tl::expected<Submission, Exit> begin_submission(const Options& options, const Se
 
 bool declares(const RunRecord& run) {
   return std::any_of(run.verdicts.begin(), run.verdicts.end(), [](const Verdict& verdict) {
-    return verdict.unsupported_by == "declaration" && verdict.stage.empty();
+    return verdict.found.unsupported_by == UnsupportedBy::declaration &&
+           verdict.found.stage.empty();
   });
 }
 
 /// The tensors that were kept of what is waived.
 Result<void> take_tensors(Submission& submission, const fs::path& folder) {
   for (const Verdict& verdict : submission.run.verdicts) {
-    if (verdict.standing != Standing::waived) continue;
-    for (const OutputComparison& output : verdict.outputs) {
+    if (verdict.account.standing != Standing::waived) continue;
+    for (const OutputComparison& output : verdict.found.outputs) {
       for (const std::string& name : output.tensors) {
         auto bytes = read_file(folder / name);
         if (!bytes) return tl::unexpected(bytes.error());

@@ -43,8 +43,8 @@ std::vector<Verdict*> in_order(RunRecord& record, bool strict) {
   std::vector<Verdict*> first, then;
   std::set<std::string> seen;
   for (Verdict& verdict : record.verdicts) {
-    if (!verdict.fails(strict) || !info(verdict.status).expectable() ||
-        verdict.standing == Standing::fixed)
+    if (!verdict.fails(strict) || !info(verdict.found.status).expectable() ||
+        verdict.account.standing == Standing::fixed)
       continue;
     bool is_new = false;
     for (const Cause& cause : causes_of(verdict)) is_new |= seen.insert(cause.name).second;
@@ -99,8 +99,9 @@ Result<void> explain_failing(RunRecord& record, const std::filesystem::path& dir
                          std::chrono::duration<double>(options.explain_seconds));
   std::size_t explained = 0;
   for (Verdict* verdict : failing) {
-    const auto item = std::find_if(plan.items.begin(), plan.items.end(),
-                                   [&](const PlanItem& each) { return each.id == verdict->id; });
+    const auto item = std::find_if(plan.items.begin(), plan.items.end(), [&](const PlanItem& each) {
+      return each.id == verdict->facts.id;
+    });
     if (item == plan.items.end()) continue;  // of the part that was resumed
     if (interrupted() || Clock::now() >= end) break;
     auto found = explanation_of(*item, plan, session, table, std::min(end, Clock::now() + kOfOne));
@@ -108,9 +109,9 @@ Result<void> explain_failing(RunRecord& record, const std::filesystem::path& dir
     if (!found) return tl::unexpected(found.error());
     ++explained;
     // It may conform when it is executed again; then that is what the sentence says.
-    verdict->explained = to_json(*found);
-    if (auto written = log->explanation(verdict->explained); !written) return written;
-    note(fmt::format("{}\n    {}", verdict->id, found->sentence));
+    verdict->account.explained = to_json(*found);
+    if (auto written = log->explanation(verdict->account.explained); !written) return written;
+    note(fmt::format("{}\n    {}", verdict->facts.id, found->sentence));
   }
   if (explained < failing.size())
     note(

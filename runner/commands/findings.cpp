@@ -177,7 +177,7 @@ Exit command_findings(const Options& options) {
     text += section(findings[i], *plan, (*scripts)[i].value_or(""));
   std::string small;
   for (const Expectation& rule : session->suite().expectations) {
-    if (rule.because == "unreported" && rule.example.empty()) small += row(rule);
+    if (rule.because == Because::unreported && rule.example.empty()) small += row(rule);
   }
   if (!small.empty()) text += kSmall + small;
   if (!write_answer(options.out, text)) return Exit::internal;

@@ -33,13 +33,13 @@ bool tell_unusable_paths(const RunRecord& record, const Options& options,
     const Verdict* refused = nullptr;
     bool judged = false;
     for (const Verdict& verdict : record.verdicts) {
-      if (verdict.path != path.name) continue;
-      judged |= verdict.status != Status::unsupported;
-      if (verdict.stage == "configure") refused = &verdict;
+      if (verdict.facts.path != path.name) continue;
+      judged |= verdict.found.status != Status::unsupported;
+      if (verdict.found.stage == "configure") refused = &verdict;
     }
     if (judged || refused == nullptr) continue;
     print_error({fmt::format("the path {} cannot be used here and judged nothing: {}", path.name,
-                             refused->reason),
+                             refused->found.reason),
                  "bring what its file asks for, or leave the path out"});
     unusable = true;
   }
@@ -95,8 +95,9 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
   // A worker that can never be used says nothing of any case.
   const bool all_lost =
       !record.verdicts.empty() &&
-      std::all_of(record.verdicts.begin(), record.verdicts.end(),
-                  [](const Verdict& verdict) { return verdict.status == Status::worker_lost; });
+      std::all_of(record.verdicts.begin(), record.verdicts.end(), [](const Verdict& verdict) {
+        return verdict.found.status == Status::worker_lost;
+      });
   if (all_lost) return Exit::internal;
   const bool failing = counts[Column::failing] > 0;
   if (tell_unusable_paths(record, options, paths) && !failing) return Exit::internal;

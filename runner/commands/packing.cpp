@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "commands/errors.h"
 #include "engine/kept.h"
+#include "plan/case_facts.h"
 #include "record/machine.h"
 #include "reports/closing.h"
 #include "run/task.h"
@@ -36,9 +37,9 @@ std::string lacking(const fs::path& kept, const Instance& instance, const Site& 
       is_file(kept_folder(kept, eager_job(instance, site), 0) / "observation.json"))
     return "";
   const auto verdict = std::find_if(record.verdicts.begin(), record.verdicts.end(),
-                                    [&](const Verdict& each) { return each.id == item.id; });
+                                    [&](const Verdict& each) { return each.facts.id == item.id; });
   if (verdict == record.verdicts.end()) return "it was not executed";
-  return fmt::format("{}: {}", info(verdict->status).name, one_line(verdict->reason));
+  return fmt::format("{}: {}", info(verdict->found.status).name, one_line(verdict->found.reason));
 }
 
 /// The jobs that a verdict of an instance rests on besides its own, whichever of them there are.

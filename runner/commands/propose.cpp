@@ -63,15 +63,18 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
   };
   std::map<std::string, Group> groups;
   for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.fails(false) || verdict.standing != Standing::new_) continue;
-    if (verdict.status == Status::harness || (info(verdict.status).crashed() && !crashes)) continue;
+    if (!verdict.fails(false) || verdict.account.standing != Standing::new_) continue;
+    if (verdict.found.status == Status::harness ||
+        (info(verdict.found.status).crashed() && !crashes))
+      continue;
     for (const Cause& cause : causes_of(verdict)) {
       Group& group = groups[cause.name];
-      group.cases.insert(case_of(verdict.instance));
-      group.paths.insert(verdict.path);
-      group.devices.insert(verdict.device);
+      group.cases.insert(case_of(verdict.facts.instance));
+      group.paths.insert(verdict.facts.path);
+      group.devices.insert(verdict.facts.device);
       group.grade = std::max(group.grade, cause.grade);  // none is less than any
-      if (group.link.empty() && !verdict.links.empty()) group.link = verdict.links.front();
+      if (group.link.empty() && !verdict.facts.links.empty())
+        group.link = verdict.facts.links.front();
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
     }
   }
@@ -83,9 +86,9 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
                  {"devices", group.devices},
                  {"torch", range.empty() ? ">=0" : range}};
     if (group.grade) rule["grade"] = name_of(*group.grade);
-    rule["because"] = "unreported";
+    rule["because"] = name_of(Because::unreported);
     rule["reason"] = "";
-    rule["finding"] = fmt::format("{}: {}", group.example->id, finding(*group.example));
+    rule["finding"] = fmt::format("{}: {}", group.example->facts.id, finding(group.example->found));
     if (group.link.starts_with("https://")) rule["link"] = group.link;
     rule["date"] = record.info.started.substr(0, 10);
     const Json spoken_of = subject_of(rule);
@@ -115,9 +118,9 @@ Result<void> propose(const RunRecord& record, const Options& options) {
   if (!text) return tl::unexpected(text.error());
   std::size_t kept_back = 0, fixed = 0;
   for (const Verdict& verdict : record.verdicts) {
-    const bool is_new = verdict.fails(false) && verdict.standing == Standing::new_;
-    if (is_new && info(verdict.status).crashed() && !options.accept_crashes) ++kept_back;
-    if (verdict.standing == Standing::fixed) ++fixed;
+    const bool is_new = verdict.fails(false) && verdict.account.standing == Standing::new_;
+    if (is_new && info(verdict.found.status).crashed() && !options.accept_crashes) ++kept_back;
+    if (verdict.account.standing == Standing::fixed) ++fixed;
   }
   if (kept_back > 0)
     fmt::print(stderr, "{} crashes, time-outs or the like: proposed only with --accept-crashes\n",

@@ -185,7 +185,8 @@ Exit command_run(const Options& given) {
       remove_unused(*directory, options);
       return Exit::usage;
     }
-    for (const Verdict& verdict : durations->verdicts) seconds[verdict.id] = verdict.seconds;
+    for (const Verdict& verdict : durations->verdicts)
+      seconds[verdict.facts.id] = verdict.origin.seconds;
   }
 
   RunInfo info;

@@ -151,28 +151,28 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   const auto add = [&](std::string_view kind, std::string_view word, bool holds = true) {
     if (holds && !word.empty()) said[std::string(kind)].emplace_back(word);
   };
-  add("status", info(verdict.status).name);
-  add("status", name_of(verdict.standing));
+  add("status", info(verdict.found.status).name);
+  add("status", name_of(verdict.account.standing));
   add("status", "failing", verdict.fails(strict));
-  add("status", "departing", info(verdict.status).departs());
+  add("status", "departing", info(verdict.found.status).departs());
   const Column column = column_of(verdict, strict);
   for (const ColumnInfo& each : all_columns()) add("is", each.name, each.column == column);
-  add("is", "unstable", verdict.unstable);
-  add("is", "vacuous", verdict.vacuous);
-  add("is", "weak", !verdict.weak.empty());
+  add("is", "unstable", verdict.found.unstable);
+  add("is", "vacuous", verdict.found.vacuous);
+  add("is", "weak", !verdict.found.weak.empty());
   add("is", "tolerated", tolerated(verdict).output != nullptr);
-  add("is", "partly", verdict.share > 0 && verdict.status != Status::fell_back);
-  add("is", "stated", verdict.execution == "stated");
-  add("is", "front-end", verdict.front_end);
-  add("standing", name_of(verdict.standing));
-  if (verdict.grade) add("grade", name_of(*verdict.grade));
-  add("stage", verdict.stage);
-  add("nearer", verdict.nearer);
+  add("is", "partly", verdict.found.share > 0 && verdict.found.status != Status::fell_back);
+  add("is", "stated", verdict.found.execution == Witness::stated);
+  add("is", "front-end", verdict.found.front_end);
+  add("standing", name_of(verdict.account.standing));
+  if (verdict.found.grade) add("grade", name_of(*verdict.found.grade));
+  add("stage", verdict.found.stage);
+  if (verdict.found.nearer) add("nearer", name_of(*verdict.found.nearer));
   for (const Cause& cause : causes_of(verdict)) add("cause", cause.name);
-  add("reason", verdict.reason);
-  if (verdict.expectation) {
-    add("because", verdict.expectation->because);
-    add("reason", verdict.expectation->reason);
+  add("reason", verdict.found.reason);
+  if (verdict.account.expectation) {
+    add("because", name_of(verdict.account.expectation->because));
+    add("reason", verdict.account.expectation->reason);
   }
   return said;
 }
@@ -186,8 +186,8 @@ LogWords closed_lists() {
        {"unstable", "vacuous", "weak", "tolerated", "partly", "stated", "front-end"})
     said["is"].emplace_back(mark);
   said["grade"] = grade_names();
-  said["nearer"] = {"compiled", "eager", "both", "ill-conditioned"};
-  said["because"] = {"bug", "intended", "undefined", "unreported"};
+  for (const NearerInfo& each : all_nearer()) said["nearer"].emplace_back(each.name);
+  for (const BecauseInfo& each : all_because()) said["because"].emplace_back(each.name);
   return said;
 }
 
@@ -217,11 +217,11 @@ tl::expected<std::map<std::string, LogWords>, Exit> earlier_words(const Options&
     LogWords said = words_of(verdict, options.strict);
     causes.insert(said["cause"].begin(), said["cause"].end());
     if (!options.ladder) {
-      earlier[verdict.id] = std::move(said);
+      earlier[verdict.facts.id] = std::move(said);
       continue;
     }
     for (const Path& path : paths) {
-      LogWords& all = earlier[verdict.instance + "/" + path.name];
+      LogWords& all = earlier[verdict.facts.instance + "/" + path.name];
       for (const auto& [word_kind, words] : said)
         all[word_kind].insert(all[word_kind].end(), words.begin(), words.end());
     }

@@ -38,7 +38,7 @@ Exit command_show(const Options& options) {
       heading = true;
       fmt::print("  {} on {}{}: {} ({})\n    {} {}\n", info(rule.status).name,
                  enumerate(rule.paths), rule.torch.empty() ? "" : ", torch " + rule.torch,
-                 rule.because, rule.where, rule.reason, rule.link);
+                 name_of(rule.because), rule.where, rule.reason, rule.link);
     }
   }
   return Exit::ok;

@@ -75,7 +75,7 @@ Exit command_shrink(const Options& options) {
   if (interrupted()) return Exit::interrupted;
   if (!shrunk.departs) {
     fmt::print(stderr, "{}: {}: there is nothing to shrink\n", item.id,
-               info(shrunk.first.status).label);
+               info(shrunk.first.found.status).label);
     return Exit::ok;
   }
   const std::string text = case_text(shrunk.declared);
@@ -85,7 +85,8 @@ Exit command_shrink(const Options& options) {
              grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
              shrunk.known > 0 ? fmt::format(", {} known from before", shrunk.known) : "",
              shrunk.complete ? "" : "; time ran out: the same command goes on from here");
-  fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.status).label, shrunk.verdict.reason);
+  fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.found.status).label,
+             shrunk.verdict.found.reason);
   if (auto faults = faults_of(text, session.operators()); !faults.empty()) {
     print_diagnostics(faults);
     print_error({"the smallest case is none that a file can say", "the case as it was can be run"});

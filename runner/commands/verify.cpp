@@ -21,11 +21,11 @@ namespace {
 std::vector<const Verdict*> sample_of(const RunRecord& run, const Options& options) {
   std::vector<const Verdict*> executed, sample;
   for (const Verdict& verdict : run.verdicts) {
-    if (verdict.status != Status::unsupported) executed.push_back(&verdict);
+    if (verdict.found.status != Status::unsupported) executed.push_back(&verdict);
   }
   const std::uint64_t seed = std::stoull(options.seed);
   std::copy_if(executed.begin(), executed.end(), std::back_inserter(sample),
-               [&](const Verdict* each) { return is_drawn(seed, options.sample, each->id); });
+               [&](const Verdict* each) { return is_drawn(seed, options.sample, each->facts.id); });
   if (sample.empty() && !executed.empty()) sample.push_back(executed[seed % executed.size()]);
   return sample;
 }
@@ -58,19 +58,19 @@ Exit execute_sample(const Submission& submission, const Options& options, const 
   }
   const std::vector<const Verdict*> sample = sample_of(submission.run, options);
   arguments.insert(arguments.end(), {"--level", submission.level_name, "--min-judged", "0"});
-  for (const Verdict* verdict : sample) arguments.push_back(verdict->id);
+  for (const Verdict* verdict : sample) arguments.push_back(verdict->facts.id);
   const auto here = run_with(arguments, folder / "run");
   if (!here) return here.error();
   std::map<std::string, const Verdict*> found;
-  for (const Verdict& verdict : here->verdicts) found[verdict.id] = &verdict;
+  for (const Verdict& verdict : here->verdicts) found[verdict.facts.id] = &verdict;
   std::size_t others = 0;
   for (const Verdict* verdict : sample) {
-    const auto one = found.find(verdict->id);
-    if (one != found.end() && one->second->status == verdict->status) continue;
+    const auto one = found.find(verdict->facts.id);
+    if (one != found.end() && one->second->found.status == verdict->found.status) continue;
     ++others;
-    fmt::print(stderr, "    {}: {} in the archive, {} here\n", verdict->id,
-               info(verdict->status).label,
-               one == found.end() ? "not run" : info(one->second->status).label);
+    fmt::print(stderr, "    {}: {} in the archive, {} here\n", verdict->facts.id,
+               info(verdict->found.status).label,
+               one == found.end() ? "not run" : info(one->second->found.status).label);
   }
   fmt::print("executed again here: {} of {} verdicts (--seed {}), {} otherwise\n", sample.size(),
              submission.run.verdicts.size(), options.seed, others);

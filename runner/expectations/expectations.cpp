@@ -144,12 +144,9 @@ void decode_expected(Reader& reader, const Node& node, bool by_cause, Expectatio
   }
   if (const auto waived = reader.child(node, "waived"))
     rule.waived = reader.boolean(*waived).value_or(false);
-  if (const auto because =
-          reader.required(node, "because", "bug, intended, undefined or unreported")) {
-    rule.because = reader
-                       .word(*because, {"bug", "intended", "undefined", "unreported"},
-                             "`bug`, `intended`, `undefined` or `unreported`")
-                       .value_or("");
+  if (const auto because = reader.required(node, "because", enumerate(because_names(), "or"))) {
+    if (const auto word = reader.word(*because, because_names(), enumerate(because_names(), "or")))
+      rule.because = *find_because(*word);
   }
 }
 
@@ -161,17 +158,17 @@ void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
     reader.mismatch(*reason, "a sentence: an expectation without a reason is none");
   }
   rule.finding = rule_text(reader, node, "finding", false, "");
-  if (rule.flake && rule.because == "unreported")
+  if (rule.flake && rule.because == Because::unreported)
     reader.mismatch(*reader.child(node, "flake"),
                     "no flake that is unreported: what happens now and then needs a link");
   // What nobody has reported yet has no link.
-  rule.link = rule_text(reader, node, "link", rule.because != "unreported", "the report or thread");
+  rule.link = rule_text(reader, node, "link", rule.because != Because::unreported, "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
     reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
   rule.example = rule_text(reader, node, "example", false, "");
   rule.searched = trimmed(rule_text(reader, node, "searched", !rule.example.empty(),
                                     "which public reports were looked through"));
-  if (const auto example = reader.child(node, "example"); example && rule.because != "unreported")
+  if (const auto example = reader.child(node, "example"); example && rule.because != Because::unreported)
     reader.mismatch(*example,
                     "no example where there is a report: it is a case of its own in bugs/");
   rule.date =
@@ -301,75 +298,87 @@ bool names_path(const Expectation& rule, const std::string& path) {
 
 }  // namespace
 
-bool Expectations::is_about(const Expectation& rule, const Verdict& verdict,
+bool Expectations::is_about(const Expectation& rule, const CaseFacts& facts,
                             const std::string& case_id) const {
-  return holds_here(rule, verdict.path) && paths_take(rule.paths, verdict.path) &&
-         devices_take(rule.devices, verdict.device) &&
-         (rule.instances.empty() || names(rule, verdict.instance, case_id));
+  return holds_here(rule, facts.path) && paths_take(rule.paths, facts.path) &&
+         devices_take(rule.devices, facts.device) &&
+         (rule.instances.empty() || names(rule, facts.instance, case_id));
 }
 
-void Expectations::apply(Verdict& verdict, const std::string& case_id) {
-  apply(verdict, case_id, met_);
-}
-
-void Expectations::tell(Verdict& verdict, const std::string& case_id) const {
-  Met met = met_;
-  apply(verdict, case_id, met);
-}
-
-void Expectations::apply(Verdict& verdict, const std::string& case_id, Met& met) const {
-  const std::vector<Cause> causes = causes_of(verdict);
+Expectations::Meeting Expectations::meet(const CaseFacts& facts, const Findings& found,
+                                         const std::string& case_id, Met& met) const {
+  const std::vector<Cause> causes = causes_of(facts, found);
   const auto bears = [](const Expectation& rule, const std::optional<Grade>& grade) {
     return !rule.grade || !grade || *grade <= *rule.grade;
   };
   // What a rule expects by status, it expects whatever the causes.
   const auto expects = [&](const Expectation& rule, const Cause& cause) {
     return rule.causes.empty()
-               ? rule.status == verdict.status && bears(rule, verdict.grade)
+               ? rule.status == found.status && bears(rule, found.grade)
                : any_glob_matches(rule.causes, cause.name) && bears(rule, cause.grade);
   };
-  const Expectation* applies = nullptr;  // the first that speaks of the verdict as a whole
-  std::vector<const Expectation*> known(causes.size(), nullptr);  // the first of each cause
+  Meeting meeting{std::vector<const Expectation*>(causes.size(), nullptr), nullptr};
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
-    if (!is_about(rule, verdict, case_id)) continue;
+    if (!is_about(rule, facts, case_id)) continue;
     // Also where it is not about how this path compiled.
     met.seen[i] = met.seen[i] || rule.causes.empty() || rule.flake;
-    if (rule.through_aot && !verdict.through_aot) continue;
-    if (rule.flake && !verdict.unstable) continue;
+    if (rule.through_aot && !found.through_aot) continue;
+    if (rule.flake && !found.unstable) continue;
     const bool over = is_over(rule);
     for (std::size_t k = 0; k < causes.size(); ++k) {
       if (!expects(rule, causes[k])) continue;
       met.seen[i] = met.happened[i] = true;
-      if (!over && known[k] == nullptr) known[k] = &rule;
+      if (!over && meeting.known[k] == nullptr) meeting.known[k] = &rule;
     }
-    if (!over && applies == nullptr && rule.causes.empty() && !rule.flake &&
-        names_path(rule, verdict.path))
-      applies = &rule;
+    if (!over && meeting.whole == nullptr && rule.causes.empty() && !rule.flake &&
+        names_path(rule, facts.path))
+      meeting.whole = &rule;
   }
-  const Expectation* shown = nullptr;
+  return meeting;
+}
+
+namespace {
+
+/// What an account says of the rule that it shows; `known` are all that are needed beside it.
+ExpectationRef shown(const Expectation& rule, const std::vector<const Expectation*>& known,
+                     Status status) {
+  const auto is_added = [](const Expectation* each) { return each != nullptr && each->added; };
+  const auto every_path = [](const Expectation* each) {
+    return each == nullptr || contains(each->paths, "*");
+  };
+  return {rule.where, status, rule.because, rule.reason, rule.link,
+          // What the suite alone would not know.
+          rule.added || std::any_of(known.begin(), known.end(), is_added),
+          every_path(&rule) && std::all_of(known.begin(), known.end(), every_path)};
+}
+
+}  // namespace
+
+void Expectations::apply(const CaseFacts& facts, const Findings& found, const std::string& case_id,
+                         Account& account) {
+  give_standing(meet(facts, found, case_id, met_), found.status, account);
+}
+
+void Expectations::tell(const CaseFacts& facts, const Findings& found, const std::string& case_id,
+                        Account& account) const {
+  Met met = met_;
+  give_standing(meet(facts, found, case_id, met), found.status, account);
+}
+
+void Expectations::give_standing(const Meeting& meeting, Status status, Account& account) {
+  const auto& [known, whole] = meeting;
+  account.standing = Standing::new_;
+  account.expectation.reset();
   if (!known.empty() && std::find(known.begin(), known.end(), nullptr) == known.end()) {
     const bool waived = std::all_of(known.begin(), known.end(),
                                     [](const Expectation* rule) { return rule->waived; });
-    verdict.standing = waived ? Standing::waived : Standing::known;
-    shown = known.front();
-  } else if (applies != nullptr && verdict.status == Status::conform) {
-    verdict.standing = Standing::fixed;
-    shown = applies;
-  } else {
-    return;  // it diverges in another way than was expected: new
-  }
-  const Status status = verdict.standing == Standing::fixed ? shown->status : verdict.status;
-  verdict.expectation = ExpectationRef{
-      shown->where, std::string(info(status).name), shown->because, shown->reason, shown->link,
-      // What the suite alone would not know.
-      std::any_of(known.begin(), known.end(),
-                  [](const Expectation* rule) { return rule != nullptr && rule->added; }) ||
-          shown->added,
-      contains(shown->paths, "*") &&
-          std::all_of(known.begin(), known.end(), [](const Expectation* rule) {
-            return rule == nullptr || contains(rule->paths, "*");
-          })};
+    account.standing = waived ? Standing::waived : Standing::known;
+    account.expectation = shown(*known.front(), known, status);
+  } else if (whole != nullptr && status == Status::conform) {
+    account.standing = Standing::fixed;
+    account.expectation = shown(*whole, known, whole->status);
+  }  // else it diverges in another way than was expected
 }
 
 std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope& scope) const {
@@ -409,12 +418,12 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
   return result;
 }
 
-void waive_front_end(Verdict& verdict, const Path& path) {
-  const bool is_anothers = verdict.front_end && !path.torchs_own;
-  if (!is_anothers || !verdict.fails(true) || verdict.standing != Standing::new_) return;
-  verdict.standing = Standing::waived;
-  verdict.expectation =
-      ExpectationRef{"", std::string(info(verdict.status).name), "front end",
+void waive_front_end(const Findings& found, const Path& path, Account& account) {
+  const bool is_anothers = found.front_end && !path.torchs_own;
+  if (!is_anothers || account.standing != Standing::new_ || !info(found.status).fails_strict) return;
+  account.standing = Standing::waived;
+  account.expectation =
+      ExpectationRef{"", found.status, Because::front_end,
                      "it is raised by Dynamo's tracing, before the backend is handed anything", ""};
 }
 

@@ -39,7 +39,7 @@ struct Expectation {
   std::optional<Grade> grade;             ///< the worst grade that is still as expected
   bool waived =
       false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
-  std::string because;  ///< bug, intended, undefined or unreported
+  Because because = Because::bug;
   std::string reason;
   std::string finding;  ///< for people: what was measured
   std::string link;
@@ -85,10 +85,13 @@ class Expectations {
   /// `known` or `waived` when rules that apply expect all that happened: one its status, or several
   /// its causes together, so that another finding beside a known one is new.  `fixed` when one
   /// applies, the status does not fail and none expects it; a rule about causes speaks of what
-  /// departs alone, and so does a rule that names a path of one of its variants.  Else plain.
-  void apply(Verdict& verdict, const std::string& case_id);
+  /// departs alone, and so does a rule that names a path of one of its variants.  Else `new`.  Of
+  /// the account, `explained` stays.
+  void apply(const CaseFacts& facts, const Findings& found, const std::string& case_id,
+             Account& account);
   /// The same of a verdict that is not the last word: nothing is remembered.
-  void tell(Verdict& verdict, const std::string& case_id) const;
+  void tell(const CaseFacts& facts, const Findings& found, const std::string& case_id,
+            Account& account) const;
 
   /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
   /// took all that they could speak of; and of the rules that expired all that would have met a
@@ -100,9 +103,17 @@ class Expectations {
   struct Met {
     std::vector<bool> seen, happened;
   };
-  void apply(Verdict& verdict, const std::string& case_id, Met& met) const;
+  /// What the rules say of a verdict.
+  struct Meeting {
+    /// Of each cause the first rule that expects it; null: none does.
+    std::vector<const Expectation*> known;
+    const Expectation* whole = nullptr;  ///< the first that speaks of the verdict as a whole
+  };
+  Meeting meet(const CaseFacts& facts, const Findings& found, const std::string& case_id,
+               Met& met) const;
+  static void give_standing(const Meeting& meeting, Status status, Account& account);
   bool holds_here(const Expectation& rule, const std::string& path = "") const;
-  bool is_about(const Expectation& rule, const Verdict& verdict, const std::string& case_id) const;
+  bool is_about(const Expectation& rule, const CaseFacts& facts, const std::string& case_id) const;
   bool is_over(const Expectation& rule) const;
   std::vector<Expectation> rules_;
   Met met_;  ///< happened: also after its last day
@@ -112,6 +123,6 @@ class Expectations {
 /// On a path whose backend is not torch's, an error of torch's front end is judged and kept, but it
 /// is nothing that the backend did: it does not fail the run, unless somebody expected otherwise.
 /// To be asked behind Expectations.
-void waive_front_end(Verdict& verdict, const Path& path);
+void waive_front_end(const Findings& found, const Path& path, Account& account);
 
 }  // namespace lockstep

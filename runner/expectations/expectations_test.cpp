@@ -19,25 +19,26 @@ Expectation rule(Status status) {
   result.where = "expected/known/a.json:3";
   result.instances = {"bugs/1*"};
   result.paths = {"inductor"};
-  result.status = status;
-  result.because = "bug";
+  result.found.status = status;
+  result.because = Because::bug;
   return result;
 }
 
 Verdict verdict(Status status, const std::string& path = "inductor") {
   Verdict result;
-  result.instance = "bugs/1[dim=0]@cpu";
-  result.path = path;
-  result.device = "cpu";
-  result.status = status;
+  result.facts.instance = "bugs/1[dim=0]@cpu";
+  result.facts.path = path;
+  result.facts.device = "cpu";
+  result.found.status = status;
   return result;
 }
 
 Standing standing(const Expectation& expectation, Verdict judged,
                   const ExpectationConditions& conditions = {
                       "2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"}) {
-  Expectations({expectation}, conditions).apply(judged, "bugs/1");
-  return judged.standing;
+  Expectations({expectation}, conditions)
+      .apply(judged.facts, judged.found, "bugs/1", judged.account);
+  return judged.account.standing;
 }
 
 TEST(Expectations, GiveAStanding) {
@@ -101,10 +102,10 @@ TEST(Expectations, OfAnothersFrontEndAreWaived) {
   path.torchs_own = false;
   const auto standing_on = [](const Path& taken, bool front_end, Status status, Standing before) {
     Verdict judged = verdict(status);
-    judged.front_end = front_end;
-    judged.standing = before;
-    waive_front_end(judged, taken);
-    return judged.standing;
+    judged.found.front_end = front_end;
+    judged.account.standing = before;
+    waive_front_end(judged.found, taken, judged.account);
+    return judged.account.standing;
   };
   const auto plain = Standing::new_;
   EXPECT_EQ(standing_on(path, true, Status::internal_error, plain), Standing::waived);
@@ -120,8 +121,9 @@ TEST(Expectations, SayWhetherTheySpeakOfEveryPath) {
     Expectation expectation = rule(Status::value_differs);
     expectation.paths = std::move(paths);
     Verdict judged = verdict(Status::value_differs);
-    Expectations({expectation}, {"2.13.0", "", {}, "2026-11-21"}).apply(judged, "bugs/1");
-    return judged.expectation && judged.expectation->every_path;
+    Expectations({expectation}, {"2.13.0", "", {}, "2026-11-21"})
+        .apply(judged.facts, judged.found, "bugs/1", judged.account);
+    return judged.account.expectation && judged.account.expectation->every_path;
   };
   EXPECT_TRUE(speaks({"*", "!eager-python"}));
   EXPECT_FALSE(speaks({"inductor"}));
@@ -134,9 +136,9 @@ TEST(Expectations, CanBeAboutEveryPathThroughAot) {
   expected.through_aot = true;
   Verdict seen = verdict(Status::metadata_differs, "a-vendors");
   EXPECT_EQ(standing(expected, seen), Standing::new_);
-  seen.through_aot = true;
+  seen.found.through_aot = true;
   EXPECT_EQ(standing(expected, seen), Standing::known);
-  seen.status = Status::conform;
+  seen.found.status = Status::conform;
   EXPECT_EQ(standing(expected, seen), Standing::fixed);
 }
 
@@ -146,12 +148,12 @@ TEST(Expectations, OfFlakesHoldWhereExecutionsDisagree) {
   expected.flake = true;
   Verdict seen = verdict(Status::value_differs);
   EXPECT_EQ(standing(expected, seen), Standing::new_);
-  seen.unstable = true;
+  seen.found.unstable = true;
   EXPECT_EQ(standing(expected, seen), Standing::known);
   EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::new_);
   Expectations rules({expected}, {"2.13.0", "avx2", {}, "2026-11-21"});
   Verdict conforms = verdict(Status::conform);
-  rules.apply(conforms, "bugs/1");
+  rules.apply(conforms.facts, conforms.found, "bugs/1", conforms.account);
   ExpectationScope whole;
   whole.whole_suite = true;
   whole.paths = {"inductor"};
@@ -162,8 +164,8 @@ TEST(Expectations, OfFlakesHoldWhereExecutionsDisagree) {
 TEST(Expectations, CanBeAskedWithoutRemembering) {
   Expectations rules({rule(Status::crash)}, {"2.13.0", "avx2", {}, "2026-11-21"});
   Verdict asked = verdict(Status::crash);
-  rules.tell(asked, "bugs/1");
-  EXPECT_EQ(asked.standing, Standing::known);
+  rules.tell(asked.facts, asked.found, "bugs/1", asked.account);
+  EXPECT_EQ(asked.account.standing, Standing::known);
   ExpectationScope whole;
   whole.whole_suite = true;
   whole.paths = {"inductor"};
@@ -200,7 +202,7 @@ TEST(Expectations, HoldOnlyUnderTheirConditions) {
 /// A verdict of an operator and its gradient that differ, with grades.
 Verdict departing(Grade forward, Grade gradient) {
   Verdict result = verdict(Status::value_differs);
-  result.operators = {"aten::tan"};
+  result.facts.operators = {"aten::tan"};
   for (const auto& [name, grade] : {std::pair("y", forward), std::pair("grad x", gradient)}) {
     OutputComparison output;
     output.name = name;
@@ -209,10 +211,10 @@ Verdict departing(Grade forward, Grade gradient) {
     output.type = "float32[4]";
     output.classes.value = 1;
     if (output.status != Status::conform)
-      result.differences.push_back({output.status, output.name, ""});
-    result.outputs.push_back(std::move(output));
+      result.found.differences.push_back({output.status, output.name, ""});
+    result.found.outputs.push_back(std::move(output));
   }
-  result.grade = std::max(forward, gradient);
+  result.found.grade = std::max(forward, gradient);
   return result;
 }
 
@@ -241,37 +243,38 @@ TEST(Expectations, CanBeAboutACauseWhateverTheInstance) {
 
 TEST(Expectations, AnotherFindingBesideAKnownCauseIsNew) {
   const auto under = [](std::vector<Expectation> rules, Verdict judged) {
-    Expectations(std::move(rules), {"2.13.0", "avx512", {}, "2026-11-21"}).apply(judged, "bugs/1");
+    Expectations(std::move(rules), {"2.13.0", "avx512", {}, "2026-11-21"})
+        .apply(judged.facts, judged.found, "bugs/1", judged.account);
     return judged;
   };
   const Verdict both = departing(Grade::ulp4, Grade::close);
-  EXPECT_EQ(under({of_causes({"tan:value"})}, both).standing, Standing::new_);
-  EXPECT_EQ(under({of_causes({"tan:value", "tan-gradient:value"})}, both).standing,
+  EXPECT_EQ(under({of_causes({"tan:value"})}, both).account.standing, Standing::new_);
+  EXPECT_EQ(under({of_causes({"tan:value", "tan-gradient:value"})}, both).account.standing,
             Standing::known);
   // Two rules may know a part each; what is shown is about the first cause.
   Expectation forward = of_causes({"tan:value"}), gradient = of_causes({"tan-gradient:value"});
   forward.where = "expected/known/a.json:7";
   gradient.waived = true;
   const Verdict known = under({gradient, forward}, both);
-  EXPECT_EQ(known.standing, Standing::known);
-  ASSERT_TRUE(known.expectation);
-  EXPECT_EQ(known.expectation->file, "expected/known/a.json:7");
-  EXPECT_EQ(known.expectation->status, "value_differs");
+  EXPECT_EQ(known.account.standing, Standing::known);
+  ASSERT_TRUE(known.account.expectation);
+  EXPECT_EQ(known.account.expectation->file, "expected/known/a.json:7");
+  EXPECT_EQ(known.account.expectation->status, Status::value_differs);
   forward.waived = true;
-  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::waived);
+  EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::waived);
   // Each cause has a grade of its own.
   gradient.grade = Grade::close;
   forward.grade = Grade::ulp4;
-  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::waived);
+  EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::waived);
   gradient.grade = Grade::ulp4;
-  EXPECT_EQ(under({gradient, forward}, both).standing, Standing::new_);
+  EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::new_);
   // A rule about the status knows whatever there is.
-  EXPECT_EQ(under({gradient, rule(Status::value_differs)}, both).standing, Standing::known);
+  EXPECT_EQ(under({gradient, rule(Status::value_differs)}, both).account.standing, Standing::known);
 }
 
 TEST(Expectations, NameInstancesWithOrWithoutTheirDevice) {
   Verdict judged = verdict(Status::value_differs);
-  judged.instance = "bugs/1[dim=0,as=row]@cpu";
+  judged.facts.instance = "bugs/1[dim=0,as=row]@cpu";
   for (const auto& [glob, expected] :
        std::map<std::string, Standing>{{"bugs/1[*as=row]", Standing::known},
                                        {"bugs/1[*as=row]@cpu", Standing::known},
@@ -290,13 +293,13 @@ TEST(Expectations, OfACauseThatNoVerdictHasAreReportedWhereTheRunCanTell) {
   Expectations expectations({everywhere, here}, {"2.13.0", "avx512", {}, "2026-11-21"});
   ExpectationScope scope{false, {{"bugs/1", "bugs/1[dim=0]@cpu", true}}, {"inductor"}, {"cpu"}};
   Verdict conforms = verdict(Status::conform);
-  expectations.apply(conforms, "bugs/1");
+  expectations.apply(conforms.facts, conforms.found, "bugs/1", conforms.account);
   ASSERT_EQ(expectations.unmatched(scope).size(), 1U);
   EXPECT_EQ(expectations.unmatched(scope).front().text, "tan:value on inductor of bugs/1");
   scope.whole_suite = true;
   EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
   Verdict departs = departing(Grade::ulp4, Grade::bits);
-  expectations.apply(departs, "bugs/1");
+  expectations.apply(departs.facts, departs.found, "bugs/1", departs.account);
   EXPECT_TRUE(expectations.unmatched(scope).empty());
 }
 
@@ -304,9 +307,9 @@ TEST(Expectations, AWorseGradeIsNew) {
   Expectation expected = rule(Status::value_differs);
   expected.grade = Grade::close;
   Verdict judged = verdict(Status::value_differs);
-  judged.grade = Grade::close;
+  judged.found.grade = Grade::close;
   EXPECT_EQ(standing(expected, judged), Standing::known);
-  judged.grade = Grade::none;
+  judged.found.grade = Grade::none;
   EXPECT_EQ(standing(expected, judged), Standing::new_);
 }
 
@@ -331,7 +334,7 @@ TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
   EXPECT_TRUE(expectations.unmatched(scope).empty());
   scope.whole_suite = true;
   Verdict judged = verdict(Status::conform);
-  expectations.apply(judged, "bugs/1");
+  expectations.apply(judged.facts, judged.found, "bugs/1", judged.account);
   EXPECT_TRUE(expectations.unmatched(scope).empty());
 }
 
@@ -342,8 +345,8 @@ TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
     Expectations expectations({over}, {"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"});
     if (happened) {
       Verdict judged = verdict(*happened);
-      expectations.apply(judged, "bugs/1");
-      EXPECT_EQ(judged.standing, Standing::new_);
+      expectations.apply(judged.facts, judged.found, "bugs/1", judged.account);
+      EXPECT_EQ(judged.account.standing, Standing::new_);
     }
     const auto unmatched = expectations.unmatched(scope);
     return unmatched.empty() ? "" : unmatched[0].text;

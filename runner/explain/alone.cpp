@@ -21,7 +21,7 @@ const TensorView* tensor_in(const KnownValues& values, const std::string& name) 
 }
 
 std::string status_text(const std::optional<Verdict>& verdict) {
-  return verdict ? std::string(info(verdict->status).name) : "";
+  return verdict ? std::string(info(verdict->found.status).name) : "";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& 
   for (std::size_t i = 0; i < request.rungs.size(); ++i) {
     const auto& verdict = tried[i].verdict;
     explanation.ladder.push_back({request.rungs[i].name,
-                                  verdict ? std::string(info(verdict->status).name) : "",
+                                  verdict ? std::string(info(verdict->found.status).name) : "",
                                   tried[i].departs()});
   }
   if (!tried.back().departs()) return nullptr;
@@ -82,11 +82,11 @@ void try_knobs(const ExplainRequest& request, Trials& trials, Explanation& expla
     missing = missing || !all[i].verdict;
     if (!all[i].verdict) {
       knob.why = "no time";
-    } else if (all[i].verdict->status == Status::unsupported) {
-      knob.why = all[i].verdict->reason;
+    } else if (all[i].verdict->found.status == Status::unsupported) {
+      knob.why = all[i].verdict->found.reason;
     } else {
-      knob.status = std::string(info(all[i].verdict->status).name);
-      knob.ends = all[i].verdict->status == Status::conform;
+      knob.status = std::string(info(all[i].verdict->found.status).name);
+      knob.ends = all[i].verdict->found.status == Status::conform;
     }
   }
   if (missing) explanation.open.emplace_back("what some settings do: no time");
@@ -112,8 +112,8 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
     explanation.open.emplace_back("everything: there was no time for the verdict itself");
     return end();
   }
-  explanation.status = std::string(info(top.verdict->status).name);
-  explanation.reason = top.verdict->reason;
+  explanation.status = std::string(info(top.verdict->found.status).name);
+  explanation.reason = top.verdict->found.reason;
   explanation.output = fault_of(*top.verdict).name;
   const Path* layer = find_layer(request, rungs, explanation);
   if (layer == nullptr) return end();

@@ -31,9 +31,9 @@ std::string kind_of(const Verdict& verdict) {
 
 Fault fault_of(const Verdict& verdict) {
   Fault fault;
-  fault.status = verdict.status;
+  fault.status = verdict.found.status;
   fault.kind = kind_of(verdict);
-  if (!verdict.differences.empty()) take_apart(verdict.differences.front().name, fault);
+  if (!verdict.found.differences.empty()) take_apart(verdict.found.differences.front().name, fault);
   const OutputComparison* output = comparison_of(verdict, fault.name, fault.call);
   fault.bits = output != nullptr && output->policy.starts_with("bits");
   return fault;
@@ -42,7 +42,7 @@ Fault fault_of(const Verdict& verdict) {
 const OutputComparison* comparison_of(const Verdict& verdict, const std::string& name,
                                       std::size_t call) {
   for (const std::string& full : {name, fmt::format("{}{}{}", name, kCall, call + 1)}) {
-    for (const OutputComparison& output : verdict.outputs) {
+    for (const OutputComparison& output : verdict.found.outputs) {
       if (output.name == full) return &output;
     }
   }
@@ -50,9 +50,9 @@ const OutputComparison* comparison_of(const Verdict& verdict, const std::string&
 }
 
 bool has(const Verdict& verdict, const Fault& fault) {
-  if (verdict.status != fault.status && !fault.is_output()) return false;
+  if (verdict.found.status != fault.status && !fault.is_output()) return false;
   if (!fault.is_output()) return kind_of(verdict) == fault.kind;
-  return std::any_of(verdict.differences.begin(), verdict.differences.end(),
+  return std::any_of(verdict.found.differences.begin(), verdict.found.differences.end(),
                      [&](const Difference& difference) {
                        Fault other;
                        take_apart(difference.name, other);

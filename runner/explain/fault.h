@@ -19,7 +19,7 @@ struct Fault {
   bool is_value() const {
     return status == Status::value_differs || status == Status::nonfinite_differs;
   }
-  bool is_gradient() const { return name.starts_with("grad "); }
+  bool is_gradient() const { return lockstep::is_gradient(name); }
   /// Whether it is about what the program returns.
   bool is_output() const { return !name.empty() && name.find(' ') == std::string::npos; }
 };

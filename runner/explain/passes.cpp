@@ -103,11 +103,11 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
   pass.why = "leaving out whole subsystems does not end it";
   for (const std::string& subsystem : table->subsystems) {
     const auto without = bisector.run(table->backend, subsystem, "test_disable");
-    if (!without || without->status == Status::unsupported) {
-      pass.why = without ? without->reason : "no time";
+    if (!without || without->found.status == Status::unsupported) {
+      pass.why = without ? without->found.reason : "no time";
       return pass;
     }
-    if (without->status != Status::conform) continue;
+    if (without->found.status != Status::conform) continue;
     pass.backend = table->backend;
     pass.subsystem = subsystem;
     pass.why.clear();
@@ -118,7 +118,7 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
       const std::int64_t middle = (low + high) / 2;
       const auto some = bisector.run(table->backend, subsystem, "bisect", middle);
       if (!some) return pass;
-      if (info(some->status).departs())
+      if (info(some->found.status).departs())
         high = middle;
       else
         low = middle + 1;

@@ -61,7 +61,7 @@ std::vector<std::vector<Tried>> Trials::execute(const std::vector<Trial>& trials
     Scheduler scheduler(plan, engine_, std::move(options), std::vector<bool>(plan.items.size()));
     scheduler.on_verdict = [&](Verdict verdict) {
       ++count_;
-      tried[verdict.index].verdict = std::move(verdict);
+      tried[verdict.facts.index].verdict = std::move(verdict);
     };
     while (!scheduler.done()) {
       if (time_is_up()) {

@@ -23,7 +23,7 @@ struct Tried {
   std::optional<Verdict> verdict;  ///< empty: there was no time for it
   Executed executed;               ///< what the verdict was made of; empty where nothing returned
 
-  bool departs() const { return verdict && info(verdict->status).departs(); }
+  bool departs() const { return verdict && info(verdict->found.status).departs(); }
 };
 
 /// Executes trials as a run executes a plan: by the same scheduler, engine and judge; but it writes

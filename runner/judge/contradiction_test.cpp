@@ -15,9 +15,9 @@ namespace {
 
 using namespace fixtures;
 using testing::HasSubstr;
-using Rewrite = std::function<void(Verdict&)>;
+using Rewrite = std::function<void(Findings&)>;
 
-Verdict with_gold(std::vector<double> e, std::vector<double> c, std::vector<double> truth) {
+Findings with_gold(std::vector<double> e, std::vector<double> c, std::vector<double> truth) {
   const Observation eager = returned(tensor("float32", e));
   const Observation compiled = returned(tensor("float32", c));
   const Observation gold = returned(tensor("float64", truth));
@@ -28,12 +28,12 @@ Verdict with_gold(std::vector<double> e, std::vector<double> c, std::vector<doub
   return judged(request);
 }
 
-Verdict of_values(std::vector<double> e, std::vector<double> c, std::string_view policy) {
+Findings of_values(std::vector<double> e, std::vector<double> c, std::string_view policy) {
   return judge_under(returned(tensor("float32", e)), returned(tensor("float32", c)), policy);
 }
 
 /// One of every kind that the judge gives of results and errors.
-std::vector<Verdict> samples() {
+std::vector<Findings> samples() {
   const Tensor y = tensor("float32", {1, 2, 3, 4});
   Tensor transposed = reshaped(tensor("float32", {1, 2, 3, 5}), {2, 2});
   transposed.view.strides = {1, 2};
@@ -61,34 +61,34 @@ std::vector<Verdict> samples() {
 }
 
 TEST(Contradiction, WhatTheJudgeSaysIsOfAPiece) {
-  for (const Verdict& verdict : samples()) {
-    EXPECT_EQ(contradiction(verdict), "") << to_json(verdict).dump(1);
-    const auto read = verdict_from_json(to_json(verdict));
+  for (const Findings& found : samples()) {
+    EXPECT_EQ(contradiction(found), "") << to_json(as_verdict(found)).dump(1);
+    const auto read = verdict_from_json(to_json(as_verdict(found)));
     ASSERT_TRUE(read);
     EXPECT_EQ(contradiction(*read), "") << "numbers survive the log";
   }
 }
 
 TEST(Contradiction, EveryOtherStatusIsFound) {
-  for (const Verdict& verdict : samples()) {
+  for (const Findings& found : samples()) {
     for (const StatusInfo& status : all_statuses()) {
-      if (status.status == verdict.status) continue;
+      if (status.status == found.status) continue;
       // What is unsupported is not judged, and passes nowhere for green.
-      const bool judged = !verdict.outputs.empty() || !verdict.differences.empty();
+      const bool judged = !found.outputs.empty() || !found.differences.empty();
       if (status.rank == Rank::support && !judged) continue;
-      Verdict rewritten = verdict;
+      Findings rewritten = found;
       rewritten.status = status.status;
-      EXPECT_NE(contradiction(rewritten), "") << info(verdict.status).name << " as " << status.name;
+      EXPECT_NE(contradiction(rewritten), "") << info(found.status).name << " as " << status.name;
     }
   }
 }
 
 TEST(Contradiction, EveryOtherGradeIsFound) {
-  for (const Verdict& verdict : samples()) {
-    if (!verdict.grade) continue;
+  for (const Findings& found : samples()) {
+    if (!found.grade) continue;
     for (const std::string& name : grade_names()) {
-      if (find_grade(name) == verdict.grade) continue;
-      Verdict rewritten = verdict;
+      if (find_grade(name) == found.grade) continue;
+      Findings rewritten = found;
       rewritten.grade = find_grade(name);
       EXPECT_NE(contradiction(rewritten), "") << name;
       // The same in both places.
@@ -101,44 +101,44 @@ TEST(Contradiction, EveryOtherGradeIsFound) {
 /// Makes a verdict green as thoroughly as a text editor does.
 TEST(Contradiction, AFailureThatIsMadeGreenIsFound) {
   const std::vector<std::pair<const char*, Rewrite>> more = {
-      {"nothing more", [](Verdict&) {}},
-      {"without a reason", [](Verdict& verdict) { verdict.reason.clear(); }},
-      {"without differences", [](Verdict& verdict) { verdict.differences.clear(); }},
-      {"without outputs", [](Verdict& verdict) { verdict.outputs.clear(); }},
+      {"nothing more", [](Findings&) {}},
+      {"without a reason", [](Findings& found) { found.reason.clear(); }},
+      {"without differences", [](Findings& found) { found.differences.clear(); }},
+      {"without outputs", [](Findings& found) { found.outputs.clear(); }},
       {"outputs conform",
-       [](Verdict& verdict) {
-         for (OutputComparison& output : verdict.outputs) output.status = Status::conform;
+       [](Findings& found) {
+         for (OutputComparison& output : found.outputs) output.status = Status::conform;
        }},
       {"nothing and no outputs",
-       [](Verdict& verdict) {
-         verdict.differences.clear();
-         verdict.outputs.clear();
-         verdict.grade.reset();
+       [](Findings& found) {
+         found.differences.clear();
+         found.outputs.clear();
+         found.grade.reset();
        }},
       {"outputs conform, no differences",
-       [](Verdict& verdict) {
-         for (OutputComparison& output : verdict.outputs) output.status = Status::conform;
-         verdict.differences.clear();
+       [](Findings& found) {
+         for (OutputComparison& output : found.outputs) output.status = Status::conform;
+         found.differences.clear();
        }},
       {"and no checks",
-       [](Verdict& verdict) {
-         for (OutputComparison& output : verdict.outputs) {
+       [](Findings& found) {
+         for (OutputComparison& output : found.outputs) {
            output.status = Status::conform;
            output.checks.clear();
          }
-         verdict.differences.clear();
+         found.differences.clear();
        }},
-      {"and checks that hold", [](Verdict& verdict) {
-         for (OutputComparison& output : verdict.outputs) {
+      {"and checks that hold", [](Findings& found) {
+         for (OutputComparison& output : found.outputs) {
            output.status = Status::conform;
            for (Measurement& leaf : output.checks) leaf.ok = true;
          }
-         verdict.differences.clear();
+         found.differences.clear();
        }}};
   for (const double other : {3.0, static_cast<double>(NAN)}) {
-    const Verdict verdict = of_values({1, 2}, {1, other}, "any_of(close, ulp(4))");
+    const Findings found = of_values({1, 2}, {1, other}, "any_of(close, ulp(4))");
     for (const auto& [what, change] : more) {
-      Verdict rewritten = verdict;
+      Findings rewritten = found;
       rewritten.status = Status::conform;
       change(rewritten);
       EXPECT_NE(contradiction(rewritten), "") << what;
@@ -147,16 +147,16 @@ TEST(Contradiction, AFailureThatIsMadeGreenIsFound) {
 }
 
 TEST(Contradiction, SaysWhat) {
-  const Verdict good = of_values({1, 2, 3}, {1, 2, 3.0000002}, "any_of(bits, ulp(4))");
+  const Findings good = of_values({1, 2, 3}, {1, 2, 3.0000002}, "any_of(bits, ulp(4))");
   ASSERT_EQ(good.status, Status::conform);
   ASSERT_EQ(good.outputs[0].checks.size(), 2u);
   const auto says = [&](const Rewrite& change) {
-    Verdict rewritten = good;
+    Findings rewritten = good;
     change(rewritten);
     return contradiction(rewritten);
   };
   const auto output = [&](const std::function<void(OutputComparison&)>& change) {
-    return says([&](Verdict& verdict) { change(verdict.outputs[0]); });
+    return says([&](Findings& found) { change(found.outputs[0]); });
   };
   EXPECT_EQ(output([](auto& y) { y.differing = 4; }), "y: 4 of 3 elements differ");
   EXPECT_EQ(output([](auto& y) { y.differing = -1; }), "y: -1 of 3 elements differ");
@@ -191,47 +191,46 @@ TEST(Contradiction, SaysWhat) {
   EXPECT_THAT(output([](auto& y) { y.policy = "ulp"; }), HasSubstr("its policy: "));
   EXPECT_THAT(output([](auto& y) { y.ladder.clear(); }),
               HasSubstr("its grade is ulp4, by its ladder none"));
-  EXPECT_EQ(says([](Verdict& verdict) { verdict.weak = "y: no"; }),
+  EXPECT_EQ(says([](Findings& found) { found.weak = "y: no"; }),
             "it is weak, but no output that conforms is");
-  EXPECT_EQ(says([](Verdict& verdict) { verdict.standing = Standing::known; }),
-            "it is known, but no expectation is recorded");
-  EXPECT_EQ(says([](Verdict& verdict) {
-              verdict.standing = Standing::known;
-              verdict.expectation.emplace().status = "crash";
-            }),
-            "it is known, its status conform, and crash was expected");
-  EXPECT_EQ(says([](Verdict& verdict) {
-              verdict.standing = Standing::fixed;
-              verdict.expectation.emplace().status = "crash";
-            }),
-            "");
-  EXPECT_EQ(says([](Verdict& verdict) { verdict.outputs.clear(); }),
+  EXPECT_EQ(says([](Findings& found) { found.outputs.clear(); }),
             "it conforms, but nothing was compared");
-  EXPECT_EQ(says([](Verdict& verdict) { verdict.grade.reset(); }),
+  EXPECT_EQ(says([](Findings& found) { found.grade.reset(); }),
             "its grade is none at all, by its outputs ulp4");
 }
 
-TEST(Contradiction, NothingThatWasComparedConforms) {
-  Verdict verdict;
-  EXPECT_EQ(contradiction(verdict), "it conforms, but nothing was compared");
-  verdict.compiled_error.emplace();
-  EXPECT_EQ(contradiction(verdict), "it conforms, but one side raised");
-  verdict.eager_error.emplace();
+TEST(Contradiction, AStandingRestsOnAnExpectation) {
+  Verdict verdict = as_verdict(of_values({1, 2, 3}, {1, 2, 3}, "bits"));
   EXPECT_EQ(contradiction(verdict), "");
-  verdict.status = Status::unsupported;
-  EXPECT_EQ(contradiction(verdict), "") << "nothing was judged";
-  verdict.status = Status::crash;
-  EXPECT_NE(contradiction(verdict), "") << "two errors were judged";
+  verdict.account.standing = Standing::known;
+  EXPECT_EQ(contradiction(verdict), "it is known, but no expectation is recorded");
+  verdict.account.expectation.emplace().status = Status::crash;
+  EXPECT_EQ(contradiction(verdict), "it is known, its status conform, and crash was expected");
+  verdict.account.standing = Standing::fixed;
+  EXPECT_EQ(contradiction(verdict), "");
+}
+
+TEST(Contradiction, NothingThatWasComparedConforms) {
+  Findings found;
+  EXPECT_EQ(contradiction(found), "it conforms, but nothing was compared");
+  found.compiled_error.emplace();
+  EXPECT_EQ(contradiction(found), "it conforms, but one side raised");
+  found.eager_error.emplace();
+  EXPECT_EQ(contradiction(found), "");
+  found.status = Status::unsupported;
+  EXPECT_EQ(contradiction(found), "") << "nothing was judged";
+  found.status = Status::crash;
+  EXPECT_NE(contradiction(found), "") << "two errors were judged";
 }
 
 TEST(Contradiction, ADifferenceIsAboutAnOutput) {
   const Tensor y = tensor("float32", {1, 2}), z = tensor("float32", {1, 3});
   const Tensor other = tensor("float32", {1, 2}), third = tensor("float32", {1, 3});
-  Verdict verdict = judge_under(returned({CallResult{{{"a", y}, {"b", other}}, {}, {}}}),
-                                returned({CallResult{{{"a", y}, {"b", third}}, {}, {}}}), "bits");
-  verdict.outputs.pop_back();
-  verdict.grade = Grade::bits;
-  EXPECT_EQ(contradiction(verdict), "a difference is about b, which is not among the outputs");
+  Findings found = judge_under(returned({CallResult{{{"a", y}, {"b", other}}, {}, {}}}),
+                               returned({CallResult{{{"a", y}, {"b", third}}, {}, {}}}), "bits");
+  found.outputs.pop_back();
+  found.grade = Grade::bits;
+  EXPECT_EQ(contradiction(found), "a difference is about b, which is not among the outputs");
 }
 
 // Whatever a policy measures, the judge and the reader of its log come to the same.
@@ -259,8 +258,8 @@ TEST(Contradiction, EveryPolicyIsToldAgain) {
             request.compiled = &compiled;
             if (std::string_view(dtype) != "complex64") request.fp64 = request.stepwise = &gold;
             request.policy_of = [&](std::string_view) { return *parse_policy(text); };
-            const Verdict verdict = judged(request);
-            ++(verdict.status == Status::conform ? held : failed);
+            const Findings found = judged(request);
+            ++(found.status == Status::conform ? held : failed);
             if (HasFailure()) return;
           }
         }

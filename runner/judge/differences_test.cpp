@@ -13,9 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// "metadata_differs y", in order.
-std::vector<std::string> seen(const Verdict& verdict) {
+std::vector<std::string> seen(const Findings& found) {
   std::vector<std::string> all;
-  for (const Difference& difference : verdict.differences) {
+  for (const Difference& difference : found.differences) {
     std::string text(info(difference.status).name);
     if (!difference.name.empty()) text += " " + difference.name;
     if (difference.repetition > 0) text += " in " + std::to_string(difference.repetition);
@@ -36,11 +36,11 @@ Tensor by_columns(const std::vector<double>& values) {
 
 TEST(Differences, AStrideHidesNoValues) {
   const Tensor y = square({1, 2, 3, 4});
-  const Verdict same = judge_under(returned(y), returned(by_columns({1, 2, 3, 4})), "bits");
+  const Findings same = judge_under(returned(y), returned(by_columns({1, 2, 3, 4})), "bits");
   EXPECT_THAT(seen(same), ElementsAre("metadata_differs y"));
   EXPECT_EQ(same.reason, "y: strides [2, 1], compiled [1, 2]");
   EXPECT_EQ(same.grade, Grade::bits);
-  const Verdict both = judge_under(returned(y), returned(by_columns({1, 2, 3, 5})), "bits");
+  const Findings both = judge_under(returned(y), returned(by_columns({1, 2, 3, 5})), "bits");
   EXPECT_EQ(both.status, Status::metadata_differs);
   EXPECT_THAT(seen(both), ElementsAre("metadata_differs y", "value_differs y"));
   EXPECT_EQ(both.reason, "y: strides [2, 1], compiled [1, 2] (and 1 more: y value differs)");
@@ -50,7 +50,7 @@ TEST(Differences, AStrideHidesNoValues) {
   EXPECT_EQ(both.outputs[0].differing, 1);
   EXPECT_EQ(both.outputs[0].max_abs, 1);
   // Of another shape or dtype there is nothing to compare.
-  const Verdict dtype =
+  const Findings dtype =
       judge_under(returned(y), returned(reshaped(tensor("float64", {7, 7, 7, 7}), {2, 2})), "bits");
   EXPECT_THAT(seen(dtype), ElementsAre("metadata_differs y"));
   EXPECT_FALSE(dtype.grade);
@@ -61,9 +61,9 @@ TEST(Differences, AnOutputHidesNoGradient) {
   const Tensor wide = tensor("float64", {1}), wrong = tensor("float32", {2, 4});
   const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
   const Observation compiled = returned({CallResult{{{"y", wide}}, {}, {{"x", wrong}}}});
-  const Verdict verdict = judge_under(eager, compiled, "bits");
-  EXPECT_THAT(seen(verdict), ElementsAre("metadata_differs y", "value_differs grad x"));
-  EXPECT_EQ(verdict.outputs[1].differing, 1);
+  const Findings found = judge_under(eager, compiled, "bits");
+  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "value_differs grad x"));
+  EXPECT_EQ(found.outputs[1].differing, 1);
 }
 
 TEST(Differences, ComeInTheOrderOfTheirRanks) {
@@ -79,12 +79,12 @@ TEST(Differences, ComeInTheOrderOfTheirRanks) {
   compiled.repetitions[0][0].outputs[3].second = tensor("float32", {1, 2});
   compiled.repetitions[1] = compiled.repetitions[0];
   compiled.proof = nullptr;
-  const Verdict verdict = judge_under(returned({call(y, z, w, x, x)}), compiled, "bits");
-  EXPECT_THAT(seen(verdict),
+  const Findings found = judge_under(returned({call(y, z, w, x, x)}), compiled, "bits");
+  EXPECT_THAT(seen(found),
               ElementsAre("metadata_differs c", "aliasing_differs aliases", "nonfinite_differs b",
                           "value_differs a", "mutation_differs input x", "not_compiled"));
-  EXPECT_THAT(verdict.reason, HasSubstr("(and 5 more: aliasing differs, b non-finite differs, a "
-                                        "value differs, …)"));
+  EXPECT_THAT(found.reason, HasSubstr("(and 5 more: aliasing differs, b non-finite differs, a "
+                                      "value differs, …)"));
 }
 
 TEST(Differences, AnInputSaysAllUnderOneStatus) {
@@ -110,15 +110,15 @@ TEST(Differences, ALostRequiresGradIsMetadataAndNoError) {
   y.view.requires_grad = true;
   Tensor lost = tensor("float32", {1});
   const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
-  const Verdict verdict =
+  const Findings found =
       judge_under(eager, raised_in_backward({CallResult{{{"y", lost}}, {}, {}}}), "bits");
-  EXPECT_EQ(verdict.status, Status::metadata_differs);
-  EXPECT_THAT(seen(verdict), ElementsAre("metadata_differs y", "spurious_error"));
-  EXPECT_THAT(verdict.reason, testing::StartsWith("y: requires_grad true, compiled false (and 1 "
-                                                  "more: spurious error)"));
-  EXPECT_TRUE(verdict.compiled_error);
+  EXPECT_EQ(found.status, Status::metadata_differs);
+  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "spurious_error"));
+  EXPECT_THAT(found.reason, testing::StartsWith("y: requires_grad true, compiled false (and 1 "
+                                                "more: spurious error)"));
+  EXPECT_TRUE(found.compiled_error);
   // An error that metadata do not explain is one, and hides no value.
-  const Verdict error =
+  const Findings error =
       judge_under(eager, raised_in_backward({CallResult{{{"y", y}}, {}, {}}}), "bits");
   EXPECT_THAT(seen(error), ElementsAre("spurious_error")) << "and no gradient is missing";
   Tensor wrong = tensor("float32", {3});
@@ -149,9 +149,9 @@ TEST(Differences, ARefusalExcusesNothingBeforeIt) {
 TEST(Differences, OtherExecutionsSayTheirsToo) {
   const Tensor a = tensor("float32", {1, 2}), far = tensor("float32", {1, 3});
   const Tensor wide = tensor("float64", {1, 2});
-  const Verdict verdict = judge_under(returned(a), two_runs(far, wide), "bits");
-  EXPECT_THAT(seen(verdict), ElementsAre("metadata_differs y", "value_differs y in 1"));
-  EXPECT_THAT(verdict.reason, testing::StartsWith("repetition 2: y: dtype"));
+  const Findings found = judge_under(returned(a), two_runs(far, wide), "bits");
+  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "value_differs y in 1"));
+  EXPECT_THAT(found.reason, testing::StartsWith("repetition 2: y: dtype"));
 }
 
 TEST(Differences, NoiseOfEagerComesBeforeItsValues) {
@@ -167,21 +167,21 @@ TEST(Differences, NoiseOfEagerComesBeforeItsValues) {
 TEST(Differences, TheFirstWeakOutputMakesAVerdictWeak) {
   const Tensor one = tensor("float32", {1}), zero = tensor("float32", {0});
   const Tensor same = tensor("float32", {1}), tiny = tensor("float32", {1e-30});
-  const Verdict verdict =
+  const Findings found =
       judge_under(returned({CallResult{{{"a", one}, {"b", zero}}, {}, {}}}),
                   returned({CallResult{{{"a", same}, {"b", tiny}}, {}, {}}}), "close");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_EQ(verdict.weak,
+  EXPECT_EQ(found.status, Status::conform);
+  EXPECT_EQ(found.weak,
             "b: only the absolute tolerance lets it pass: 1e-30 apart at a magnitude of 1e-30");
   EXPECT_EQ(judge_under(returned(zero), returned(tiny), "bits").weak, "");
 }
 
 TEST(Differences, OfWhatIsEqualNothingIsLogged) {
   const Tensor y = tensor("float32", {1, 2});
-  const Verdict verdict = judge_under(returned(y), returned(y), "any_of(close, ulp(4))");
-  EXPECT_TRUE(verdict.differences.empty());
-  EXPECT_TRUE(verdict.outputs[0].checks.empty());
-  EXPECT_TRUE(verdict.outputs[0].ladder.empty());
+  const Findings found = judge_under(returned(y), returned(y), "any_of(close, ulp(4))");
+  EXPECT_TRUE(found.differences.empty());
+  EXPECT_TRUE(found.outputs[0].checks.empty());
+  EXPECT_TRUE(found.outputs[0].ladder.empty());
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Ending compiled_raised(const Observation& eager, const Observation& compiled,
             fmt::format("eager raises {}; compiled {}", describe(*eager.error), text)};
   }
   if (const RefusalRule* rule = declared_refusal(rules.refuses, compiled))
-    return {Status::unsupported, "declared: " + one_line(rule->reason), true};
+    return {Status::unsupported, declared_reason(rule->reason), true};
   if (error.kind == "refused")
     return {Status::refused, fmt::format("the compiler refuses: {}", text)};
   if (error.kind == "internal")

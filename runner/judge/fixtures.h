@@ -50,11 +50,14 @@ inline Observation ended(Outcome outcome, int signal = 0) {
   return observation;
 }
 
-/// Judges, and holds the verdict to what it says itself.
-inline Verdict judged(const JudgeRequest& request) {
-  Verdict verdict = judge(request);
-  EXPECT_EQ(contradiction(verdict), "") << to_json(verdict).dump(1);
-  return verdict;
+/// A verdict of which nothing is known but what was found.
+inline Verdict as_verdict(Findings found) { return {{}, std::move(found), {}, {}}; }
+
+/// Judges, and holds the findings to what they say themselves.
+inline Findings judged(const JudgeRequest& request) {
+  Findings found = judge(request);
+  EXPECT_EQ(contradiction(found), "") << to_json(as_verdict(found)).dump(1);
+  return found;
 }
 
 /// A request about two observations, which outlive it.
@@ -66,8 +69,8 @@ inline JudgeRequest between(const Observation& eager, const Observation& compile
 }
 
 /// Judges two observations under one policy for everything.
-inline Verdict judge_under(const Observation& eager, const Observation& compiled,
-                           std::string_view policy) {
+inline Findings judge_under(const Observation& eager, const Observation& compiled,
+                            std::string_view policy) {
   JudgeRequest request = between(eager, compiled);
   request.policy_of = [&](std::string_view) { return *parse_policy(policy); };
   return judged(request);

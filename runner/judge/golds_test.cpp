@@ -23,19 +23,19 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
     request.promise = Promise::bits;
     return fixtures::judged(request);
   };
-  EXPECT_EQ(nearer(2.0000001).nearer, "eager");
+  EXPECT_EQ(nearer(2.0000001).nearer, Nearer::eager);
   EXPECT_THAT(nearer(2.0000001).reason,
               HasSubstr("; compiled is 998 times further from the fp64 gold (torch's float64 "
                         "kernels) than eager"));
-  EXPECT_EQ(nearer(2.0001).nearer, "compiled");
-  EXPECT_EQ(nearer(2.00005).nearer, "both");
+  EXPECT_EQ(nearer(2.0001).nearer, Nearer::compiled);
+  EXPECT_EQ(nearer(2.00005).nearer, Nearer::both);
   const Observation moved = returned(tensor("float64", {1.0, 3.0}));
-  EXPECT_EQ(nearer(2.0, &moved).nearer, "ill-conditioned");
+  EXPECT_EQ(nearer(2.0, &moved).nearer, Nearer::ill_conditioned);
   const Observation still = returned(tensor("float64", {1.0, 2.0}));
-  EXPECT_EQ(nearer(2.0, &still).nearer, "eager");
+  EXPECT_EQ(nearer(2.0, &still).nearer, Nearer::eager);
   // A gold whose elements are half as long says nothing, and is not read beyond its end.
   const Observation narrow = returned(tensor("float32", {1.0, 3.0}));
-  EXPECT_EQ(nearer(2.0, &narrow).nearer, "eager");
+  EXPECT_EQ(nearer(2.0, &narrow).nearer, Nearer::eager);
 }
 
 TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
@@ -55,17 +55,18 @@ TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
   const double ulp = 0x1p-52;
   for (const bool pointwise : {false, true}) {
     // Eager's kernels are the gold's: it proves nothing that they agree.
-    EXPECT_EQ(judged({1, 1}, {1, 1 + 64 * ulp}, {1, 1}, {}, pointwise).nearer, "");
-    EXPECT_EQ(judged({1, 1 + ulp}, {1, 1 + 64 * ulp}, {1, 1}, {}, pointwise).nearer, "");
+    EXPECT_EQ(judged({1, 1}, {1, 1 + 64 * ulp}, {1, 1}, {}, pointwise).nearer, std::nullopt);
+    EXPECT_EQ(judged({1, 1 + ulp}, {1, 1 + 64 * ulp}, {1, 1}, {}, pointwise).nearer, std::nullopt);
     // Eager computed in something narrower.
-    EXPECT_EQ(judged({1, 1.0001}, {1, 1}, {1, 1}, {}, pointwise).nearer, "compiled");
+    EXPECT_EQ(judged({1, 1.0001}, {1, 1}, {1, 1}, {}, pointwise).nearer, Nearer::compiled);
     // Rounded once, the gold is half a unit from the truth at most.
-    const Verdict eager = judged({1, 1}, {1, 1 + ulp}, {1, 1}, correct, pointwise);
-    EXPECT_EQ(eager.nearer, "eager");
+    const Findings eager = judged({1, 1}, {1, 1 + ulp}, {1, 1}, correct, pointwise);
+    EXPECT_EQ(eager.nearer, Nearer::eager);
     EXPECT_THAT(eager.reason, HasSubstr("the fp64 gold (MPFR 4.2.0)"));
     EXPECT_EQ(eager.outputs.front().gold, "MPFR 4.2.0");
-    EXPECT_EQ(judged({1, 1 - ulp / 2}, {1, 1 + ulp}, {1, 1}, correct, pointwise).nearer, "");
-    EXPECT_EQ(judged({1, 1 + ulp}, {1, 1}, {1, 1}, correct, pointwise).nearer, "compiled");
+    EXPECT_EQ(judged({1, 1 - ulp / 2}, {1, 1 + ulp}, {1, 1}, correct, pointwise).nearer,
+              std::nullopt);
+    EXPECT_EQ(judged({1, 1 + ulp}, {1, 1}, {1, 1}, correct, pointwise).nearer, Nearer::compiled);
   }
 }
 
@@ -96,25 +97,25 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
     request.fp64 = &gold;
     return fixtures::judged(request);
   };
-  const Verdict infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
-  EXPECT_EQ(infinite.nearer, "eager");
+  const Findings infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
+  EXPECT_EQ(infinite.nearer, Nearer::eager);
   EXPECT_THAT(
       infinite.reason,
       testing::EndsWith("; compiled has NaN or infinity where the fp64 gold (torch's float64 "
                         "kernels) has not, or lacks it, in 1 number, eager in none"));
-  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {5, 1}).nearer, "compiled");
-  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {NAN, 1}).nearer, "eager");
-  EXPECT_EQ(judged("float32", {INFINITY}, {-INFINITY}, {-INFINITY}).nearer, "compiled");
-  EXPECT_EQ(judged("float32", {NAN}, {INFINITY}, {1}).nearer, "both");
-  EXPECT_EQ(judged("float32", {NAN, NAN, 7}, {1, 2, NAN}, {1, 2, 7}).nearer, "compiled");
+  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {5, 1}).nearer, Nearer::compiled);
+  EXPECT_EQ(judged("float32", {NAN, 1}, {5, 1}, {NAN, 1}).nearer, Nearer::eager);
+  EXPECT_EQ(judged("float32", {INFINITY}, {-INFINITY}, {-INFINITY}).nearer, Nearer::compiled);
+  EXPECT_EQ(judged("float32", {NAN}, {INFINITY}, {1}).nearer, Nearer::both);
+  EXPECT_EQ(judged("float32", {NAN, NAN, 7}, {1, 2, NAN}, {1, 2, 7}).nearer, Nearer::compiled);
   // What overflows in the dtype is infinite there, whatever the gold holds.
-  EXPECT_EQ(judged("float32", {INFINITY, 1}, {3e38, 1}, {1e39, 1}).nearer, "eager");
-  EXPECT_EQ(judged("float16", {INFINITY, 1}, {65504, 1}, {1e5, 1}).nearer, "eager");
-  EXPECT_EQ(judged("float8_e4m3fn", {NAN, 1}, {448, 1}, {1e5, 1}).nearer, "eager");
+  EXPECT_EQ(judged("float32", {INFINITY, 1}, {3e38, 1}, {1e39, 1}).nearer, Nearer::eager);
+  EXPECT_EQ(judged("float16", {INFINITY, 1}, {65504, 1}, {1e5, 1}).nearer, Nearer::eager);
+  EXPECT_EQ(judged("float8_e4m3fn", {NAN, 1}, {448, 1}, {1e5, 1}).nearer, Nearer::eager);
   // In double eager is the gold, and that says nothing of either; unless it had narrower steps.
-  EXPECT_EQ(judged("float64", {1}, {1 + 0x1p-52}, {1}).nearer, "");
-  EXPECT_EQ(judged("float64", {1.5}, {1 + 0x1p-52}, {1}).nearer, "compiled");
-  EXPECT_EQ(judged("complex64", {1, NAN}, {1, 2}, {1, 2}).nearer, "compiled");
+  EXPECT_EQ(judged("float64", {1}, {1 + 0x1p-52}, {1}).nearer, std::nullopt);
+  EXPECT_EQ(judged("float64", {1.5}, {1 + 0x1p-52}, {1}).nearer, Nearer::compiled);
+  EXPECT_EQ(judged("complex64", {1, NAN}, {1, 2}, {1, 2}).nearer, Nearer::compiled);
 }
 
 /// An execution in several samples, each with its values of `y`.
@@ -138,7 +139,7 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
     request.promise = promise;
     return fixtures::judged(request);
   };
-  const Verdict turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
+  const Findings turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
   EXPECT_EQ(turned.status, Status::conform);
   EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on how steps are rounded"));
   EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}).status, Status::conform);
@@ -184,7 +185,7 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
   const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
   EXPECT_EQ(judged(0.2515, noise).status, Status::conform);
   EXPECT_EQ(judged(0.2515, {{1000, 0.25}}).status, Status::value_differs);
-  const Verdict beyond = judged(0.2525, noise);
+  const Findings beyond = judged(0.2525, noise);
   EXPECT_EQ(beyond.status, Status::value_differs) << "more than twice the greatest sample's";
   EXPECT_THAT(beyond.reason, HasSubstr("eager's 0, that of rounding 0.001"));
 }
@@ -202,7 +203,7 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
     request.fp64_noise = &sampled;
     return fixtures::judged(request);
   };
-  const Verdict turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
+  const Findings turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
   EXPECT_EQ(turned.status, Status::conform) << turned.reason;
   EXPECT_THAT(turned.weak, HasSubstr("NaN or infinity turns on how steps are rounded, in 1 of 2"));
   EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_differs);

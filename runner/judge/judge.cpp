@@ -89,12 +89,12 @@ std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {
   return worst;
 }
 
-/// The verdict where no results are compared.
-void settle(Verdict& verdict, Status status, std::string reason) {
-  verdict.status = status;
-  verdict.reason = std::move(reason);
+/// The findings where no results are compared.
+void settle(Findings& found, Status status, std::string reason) {
+  found.status = status;
+  found.reason = std::move(reason);
   const bool judged = status != Status::conform && info(status).rank != Rank::support;
-  if (judged) verdict.differences = {{status, "", verdict.reason}};
+  if (judged) found.differences = {{status, "", found.reason}};
 }
 
 /// Whether b is worse than a: by the status that counts, then by the grade.
@@ -162,12 +162,12 @@ std::vector<Difference> in_order(const std::vector<Difference>& results, const E
   return all;
 }
 
-/// Who executed a program on a path that compiles; the verdict says it.
-ExecutedBy note_execution(const JudgeRequest& request, Verdict& verdict) {
+/// Who executed a program on a path that compiles; the findings say it.
+ExecutedBy note_execution(const JudgeRequest& request, Findings& found) {
   if (!request.compiles) return {};
   ExecutedBy execution = executed_by(request.compiled->proof, request.worker_of_lockstep);
-  verdict.execution = execution.how;
-  verdict.share = execution.share;
+  found.execution = execution.how;
+  found.share = execution.share;
   return execution;
 }
 
@@ -185,10 +185,138 @@ std::optional<JudgedExecution> judge_other_seeds(const Observation& eager,
   return other;
 }
 
+/// All executions of the compiled program that are compared, and what is wrong besides.
+struct Compared {
+  std::vector<JudgedExecution> executions;
+  std::size_t counts = 0;  ///< of `executions`, which one the findings show: the worst
+  std::string noise;       ///< what the executions disagree about; empty: nothing
+  std::vector<Difference> others;
+
+  const JudgedExecution& shown() const { return executions[counts]; }
+};
+
+/// What is wrong beside the results of the calls: with what they left behind, and with what other
+/// seeds change.
+std::vector<Difference> beside_results(const JudgeRequest& request, const Observation& eager,
+                                       bool raised, bool reseeded) {
+  const Observation& compiled = *request.compiled;
+  std::vector<Difference> others = left_behind(eager, compiled, request);
+  const auto add = [&](std::vector<Difference> more) {
+    others.insert(others.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+  };
+  if (raised) add(left_after_error(eager, compiled, request));
+  if (reseeded) {
+    add(compare_seeds(eager.repetitions.front(), eager.repetitions[request.reseeded],
+                      compiled.repetitions.front(), compiled.repetitions[request.reseeded],
+                      request));
+  }
+  return others;
+}
+
+/// Compares the first execution; where executions disagree or the program raised, all of them; and
+/// the one with other seeds.
+Compared compare_executions(const JudgeRequest& request, const Observation& eager,
+                            const std::string& eager_noise, bool raised) {
+  const Observation& compiled = *request.compiled;
+  const Repetition& expected = eager.repetitions.front();
+  Compared out;
+  out.executions.push_back({0, compare_results(expected, compiled.repetitions.front(), request)});
+  const bool whole = !raised && out.executions.front().results.comparable;
+  if (whole) out.noise = self_disagreement(compiled, request);
+  // What goes wrong from a later execution on is wrong: the worst one counts.
+  if ((!out.noise.empty() && eager_noise.empty()) || raised) {
+    for (std::size_t i = 1; i < compiled.repetitions.size(); ++i) {
+      if (i == request.reseeded) continue;
+      out.executions.push_back({i, compare_results(expected, compiled.repetitions[i], request)});
+      if (is_worse(out.shown().results, out.executions.back().results))
+        out.counts = out.executions.size() - 1;
+    }
+  }
+  auto other = judge_other_seeds(eager, request);
+  const bool reseeded = other && eager_noise.empty();
+  out.others = beside_results(request, eager, raised, reseeded);
+  if (reseeded) {
+    out.executions.push_back(std::move(*other));
+    if (out.shown().results.differences.empty() &&
+        !out.executions.back().results.differences.empty())
+      out.counts = out.executions.size() - 1;
+  }
+  return out;
+}
+
+bool is_vacuous(const std::vector<OutputComparison>& outputs) {
+  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const auto& output) {
+    return output.vacuous || is_input(output.name);
+  });
+}
+
+/// What of compilation and execution is not proven on a path that compiles; the findings say who
+/// executed, and whether there was nothing to compile.
+std::vector<Difference> find_unproven(const JudgeRequest& request, Findings& found) {
+  const Observation& compiled = *request.compiled;
+  const Compilation compilation = compilation_of(compiled.proof);
+  const ExecutedBy execution = note_execution(request, found);
+  found.vacuous |=
+      compilation == Compilation::vacuous || (compilation == Compilation::given && execution.idle);
+  if (compilation == Compilation::missing) {
+    return {{Status::not_compiled, "",
+             past_recompile_limit(compiled.proof)
+                 ? "past the limit of recompiles the program ran eagerly"
+                 : "the compiler was handed no graph"}};
+  }
+  if (!execution.fell_back.empty()) return {{Status::fell_back, "", execution.fell_back}};
+  return {};
+}
+
+/// What there is to say of what conforms.
+void remark(const JudgeRequest& request, const Observation& eager, const Compared& compared,
+            Findings& found) {
+  const std::size_t repetition = compared.shown().repetition;
+  if (!request.unpromised_strides.empty()) {
+    const std::string strides =
+        stride_difference(eager.repetitions[repetition == request.reseeded ? repetition : 0],
+                          request.compiled->repetitions[repetition], request.strides);
+    if (!strides.empty())
+      found.reason = fmt::format("{}, which the path does not promise: {}", strides,
+                                 one_line(request.unpromised_strides));
+  }
+  for (const OutputComparison& output : found.outputs) {
+    const bool of_gradient = request.unpromised_bits.empty() && is_gradient(output.name);
+    const std::string& why =
+        of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
+    if (output.differing == 0 || why.empty()) continue;
+    found.reason = fmt::format("{}: bits differ, which the path does not promise: {}", output.name,
+                               one_line(why));
+    break;
+  }
+  if (found.unstable)
+    found.reason = "unstable: the compiled program disagrees with itself: " + compared.noise;
+  const auto weak = std::find_if(found.outputs.begin(), found.outputs.end(),
+                                 [](const auto& output) { return !output.weak.empty(); });
+  if (weak != found.outputs.end()) found.weak = weak->name + ": " + weak->weak;
+}
+
+/// The first difference decides the status, and the reason is about it.
+void blame_first(const Compared& compared, Findings& found) {
+  const ResultComparison& results = compared.shown().results;
+  const std::size_t repetition = compared.shown().repetition;
+  const Difference& first = found.differences.front();
+  found.status = first.status;
+  found.reason = reason_of(found.differences);
+  const bool of_results = !first.name.empty();
+  if (of_results && first.repetition == 0 && repetition > 0)
+    found.reason = fmt::format("repetition {}: {}", repetition + 1, found.reason);
+  if (of_results && info(first.status).rank > Rank::aliasing && !results.sentence.empty()) {
+    const std::string& of = found.outputs[results.nearer_of].name;
+    found.reason += "; " + (of == first.name ? "" : of + ": ") + results.sentence;
+  }
+}
+
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
 /// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
-                   const std::string& eager_noise, const Ending* error, Verdict& verdict) {
+                   const std::string& eager_noise, const Ending* error, Findings& found) {
   const Observation& compiled = *request.compiled;
   const auto other_calls = [&](const auto& calls) {
     return calls.size() != eager.repetitions.front().size();
@@ -196,107 +324,59 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   if (eager.repetitions.empty() || compiled.repetitions.empty() ||
       (error == nullptr &&
        std::any_of(compiled.repetitions.begin(), compiled.repetitions.end(), other_calls))) {
-    return settle(verdict, Status::worker_lost, "eager and compiled record different calls");
+    return settle(found, Status::worker_lost, "eager and compiled record different calls");
   }
-  const Repetition& expected = eager.repetitions.front();
-  std::vector<JudgedExecution> executions;
-  executions.push_back({0, compare_results(expected, compiled.repetitions.front(), request)});
-  const bool whole = error == nullptr && executions.front().results.comparable;
-  const std::string noise = whole ? self_disagreement(compiled, request) : "";
-  verdict.unstable = !noise.empty();
-  // What goes wrong from a later execution on is wrong: the worst one counts.
-  std::size_t counts = 0;
-  if ((verdict.unstable && eager_noise.empty()) || error != nullptr) {
-    for (std::size_t i = 1; i < compiled.repetitions.size(); ++i) {
-      if (i == request.reseeded) continue;
-      executions.push_back({i, compare_results(expected, compiled.repetitions[i], request)});
-      if (is_worse(executions[counts].results, executions.back().results))
-        counts = executions.size() - 1;
-    }
-  }
-  std::vector<Difference> others = left_behind(eager, compiled, request);
-  if (error != nullptr) {
-    for (Difference& left : left_after_error(eager, compiled, request))
-      others.push_back(std::move(left));
-  }
-  if (auto other = judge_other_seeds(eager, request); other && eager_noise.empty()) {
-    executions.push_back(std::move(*other));
-    if (executions[counts].results.differences.empty() &&
-        !executions.back().results.differences.empty()) {
-      counts = executions.size() - 1;
-    }
-    for (Difference& same :
-         compare_seeds(expected, eager.repetitions[request.reseeded], compiled.repetitions.front(),
-                       compiled.repetitions[request.reseeded], request)) {
-      others.push_back(std::move(same));
-    }
-  }
-  const ResultComparison& results = executions[counts].results;
-  const std::size_t repetition = executions[counts].repetition;
-  std::vector<Difference> found = differences_of(executions, counts);
-  found.insert(found.end(), others.begin(), others.end());
-  sort_by_rank(found);
-  verdict.outputs = std::move(executions[counts].results.outputs);
-  verdict.grade = worst_grade(verdict.outputs);
-  verdict.nearer = results.nearer;
-  verdict.vacuous =
-      !verdict.outputs.empty() &&
-      std::all_of(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& output) {
-        return output.vacuous || output.name.starts_with("input ");
-      });
-  const bool proves = request.compiles && error == nullptr;
-  const Compilation compilation = proves ? compilation_of(compiled.proof) : Compilation::given;
-  const ExecutedBy execution = proves ? note_execution(request, verdict) : ExecutedBy();
-  verdict.vacuous |=
-      compilation == Compilation::vacuous || (compilation == Compilation::given && execution.idle);
+  Compared compared = compare_executions(request, eager, eager_noise, error != nullptr);
+  std::vector<Difference> wrong = differences_of(compared.executions, compared.counts);
+  wrong.insert(wrong.end(), compared.others.begin(), compared.others.end());
+  sort_by_rank(wrong);
+  found.unstable = !compared.noise.empty();
+  found.outputs = std::move(compared.executions[compared.counts].results.outputs);
+  found.grade = worst_grade(found.outputs);
+  found.nearer = compared.shown().results.nearer;
+  found.vacuous = is_vacuous(found.outputs);
   std::vector<Difference> unproven;
-  if (compilation == Compilation::missing) {
-    unproven.push_back({Status::not_compiled, "",
-                        past_recompile_limit(compiled.proof)
-                            ? "past the limit of recompiles the program ran eagerly"
-                            : "the compiler was handed no graph"});
-  } else if (!execution.fell_back.empty()) {
-    unproven.push_back({Status::fell_back, "", execution.fell_back});
-  }
-  verdict.differences = in_order(found, error, unproven, eager_noise);
-  if (verdict.differences.empty()) {
-    if (!request.unpromised_strides.empty()) {
-      const std::string strides =
-          stride_difference(eager.repetitions[repetition == request.reseeded ? repetition : 0],
-                            compiled.repetitions[repetition], request.strides);
-      if (!strides.empty())
-        verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
-                                     one_line(request.unpromised_strides));
+  if (request.compiles && error == nullptr) unproven = find_unproven(request, found);
+  found.differences = in_order(wrong, error, unproven, eager_noise);
+  if (found.differences.empty()) return remark(request, eager, compared, found);
+  blame_first(compared, found);
+}
+
+/// Why there is nothing to compare, by how both ended: somebody died, hung or does without.
+bool settle_by_end(const Observation& eager, const Observation& compiled, const Ending& ending,
+                   Findings& found) {
+  const auto ended = [](const Observation& observation) {
+    return observation.outcome == Outcome::returned || observation.outcome == Outcome::raised;
+  };
+  if (!info(ending.status).crashed() && ended(eager) && ended(compiled)) return false;
+  settle(found, ending.status, ending.reason);
+  if (ending.status == Status::unsupported)
+    found.unsupported_by =
+        eager.outcome == Outcome::unsupported ? UnsupportedBy::reference : UnsupportedBy::path;
+  return true;
+}
+
+/// One side raised, or both did, and nothing was there before: what is left behind is compared.
+void judge_error(const JudgeRequest& request, const Observation& eager, const Ending& ending,
+                 Findings& found) {
+  settle(found, ending.status, ending.reason);
+  const bool both =
+      eager.outcome == Outcome::raised && request.compiled->outcome == Outcome::raised;
+  // What eager does not implement it leaves as it likes; a refusal is none of eager's errors.
+  if (both && eager.error->class_name != "NotImplementedError" &&
+      (ending.status == Status::conform || ending.status == Status::error_differs)) {
+    for (Difference& left : left_after_error(eager, *request.compiled, request))
+      found.differences.push_back(std::move(left));
+    if (found.status == Status::conform && !found.differences.empty()) {
+      sort_by_rank(found.differences);
+      found.status = found.differences.front().status;
+      found.reason = fmt::format("{}; {}", reason_of(found.differences), ending.reason);
     }
-    for (const OutputComparison& output : verdict.outputs) {
-      const bool of_gradient = request.unpromised_bits.empty() && output.name.starts_with("grad ");
-      const std::string& why =
-          of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
-      if (output.differing == 0 || why.empty()) continue;
-      verdict.reason = fmt::format("{}: bits differ, which the path does not promise: {}",
-                                   output.name, one_line(why));
-      break;
-    }
-    if (verdict.unstable) {
-      verdict.reason =
-          fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
-    }
-    const auto weak = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
-                                   [](const auto& output) { return !output.weak.empty(); });
-    if (weak != verdict.outputs.end()) verdict.weak = weak->name + ": " + weak->weak;
-    return;
   }
-  const Difference& first = verdict.differences.front();
-  verdict.status = first.status;
-  verdict.reason = reason_of(verdict.differences);
-  const bool of_results = !first.name.empty();
-  if (of_results && first.repetition == 0 && repetition > 0) {
-    verdict.reason = fmt::format("repetition {}: {}", repetition + 1, verdict.reason);
-  }
-  if (of_results && info(first.status).rank > Rank::aliasing && !results.sentence.empty()) {
-    const std::string& of = verdict.outputs[results.nearer_of].name;
-    verdict.reason += "; " + (of == first.name ? "" : of + ": ") + results.sentence;
-  }
+  // To raise what eager's kernel raised is no work of the path's, either.
+  const std::string fell_back = note_execution(request, found).fell_back;
+  if (found.status == Status::conform && !fell_back.empty())
+    settle(found, Status::fell_back, fell_back);
 }
 
 }  // namespace
@@ -307,74 +387,56 @@ const Observation* reference_of(const JudgeRequest& request) {
   return usable || own == nullptr || request.elsewhere ? request.eager : own;
 }
 
-Verdict judge(const JudgeRequest& request) {
-  Verdict verdict;
+Findings judge(const JudgeRequest& request) {
+  Findings found;
   if (request.compiled == nullptr) {
-    settle(verdict, Status::worker_lost, "the path was not observed");
-    return verdict;
+    settle(found, Status::worker_lost, "the path was not observed");
+    return found;
   }
   const Observation& compiled = *request.compiled;
-  verdict.compiled_error = compiled.error;
-  verdict.stage = compiled.stage;
-  verdict.proof = compiled.proof;
-  verdict.through_aot = went_through_aot(compiled.proof);
-  verdict.phases = compiled.phases;
+  found.compiled_error = compiled.error;
+  found.stage = compiled.stage;
+  found.proof = compiled.proof;
+  found.through_aot = went_through_aot(compiled.proof);
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {
-    settle(verdict, Status::unsupported, "there is no eager observation");
-    verdict.unsupported_by = "reference";
-    return verdict;
+    settle(found, Status::unsupported, "there is no eager observation");
+    found.unsupported_by = UnsupportedBy::reference;
+    return found;
   }
-  verdict.eager_error = eager->error;
+  found.eager_error = eager->error;
   const std::string eager_noise = self_disagreement(*eager, request);
-  if (eager_noise.empty()) verdict.eager_digest = results_digest(*eager);
+  if (eager_noise.empty()) found.eager_digest = results_digest(*eager);
 
   const std::optional<Ending> ending =
       judge_endings(*eager, compiled, {request.raises, request.refuses, request.compiles});
-  verdict.front_end = request.compiles && is_of_front_end(compiled);
-  const auto ended = [](const Observation& observation) {
-    return observation.outcome == Outcome::returned || observation.outcome == Outcome::raised;
-  };
-  if (ending && (info(ending->status).crashed() || !ended(*eager) || !ended(compiled))) {
-    settle(verdict, ending->status, ending->reason);
-    if (ending->status == Status::unsupported)
-      verdict.unsupported_by = eager->outcome == Outcome::unsupported ? "reference" : "path";
-    return verdict;
-  }
-
+  found.front_end = request.compiles && is_of_front_end(compiled);
+  if (ending && settle_by_end(*eager, compiled, *ending, found)) return found;
   if (eager_noise.empty()) {
     if (std::string difference = harness_difference(*eager, request); !difference.empty()) {
-      settle(verdict, Status::harness, std::move(difference));
-      return verdict;
+      settle(found, Status::harness, std::move(difference));
+      return found;
     }
   }
   // What was there before the compiled program raised is judged, too.
   const bool partly = ending && info(ending->status).rank == Rank::error &&
                       eager->outcome == Outcome::returned && !compiled.repetitions.empty();
   if (ending && !partly) {
-    settle(verdict, ending->status, ending->reason);
-    const bool both = eager->outcome == Outcome::raised && compiled.outcome == Outcome::raised;
-    // What eager does not implement it leaves as it likes; a refusal is none of eager's errors.
-    if (both && eager->error->class_name != "NotImplementedError" &&
-        (ending->status == Status::conform || ending->status == Status::error_differs)) {
-      for (Difference& left : left_after_error(*eager, compiled, request))
-        verdict.differences.push_back(std::move(left));
-      if (verdict.status == Status::conform && !verdict.differences.empty()) {
-        sort_by_rank(verdict.differences);
-        verdict.status = verdict.differences.front().status;
-        verdict.reason = fmt::format("{}; {}", reason_of(verdict.differences), ending->reason);
-      }
-    }
-    // To raise what eager's kernel raised is no work of the path's, either.
-    const std::string fell_back = note_execution(request, verdict).fell_back;
-    if (verdict.status == Status::conform && !fell_back.empty())
-      settle(verdict, Status::fell_back, fell_back);
+    judge_error(request, *eager, *ending, found);
   } else {
-    judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, verdict);
+    judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, found);
   }
-  if (verdict.status == Status::unsupported && ending)
-    verdict.unsupported_by = ending->declared ? "declaration" : "reference";
-  return verdict;
+  if (found.status == Status::unsupported && ending)
+    found.unsupported_by = ending->declared ? UnsupportedBy::declaration : UnsupportedBy::reference;
+  return found;
+}
+
+Findings unjudged(Status status, std::string reason, std::optional<UnsupportedBy> unsupported_by) {
+  Findings found;
+  found.status = status;
+  found.reason = std::move(reason);
+  found.unsupported_by = unsupported_by;
+  return found;
 }
 
 }  // namespace lockstep

@@ -78,9 +78,11 @@ const Observation* reference_of(const JudgeRequest& request);
 
 /// Compares two observations in the order of the design: endings, metadata, masks, values, what
 /// calls left behind, proof, noise.  Of a compiled program that disagrees with itself, where eager
-/// does not, every execution is compared and the worst counts.  Fills status, grade, reason,
-/// outputs, errors, proof, phases, eager_digest, unstable, vacuous, execution, share, through_aot,
-/// nearer and stage of the verdict; the identity of the instance is the caller's.
-Verdict judge(const JudgeRequest& request);
+/// does not, every execution is compared and the worst counts.
+Findings judge(const JudgeRequest& request);
+
+/// What there is to find where nothing was executed, or not to an end.
+Findings unjudged(Status status, std::string reason,
+                  std::optional<UnsupportedBy> unsupported_by = {});
 
 }  // namespace lockstep

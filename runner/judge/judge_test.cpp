@@ -23,29 +23,29 @@ Observation with(const Observation& observation, nlohmann::ordered_json proof) {
 
 TEST(Judge, SaysConformOfEqualResults) {
   const Tensor y = tensor("float32", {1, 2, 3});
-  const Verdict verdict = judge_under(returned(y), returned(y), "bits");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_EQ(verdict.grade, Grade::bits);
-  EXPECT_EQ(verdict.reason, "");
-  EXPECT_EQ(verdict.stage, "run");
-  EXPECT_EQ(verdict.proof["graphs"], 1);
-  EXPECT_FALSE(verdict.vacuous);
-  EXPECT_FALSE(verdict.unstable);
+  const Findings found = judge_under(returned(y), returned(y), "bits");
+  EXPECT_EQ(found.status, Status::conform);
+  EXPECT_EQ(found.grade, Grade::bits);
+  EXPECT_EQ(found.reason, "");
+  EXPECT_EQ(found.stage, "run");
+  EXPECT_EQ(found.proof["graphs"], 1);
+  EXPECT_FALSE(found.vacuous);
+  EXPECT_FALSE(found.unstable);
 }
 
 TEST(Judge, SaysHowFarApart) {
   const Tensor e = tensor("float32", {1, 2, 0.14282227});
   const Tensor c = tensor("float32", {1, 2, 0.14285715});
-  const Verdict verdict = judge_under(returned(e), returned(c), "bits");
-  EXPECT_EQ(verdict.status, Status::value_differs);
-  EXPECT_EQ(verdict.reason,
+  const Findings found = judge_under(returned(e), returned(c), "bits");
+  EXPECT_EQ(found.status, Status::value_differs);
+  EXPECT_EQ(found.reason,
             "y: 1 of 3 elements differ, greatest |Δ| 3.49e-05 at [2]: eager 0.14282227, compiled "
             "0.14285715 (policy bits)");
-  ASSERT_EQ(verdict.outputs.size(), 1u);
-  EXPECT_EQ(verdict.outputs[0].type, "float32[3]");
-  EXPECT_EQ(verdict.outputs[0].worst, std::vector<std::int64_t>{2});
-  EXPECT_EQ(verdict.outputs[0].differing, 1);
-  EXPECT_EQ(verdict.grade, Grade::same1e3);
+  ASSERT_EQ(found.outputs.size(), 1u);
+  EXPECT_EQ(found.outputs[0].type, "float32[3]");
+  EXPECT_EQ(found.outputs[0].worst, std::vector<std::int64_t>{2});
+  EXPECT_EQ(found.outputs[0].differing, 1);
+  EXPECT_EQ(found.grade, Grade::same1e3);
 }
 
 TEST(Judge, PromiseDecidesWhereTheCaseSaysNothing) {
@@ -69,11 +69,10 @@ TEST(Judge, MasksComeBeforeValues) {
                                                {1, NAN, -INFINITY},
                                                {1, NAN, 3},
                                                {NAN, NAN, INFINITY}}) {
-    const Verdict verdict =
+    const Findings found =
         judge_under(returned(e), returned(tensor("float32", sabotaged)), "close");
-    EXPECT_EQ(verdict.status, Status::nonfinite_differs);
-    EXPECT_THAT(verdict.reason,
-                HasSubstr("NaN or infinity differs in 1 of 3 elements, first at ["));
+    EXPECT_EQ(found.status, Status::nonfinite_differs);
+    EXPECT_THAT(found.reason, HasSubstr("NaN or infinity differs in 1 of 3 elements, first at ["));
   }
 }
 
@@ -81,9 +80,9 @@ TEST(Judge, MetadataComesBeforeMasks) {
   const Tensor e = tensor("float32", {1, NAN});
   Tensor c = tensor("float32", {1, 2});
   c.view.requires_grad = true;
-  const Verdict verdict = judge_under(returned(e), returned(c), "bits");
-  EXPECT_EQ(verdict.status, Status::metadata_differs);
-  EXPECT_EQ(verdict.reason,
+  const Findings found = judge_under(returned(e), returned(c), "bits");
+  EXPECT_EQ(found.status, Status::metadata_differs);
+  EXPECT_EQ(found.reason,
             "y: requires_grad false, compiled true (and 1 more: y non-finite differs)");
 }
 
@@ -92,32 +91,32 @@ TEST(Judge, TheWorstOutputDecides) {
   const Tensor z = tensor("float32", {1, NAN});
   const Tensor other = tensor("float32", {1, 3});
   const Tensor third = tensor("float32", {1, 3}), last = tensor("float32", {1, 2});
-  const Verdict verdict = judge_under(
+  const Findings found = judge_under(
       returned({CallResult{{{"a", y}, {"b", z}, {"c", last}}, {}, {}}}),
       returned({CallResult{{{"a", other}, {"b", third}, {"c", last}}, {}, {}}}), "bits");
-  EXPECT_EQ(verdict.status, Status::nonfinite_differs);
-  EXPECT_THAT(verdict.reason, StartsWith("b: "));
-  EXPECT_THAT(verdict.reason, HasSubstr("(and 1 more: a value differs)"));
-  EXPECT_EQ(verdict.outputs[0].status, Status::value_differs);
-  EXPECT_EQ(verdict.outputs[2].status, Status::conform);
+  EXPECT_EQ(found.status, Status::nonfinite_differs);
+  EXPECT_THAT(found.reason, StartsWith("b: "));
+  EXPECT_THAT(found.reason, HasSubstr("(and 1 more: a value differs)"));
+  EXPECT_EQ(found.outputs[0].status, Status::value_differs);
+  EXPECT_EQ(found.outputs[2].status, Status::conform);
 }
 
 TEST(Judge, SeveralCallsAreNamed) {
   const Tensor y = tensor("float32", {1, 2});
   const Tensor other = tensor("float32", {1, 3});
   const CallResult good{{{"y", y}}, {}, {}}, bad{{{"y", other}}, {}, {}};
-  const Verdict verdict = judge_under(returned({good, good}), returned({good, bad}), "bits");
-  EXPECT_THAT(verdict.reason, StartsWith("y, call 2: 1 of 2 elements differ"));
+  const Findings found = judge_under(returned({good, good}), returned({good, bad}), "bits");
+  EXPECT_THAT(found.reason, StartsWith("y, call 2: 1 of 2 elements differ"));
   EXPECT_EQ(judge_under(returned({good, good}), returned({good}), "bits").status,
             Status::worker_lost);
 }
 
 TEST(Judge, MissingOutput) {
   const Tensor y = tensor("float32", {1, 2});
-  const Verdict verdict =
+  const Findings found =
       judge_under(returned(y), returned({CallResult{{{"q", y}}, {}, {}}}), "bits");
-  EXPECT_EQ(verdict.status, Status::metadata_differs);
-  EXPECT_EQ(verdict.reason, "y: float32[2], compiled nothing");
+  EXPECT_EQ(found.status, Status::metadata_differs);
+  EXPECT_EQ(found.reason, "y: float32[2], compiled nothing");
 }
 
 TEST(Judge, MutatedInputs) {
@@ -128,9 +127,9 @@ TEST(Judge, MutatedInputs) {
   const Observation compiled = returned({CallResult{{{"y", y}}, {{"x", changed}}, {}}});
   EXPECT_EQ(judge_under(eager, eager, "bits").outputs.size(),
             2u);  // the case has a policy for inputs
-  const Verdict verdict = judge_under(eager, compiled, "bits");
-  EXPECT_EQ(verdict.status, Status::mutation_differs);
-  EXPECT_THAT(verdict.reason, StartsWith("input x: 1 of 2 elements differ"));
+  const Findings found = judge_under(eager, compiled, "bits");
+  EXPECT_EQ(found.status, Status::mutation_differs);
+  EXPECT_THAT(found.reason, StartsWith("input x: 1 of 2 elements differ"));
 
   // What eager did not touch must not be touched, not even within a tolerance.
   JudgeRequest request = between(eager, compiled);
@@ -149,9 +148,9 @@ TEST(Judge, Gradients) {
   const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
   const Observation none = returned({CallResult{{{"y", y}}, {}, {{"x", ScalarValue()}}}});
   EXPECT_EQ(judge_under(eager, eager, "bits").status, Status::conform);
-  const Verdict verdict = judge_under(eager, none, "bits");
-  EXPECT_EQ(verdict.status, Status::metadata_differs);
-  EXPECT_EQ(verdict.reason, "grad x: float32[1], compiled None");
+  const Findings found = judge_under(eager, none, "bits");
+  EXPECT_EQ(found.status, Status::metadata_differs);
+  EXPECT_EQ(found.reason, "grad x: float32[1], compiled None");
 }
 
 TEST(Judge, Aliases) {
@@ -185,9 +184,9 @@ TEST(Judge, NumbersAndNone) {
 
 TEST(Judge, MetadataPolicyReadsNoValues) {
   const Tensor e = tensor("float32", {1, 2}), c = tensor("float32", {3, NAN});
-  const Verdict verdict = judge_under(two_runs(e, c), returned(c), "metadata");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_FALSE(verdict.grade);
+  const Findings found = judge_under(two_runs(e, c), returned(c), "metadata");
+  EXPECT_EQ(found.status, Status::conform);
+  EXPECT_FALSE(found.grade);
   EXPECT_EQ(judge_under(returned(e), returned(tensor("float32", {1, 2, 3})), "metadata").status,
             Status::metadata_differs);
 }
@@ -216,21 +215,21 @@ TEST(Judge, NothingToCompileIsVacuous) {
   const Observation ran = returned(tensor("float32", {1, 2}));
   const nlohmann::ordered_json nothing = {
       {"graphs", 0}, {"operators", 0}, {"frames", 1}, {"frames_skipped", 0}, {"breaks", {}}};
-  const auto verdict = [&](const char* key, nlohmann::ordered_json value) {
+  const auto found = [&](const char* key, nlohmann::ordered_json value) {
     nlohmann::ordered_json proof = nothing;
     proof[key] = std::move(value);
     return judge_under(ran, with(ran, std::move(proof)), "bits");
   };
-  EXPECT_EQ(verdict("frames", 1).status, Status::conform);
-  EXPECT_TRUE(verdict("frames", 1).vacuous);
-  EXPECT_TRUE(verdict("graphs", 1).vacuous);  // handed over without a call
-  EXPECT_EQ(verdict("graphs", 1).status, Status::conform);
-  EXPECT_EQ(verdict("frames", 0).status, Status::not_compiled);
-  EXPECT_EQ(verdict("frames", nullptr).status, Status::not_compiled);
-  EXPECT_EQ(verdict("frames_skipped", 1).status, Status::not_compiled);
-  EXPECT_EQ(verdict("breaks", {"print"}).status, Status::not_compiled);
-  EXPECT_EQ(verdict("recompile_limit", true).status, Status::not_compiled);
-  EXPECT_EQ(verdict("operators", 2).status, Status::not_compiled);
+  EXPECT_EQ(found("frames", 1).status, Status::conform);
+  EXPECT_TRUE(found("frames", 1).vacuous);
+  EXPECT_TRUE(found("graphs", 1).vacuous);  // handed over without a call
+  EXPECT_EQ(found("graphs", 1).status, Status::conform);
+  EXPECT_EQ(found("frames", 0).status, Status::not_compiled);
+  EXPECT_EQ(found("frames", nullptr).status, Status::not_compiled);
+  EXPECT_EQ(found("frames_skipped", 1).status, Status::not_compiled);
+  EXPECT_EQ(found("breaks", {"print"}).status, Status::not_compiled);
+  EXPECT_EQ(found("recompile_limit", true).status, Status::not_compiled);
+  EXPECT_EQ(found("operators", 2).status, Status::not_compiled);
   EXPECT_FALSE(judge_under(ran, with(ran, {{"graphs", 1}, {"operators", 2}, {"frames", 1}}), "bits")
                    .vacuous);
 }
@@ -276,18 +275,18 @@ TEST(Judge, EagerOfTheWorkerIsNoWordOnEagerElsewhere) {
 TEST(Judge, PythonEagerStandsInWhereCxxEagerHasNoSpelling) {
   const Tensor a = tensor("float32", {1, 2});
   Observation compiled = returned(tensor("float32", {1, 3}));
-  const Verdict verdict = judge_under(ended(Outcome::unsupported), compiled, "bits");
-  EXPECT_EQ(verdict.status, Status::unsupported);
-  EXPECT_EQ(verdict.unsupported_by, "reference");
+  const Findings found = judge_under(ended(Outcome::unsupported), compiled, "bits");
+  EXPECT_EQ(found.status, Status::unsupported);
+  EXPECT_EQ(found.unsupported_by, UnsupportedBy::reference);
   const Observation none = ended(Outcome::unsupported);
-  EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, "reference");
-  EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, "path");
-  EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, "");
+  EXPECT_EQ(judge_under(none, none, "bits").unsupported_by, UnsupportedBy::reference);
+  EXPECT_EQ(judge_under(returned(a), none, "bits").unsupported_by, UnsupportedBy::path);
+  EXPECT_EQ(judge_under(returned(a), returned(a), "bits").unsupported_by, std::nullopt);
   // What eager has no kernel for, eager does without, whatever the path says.
-  const Verdict kernel =
+  const Findings kernel =
       judge_under(raised("NotImplementedError", "no"), raised("TypeError", "no"), "bits");
   EXPECT_EQ(kernel.status, Status::unsupported);
-  EXPECT_EQ(kernel.unsupported_by, "reference");
+  EXPECT_EQ(kernel.unsupported_by, UnsupportedBy::reference);
   compiled.reference = std::make_shared<Observation>(returned(a));
   EXPECT_EQ(judge_under(ended(Outcome::unsupported), compiled, "bits").status,
             Status::value_differs);
@@ -318,15 +317,16 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
     request.promise = Promise::bits;
     return judge(request);
   };
-  const Verdict ill = judged({0.5, 1}, {0.25, 1}, {0.4, 1}, {0.9, 1});
-  EXPECT_EQ(ill.nearer, "ill-conditioned");
+  const Findings ill = judged({0.5, 1}, {0.25, 1}, {0.4, 1}, {0.9, 1});
+  EXPECT_EQ(ill.nearer, Nearer::ill_conditioned);
   EXPECT_THAT(ill.reason, testing::EndsWith("; ill-conditioned: moving the inputs by one ulp moves "
                                             "the fp64 result 2 times as far as eager and compiled "
                                             "are apart"));
   // A wrong number beside one that is ill-conditioned, and much larger, is not excused.
-  EXPECT_EQ(judged({0x1p100, 5}, {0x1p100, 6}, {0x1p100, 5}, {0x1.01p100, 5}).nearer, "eager");
+  EXPECT_EQ(judged({0x1p100, 5}, {0x1p100, 6}, {0x1p100, 5}, {0x1.01p100, 5}).nearer,
+            Nearer::eager);
   // One ulp in, one ulp out: that the results are an ulp apart is not the condition's doing.
-  EXPECT_EQ(judged({1}, {1 + 0x1p-23}, {1}, {1 + 0x1p-22}).nearer, "eager");
+  EXPECT_EQ(judged({1}, {1 + 0x1p-23}, {1}, {1 + 0x1p-22}).nearer, Nearer::eager);
   // An ill-conditioned output does not hide another one that is wrong.
   const auto two = [](std::vector<double> y, std::vector<double> z, std::string_view dtype) {
     return returned({CallResult{{{"y", tensor(dtype, y)}, {"z", tensor(dtype, z)}}, {}, {}}});
@@ -336,11 +336,12 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
   JudgeRequest request = between(eager, compiled);
   request.fp64 = &gold;
   request.perturbed = &moved;
-  EXPECT_EQ(judge(request).nearer, "eager");
+  EXPECT_EQ(judge(request).nearer, Nearer::eager);
   EXPECT_THAT(judge(request).reason, HasSubstr("; z: compiled is further"));
   // Nor is an infinity that the perturbed gold has not.
-  EXPECT_EQ(judged({3e38, 0.5}, {INFINITY, 0.25}, {3e38, 0.4}, {3e38, 0.9}).nearer, "eager");
-  EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer, "ill-conditioned");
+  EXPECT_EQ(judged({3e38, 0.5}, {INFINITY, 0.25}, {3e38, 0.4}, {3e38, 0.9}).nearer, Nearer::eager);
+  EXPECT_EQ(judged({1e10, 1}, {INFINITY, 1}, {1e10, 1}, {INFINITY, 1}).nearer,
+            Nearer::ill_conditioned);
 }
 
 /// `y` as a list, in the form in which observations have one.
@@ -354,22 +355,22 @@ Observation listed(const std::vector<DataValue>& elements) {
 TEST(Judge, ComparesListsElementByElement) {
   const DataValue one = tensor("float32", {1, 2}), other = tensor("float32", {1, 3});
   const DataValue three = ScalarValue(std::int64_t{3});
-  const Verdict same = judge_under(listed({one, three}), listed({one, three}), "bits");
+  const Findings same = judge_under(listed({one, three}), listed({one, three}), "bits");
   EXPECT_EQ(same.status, Status::conform);
   ASSERT_EQ(same.outputs.size(), 2U);
   EXPECT_EQ(same.outputs[0].name, "y[0]");
   EXPECT_EQ(same.outputs[0].type, "float32[2]");
-  const Verdict differs = judge_under(listed({one, three}), listed({other, three}), "bits");
+  const Findings differs = judge_under(listed({one, three}), listed({other, three}), "bits");
   EXPECT_EQ(differs.status, Status::value_differs);
   EXPECT_THAT(differs.reason, StartsWith("y[0]: 1 of 2 elements differ"));
   // The length is to a list what the shape is to a tensor.
-  const Verdict shorter = judge_under(listed({one, three}), listed({one}), "bits");
+  const Findings shorter = judge_under(listed({one, three}), listed({one}), "bits");
   EXPECT_EQ(shorter.status, Status::metadata_differs);
   EXPECT_THAT(shorter.reason, StartsWith("y: a list of 2, compiled a list of 1"));
   EXPECT_EQ(judge_under(listed({one}), listed({one, three}), "bits").status,
             Status::metadata_differs);
   EXPECT_EQ(judge_under(listed({}), listed({}), "bits").status, Status::conform);
-  const Verdict no_list = judge_under(listed({one}), returned(one), "bits");
+  const Findings no_list = judge_under(listed({one}), returned(one), "bits");
   EXPECT_EQ(no_list.status, Status::metadata_differs);
   EXPECT_THAT(no_list.reason, StartsWith("y: a list of 1, compiled float32[2]"));
 }
@@ -417,7 +418,7 @@ TEST(Judge, StridesThatAreNotPromisedAreNotHeldAgainstThePath) {
   };
   EXPECT_EQ(judged(columns, "").status, Status::metadata_differs);
   EXPECT_EQ(judged(wrong, "").status, Status::metadata_differs);
-  const Verdict excused = judged(columns, "rows are padded");
+  const Findings excused = judged(columns, "rows are padded");
   EXPECT_EQ(excused.status, Status::conform);
   EXPECT_EQ(excused.grade, Grade::bits);
   EXPECT_EQ(excused.reason,
@@ -436,7 +437,7 @@ TEST(Judge, BitsThatAreNotPromisedAreJudgedAsValues) {
     return judge(request);
   };
   EXPECT_EQ(judged(2.0000002, "").status, Status::value_differs);
-  const Verdict excused = judged(2.0000002, "sums have another order");
+  const Findings excused = judged(2.0000002, "sums have another order");
   EXPECT_EQ(excused.status, Status::conform);
   EXPECT_EQ(excused.reason,
             "y: bits differ, which the path does not promise: sums have another order");
@@ -455,7 +456,7 @@ TEST(Judge, ATolerancesOfThePathIsForWhatACaseSaysNothingOf) {
     if (asks) request.policy_of = [](std::string_view) { return *parse_policy("bits"); };
     return fixtures::judged(request);
   };
-  const Verdict within = judged(2.015, false);
+  const Findings within = judged(2.015, false);
   EXPECT_EQ(within.status, Status::conform);
   EXPECT_EQ(within.outputs.front().policy, "any_of(bits, close(rtol=0.01, atol=0))");
   EXPECT_EQ(judged(2.03, false).status, Status::value_differs);

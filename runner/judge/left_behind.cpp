@@ -82,10 +82,10 @@ class LeftBehind {
         note(r, fmt::format("generator {}", name), "not the state that eager leaves, " + after);
     }
     read_again(r, c, "", compiled.outputs, eager.outputs_again, compiled.outputs_again);
-    read_again(r, c, "grad ", compiled.grads, eager.grads_again, compiled.grads_again);
+    read_again(r, c, kGradientPrefix, compiled.grads, eager.grads_again, compiled.grads_again);
   }
 
-  void read_again(std::size_t r, std::size_t c, const char* prefix, const NamedValues& values,
+  void read_again(std::size_t r, std::size_t c, std::string_view prefix, const NamedValues& values,
                   const NamedValues& eager_again, const NamedValues& again) {
     const auto find = [](const NamedValues& all, const std::string& name) {
       return std::find_if(all.begin(), all.end(),

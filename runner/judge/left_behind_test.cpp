@@ -26,9 +26,10 @@ Observation left(const ProcessState& state) {
   return observation;
 }
 
-std::string cause_of(Verdict verdict) {
-  verdict.operators = {"aten::relu.default"};
-  return causes_of(verdict).front().name;
+std::string cause_of(const Findings& found) {
+  CaseFacts facts;
+  facts.operators = {"aten::relu.default"};
+  return causes_of(facts, found).front().name;
 }
 
 TEST(LeftBehind, WhatIsTheSameOrWasNotObservedConforms) {
@@ -43,13 +44,13 @@ TEST(LeftBehind, WhatIsTheSameOrWasNotObservedConforms) {
 TEST(LeftBehind, AModeThatIsLeftChangedIsFound) {
   ProcessState other = kState;
   other.modes["grad"] = "false";
-  const Verdict verdict = judge_under(left(kState), left(other), "bits");
-  EXPECT_EQ(verdict.status, Status::state_differs);
-  EXPECT_EQ(verdict.reason, "mode grad: true, compiled false, after repetition 1");
-  EXPECT_EQ(verdict.grade, Grade::bits);
-  EXPECT_EQ(cause_of(verdict), "relu:mode-grad");
+  const Findings found = judge_under(left(kState), left(other), "bits");
+  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.reason, "mode grad: true, compiled false, after repetition 1");
+  EXPECT_EQ(found.grade, Grade::bits);
+  EXPECT_EQ(cause_of(found), "relu:mode-grad");
   // Each fact once, though every repetition has it.
-  EXPECT_EQ(verdict.differences.size(), 1u);
+  EXPECT_EQ(found.differences.size(), 1u);
 }
 
 TEST(LeftBehind, OfEagerElsewhereNeitherThreadsNorGeneratorsAreAsked) {
@@ -73,11 +74,11 @@ TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
   Observation compiled = left(kState);
   compiled.repetitions[1].front().state = other;
   const Observation eager = left(kState);
-  const Verdict verdict = judge_under(eager, compiled, "bits");
-  EXPECT_EQ(verdict.status, Status::state_differs);
-  EXPECT_EQ(verdict.reason,
+  const Findings found = judge_under(eager, compiled, "bits");
+  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.reason,
             "repetition 2: generator cpu: not the state that eager leaves, after repetition 2");
-  EXPECT_EQ(cause_of(verdict), "relu:generator");
+  EXPECT_EQ(cause_of(found), "relu:generator");
   // Whose numbers may be any has a generator of its own.
   EXPECT_EQ(judge_under(eager, compiled, "metadata").status, Status::conform);
   JudgeRequest request;
@@ -93,9 +94,9 @@ TEST(LeftBehind, AnEagerThatDiffersInPythonIsTheHarness) {
   other.modes["grad"] = "false";
   Observation compiled = left(kState);
   compiled.reference = std::make_shared<const Observation>(left(other));
-  const Verdict verdict = judge_under(left(kState), compiled, "bits");
-  EXPECT_EQ(verdict.status, Status::harness);
-  EXPECT_THAT(verdict.reason, HasSubstr("mode grad: true, compiled false"));
+  const Findings found = judge_under(left(kState), compiled, "bits");
+  EXPECT_EQ(found.status, Status::harness);
+  EXPECT_THAT(found.reason, HasSubstr("mode grad: true, compiled false"));
 }
 
 TEST(LeftBehind, AResultThatALaterCallOverwritesIsFound) {
@@ -106,10 +107,10 @@ TEST(LeftBehind, AResultThatALaterCallOverwritesIsFound) {
   Observation compiled = calls();
   EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::conform);
   compiled.repetitions[0][0].outputs_again = {{"y", z}};
-  const Verdict verdict = judge_under(calls(), compiled, "bits");
-  EXPECT_EQ(verdict.status, Status::state_differs);
-  EXPECT_EQ(verdict.reason, "overwritten: y of call 1 changed while call 2 ran");
-  EXPECT_EQ(cause_of(verdict), "relu:overwritten");
+  const Findings found = judge_under(calls(), compiled, "bits");
+  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.reason, "overwritten: y of call 1 changed while call 2 ran");
+  EXPECT_EQ(cause_of(found), "relu:overwritten");
   compiled.repetitions[0][0].outputs_again = {{"y", ScalarValue{}}};  // its memory is gone
   EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::state_differs);
   compiled.repetitions[0][0].outputs_again = {{"y", y}};  // other bytes than the view has
@@ -133,10 +134,10 @@ TEST(LeftBehind, InputsAfterAnErrorAreCompared) {
   const Tensor x = tensor("float32", {1, 2, 3});
   EXPECT_EQ(judge_under(failed(x), failed(x), "bits").status, Status::conform);
   EXPECT_EQ(judge_under(failed(x), raised("IndexError", "out"), "bits").status, Status::conform);
-  const Verdict verdict = judge_under(failed(x), failed(tensor("float32", {1, 2, 4})), "bits");
-  EXPECT_EQ(verdict.status, Status::mutation_differs);
-  EXPECT_THAT(verdict.reason, StartsWith("input x after the error: 1 of 3 elements differ"));
-  EXPECT_EQ(cause_of(verdict), "relu:mutation");
+  const Findings found = judge_under(failed(x), failed(tensor("float32", {1, 2, 4})), "bits");
+  EXPECT_EQ(found.status, Status::mutation_differs);
+  EXPECT_THAT(found.reason, StartsWith("input x after the error: 1 of 3 elements differ"));
+  EXPECT_EQ(cause_of(found), "relu:mutation");
   // What eager left alone must have its bits, whatever the policy.
   const Tensor nudged = tensor("float32", {1, 2, 3.0000002});
   EXPECT_EQ(judge_under(failed(x), failed(nudged), "close").status, Status::conform);
@@ -154,14 +155,14 @@ TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
   ProcessState other = kState;
   other.modes["threads"] = "2";
   other.generators["cpu"] = "2222";  // the compiler found it before anything was drawn
-  const Verdict verdict = judge_under(failed(x), failed(x, other), "bits");
-  EXPECT_EQ(verdict.status, Status::state_differs);
-  EXPECT_THAT(verdict.reason, StartsWith("mode threads: 1, compiled 2, after the error"));
-  EXPECT_EQ(verdict.differences.size(), 1u);
+  const Findings found = judge_under(failed(x), failed(x, other), "bits");
+  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_THAT(found.reason, StartsWith("mode threads: 1, compiled 2, after the error"));
+  EXPECT_EQ(found.differences.size(), 1u);
   // Of an error that eager does not raise as well.
   Observation spurious = failed(x, other);
   spurious.repetitions = {{}};
-  const Verdict both = judge_under(left(kState), spurious, "bits");
+  const Findings both = judge_under(left(kState), spurious, "bits");
   EXPECT_EQ(both.status, Status::spurious_error);
   ASSERT_EQ(both.differences.size(), 2u);
   EXPECT_EQ(both.differences[1].status, Status::state_differs);
@@ -169,9 +170,9 @@ TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
 
 TEST(LeftBehind, AnErrorInAnotherCallIsAnotherError) {
   const Tensor x = tensor("float32", {1, 2, 3});
-  const Verdict verdict = judge_under(failed(x, kState, 1), failed(x, kState, 0), "bits");
-  EXPECT_EQ(verdict.status, Status::error_differs);
-  EXPECT_THAT(verdict.reason, StartsWith("eager raises in call 2, compiled in call 1"));
+  const Findings found = judge_under(failed(x, kState, 1), failed(x, kState, 0), "bits");
+  EXPECT_EQ(found.status, Status::error_differs);
+  EXPECT_THAT(found.reason, StartsWith("eager raises in call 2, compiled in call 1"));
 }
 
 // Seeds ----------------------------------------------------------------------------------------
@@ -190,8 +191,8 @@ Observation seeded(double first, double other) {
   return observation;
 }
 
-Verdict judge_seeds(const Observation& eager, const Observation& compiled,
-                    std::string_view policy) {
+Findings judge_seeds(const Observation& eager, const Observation& compiled,
+                     std::string_view policy) {
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;
@@ -201,10 +202,10 @@ Verdict judge_seeds(const Observation& eager, const Observation& compiled,
 }
 
 TEST(LeftBehind, NumbersThatAreDrawnOnceAreFound) {
-  const Verdict same = judge_seeds(seeded(1, 100), seeded(1, 100), "bits");
+  const Findings same = judge_seeds(seeded(1, 100), seeded(1, 100), "bits");
   EXPECT_EQ(same.status, Status::conform);
   EXPECT_FALSE(same.unstable);  // other numbers for other seeds are no disagreement
-  const Verdict folded = judge_seeds(seeded(1, 100), seeded(1, 1), "bits");
+  const Findings folded = judge_seeds(seeded(1, 100), seeded(1, 1), "bits");
   EXPECT_EQ(folded.status, Status::value_differs);
   EXPECT_THAT(folded.reason,
               StartsWith("repetition 3: y: with another seed 20 of 20 elements differ"));
@@ -216,7 +217,7 @@ TEST(LeftBehind, NumbersThatAreDrawnOnceAreFound) {
 
 TEST(LeftBehind, NumbersOfItsOwnHaveToChangeAsWell) {
   EXPECT_EQ(judge_seeds(seeded(1, 100), seeded(7, 70), "metadata").status, Status::conform);
-  const Verdict folded = judge_seeds(seeded(1, 100), seeded(7, 7), "metadata");
+  const Findings folded = judge_seeds(seeded(1, 100), seeded(7, 7), "metadata");
   EXPECT_EQ(folded.status, Status::value_differs);
   EXPECT_THAT(folded.reason, HasSubstr("with another seed 20 of eager's elements change, and none "
                                        "of compiled's"));
@@ -229,7 +230,7 @@ TEST(LeftBehind, ANoiseWithOneSeedIsStillFound) {
   Observation noisy = seeded(1, 100);
   noisy.repetitions[1] = {CallResult{{{"y", tensor("float32", counting(2))}}, {}, {}}};
   EXPECT_EQ(judge_seeds(noisy, seeded(1, 100), "bits").status, Status::inconclusive);
-  const Verdict unstable = judge_seeds(seeded(1, 100), noisy, "bits");
+  const Findings unstable = judge_seeds(seeded(1, 100), noisy, "bits");
   EXPECT_EQ(unstable.status, Status::value_differs);
   EXPECT_TRUE(unstable.unstable);
 }

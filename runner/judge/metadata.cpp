@@ -92,9 +92,9 @@ std::vector<Member> members(const CallResult& eager, const CallResult& compiled)
     }
   };
   // Inputs first, so that a difference reads "y shares memory with input x".
-  add("input ", eager.inputs, compiled.inputs);
+  add(kInputPrefix, eager.inputs, compiled.inputs);
   add("", eager.outputs, compiled.outputs);
-  add("grad ", eager.grads, compiled.grads);
+  add(kGradientPrefix, eager.grads, compiled.grads);
   return all;
 }
 

@@ -93,8 +93,8 @@ ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
   const std::optional<Trace> eager = trace_of(traces, "eager");
   execution.idle = eager && eager->empty();
   if (const auto how = proof.find("execution"); how != proof.end() && how->is_string())
-    execution.how = how->get<std::string>();
-  if (execution.how == "observed" && !by_lockstep) execution.how = "stated";
+    execution.how = find_witness(how->get_ref<const std::string&>());
+  if (execution.how == Witness::observed && !by_lockstep) execution.how = Witness::stated;
 
   const Trace foreign = trace_of(proof, "foreign").value_or(Trace());
   if (!foreign.empty() && !execution.idle) {

@@ -76,22 +76,22 @@ TEST(Proof, WhatIsRememberedIsNotComputed) {
 }
 
 TEST(Proof, OnlyLockstepsOwnWorkersObserve) {
-  EXPECT_EQ(executed_by(proof(Json::object()), true).how, "observed");
-  EXPECT_EQ(executed_by(proof(Json::object()), false).how, "stated");
-  EXPECT_EQ(executed_by({{"execution", "stated"}}, true).how, "stated");
-  EXPECT_EQ(executed_by({{"graphs", 1}}, true).how, "");
-  EXPECT_EQ(executed_by(nullptr, true).how, "");
+  EXPECT_EQ(executed_by(proof(Json::object()), true).how, Witness::observed);
+  EXPECT_EQ(executed_by(proof(Json::object()), false).how, Witness::stated);
+  EXPECT_EQ(executed_by({{"execution", "stated"}}, true).how, Witness::stated);
+  EXPECT_EQ(executed_by({{"graphs", 1}}, true).how, std::nullopt);
+  EXPECT_EQ(executed_by(nullptr, true).how, std::nullopt);
 }
 
 // What conforms because others executed it; what differs, differs.
 TEST(Proof, OnlyWhatConformsFellBack) {
   Observation right = returned(tensor("float32", {1, 2}));
   right.proof = proof(kEager);
-  const Verdict verdict = judge_under(right, right, "bits");
-  EXPECT_EQ(verdict.status, Status::fell_back);
-  EXPECT_EQ(verdict.execution, "observed");
-  EXPECT_EQ(verdict.share, 1);
-  EXPECT_FALSE(verdict.through_aot);
+  const Findings found = judge_under(right, right, "bits");
+  EXPECT_EQ(found.status, Status::fell_back);
+  EXPECT_EQ(found.execution, Witness::observed);
+  EXPECT_EQ(found.share, 1);
+  EXPECT_FALSE(found.through_aot);
 
   Observation wrong = returned(tensor("float32", {1, 3}));
   wrong.proof = proof(kEager);

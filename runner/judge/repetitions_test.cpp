@@ -15,9 +15,9 @@ using testing::StartsWith;
 
 TEST(Repetitions, EagerThatDisagreesWithItselfIsInconclusive) {
   const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(two_runs(a, b), returned(a), "bits");
-  EXPECT_EQ(verdict.status, Status::inconclusive);
-  EXPECT_EQ(verdict.reason, "eager disagrees with itself: y");
+  const Findings found = judge_under(two_runs(a, b), returned(a), "bits");
+  EXPECT_EQ(found.status, Status::inconclusive);
+  EXPECT_EQ(found.reason, "eager disagrees with itself: y");
   EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status,
             Status::inconclusive);
   EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
@@ -26,10 +26,10 @@ TEST(Repetitions, EagerThatDisagreesWithItselfIsInconclusive) {
 
 TEST(Repetitions, CompiledThatDisagreesWithItselfIsUnstable) {
   const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
-  const Verdict verdict = judge_under(returned(a), two_runs(a, b), "close");
-  EXPECT_EQ(verdict.status, Status::conform);
-  EXPECT_TRUE(verdict.unstable);
-  EXPECT_THAT(verdict.reason, HasSubstr("disagrees with itself"));
+  const Findings found = judge_under(returned(a), two_runs(a, b), "close");
+  EXPECT_EQ(found.status, Status::conform);
+  EXPECT_TRUE(found.unstable);
+  EXPECT_THAT(found.reason, HasSubstr("disagrees with itself"));
 }
 
 // A saboteur that is right the first time: under an exact promise the second execution must not
@@ -44,19 +44,19 @@ TEST(Repetitions, EveryRepetitionOfAnUnstableProgramIsJudged) {
     for (const Tensor& y : of) observation.repetitions.push_back({CallResult{{{"y", y}}, {}, {}}});
     return observation;
   };
-  const Verdict bits = judge_under(returned(a), runs({a, a, b}), "bits");
+  const Findings bits = judge_under(returned(a), runs({a, a, b}), "bits");
   EXPECT_EQ(bits.status, Status::value_differs);
   EXPECT_TRUE(bits.unstable);
   EXPECT_THAT(bits.reason, StartsWith("repetition 3: y: 1 of 2 elements differ"));
   EXPECT_EQ(bits.grade, Grade::ulp4);
-  const Verdict close = judge_under(returned(a), runs({a, b, far}), "close");
+  const Findings close = judge_under(returned(a), runs({a, b, far}), "close");
   EXPECT_THAT(close.reason, StartsWith("repetition 3: y: "));
   EXPECT_EQ(judge_under(returned(a), runs({far, nan, b}), "close").status,
             Status::nonfinite_differs);
   EXPECT_EQ(judge_under(returned(a), runs({a, wide}), "close").status, Status::metadata_differs);
   EXPECT_THAT(judge_under(returned(a), runs({far, a}), "close").reason, StartsWith("y: "));
   // Within the tolerance it conforms, with the grade of the worst.
-  const Verdict within = judge_under(returned(a), runs({a, b}), "close");
+  const Findings within = judge_under(returned(a), runs({a, b}), "close");
   EXPECT_EQ(within.status, Status::conform);
   EXPECT_EQ(within.grade, Grade::ulp4);
   EXPECT_TRUE(within.unstable);
@@ -75,9 +75,9 @@ TEST(Repetitions, RepetitionsWithOtherMetadataThanEagerAreNotCompared) {
     Tensor huge = y;
     huge.view.shape = {rows, rows};
     huge.view.strides = {1, 1};
-    const Verdict verdict = judge_under(returned(y), returned(huge), "bits");
-    EXPECT_EQ(verdict.status, Status::metadata_differs);
-    EXPECT_FALSE(verdict.unstable);
+    const Findings found = judge_under(returned(y), returned(huge), "bits");
+    EXPECT_EQ(found.status, Status::metadata_differs);
+    EXPECT_FALSE(found.unstable);
     EXPECT_EQ(judge_under(returned(y), two_runs(y, huge), "bits").status, Status::metadata_differs);
   }
 }

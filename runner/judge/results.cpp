@@ -32,7 +32,7 @@ const NamedValues& group_of(const CallResult& call, Group group) {
 
 /// "y", "input x", "grad x".
 std::string title(Group group, std::string_view name) {
-  constexpr std::string_view prefixes[] = {"", "input ", "grad "};
+  constexpr std::string_view prefixes[] = {"", kInputPrefix, kGradientPrefix};
   return fmt::format("{}{}", prefixes[static_cast<int>(group)], name);
 }
 
@@ -106,8 +106,8 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
   if (auto policy = named_policy(request, name)) return *policy;
   // Which casts a backward has, the program does not say, and no gold rounds its steps.
-  const bool weaker = name.starts_with("grad ") && (request.promise == Promise::casts ||
-                                                    !request.unpromised_gradient_bits.empty());
+  const bool weaker = is_gradient(name) && (request.promise == Promise::casts ||
+                                            !request.unpromised_gradient_bits.empty());
   const Dtype& dtype = dtype_of(value);
   return tolerant(default_policy(weaker ? Promise::values : request.promise, dtype), dtype,
                   request.tolerances);
@@ -276,7 +276,7 @@ class CallComparison {
 
   /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
   /// both are wrong about NaN or infinity.
-  static Nearer nearer_of(Comparison& comparison, const OutputComparison& output) {
+  static NearerSide nearer_of(Comparison& comparison, const OutputComparison& output) {
     const Accuracy* row = differing_row(output.accuracy);
     if (row == nullptr || (std::isinf(row->eager) && std::isinf(row->compiled)))
       return nearer_side(comparison);
@@ -301,13 +301,13 @@ class CallComparison {
   }
 
   /// The sentence about the worst output so far is the verdict's.
-  void note_nearer(Status status, Nearer nearer) {
-    const bool excuse = out_.nearer == "ill-conditioned";
+  void note_nearer(Status status, NearerSide nearer) {
+    const bool excuse = out_.nearer == Nearer::ill_conditioned;
     const Rank rank = info(status).rank;
-    if (!out_.nearer.empty() && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
-    if (nearer.side.empty() || (excuse && nearer.side == out_.nearer)) return;
+    if (out_.nearer && (excuse ? rank > nearer_rank_ : rank >= nearer_rank_)) return;
+    if (!nearer.side || (excuse && nearer.side == out_.nearer)) return;
     nearer_rank_ = rank;
-    out_.nearer = std::move(nearer.side);
+    out_.nearer = nearer.side;
     out_.sentence = std::move(nearer.sentence);
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }

@@ -19,8 +19,9 @@ struct ResultComparison {
   /// Whether all values could be compared: nothing bounds what a tensor of another shape holds.
   bool comparable = true;
   /// Who is nearer to the fp64 gold, for the output that is worst, one that is not ill-conditioned
-  /// if there is such; empty without a gold.
-  std::string nearer, sentence;
+  /// if there is such; nothing without a gold.
+  std::optional<Nearer> nearer;
+  std::string sentence;
   std::size_t nearer_of = 0;  ///< which of `outputs`
 };
 /// `repetition` is that of both, from 0: golds are made for the seeds of the first one, and of the

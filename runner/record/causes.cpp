@@ -14,10 +14,10 @@ namespace {
 /// not judged, or the verdict's path is no rung.
 std::string beginning(const Ladder& ladder, const std::vector<std::vector<Cause>>& causes,
                       const RunRecord& record, const Verdict& verdict, const std::string& name) {
-  if (!contains(ladder.rungs(), verdict.path)) return {};
-  for (const std::string& path : ladder.down_from(verdict.path)) {
-    const Verdict* rung = ladder.at(verdict.instance, path);
-    if (rung == nullptr || !info(rung->status).judged()) return {};
+  if (!contains(ladder.rungs(), verdict.facts.path)) return {};
+  for (const std::string& path : ladder.down_from(verdict.facts.path)) {
+    const Verdict* rung = ladder.at(verdict.facts.instance, path);
+    if (rung == nullptr || !info(rung->found.status).judged()) return {};
     for (const Cause& cause : causes[static_cast<std::size_t>(rung - record.verdicts.data())]) {
       if (cause.name == name) return path;
     }
@@ -30,8 +30,9 @@ std::string beginning(const Ladder& ladder, const std::vector<std::vector<Cause>
 bool is_smaller(const Verdict& a, const Verdict& b) {
   const auto size = [](const Verdict& verdict) {
     std::int64_t elements = 0;
-    for (const OutputComparison& output : verdict.outputs) elements += output.elements;
-    return std::tuple(verdict.operators.size(), elements, verdict.id.size(), verdict.id);
+    for (const OutputComparison& output : verdict.found.outputs) elements += output.elements;
+    return std::tuple(verdict.facts.operators.size(), elements, verdict.facts.id.size(),
+                      verdict.facts.id);
   };
   return size(a) < size(b);
 }
@@ -65,13 +66,13 @@ std::vector<CauseGroup> cause_groups(const RunRecord& record, bool strict) {
       group.verdicts.push_back(&verdict);
       group.failing += verdict.fails(strict) ? 1 : 0;
       group.alone += verdict.fails(strict) && causes[i].size() == 1 ? 1 : 0;
-      group.dtypes.insert(verdict.dtypes.begin(), verdict.dtypes.end());
-      paths[place->second].insert(verdict.path);
+      group.dtypes.insert(verdict.facts.dtypes.begin(), verdict.facts.dtypes.end());
+      paths[place->second].insert(verdict.facts.path);
       if (std::string rung = beginning(ladder, causes, record, verdict, causes[i][j].name);
           !rung.empty())
         begins[place->second].insert(std::move(rung));
       group.grade = std::max(group.grade, cause.grade);  // none is less than any
-      if (!verdict.nearer.empty()) ++group.nearer[verdict.nearer];
+      if (verdict.found.nearer) ++group.nearer[*verdict.found.nearer];
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
     }
   }

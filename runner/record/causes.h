@@ -26,7 +26,7 @@ struct CauseGroup {
   std::vector<std::string> begins;
   std::optional<Grade> grade;  ///< the worst of what it made differ
   /// How often which side is nearer to the gold: Verdict::nearer of those that say it.
-  std::map<std::string, std::size_t> nearer;
+  std::map<Nearer, std::size_t> nearer;
   const Verdict* example = nullptr;  ///< the smallest (is_smaller)
 };
 

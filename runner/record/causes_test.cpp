@@ -26,21 +26,21 @@ struct ThreeRungs {
   Verdict& add(const std::string& instance, const std::string& path, const std::string& op,
                const std::string& dtype, std::int64_t elements) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.instance = instance + "@cpu";
-    verdict.path = path;
-    verdict.id = verdict.instance + "/" + path;
-    verdict.operators = {"aten::" + op};
-    verdict.dtypes = {dtype};
-    verdict.status = elements == 0 ? Status::conform : Status::value_differs;
-    OutputComparison& output = verdict.outputs.emplace_back();
+    verdict.facts.instance = instance + "@cpu";
+    verdict.facts.path = path;
+    verdict.facts.id = verdict.facts.instance + "/" + path;
+    verdict.facts.operators = {"aten::" + op};
+    verdict.facts.dtypes = {dtype};
+    verdict.found.status = elements == 0 ? Status::conform : Status::value_differs;
+    OutputComparison& output = verdict.found.outputs.emplace_back();
     output.name = "y";
-    output.status = verdict.status;
+    output.status = verdict.found.status;
     output.type = dtype + "[4]";
     output.elements = elements;
     output.classes.last_bits = elements;
     output.grade = elements == 0 ? Grade::bits : elements > 9 ? Grade::close : Grade::ulp4;
-    verdict.grade = output.grade;
-    if (elements > 0) verdict.differences = {{verdict.status, "y", ""}};
+    verdict.found.grade = output.grade;
+    if (elements > 0) verdict.found.differences = {{verdict.found.status, "y", ""}};
     return verdict;
   }
 };
@@ -55,20 +55,20 @@ TEST(CauseGroups, AreInTheOrderOfWhatFails) {
   ThreeRungs run;
   for (const char* dtype : {"float16", "float32", "float64"}) {
     Verdict& known = run.add(std::string("b[dtype=") + dtype + "]", "inductor", "known", dtype, 3);
-    known.standing = Standing::known;
+    known.account.standing = Standing::known;
   }
   run.add("c", "inductor", "one", "float32", 3);
-  run.add("d", "inductor", "two", "float32", 30).nearer = "eager";
-  run.add("e[dtype=float16]", "mine", "two", "float16", 3).nearer = "eager";
+  run.add("d", "inductor", "two", "float32", 30).found.nearer = Nearer::eager;
+  run.add("e[dtype=float16]", "mine", "two", "float16", 3).found.nearer = Nearer::eager;
   run.add("f", "mine", "three", "float16", 0);
   const std::vector<CauseGroup> groups = cause_groups(run.record, false);
   ASSERT_THAT(names_of(groups), ElementsAre("two:value", "one:value", "known:value"));
   EXPECT_EQ(groups[0].failing, 2U);
   EXPECT_THAT(groups[0].dtypes, ElementsAre("float16", "float32"));
   EXPECT_THAT(groups[0].paths, ElementsAre("inductor", "mine"));
-  EXPECT_THAT(groups[0].nearer, ElementsAre(Pair("eager", 2)));
+  EXPECT_THAT(groups[0].nearer, ElementsAre(Pair(Nearer::eager, 2)));
   EXPECT_EQ(groups[0].grade, Grade::close);
-  EXPECT_EQ(groups[0].example->id, "e[dtype=float16]@cpu/mine");  // of fewer elements
+  EXPECT_EQ(groups[0].example->facts.id, "e[dtype=float16]@cpu/mine");  // of fewer elements
   EXPECT_EQ(groups[2].failing, 0U);
   EXPECT_EQ(groups[2].verdicts.size(), 3U);
 }
@@ -92,7 +92,8 @@ TEST(CauseGroups, BeginOnTheLowestRungThatHasTheCause) {
 TEST(CauseGroups, EachCauseHasABeginningOfItsOwn) {
   ThreeRungs run;
   run.add("a", "eager", "f", "float32", 3);
-  run.add("a", "inductor", "f", "float32", 3).outputs.front().classes = {.nan = 3, .eager_nan = 3};
+  run.add("a", "inductor", "f", "float32", 3).found.outputs.front().classes = {.nan = 3,
+                                                                               .eager_nan = 3};
   const std::vector<CauseGroup> groups = cause_groups(run.record, false);
   ASSERT_THAT(names_of(groups), ElementsAre("f:eager-nan", "f:value"));
   EXPECT_THAT(groups[0].begins, ElementsAre("inductor"));

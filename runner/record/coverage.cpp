@@ -54,7 +54,8 @@ std::string reason_apart(const Operator& op, const Overload& overload) {
 
 /// Verdicts that compared what the path computed: those of processes that died did not.
 bool compared(const Verdict& verdict) {
-  return info(verdict.status).judged() && !info(verdict.status).crashed() && verdict.share < 1;
+  return info(verdict.found.status).judged() && !info(verdict.found.status).crashed() &&
+         verdict.found.share < 1;
 }
 
 /// Rounded down: 100 % is all of them.
@@ -110,10 +111,10 @@ Coverage::Coverage(const Registry& registry) {
 }
 
 void Coverage::add(const Verdict& verdict) {
-  paths_.insert(verdict.path);
+  paths_.insert(verdict.facts.path);
   const bool is_judged = compared(verdict);
   std::set<std::string> used;
-  for (const std::string& use : verdict.uses) {
+  for (const std::string& use : verdict.origin.uses) {
     std::vector<std::string> words;
     std::istringstream stream(use);
     for (std::string word; stream >> word;) words.push_back(word);
@@ -136,21 +137,22 @@ void Coverage::add(const Verdict& verdict) {
   for (const std::string& name : used) {
     if (!is_judged) continue;
     CoveredOverload& overload = overloads_.at(name);
-    ++overload.judged[verdict.path];
+    ++overload.judged[verdict.facts.path];
     if (overload.instances.size() < kMostInstances &&
-        !contains(overload.instances, verdict.instance))
-      overload.instances.push_back(verdict.instance);
+        !contains(overload.instances, verdict.facts.instance))
+      overload.instances.push_back(verdict.facts.instance);
   }
-  for (const std::string& name : verdict.operators) {
+  for (const std::string& name : verdict.facts.operators) {
     if (is_judged && name.starts_with("torch.")) functions_.insert(name);
     const auto found = overloads_.find(name);
     if (found == overloads_.end() || (is_judged && used.contains(name))) continue;
-    const std::string what = is_judged            ? "named, but eager did not say that it called it"
-                             : verdict.share >= 1 ? "others than the path's own code executed it"
-                             : verdict.unsupported_by == "reference"
+    const std::string what = is_judged ? "named, but eager did not say that it called it"
+                             : verdict.found.share >= 1
+                                 ? "others than the path's own code executed it"
+                             : verdict.found.unsupported_by == UnsupportedBy::reference
                                  ? "eager does not return"
-                                 : std::string(info(verdict.status).label);
-    ++found->second.not_judged[verdict.path][what];
+                                 : std::string(info(verdict.found.status).label);
+    ++found->second.not_judged[verdict.facts.path][what];
   }
 }
 

@@ -38,11 +38,11 @@ Registry operators_to_cover() {
 
 Verdict verdict(Status status, std::vector<std::string> uses) {
   Verdict made;
-  made.instance = "ops/sin@cpu";
-  made.path = "inductor";
-  made.status = status;
-  made.operators = {"aten::sin.default"};
-  made.uses = std::move(uses);
+  made.facts.instance = "ops/sin@cpu";
+  made.facts.path = "inductor";
+  made.found.status = status;
+  made.facts.operators = {"aten::sin.default"};
+  made.origin.uses = std::move(uses);
   return made;
 }
 
@@ -70,13 +70,13 @@ TEST(Coverage, NeedsMoreThanAName) {
             "named, but eager did not say that it called it");
   // Another's code executed all of it: the path's was not judged.
   Verdict fell_back = verdict(Status::conform, {"aten::sin.default"});
-  fell_back.share = 1;
+  fell_back.found.share = 1;
   coverage.add(fell_back);
   coverage.add(fell_back);
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not(),
             "others than the path's own code executed it");
   Verdict lacks = verdict(Status::unsupported, {});
-  lacks.unsupported_by = "reference";
+  lacks.found.unsupported_by = UnsupportedBy::reference;
   for (int i = 0; i < 3; ++i) coverage.add(lacks);
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not("inductor"), "eager does not return");
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not("aot_eager"), "no case of this run calls it");
@@ -109,7 +109,7 @@ TEST(Coverage, CountsOnEachPathAndOnAny) {
   Coverage coverage(operators_to_cover());
   coverage.add(verdict(Status::conform, {"aten::sin.default"}));
   Verdict refused = verdict(Status::refused, {});
-  refused.path = "aot_eager";
+  refused.facts.path = "aot_eager";
   coverage.add(refused);
   const std::vector<CoverageCount> counts = coverage.counts();
   const CoverageGap uncalled{"no case of this run calls it", 1, {"aten::sum.dim"}};
@@ -143,10 +143,10 @@ TEST(Coverage, OfTorchsOwnTestsOneOverloadIsEnough) {
   Coverage coverage(operators_to_cover());
   coverage.add(verdict(Status::conform, {"aten::sum.dim"}));
   Verdict function = verdict(Status::conform, {});
-  function.operators = {"torch.nn.functional.softsign"};
+  function.facts.operators = {"torch.nn.functional.softsign"};
   coverage.add(function);
-  function.status = Status::refused;
-  function.operators = {"torch.su"};
+  function.found.status = Status::refused;
+  function.facts.operators = {"torch.su"};
   coverage.add(function);
   const CoverageCount count =
       coverage.count({{"sum", {"aten::sum"}},

@@ -24,19 +24,19 @@ std::vector<std::string> log_lines() {
       R"({"type": "environment", "name": "eager", "values": {"torch": "2.13.0", "cores": 2}})");
   const fixtures::Tensor one = fixtures::tensor("float32", {1, 2, 3, 4});
   const fixtures::Tensor other = fixtures::tensor("float32", {1, 2, 3, NAN});
-  const std::vector<Verdict> verdicts = {
+  const std::vector<Findings> all = {
       fixtures::judge_under(fixtures::returned(DataValue(one)),
                             fixtures::returned(DataValue(other)), "bits"),
       fixtures::judge_under(fixtures::returned(DataValue(one)), fixtures::returned(DataValue(one)),
                             "bits"),
       fixtures::judge_under(fixtures::returned(DataValue(one)),
                             fixtures::raised("ValueError", "no"), "close")};
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    Verdict verdict = verdicts[i];
-    verdict.index = i;
-    verdict.instance = "bugs/one@cpu";
-    verdict.path = "inductor";
-    verdict.id = verdict.instance + "/inductor" + std::to_string(i);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Verdict verdict = fixtures::as_verdict(all[i]);
+    verdict.facts.index = i;
+    verdict.facts.instance = "bugs/one@cpu";
+    verdict.facts.path = "inductor";
+    verdict.facts.id = verdict.facts.instance + "/inductor" + std::to_string(i);
     Json json = {{"type", "verdict"}};
     json.update(to_json(verdict));
     lines.push_back(json.dump());

@@ -18,11 +18,11 @@ RunRecord judged_run(const std::vector<std::pair<std::string, Status>>& verdicts
   std::vector<std::string_view> ids;
   for (const auto& [id, status] : verdicts) {
     Verdict& verdict = run.verdicts.emplace_back();
-    verdict.index = ids.size();
-    verdict.id = id;
-    verdict.instance = id.substr(0, id.rfind('/'));
-    verdict.path = id.substr(id.rfind('/') + 1);
-    verdict.status = status;
+    verdict.facts.index = ids.size();
+    verdict.facts.id = id;
+    verdict.facts.instance = id.substr(0, id.rfind('/'));
+    verdict.facts.path = id.substr(id.rfind('/') + 1);
+    verdict.found.status = status;
     ids.push_back(id);
   }
   run.info.plan = digest_of(ids);

@@ -12,9 +12,10 @@ namespace {
 /// Whether somebody else than the compiler is why nothing can be said: also torch's front end,
 /// where the backend is another's (run.cpp waives these).
 bool beyond_the_compiler(const Verdict& verdict) {
-  return verdict.status == Status::extension ||
-         (verdict.front_end && verdict.standing == Standing::waived) ||
-         (verdict.status == Status::unsupported && verdict.unsupported_by != "path");
+  return verdict.found.status == Status::extension ||
+         (verdict.found.front_end && verdict.account.standing == Standing::waived) ||
+         (verdict.found.status == Status::unsupported &&
+          verdict.found.unsupported_by != UnsupportedBy::path);
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ Judged judged(const RunRecord& record) {
   for (const Verdict& verdict : record.verdicts) {
     if (beyond_the_compiler(verdict)) continue;
     ++result.could;
-    result.judged += info(verdict.status).judged();
+    result.judged += info(verdict.found.status).judged();
   }
   return result;
 }
@@ -45,7 +46,8 @@ std::string judged_too_little(const RunRecord& record, bool strict) {
   if (!least || record.info.shard || counts.percent() >= *least) return {};
   std::map<Status, std::size_t> others;
   for (const Verdict& verdict : record.verdicts) {
-    if (!beyond_the_compiler(verdict) && !info(verdict.status).judged()) ++others[verdict.status];
+    if (!beyond_the_compiler(verdict) && !info(verdict.found.status).judged())
+      ++others[verdict.found.status];
   }
   std::vector<std::string> words;
   for (const auto& [status, count] : others)

@@ -5,18 +5,19 @@
 namespace lockstep {
 namespace {
 
-void add(RunRecord& record, Status status, std::size_t count, const std::string& by = "") {
+void add(RunRecord& record, Status status, std::size_t count,
+         std::optional<UnsupportedBy> by = {}) {
   for (std::size_t i = 0; i < count; ++i) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.status = status;
-    verdict.unsupported_by = by;
+    verdict.found.status = status;
+    verdict.found.unsupported_by = by;
   }
 }
 
 TEST(JudgedOf, CountsWhatSaysSomethingOfTheCompiler) {
   for (const StatusInfo& status : all_statuses()) {
     RunRecord record;
-    add(record, status.status, 1, "path");
+    add(record, status.status, 1, UnsupportedBy::path);
     const Judged counts = judged(record);
     const bool silent = status.status == Status::refused || status.status == Status::unsupported ||
                         status.status == Status::inconclusive || status.status == Status::harness ||
@@ -29,19 +30,21 @@ TEST(JudgedOf, CountsWhatSaysSomethingOfTheCompiler) {
 TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
   RunRecord record;
   add(record, Status::conform, 3);
-  for (const char* by : {"case", "torch", "reference", "declaration", ""})
-    add(record, Status::unsupported, 2, by);
+  add(record, Status::unsupported, 2);
+  for (const UnsupportedByInfo& each : all_unsupported_by()) {
+    if (each.by != UnsupportedBy::path) add(record, Status::unsupported, 2, each.by);
+  }
   EXPECT_EQ(judged(record).could, 3U);
   EXPECT_EQ(judged(record).percent(), 100);
-  add(record, Status::unsupported, 1, "path");
+  add(record, Status::unsupported, 1, UnsupportedBy::path);
   EXPECT_EQ(judged(record).could, 4U);
   EXPECT_EQ(judged(record).percent(), 75);
   EXPECT_EQ(judged(RunRecord{}).percent(), 100);
   // What torch's front end refuses is nothing that another's backend could have been judged by.
   add(record, Status::refused, 1);
-  record.verdicts.back().front_end = true;
+  record.verdicts.back().found.front_end = true;
   EXPECT_EQ(judged(record).could, 5U);
-  record.verdicts.back().standing = Standing::waived;
+  record.verdicts.back().account.standing = Standing::waived;
   EXPECT_EQ(judged(record).could, 4U);
 }
 
@@ -52,7 +55,7 @@ TEST(JudgedTooLittle, IsSaidBelowWhatTheRunDemands) {
   add(record, Status::refused, 1);
   record.info.min_judged = 90;
   EXPECT_EQ(judged_too_little(record, false), "");
-  add(record, Status::unsupported, 2, "path");
+  add(record, Status::unsupported, 2, UnsupportedBy::path);
   EXPECT_EQ(judged_too_little(record, false),
             "judged 9 of 12 verdicts that could be (75.0 %), fewer than the 90 % demanded: 1 "
             "refused, 2 unsupported");

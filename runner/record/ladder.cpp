@@ -29,9 +29,9 @@ Ladder::Ladder(const RunRecord& record) {
   }
   std::set<std::string_view> seen;
   for (const Verdict& verdict : record.verdicts) {
-    verdicts_[{verdict.instance, verdict.path}] = &verdict;
-    if (info(verdict.status).departs() && seen.insert(verdict.instance).second)
-      departing_.push_back(verdict.instance);
+    verdicts_[{verdict.facts.instance, verdict.facts.path}] = &verdict;
+    if (info(verdict.found.status).departs() && seen.insert(verdict.facts.instance).second)
+      departing_.push_back(verdict.facts.instance);
   }
 }
 
@@ -47,27 +47,29 @@ const Verdict* Ladder::at(const std::string& instance, const std::string& path) 
 std::pair<const std::string*, std::vector<std::string>> Ladder::descend(
     const Verdict& verdict) const {
   std::vector<std::string> unknown;
-  for (const std::string& path : down_from(verdict.path)) {
-    const Verdict* rung = at(verdict.instance, path);
-    if (rung == nullptr || !info(rung->status).judged())
+  for (const std::string& path : down_from(verdict.facts.path)) {
+    const Verdict* rung = at(verdict.facts.instance, path);
+    if (rung == nullptr || !info(rung->found.status).judged())
       unknown.push_back(path);
-    else if (info(rung->status).departs())
-      return {&rung->path, std::move(unknown)};
+    else if (info(rung->found.status).departs())
+      return {&rung->facts.path, std::move(unknown)};
   }
-  return {&verdict.path, std::move(unknown)};
+  return {&verdict.facts.path, std::move(unknown)};
 }
 
 Departure Ladder::departure(const Verdict& verdict) const {
-  if (!info(verdict.status).departs()) return Departure::none;
-  return first_departing(verdict) == verdict.path ? Departure::first : Departure::further;
+  if (!info(verdict.found.status).departs()) return Departure::none;
+  return first_departing(verdict) == verdict.facts.path ? Departure::first : Departure::further;
 }
 
 bool Ladder::same_code(const Verdict& verdict) const {
-  const auto above = above_.find(verdict.path);
-  const Verdict* below = above == above_.end() ? nullptr : at(verdict.instance, above->second);
-  if (below == nullptr || !below->proof.is_object() || !verdict.proof.is_object()) return false;
-  const auto code = verdict.proof.find("code"), same = below->proof.find("code");
-  return code != verdict.proof.end() && same != below->proof.end() && *code == *same &&
+  const auto above = above_.find(verdict.facts.path);
+  const Verdict* below =
+      above == above_.end() ? nullptr : at(verdict.facts.instance, above->second);
+  if (below == nullptr || !below->found.proof.is_object() || !verdict.found.proof.is_object())
+    return false;
+  const auto code = verdict.found.proof.find("code"), same = below->found.proof.find("code");
+  return code != verdict.found.proof.end() && same != below->found.proof.end() && *code == *same &&
          code->is_string() && !code->get_ref<const std::string&>().empty();
 }
 

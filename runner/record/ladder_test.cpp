@@ -25,10 +25,10 @@ struct Rungs {
   }
   const Verdict& add(const std::string& instance, const std::string& path, Status status) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.instance = instance;
-    verdict.path = path;
-    verdict.id = instance + "/" + path;
-    verdict.status = status;
+    verdict.facts.instance = instance;
+    verdict.facts.path = path;
+    verdict.facts.id = instance + "/" + path;
+    verdict.found.status = status;
     return verdict;
   }
 };
@@ -92,7 +92,7 @@ TEST(Ladders, AModeThatChangesNoCodeIsSeen) {
   Rungs run(kTorch);
   const auto with_code = [&](const std::string& path, const nlohmann::ordered_json& proof) {
     const Verdict& verdict = run.add("1", path, Status::conform);
-    run.record.verdicts.back().proof = proof;
+    run.record.verdicts.back().found.proof = proof;
     return &verdict;
   };
   const Verdict* python = with_code("eager-python", {{"code", ""}});
@@ -104,7 +104,7 @@ TEST(Ladders, AModeThatChangesNoCodeIsSeen) {
   EXPECT_FALSE(ladder.same_code(*dynamo));  // there is none
   EXPECT_FALSE(ladder.same_code(*inductor));
   EXPECT_TRUE(ladder.same_code(*dynamic));
-  run.record.verdicts.back().proof["code"] = "4567";
+  run.record.verdicts.back().found.proof["code"] = "4567";
   EXPECT_FALSE(ladder.same_code(*dynamic));
 }
 

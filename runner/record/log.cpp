@@ -77,7 +77,7 @@ void each_record(const RunRecord& record, const std::function<void(const Json&)>
   for (const Verdict& verdict : record.verdicts) show(typed("verdict", to_json(verdict)));
   if (record.end) show(to_json(*record.end));
   for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.explained.is_null()) show(typed("explanation", verdict.explained));
+    if (!verdict.account.explained.is_null()) show(typed("explanation", verdict.account.explained));
   }
 }
 
@@ -236,102 +236,146 @@ Result<Json> record_of(std::string_view line) {
   return json;
 }
 
-Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+namespace {
+
+/// Takes the records of a log in their order.  What is wrong with one is an error that says what.
+class LogParser {
+ public:
+  /// The record in line `number`, the first of which is 1.
+  Result<void> take(const Json& json, std::size_t number) {
+    const std::string type = json["type"];
+    if ((type == "run") != (number == 1)) {
+      return fail(number == 1 ? "a run log begins with a record of type \"run\""
+                              : "a second run begins here; one log holds one run");
+    }
+    const bool says_more = type == "environment" || type == "verdict" || type == "end";
+    if (says_more && end_line_ > 0 && record_.info.format > 1) {
+      return fail(
+          fmt::format("found a record of type \"{}\" after the end in line {}, expected "
+                      "one of type \"resumed\" between them",
+                      type, end_line_));
+    }
+    if (type == "run") return take_run(json);
+    if (type == "environment") return take_environment(json);
+    if (type == "verdict") return take_verdict(json, number);
+    if (type == "end") return take_end(json, number);
+    if (type == "explanation") return take_explanation(json);
+    if (type == "resumed") take_resumed();
+    return {};  // Other types are for newer readers: a format may gain some.
+  }
+
+  RunRecord end() {
+    sort_by_place(record_.verdicts);
+    return std::move(record_);
+  }
+
+ private:
   /// Where an id was seen last.
   struct Seen {
     std::size_t place = 0, line = 0, resumptions = 0;
   };
-  RunRecord record;
-  std::unordered_map<std::string, Seen> seen;
-  std::size_t number = 0, resumptions = 0, end_line = 0;
+
+  Result<void> take_run(const Json& json) {
+    Result<RunInfo> info = run_info_from_json(json);
+    if (!info) return tl::unexpected(info.error());
+    record_.info = std::move(*info);
+    return {};
+  }
+
+  Result<void> take_environment(const Json& json) {
+    if (!json.contains("name") || !json["name"].is_string() || !json.contains("values"))
+      return fail("an environment record needs a name and values");
+    record_.environment[json["name"].get<std::string>()] = json["values"];
+    return {};
+  }
+
+  Result<void> take_verdict(const Json& json, std::size_t number) {
+    Result<Verdict> verdict = verdict_from_json(json);
+    if (!verdict) return tl::unexpected(verdict.error());
+    const std::string& id = verdict->facts.id;
+    if (record_.info.format > 1) {  // verdicts of format 1 do not say what they rest on
+      const std::string wrong = contradiction(*verdict);
+      if (!wrong.empty()) {
+        return fail(fmt::format("the verdict {} contradicts itself: {}", one_line(id, 200),
+                                one_line(wrong, 500)));
+      }
+    }
+    const auto [found, fresh] = seen_.try_emplace(id, Seen{record_.verdicts.size()});
+    Seen& last = found->second;
+    if (fresh) {
+      record_.verdicts.emplace_back();
+    } else if (last.resumptions == resumptions_ && record_.info.format > 1) {
+      return fail(
+          fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
+                      "of type \"resumed\" between them",
+                      id, last.line));
+    }
+    last.line = number;
+    last.resumptions = resumptions_;
+    record_.verdicts[last.place] = std::move(*verdict);
+    record_.end.reset();  // in format 1 nothing else tells that the run was resumed
+    return {};
+  }
+
+  Result<void> take_end(const Json& json, std::size_t number) {
+    Result<RunEnd> end = run_end_from_json(json);
+    if (!end) return tl::unexpected(end.error());
+    record_.end = std::move(*end);
+    end_line_ = number;
+    return {};
+  }
+
+  Result<void> take_explanation(const Json& json) {
+    Json explained = json;
+    explained.erase("type");
+    if (Result<void> checked = check_explanation(explained); !checked) return checked;
+    const std::string id = explained["id"];
+    const auto found = seen_.find(id);
+    if (found == seen_.end()) {
+      return fail(fmt::format("found an explanation of {}, of which there is no verdict before",
+                              one_line(id, 200)));
+    }
+    record_.verdicts[found->second.place].account.explained = std::move(explained);
+    return {};
+  }
+
+  void take_resumed() {
+    ++resumptions_;
+    record_.end.reset();
+    end_line_ = 0;
+  }
+
+  RunRecord record_;
+  std::unordered_map<std::string, Seen> seen_;
+  std::size_t resumptions_ = 0, end_line_ = 0;
+};
+
+}  // namespace
+
+Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+  LogParser parser;
+  std::size_t number = 0;
   for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
        begin = newline + 1) {
     ++number;
-    const std::string_view line = text.substr(begin, newline - begin);
     const auto at = [&](const std::string& what) {
       return fail(fmt::format("{}:{}: {}", where, number, what));
     };
-    const Result<Json> parsed = record_of(line);
-    if (!parsed) {
+    const Result<Json> json = record_of(text.substr(begin, newline - begin));
+    if (!json) {
       if (number == 1)
         return at("this is no run log: a run log begins with a record of type \"run\"");
       return at(
-          fmt::format("this line is no record; the log was damaged: {}", parsed.error().message));
+          fmt::format("this line is no record; the log was damaged: {}", json.error().message));
     }
-    const Json& json = *parsed;
-    const std::string type = json["type"];
-    if ((type == "run") != (number == 1)) {
-      return at(number == 1 ? "a run log begins with a record of type \"run\""
-                            : "a second run begins here; one log holds one run");
-    }
-    const bool says_more = type == "environment" || type == "verdict" || type == "end";
-    if (says_more && end_line > 0 && record.info.format > 1) {
-      return at(
-          fmt::format("found a record of type \"{}\" after the end in line {}, expected "
-                      "one of type \"resumed\" between them",
-                      type, end_line));
-    }
-    if (type == "run") {
-      Result<RunInfo> info = run_info_from_json(json);
-      if (!info) return at(info.error().message);
-      record.info = std::move(*info);
-    } else if (type == "environment") {
-      if (!json.contains("name") || !json["name"].is_string() || !json.contains("values")) {
-        return at("an environment record needs a name and values");
-      }
-      record.environment[json["name"].get<std::string>()] = json["values"];
-    } else if (type == "verdict") {
-      Result<Verdict> verdict = verdict_from_json(json);
-      if (!verdict) return at(verdict.error().message);
-      if (record.info.format > 1) {  // verdicts of format 1 do not say what they rest on
-        const std::string wrong = contradiction(*verdict);
-        if (!wrong.empty()) {
-          return at(fmt::format("the verdict {} contradicts itself: {}", one_line(verdict->id, 200),
-                                one_line(wrong, 500)));
-        }
-      }
-      const auto [found, fresh] = seen.try_emplace(verdict->id, Seen{record.verdicts.size()});
-      Seen& last = found->second;
-      if (fresh) {
-        record.verdicts.emplace_back();
-      } else if (last.resumptions == resumptions && record.info.format > 1) {
-        return at(
-            fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
-                        "of type \"resumed\" between them",
-                        verdict->id, last.line));
-      }
-      last.line = number;
-      last.resumptions = resumptions;
-      record.verdicts[last.place] = std::move(*verdict);
-      record.end.reset();  // in format 1 nothing else tells that the run was resumed
-    } else if (type == "end") {
-      Result<RunEnd> end = run_end_from_json(json);
-      if (!end) return at(end.error().message);
-      record.end = std::move(*end);
-      end_line = number;
-    } else if (type == "explanation") {
-      Json explained = json;
-      explained.erase("type");
-      if (Result<void> checked = check_explanation(explained); !checked)
-        return at(checked.error().message);
-      const std::string id = explained["id"];
-      const auto found = seen.find(id);
-      if (found == seen.end())
-        return at(fmt::format("found an explanation of {}, of which there is no verdict before",
-                              one_line(id, 200)));
-      record.verdicts[found->second.place].explained = std::move(explained);
-    } else if (type == "resumed") {
-      ++resumptions;
-      record.end.reset();
-      end_line = 0;
-    }  // Other types are for newer readers: a format may gain some.
+    if (const Result<void> taken = parser.take(*json, number); !taken)
+      return at(taken.error().message);
   }
   if (number == 0) {
     return fail(fmt::format("{}: there is no whole record in this run log", where),
                 "the run was ended before it wrote its first line; start it anew");
   }
-  sort_by_place(record.verdicts);
-  return record;
+  return parser.end();
 }
 
 Result<RunRecord> read_log(const fs::path& path) {

@@ -45,18 +45,18 @@ RunInfo some_info() {
 
 Verdict some_verdict(std::size_t index, Status status = Status::conform) {
   Verdict verdict;
-  verdict.instance = "ops/add" + std::to_string(index) + "@cpu";
-  verdict.path = "inductor";
-  verdict.device = "cpu";
-  verdict.id = verdict.instance + "/inductor";
-  verdict.index = index;
-  verdict.status = status;
+  verdict.facts.instance = "ops/add" + std::to_string(index) + "@cpu";
+  verdict.facts.path = "inductor";
+  verdict.facts.device = "cpu";
+  verdict.facts.id = verdict.facts.instance + "/inductor";
+  verdict.facts.index = index;
+  verdict.found.status = status;
   if (status != Status::conform) return verdict;
   OutputComparison y;
   y.name = "y";
   y.elements = 1;
-  y.grade = verdict.grade = Grade::bits;
-  verdict.outputs.push_back(y);
+  y.grade = verdict.found.grade = Grade::bits;
+  verdict.found.outputs.push_back(y);
   return verdict;
 }
 
@@ -74,8 +74,8 @@ TEST_F(RunLogTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(record->info.planned, 3u);
   EXPECT_EQ(record->environment["eager"]["torch"], "2.13.0");
   ASSERT_EQ(record->verdicts.size(), 2u);
-  EXPECT_EQ(record->verdicts[0].id, "ops/add0@cpu/inductor");
-  EXPECT_EQ(record->verdicts[1].status, Status::crash);
+  EXPECT_EQ(record->verdicts[0].facts.id, "ops/add0@cpu/inductor");
+  EXPECT_EQ(record->verdicts[1].found.status, Status::crash);
   ASSERT_TRUE(record->end);
   EXPECT_EQ(record->end->seconds, 1.5);
   EXPECT_EQ(record->end->unmatched.at(0).where, "known.json:1");
@@ -108,7 +108,7 @@ TEST_F(RunLogTest, GoesToWhoeverReadsADescriptor) {
 TEST_F(RunLogTest, EveryRecordIsOneLineThatBeginsWithItsType) {
   Result<RunLog> log = RunLog::create(directory_, some_info());
   Verdict verdict = some_verdict(0);
-  verdict.reason = "two\nlines\u2028three";
+  verdict.found.reason = "two\nlines\u2028three";
   ASSERT_TRUE(log->verdict(verdict));
   EXPECT_THAT(text(), HasSubstr("\n{\"type\":\"verdict\","));
   EXPECT_EQ(std::ranges::count(text(), '\n'), 2);
@@ -118,12 +118,12 @@ TEST_F(RunLogTest, InvalidUtf8IsRepaired) {
   Result<RunLog> log = RunLog::create(directory_, some_info());
   ASSERT_TRUE(log->environment("eager", {{"broken", "\xff\xc3("}}));
   Verdict verdict = some_verdict(0);
-  verdict.stderr_tail = "bytes \xff\xfe";
-  verdict.proof = {{"k\xff", "\xed\xa0\x80"}};
+  verdict.origin.stderr_tail = "bytes \xff\xfe";
+  verdict.found.proof = {{"k\xff", "\xed\xa0\x80"}};
   ASSERT_TRUE(log->verdict(verdict));
   const Result<RunRecord> record = read_log(file());
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_THAT(record->verdicts.at(0).stderr_tail, HasSubstr("bytes \uFFFD"));
+  EXPECT_THAT(record->verdicts.at(0).origin.stderr_tail, HasSubstr("bytes \uFFFD"));
 }
 
 TEST_F(RunLogTest, EveryPrefixOfALogIsReadableAndResumable) {
@@ -165,7 +165,7 @@ TEST_F(RunLogTest, AResumedRunMayJudgeAnIdAgainAndUndoesTheEnd) {
   const Result<RunRecord> record = read_log(file());
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->verdicts.size(), 1u);
-  EXPECT_EQ(record->verdicts[0].status, Status::conform);
+  EXPECT_EQ(record->verdicts[0].found.status, Status::conform);
   EXPECT_FALSE(record->end);
 }
 
@@ -184,7 +184,7 @@ TEST_F(RunLogTest, ASecondVerdictThatNoResumptionExplainsIsRefused) {
   const Result<RunRecord> record = parse_log(old, "run.jsonl");
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->verdicts.size(), 2u);
-  EXPECT_EQ(record->verdicts[0].status, Status::conform);
+  EXPECT_EQ(record->verdicts[0].found.status, Status::conform);
 }
 
 TEST_F(RunLogTest, NothingFollowsAnEndButAResumption) {
@@ -304,9 +304,9 @@ std::string log_of(const Verdict& verdict, int format) {
 
 TEST(ParseLogTest, AVerdictThatContradictsItselfIsRefusedWithItsLine) {
   Verdict verdict = some_verdict(0, Status::crash);
-  verdict.differences = {{Status::crash, "", "died of signal 11"}};
+  verdict.found.differences = {{Status::crash, "", "died of signal 11"}};
   EXPECT_TRUE(parse_log(log_of(verdict, kLogFormat), "run.jsonl"));
-  verdict.status = Status::conform;
+  verdict.found.status = Status::conform;
   const Result<RunRecord> rewritten = parse_log(log_of(verdict, kLogFormat), "run.jsonl");
   ASSERT_FALSE(rewritten);
   EXPECT_EQ(rewritten.error().message,
@@ -317,7 +317,7 @@ TEST(ParseLogTest, AVerdictThatContradictsItselfIsRefusedWithItsLine) {
 }
 
 TEST_F(RunLogTest, AnExplanationMayFollowTheEndAndBelongsToItsVerdict) {
-  const Json said = {{"id", some_verdict(0).id}, {"sentence", "Inductor, `add` by itself"}};
+  const Json said = {{"id", some_verdict(0).facts.id}, {"sentence", "Inductor, `add` by itself"}};
   {
     auto log = RunLog::create(directory_, some_info());
     ASSERT_TRUE(log->verdict(some_verdict(0)));
@@ -332,8 +332,8 @@ TEST_F(RunLogTest, AnExplanationMayFollowTheEndAndBelongsToItsVerdict) {
   const auto record = read_log(directory_);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_TRUE(record->end);
-  EXPECT_EQ(record->verdicts.at(0).explained, said);
-  EXPECT_TRUE(record->verdicts.at(1).explained.is_null());
+  EXPECT_EQ(record->verdicts.at(0).account.explained, said);
+  EXPECT_TRUE(record->verdicts.at(1).account.explained.is_null());
   // There is one text of a record, which is read back as it.
   const auto again = parse_log(log_text(*record), "text");
   ASSERT_TRUE(again) << again.error().message;
@@ -343,7 +343,7 @@ TEST_F(RunLogTest, AnExplanationMayFollowTheEndAndBelongsToItsVerdict) {
     auto log = RunLog::append_to(directory_, some_info());
     ASSERT_TRUE(log->verdict(some_verdict(0)));
   }
-  EXPECT_TRUE(read_log(directory_)->verdicts.at(0).explained.is_null());
+  EXPECT_TRUE(read_log(directory_)->verdicts.at(0).account.explained.is_null());
 }
 
 TEST(ParseLogTest, AnExplanationOfNothingOrOfAnotherFormIsRefused) {
@@ -354,7 +354,7 @@ TEST(ParseLogTest, AnExplanationOfNothingOrOfAnotherFormIsRefused) {
         parse_log(log_of(some_verdict(0), kLogFormat) + record.dump() + "\n", "run.jsonl");
     return parsed ? std::string() : parsed.error().message;
   };
-  const std::string id = some_verdict(0).id;
+  const std::string id = some_verdict(0).facts.id;
   EXPECT_EQ(read({{"id", id}, {"sentence", ""}, {"new", 1}}), "");
   EXPECT_EQ(read({{"id", "ops/other@cpu/inductor"}, {"sentence", ""}}),
             "run.jsonl:3: found an explanation of ops/other@cpu/inductor, of which there is no "

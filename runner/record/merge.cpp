@@ -157,9 +157,9 @@ tl::expected<RunRecord, std::vector<Error>> merge(std::vector<RunRecord> shards)
       if (!whole.environment.contains(worker)) whole.environment[worker] = environment;
     }
     for (Verdict& verdict : each.verdicts) {
-      const auto [found, is_new] = of_place.emplace(verdict.index, &each);
+      const auto [found, is_new] = of_place.emplace(verdict.facts.index, &each);
       if (!is_new)
-        add(fmt::format("{} has the verdict {} of {}, too", name_of(each), verdict.id,
+        add(fmt::format("{} has the verdict {} of {}, too", name_of(each), verdict.facts.id,
                         name_of(*found->second)),
             "shards that were balanced need the same --durations");
       whole.verdicts.push_back(std::move(verdict));
@@ -167,7 +167,7 @@ tl::expected<RunRecord, std::vector<Error>> merge(std::vector<RunRecord> shards)
   }
   sort_by_place(whole.verdicts);
   std::vector<std::string_view> ids;
-  for (const Verdict& verdict : whole.verdicts) ids.push_back(verdict.id);
+  for (const Verdict& verdict : whole.verdicts) ids.push_back(verdict.facts.id);
   if (errors.empty() && (ids.size() != whole.info.planned || digest_of(ids) != whole.info.plan))
     add(fmt::format("the shards have {} verdicts together, and not those of the plan, which has {}",
                     ids.size(), whole.info.planned),

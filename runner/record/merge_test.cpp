@@ -27,12 +27,12 @@ RunRecord whole_run(std::size_t count) {
   std::vector<std::string_view> ids;
   for (std::size_t i = 0; i < count; ++i) {
     Verdict& verdict = run.verdicts.emplace_back();
-    verdict.id = "bugs/" + std::to_string(i) + "@cpu/inductor";
-    verdict.index = i;
-    verdict.status = i % 3 == 0 ? Status::value_differs : Status::conform;
-    verdict.seconds = 0.5;
+    verdict.facts.id = "bugs/" + std::to_string(i) + "@cpu/inductor";
+    verdict.facts.index = i;
+    verdict.found.status = i % 3 == 0 ? Status::value_differs : Status::conform;
+    verdict.origin.seconds = 0.5;
   }
-  for (const Verdict& verdict : run.verdicts) ids.push_back(verdict.id);
+  for (const Verdict& verdict : run.verdicts) ids.push_back(verdict.facts.id);
   run.info.plan = digest_of(ids);
   run.info.planned = count;
   run.end = RunEnd{3, false, {{"expected/known/a.json:3", "x"}}};
@@ -56,7 +56,7 @@ std::vector<RunRecord> deal(const RunRecord& run, std::size_t of, std::uint64_t 
     shards[splitmix64(seed) % of].verdicts.push_back(verdict);
   for (RunRecord& shard : shards) {
     std::vector<std::string_view> ids;
-    for (const Verdict& verdict : shard.verdicts) ids.push_back(verdict.id);
+    for (const Verdict& verdict : shard.verdicts) ids.push_back(verdict.facts.id);
     shard.info.plan = digest_of(ids);
     shard.info.planned = shard.verdicts.size();
   }
@@ -166,7 +166,7 @@ TEST(Merge, SeesVerdictsThatAreTakenTwiceOrNever) {
   EXPECT_THAT(errors(all),
               ElementsAre(HasSubstr("19 verdicts together, and not those of the plan")));
   all = shards;
-  all[1].verdicts.back().id += "x";
+  all[1].verdicts.back().facts.id += "x";
   EXPECT_THAT(errors(all), ElementsAre(HasSubstr("and not those of the plan")));
   all = shards;
   for (const Verdict& verdict : shards[0].verdicts) all[1].verdicts.push_back(verdict);

@@ -33,7 +33,7 @@ std::span<const ColumnInfo* const> columns_as_read() { return kAsRead; }
 
 Column column_of(const Verdict& verdict, bool strict) {
   if (verdict.fails(strict)) return Column::failing;
-  switch (verdict.standing) {
+  switch (verdict.account.standing) {
     case Standing::known:
       return Column::known;
     case Standing::fixed:
@@ -43,27 +43,28 @@ Column column_of(const Verdict& verdict, bool strict) {
     case Standing::new_:
       break;
   }
-  return info(verdict.status).junit == JunitElement::skipped ? Column::skipped : Column::conform;
+  return info(verdict.found.status).junit == JunitElement::skipped ? Column::skipped
+                                                                   : Column::conform;
 }
 
 void Tally::add(const Verdict& verdict, bool strict) {
   const Column column = column_of(verdict, strict);
   ++counts[static_cast<std::size_t>(column)];
-  several += !verdict.executions.empty();
-  unsettled += !verdict.executions.empty() && verdict.unstable;
-  reused += !verdict.reused.empty();
-  unverified += !verdict.unverified.empty();
-  added += (column == Column::known || column == Column::waived) && verdict.expectation &&
-           verdict.expectation->added;
+  several += !verdict.found.executions.empty();
+  unsettled += !verdict.found.executions.empty() && verdict.found.unstable;
+  reused += !verdict.origin.reused.empty();
+  unverified += !verdict.facts.unverified.empty();
+  added += (column == Column::known || column == Column::waived) && verdict.account.expectation &&
+           verdict.account.expectation->added;
   if (column != Column::conform) return;
-  ++(verdict.grade ? grades[static_cast<std::size_t>(*verdict.grade)] : ungraded);
-  if (verdict.vacuous) {
+  ++(verdict.found.grade ? grades[static_cast<std::size_t>(*verdict.found.grade)] : ungraded);
+  if (verdict.found.vacuous) {
     ++vacuous;
-  } else if (!verdict.weak.empty()) {
+  } else if (!verdict.found.weak.empty()) {
     ++weak;
   }
-  partly += verdict.share > 0;
-  stated += verdict.execution == "stated";
+  partly += verdict.found.share > 0;
+  stated += verdict.found.execution == Witness::stated;
 }
 
 Tally tally(const RunRecord& record, bool strict) {

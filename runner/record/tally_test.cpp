@@ -10,8 +10,8 @@ TEST(TallyOf, CountsEveryVerdictOnce) {
   RunRecord record;
   const auto add = [&](Status status, Standing standing = Standing::new_) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.status = status;
-    verdict.standing = standing;
+    verdict.found.status = status;
+    verdict.account.standing = standing;
   };
   add(Status::conform);
   add(Status::crash);
@@ -39,18 +39,18 @@ TEST(TallyOf, CountsWhatConformsByGrade) {
   RunRecord record;
   const auto add = [&](std::optional<Grade> grade, Standing standing = Standing::new_) {
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.grade = grade;
-    verdict.standing = standing;
+    verdict.found.grade = grade;
+    verdict.account.standing = standing;
     return &verdict;
   };
   add(Grade::bits);
   add(Grade::ulp4);
-  add(Grade::ulp4)->weak = "only the sign of a zero differs";
+  add(Grade::ulp4)->found.weak = "only the sign of a zero differs";
   Verdict* both = add(Grade::bits);
-  both->vacuous = true;
-  both->weak = "counted once, as vacuous";
+  both->found.vacuous = true;
+  both->found.weak = "counted once, as vacuous";
   add(std::nullopt);
-  add(Grade::none)->status = Status::value_differs;
+  add(Grade::none)->found.status = Status::value_differs;
   add(Grade::close, Standing::fixed);
 
   const Tally counts = tally(record, false);
@@ -64,10 +64,10 @@ TEST(TallyOf, CountsWhatConformsByGrade) {
 TEST(TallyOf, CountsWhatIsOfUnverifiedCasesInEveryColumn) {
   RunRecord record;
   for (const Status status : {Status::conform, Status::value_differs, Status::unsupported}) {
-    record.verdicts.emplace_back().status = status;
+    record.verdicts.emplace_back().found.status = status;
     Verdict& verdict = record.verdicts.emplace_back();
-    verdict.status = status;
-    verdict.unverified = "Nobody here has the device.";
+    verdict.found.status = status;
+    verdict.facts.unverified = "Nobody here has the device.";
   }
   const Tally counts = tally(record, false);
   EXPECT_EQ(counts.unverified, 3u);

@@ -68,8 +68,8 @@ static_assert(in_order());
 enum class Severity { conforms, nothing, refused, fell_back, divergence, error, crash };
 
 Severity severity_of(const Verdict& verdict) {
-  const StatusInfo& status = info(verdict.status);
-  switch (verdict.status) {
+  const StatusInfo& status = info(verdict.found.status);
+  switch (verdict.found.status) {
     case Status::conform:
       return Severity::conforms;
     case Status::refused:
@@ -111,16 +111,16 @@ Transition became(Severity kind) {
 
 /// What a verdict that does not conform found, as one text: two that are equal say the same.
 std::string finding_of(const Verdict& verdict) {
-  std::string text(info(verdict.status).name);
+  std::string text(info(verdict.found.status).name);
   for (const Cause& cause : causes_of(verdict)) text += "\n" + cause.name;
-  for (const OutputComparison& output : verdict.outputs) {
+  for (const OutputComparison& output : verdict.found.outputs) {
     if (output.status == Status::conform) continue;
     text += fmt::format("\n{} {} {} {} {} {} {} [{}] {} {}", output.name, info(output.status).name,
                         output.elements, output.differing, output.max_abs.value_or(0),
                         output.max_rel.value_or(0), output.max_ulp.value_or(0),
                         fmt::join(output.worst, ","), output.eager, output.compiled);
   }
-  for (const auto* error : {&verdict.eager_error, &verdict.compiled_error}) {
+  for (const auto* error : {&verdict.found.eager_error, &verdict.found.compiled_error}) {
     if (*error) text += "\n" + (*error)->class_name;
   }
   return text;
@@ -131,7 +131,8 @@ std::optional<Transition> transition_of(const Verdict& before, const Verdict& af
   if (to == Severity::conforms) {
     if (from == Severity::nothing) return Transition::now_judged;
     if (from != Severity::conforms) return Transition::fixed;
-    const Grade was = before.grade.value_or(Grade::bits), is = after.grade.value_or(Grade::bits);
+    const Grade was = before.found.grade.value_or(Grade::bits),
+                is = after.found.grade.value_or(Grade::bits);
     if (was == is) return std::nullopt;
     return is > was ? Transition::grade_lost : Transition::grade_gained;
   }
@@ -148,36 +149,36 @@ std::optional<Transition> transition_of(const Verdict& before, const Verdict& af
 
 /// "value differs (close), known: y: 12 of 20 elements differ".
 std::string said(const Verdict& verdict, bool with_reason) {
-  std::string text(info(verdict.status).label);
-  if (verdict.grade) text += fmt::format(" ({})", name_of(*verdict.grade));
-  if (verdict.standing == Standing::known) text += ", known";
-  if (with_reason && !verdict.reason.empty()) text += ": " + one_line(verdict.reason);
+  std::string text(info(verdict.found.status).label);
+  if (verdict.found.grade) text += fmt::format(" ({})", name_of(*verdict.found.grade));
+  if (verdict.account.standing == Standing::known) text += ", known";
+  if (with_reason && !verdict.found.reason.empty()) text += ": " + one_line(verdict.found.reason);
   return text;
 }
 
 /// Whether two verdicts are of one program, as far as the logs have it: a long one is cut there.
 bool same_program(const Verdict& a, const Verdict& b) {
-  return a.program.empty() || b.program.empty() || a.program == b.program;
+  return a.facts.program.empty() || b.facts.program.empty() || a.facts.program == b.facts.program;
 }
 
 std::set<std::string> paths_of(const RunRecord& record) {
   std::set<std::string> paths;
-  for (const Verdict& verdict : record.verdicts) paths.insert(verdict.path);
+  for (const Verdict& verdict : record.verdicts) paths.insert(verdict.facts.path);
   return paths;
 }
 
 std::set<std::string> operators_of(const RunRecord& record) {
   std::set<std::string> names;
   for (const Verdict& verdict : record.verdicts)
-    names.insert(verdict.operators.begin(), verdict.operators.end());
+    names.insert(verdict.facts.operators.begin(), verdict.facts.operators.end());
   return names;
 }
 
 /// The operator for which a sweep's verdict is there, if the other run knows nothing of it.
 std::optional<std::string> swept_stranger(const Verdict& verdict,
                                           const std::set<std::string>& known) {
-  if (!contains(verdict.tags, "sweep")) return std::nullopt;
-  for (const std::string& name : verdict.operators) {
+  if (!contains(verdict.facts.tags, "sweep")) return std::nullopt;
+  for (const std::string& name : verdict.facts.operators) {
     if (!known.contains(name)) return name;
   }
   return std::nullopt;
@@ -185,8 +186,8 @@ std::optional<std::string> swept_stranger(const Verdict& verdict,
 
 /// "returned", "raises RuntimeError"; empty where the log does not say.
 std::string what_eager_did(const Verdict& verdict) {
-  if (verdict.eager_error) return "raises " + verdict.eager_error->class_name;
-  return verdict.eager_digest.empty() ? "" : "returned";
+  if (verdict.found.eager_error) return "raises " + verdict.found.eager_error->class_name;
+  return verdict.found.eager_digest.empty() ? "" : "returned";
 }
 
 std::string text_of(const nlohmann::ordered_json& json) {
@@ -263,27 +264,27 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
                               new_operators = operators_of(after);
   std::map<std::string, std::size_t> removed, appeared;  // with the number of their verdicts
   std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < before.verdicts.size(); ++i) places[before.verdicts[i].id] = i;
+  for (std::size_t i = 0; i < before.verdicts.size(); ++i) places[before.verdicts[i].facts.id] = i;
   std::set<std::size_t> met;
   for (std::size_t i = 0; i < after.verdicts.size(); ++i) {
     const Verdict& is = after.verdicts[i];
-    const auto found = places.find(is.id);
+    const auto found = places.find(is.facts.id);
     if (found == places.end()) {
-      if (!old_paths.contains(is.path)) continue;
+      if (!old_paths.contains(is.facts.path)) continue;
       if (const auto stranger = swept_stranger(is, old_operators)) {
         ++appeared[*stranger];
       } else {
-        add(Transition::new_case, is.id, {}, i, said(is, true));
+        add(Transition::new_case, is.facts.id, {}, i, said(is, true));
       }
       continue;
     }
     const Verdict& was = before.verdicts[found->second];
     met.insert(found->second);
     if (!same_program(was, is)) {
-      add(Transition::case_changed, is.id, found->second, i,
+      add(Transition::case_changed, is.facts.id, found->second, i,
           said(was, false) + " → " + said(is, true));
     } else if (const auto transition = transition_of(was, is)) {
-      add(*transition, is.id, found->second, i,
+      add(*transition, is.facts.id, found->second, i,
           said(was, *transition == Transition::changed) + " → " + said(is, true));
     } else {
       ++result.unchanged;
@@ -291,11 +292,11 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   }
   for (std::size_t i = 0; i < before.verdicts.size(); ++i) {
     const Verdict& was = before.verdicts[i];
-    if (met.contains(i) || !new_paths.contains(was.path)) continue;
+    if (met.contains(i) || !new_paths.contains(was.facts.path)) continue;
     if (const auto stranger = swept_stranger(was, new_operators)) {
       ++removed[*stranger];
     } else {
-      add(Transition::gone, was.id, i, {}, "it was " + said(was, false));
+      add(Transition::gone, was.facts.id, i, {}, "it was " + said(was, false));
     }
   }
   for (const auto& [name, count] : removed)
@@ -312,7 +313,7 @@ EagerComparison compare_eager(const RunRecord& before, const RunRecord& after) {
   const auto said = [](const RunRecord& record) {
     std::unordered_map<std::string_view, const Verdict*> verdicts;
     for (const Verdict& verdict : record.verdicts) {
-      const Verdict*& of = verdicts[verdict.instance];
+      const Verdict*& of = verdicts[verdict.facts.instance];
       if (of == nullptr || what_eager_did(*of).empty()) of = &verdict;
     }
     return verdicts;
@@ -321,17 +322,18 @@ EagerComparison compare_eager(const RunRecord& before, const RunRecord& after) {
   EagerComparison result;
   std::set<std::string_view> met;
   for (const Verdict& verdict : after.verdicts) {
-    const auto found = old.find(verdict.instance);
-    if (found == old.end() || !met.insert(verdict.instance).second) continue;
-    const Verdict &was = *found->second, &is = *now.at(verdict.instance);
+    const auto found = old.find(verdict.facts.instance);
+    if (found == old.end() || !met.insert(verdict.facts.instance).second) continue;
+    const Verdict &was = *found->second, &is = *now.at(verdict.facts.instance);
     if (!same_program(was, is)) continue;
     const std::string did = what_eager_did(was), does = what_eager_did(is);
     if (did.empty() || does.empty()) {
       ++result.unknown;
-    } else if (did == does && was.eager_digest == is.eager_digest) {
+    } else if (did == does && was.found.eager_digest == is.found.eager_digest) {
       ++result.same;
     } else {
-      result.changes.push_back({verdict.instance, did == does ? "other bits" : did + " → " + does});
+      result.changes.push_back(
+          {verdict.facts.instance, did == does ? "other bits" : did + " → " + does});
     }
   }
   return result;
@@ -346,7 +348,7 @@ std::string unfit_to_compare(const RunRecord& record) {
   if (!record.complete())
     return fmt::format("it has {} of {} verdicts", record.verdicts.size(), record.info.planned);
   std::vector<std::string_view> ids;
-  for (const Verdict& verdict : record.verdicts) ids.push_back(verdict.id);
+  for (const Verdict& verdict : record.verdicts) ids.push_back(verdict.facts.id);
   if (record.info.format > 1 && digest_of(ids) != record.info.plan)
     return "its verdicts are not those that it planned: the log was changed";
   return {};

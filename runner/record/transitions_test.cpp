@@ -16,17 +16,17 @@ using testing::IsEmpty;
 
 Verdict verdict_of(const std::string& id, Status status, Grade grade = Grade::bits) {
   Verdict verdict;
-  verdict.id = id;
-  verdict.instance = id.substr(0, id.rfind('/'));
-  verdict.path = id.substr(id.rfind('/') + 1);
-  verdict.status = status;
-  verdict.operators = {"aten::add.Tensor"};
-  verdict.program = "y = aten::add(x, x)";
-  OutputComparison& output = verdict.outputs.emplace_back();
+  verdict.facts.id = id;
+  verdict.facts.instance = id.substr(0, id.rfind('/'));
+  verdict.facts.path = id.substr(id.rfind('/') + 1);
+  verdict.found.status = status;
+  verdict.facts.operators = {"aten::add.Tensor"};
+  verdict.facts.program = "y = aten::add(x, x)";
+  OutputComparison& output = verdict.found.outputs.emplace_back();
   output.name = "y";
   output.status = status;
   if (status == Status::conform || status == Status::value_differs) {
-    output.grade = verdict.grade = status == Status::conform ? grade : Grade::none;
+    output.grade = verdict.found.grade = status == Status::conform ? grade : Grade::none;
     output.differing = status == Status::conform ? 0 : 12;
     output.elements = 20;
   }
@@ -39,8 +39,8 @@ RunRecord run_of(std::vector<Verdict> verdicts) {
   run.environment = {{"eager", {{"torch", "2.13.0"}}}, {"machine", {{"host", "a"}}}};
   std::vector<std::string_view> ids;
   for (Verdict& verdict : verdicts) {
-    verdict.index = ids.size();
-    ids.push_back(verdict.id);
+    verdict.facts.index = ids.size();
+    ids.push_back(verdict.facts.id);
   }
   run.info.plan = digest_of(ids);
   run.info.planned = verdicts.size();
@@ -129,28 +129,30 @@ TEST(Transitions, OfGrades) {
 TEST(Transitions, SeeAnotherFinding) {
   const Verdict verdict = verdict_of("bugs/1@cpu/a", Status::value_differs);
   const std::function<void(Verdict&)> others[] = {
-      [](Verdict& other) { other.outputs[0].differing = 13; },
-      [](Verdict& other) { other.outputs[0].max_abs = 2; },
-      [](Verdict& other) { other.outputs[0].max_ulp = 2; },
-      [](Verdict& other) { other.outputs[0].worst = {3}; },
-      [](Verdict& other) { other.outputs[0].eager = "1.0"; },
-      [](Verdict& other) { other.outputs[0].compiled = "nan"; },
-      [](Verdict& other) { other.outputs[0].name = "z"; },
+      [](Verdict& other) { other.found.outputs[0].differing = 13; },
+      [](Verdict& other) { other.found.outputs[0].max_abs = 2; },
+      [](Verdict& other) { other.found.outputs[0].max_ulp = 2; },
+      [](Verdict& other) { other.found.outputs[0].worst = {3}; },
+      [](Verdict& other) { other.found.outputs[0].eager = "1.0"; },
+      [](Verdict& other) { other.found.outputs[0].compiled = "nan"; },
+      [](Verdict& other) { other.found.outputs[0].name = "z"; },
       [](Verdict& other) {
-        other.compiled_error = RaisedError{"run", "KeyError", "", {}, ""};
+        other.found.compiled_error = RaisedError{"run", "KeyError", "", {}, ""};
       },
-      [](Verdict& other) { other.outputs.push_back(other.outputs[0]); },
-      [](Verdict& other) { other.status = other.outputs[0].status = Status::nonfinite_differs; }};
+      [](Verdict& other) { other.found.outputs.push_back(other.found.outputs[0]); },
+      [](Verdict& other) {
+        other.found.status = other.found.outputs[0].status = Status::nonfinite_differs;
+      }};
   for (const auto& change : others) {
     Verdict before = verdict, after = verdict;
-    before.standing = after.standing = Standing::known;
+    before.account.standing = after.account.standing = Standing::known;
     change(after);
     EXPECT_THAT(changes(run_of({before}), run_of({after})), ElementsAre("changed bugs/1@cpu/a"));
   }
   Verdict slower = verdict;  // what no two runs share
-  slower.seconds = 9;
-  slower.peak_memory_bytes = 7;
-  slower.standing = Standing::known;
+  slower.origin.seconds = 9;
+  slower.origin.peak_memory_bytes = 7;
+  slower.account.standing = Standing::known;
   const RunComparison same = compare_runs(run_of({verdict}), run_of({slower}));
   EXPECT_THAT(same.changes, IsEmpty());
   EXPECT_EQ(same.unchanged, 1U);
@@ -172,22 +174,22 @@ TEST(Transitions, AMissingVerdictIsNeverSilence) {
 TEST(Transitions, TellOfOperatorsOfSweeps) {
   const Verdict one = verdict_of("bugs/1@cpu/a", Status::conform);
   Verdict swept = verdict_of("sweeps/unary[op=erf]@cpu/a", Status::conform);
-  swept.tags = {"sweep"};
-  swept.operators = {"aten::erf"};
+  swept.facts.tags = {"sweep"};
+  swept.facts.operators = {"aten::erf"};
   EXPECT_THAT(changes(run_of({one}), run_of({one, swept})),
               ElementsAre("operator_appeared aten::erf"));
   EXPECT_THAT(changes(run_of({one, swept}), run_of({one})),
               ElementsAre("operator_removed aten::erf"));
   Verdict known = verdict_of("bugs/3@cpu/a", Status::conform);  // which a case knows, too
-  known.operators = {"aten::erf"};
+  known.facts.operators = {"aten::erf"};
   EXPECT_THAT(changes(run_of({known, swept}), run_of({known})),
               ElementsAre("gone sweeps/unary[op=erf]@cpu/a"));
 }
 
 TEST(Transitions, OfCasesAndSettings) {
   Verdict before = verdict_of("bugs/1@cpu/a", Status::conform), after = before;
-  after.program = "y = aten::add(x, 1)";
-  after.status = Status::value_differs;
+  after.facts.program = "y = aten::add(x, 1)";
+  after.found.status = Status::value_differs;
   EXPECT_THAT(changes(run_of({before}), run_of({after})), ElementsAre("case_changed bugs/1@cpu/a"));
   const auto changed = [&](const std::function<void(RunRecord&)>& change) {
     RunRecord other = run_of({before});
@@ -233,7 +235,7 @@ TEST(Transitions, NothingIsSaidOfHalfARunOrAChangedOne) {
   EXPECT_THAT(unfit([](RunRecord& run) { run.end.reset(); }), testing::HasSubstr("has no end"));
   EXPECT_EQ(unfit([](RunRecord& run) { run.verdicts.pop_back(); }), "it has 1 of 2 verdicts");
   EXPECT_EQ(unfit([](RunRecord& run) { run.end->interrupted = true; }), "it was interrupted");
-  EXPECT_THAT(unfit([](RunRecord& run) { run.verdicts[1].id = "bugs/3@cpu/a"; }),
+  EXPECT_THAT(unfit([](RunRecord& run) { run.verdicts[1].facts.id = "bugs/3@cpu/a"; }),
               testing::HasSubstr("the log was changed"));
   EXPECT_THAT(unfit([](RunRecord& run) {
                 run.info.shard = ShardInfo{1, 2, "", 4};
@@ -251,10 +253,11 @@ TEST(Transitions, OfEagerAreATableOfTheirOwn) {
     std::vector<Verdict> verdicts;
     for (const char* id : {"a@cpu/x", "a@cpu/y", "b@cpu/x", "c@cpu/x"})
       verdicts.push_back(verdict_of(id, Status::conform));
-    verdicts[0].eager_digest = "";  // of another path it is known
-    verdicts[1].eager_digest = digest;
-    verdicts[2].eager_digest = "22";
-    if (error != nullptr) verdicts[2].eager_error = RaisedError{"eager", error, "", {}, "error"};
+    verdicts[0].found.eager_digest = "";  // of another path it is known
+    verdicts[1].found.eager_digest = digest;
+    verdicts[2].found.eager_digest = "22";
+    if (error != nullptr)
+      verdicts[2].found.eager_error = RaisedError{"eager", error, "", {}, "error"};
     return run_of(std::move(verdicts));
   };
   const EagerComparison same = compare_eager(run("11", nullptr), run("11", nullptr));

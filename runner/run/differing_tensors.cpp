@@ -26,13 +26,13 @@ const TensorView* find_tensor(const Observation* observation, const std::string&
 }  // namespace
 
 Result<void> keep_tensors(const fs::path& directory, const std::string& id,
-                          const JudgeRequest& request, Verdict& verdict) {
+                          const JudgeRequest& request, Findings& found) {
   const std::pair<const char*, const Observation*> sides[] = {{"eager", reference_of(request)},
                                                               {"compiled", request.compiled},
                                                               {"fp64", request.fp64},
                                                               {"perturbed", request.perturbed},
                                                               {"stepwise", request.stepwise}};
-  for (OutputComparison& output : verdict.outputs) {
+  for (OutputComparison& output : found.outputs) {
     if (output.status == Status::conform) continue;
     for (const auto& [side, observation] : sides) {
       const TensorView* tensor = find_tensor(observation, output.name);

@@ -61,11 +61,11 @@ TEST(Keep, WritesWhatDoesNotConformAndNothingElse) {
   request.eager = &eager;
   request.compiled = &compiled;
   request.fp64 = &gold;
-  Verdict verdict = judge(request);
-  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, verdict));
+  Findings found = judge(request);
+  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));
   using Files = std::vector<std::string>;
   const std::string folder = "tensors/bugs/1[n=2]@cpu/p/y-call-2.";
-  for (const OutputComparison& output : verdict.outputs) {
+  for (const OutputComparison& output : found.outputs) {
     EXPECT_EQ(output.tensors,
               output.name != "y, call 2"
                   ? Files{}
@@ -75,7 +75,7 @@ TEST(Keep, WritesWhatDoesNotConformAndNothingElse) {
   const auto file = read_file(scratch.path() / (folder + "compiled.npy"));
   ASSERT_TRUE(file);
   EXPECT_EQ(*file, to_npy(tensor("float32", {1, 3}))->bytes);
-  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, verdict));  // again
+  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));  // again
 }
 
 // For test_keep.py, which reads them with numpy: every dtype, a strided view of six elements that

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "judge/judge.h"
+#include "plan/case_facts.h"
 #include "record/alike.h"
 #include "record/log.h"
 #include "run/task.h"
@@ -197,33 +199,34 @@ void Dispatcher::lose(const std::string& name, Member& member, const std::string
 }
 
 void Dispatcher::give_up(std::size_t item) {
-  Verdict verdict;
-  identify(plan_, item, verdict);
-  tell_case(plan_, program_text(plan_.instances[plan_.items[item].instance]), verdict);
-  verdict.status = Status::worker_lost;
-  verdict.reason = fmt::format("lost twice with the machine that executed it: {}",
-                               fmt::join(losses_[item], ", then "));
   --left_;
-  on_verdict(std::move(verdict));
+  const Instance& instance = plan_.instances[plan_.items[item].instance];
+  on_verdict(
+      {case_facts(plan_, item, program_text(instance)),
+       unjudged(Status::worker_lost, fmt::format("lost twice with the machine that executed it: {}",
+                                                 fmt::join(losses_[item], ", then "))),
+       {},
+       {}});
 }
 
 void Dispatcher::hear_verdict(const std::string& name, Member& member, const Json& record) {
   auto verdict = verdict_from_json(record);
   std::string wrong = verdict ? contradiction(*verdict) : verdict.error().message;
   if (!wrong.empty()) return refuse(name, member, "its verdict says: " + one_line(wrong, 500));
-  const auto index = find_item(plan_, *verdict);
+  const auto index = find_item(plan_, verdict->facts);
   const auto parcel =
       std::find_if(member.parcels.begin(), member.parcels.end(), [&](const Parcel& each) {
         return index && std::find(each.items.begin(), each.items.end(), *index) != each.items.end();
       });
   if (parcel == member.parcels.end())
-    return refuse(name, member, "it judged what it was not given: " + one_line(verdict->id, 200));
+    return refuse(name, member,
+                  "it judged what it was not given: " + one_line(verdict->facts.id, 200));
   std::erase(parcel->items, *index);
   if (parcel->items.empty()) member.parcels.erase(parcel);
   --left_;
   member.endings = 0;
-  verdict->index = *index;
-  pool_.learn(*index, verdict->seconds);
+  verdict->facts.index = *index;
+  pool_.learn(*index, verdict->origin.seconds);
   on_verdict(std::move(*verdict));
   fill(name, member);
 }

@@ -8,8 +8,8 @@
 
 #include "base/splitmix.h"
 #include "cases/suite.h"
+#include "plan/case_facts.h"
 #include "record/log.h"
-#include "run/task.h"
 
 namespace lockstep {
 namespace {
@@ -62,8 +62,9 @@ class Dispatchers : public testing::Test {
       }
     };
     dispatcher_->on_verdict = [&](const Verdict& verdict) {
-      EXPECT_EQ(verdict.id, plan_.items.at(verdict.index).id);
-      EXPECT_TRUE(verdicts_.emplace(verdict.index, verdict).second) << verdict.id << " came twice";
+      EXPECT_EQ(verdict.facts.id, plan_.items.at(verdict.facts.index).id);
+      EXPECT_TRUE(verdicts_.emplace(verdict.facts.index, verdict).second)
+          << verdict.facts.id << " came twice";
     };
     dispatcher_->on_note = [&](const std::string& note) { notes_.push_back(note); };
     dispatcher_->on_environment = [&](const std::string& name, const Json& values) {
@@ -94,10 +95,10 @@ class Dispatchers : public testing::Test {
   }
   Json verdict_of(std::size_t item, double seconds = 1) const {
     Verdict verdict;
-    identify(plan_, item, verdict);
-    verdict.status = Status::unsupported;
-    verdict.unsupported_by = "case";
-    verdict.seconds = seconds;
+    verdict.facts = case_facts(plan_, item, "");
+    verdict.found.status = Status::unsupported;
+    verdict.found.unsupported_by = UnsupportedBy::case_;
+    verdict.origin.seconds = seconds;
     Json record = {{"type", "verdict"}};
     record.update(to_json(verdict));
     return record;
@@ -250,7 +251,8 @@ TEST_F(Dispatchers, ExecuteElsewhereWhatIsLostAndAlone) {
   judge_all("b");
   EXPECT_TRUE(dispatcher_->done());
   EXPECT_EQ(verdicts_.size(), plan_.items.size());
-  for (const auto& [index, verdict] : verdicts_) EXPECT_EQ(verdict.status, Status::unsupported);
+  for (const auto& [index, verdict] : verdicts_)
+    EXPECT_EQ(verdict.found.status, Status::unsupported);
 }
 
 TEST_F(Dispatchers, ReportWhatIsLostTwice) {
@@ -268,9 +270,9 @@ TEST_F(Dispatchers, ReportWhatIsLostTwice) {
   EXPECT_EQ(verdicts_.size(), 6U);
   for (const auto& [index, verdict] : verdicts_) {
     EXPECT_EQ(plan_.instances[plan_.items[index].instance].shared_graph, graph);
-    EXPECT_EQ(verdict.status, Status::worker_lost);
-    EXPECT_EQ(verdict.title, "passes its input on");
-    EXPECT_EQ(verdict.reason,
+    EXPECT_EQ(verdict.found.status, Status::worker_lost);
+    EXPECT_EQ(verdict.facts.title, "passes its input on");
+    EXPECT_EQ(verdict.found.reason,
               "lost twice with the machine that executed it: a (it left the cluster), then b (its "
               "Lockstep ended with -9:)");
     EXPECT_TRUE(verdict_from_json(to_json(verdict)));
@@ -407,10 +409,10 @@ TEST_F(Dispatchers, GiveEveryItemOneVerdictWhateverHappens) {
     }
     ASSERT_EQ(verdicts_.size(), plan_.items.size()) << seed;
     for (const auto& [index, verdict] : verdicts_) {
-      if (verdict.status == Status::worker_lost) {
-        EXPECT_EQ(losses[index], 2) << seed << " " << verdict.id;
+      if (verdict.found.status == Status::worker_lost) {
+        EXPECT_EQ(losses[index], 2) << seed << " " << verdict.facts.id;
       } else {
-        EXPECT_LT(losses[index], 2) << seed << " " << verdict.id;
+        EXPECT_LT(losses[index], 2) << seed << " " << verdict.facts.id;
       }
     }
   }

@@ -13,17 +13,17 @@ namespace {
 /// policy reads one.  The perturbed one, which tells why something differs, and the samples of
 /// noise wait until the gold alone has not made it conform; of a pointwise case, each input and
 /// each result is meant to the last bit, and the fp64 gold is to be rounded correctly.
-GoldSet golds_for(const Verdict& verdict, const JudgeRequest& request) {
+GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
   const auto is_there = [](const Observation* gold) {
     return gold != nullptr && gold->outcome == Outcome::returned;
   };
   const bool pointwise = request.pointwise;
   GoldSet needs{};
-  for (const OutputComparison& output : verdict.outputs) {
+  for (const OutputComparison& output : found.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
     // Its status may be that of its metadata.
     const bool fails = std::any_of(
-        verdict.differences.begin(), verdict.differences.end(), [&](const Difference& difference) {
+        found.differences.begin(), found.differences.end(), [&](const Difference& difference) {
           return difference.name == output.name && (difference.status == Status::value_differs ||
                                                     difference.status == Status::nonfinite_differs);
         });
@@ -82,10 +82,11 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
                      const std::filesystem::path& keep) {
   const JudgeRequest request = request_of(evidence);
   Judgement judgement;
-  Verdict& verdict = judgement.verdict = judge(request);
-  verdict.peak_memory_bytes = evidence.compiled->peak_memory_bytes;
-  verdict.stderr_tail = evidence.compiled->stderr_tail;
-  const GoldSet needs = golds_for(verdict, request);
+  Findings& found = judgement.found = judge(request);
+  judgement.origin.phases = evidence.compiled->phases;
+  judgement.origin.peak_memory_bytes = evidence.compiled->peak_memory_bytes;
+  judgement.origin.stderr_tail = evidence.compiled->stderr_tail;
+  const GoldSet needs = golds_for(found, request);
   bool is_final = true;
   for (std::size_t index = 0; index < kGolds.size(); ++index) {
     judgement.needs[index] = needs[index] && !evidence.golds[index];
@@ -94,12 +95,12 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   // Which of a graph's programs others executed, only an execution alone tells; golds, which are
   // cheaper than a compilation, tell of some values that they conform.
   if (evidence.shared &&
-      (verdict.unstable || verdict.share > 0 || (is_final && verdict.status != Status::conform))) {
+      (found.unstable || found.share > 0 || (is_final && found.status != Status::conform))) {
     judgement.counts = false;
     return judgement;
   }
   if (is_final && !keep.empty()) {
-    auto kept = keep_tensors(keep, evidence.id, request, verdict);
+    auto kept = keep_tensors(keep, evidence.id, request, found);
     if (!kept) judgement.note = "cannot keep tensors: " + kept.error().message;
   }
   return judgement;

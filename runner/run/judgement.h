@@ -52,15 +52,16 @@ struct Evidence {
 
 /// What the judge says of an item, and whether that is its last word.
 struct Judgement {
-  Verdict verdict;
+  Findings found;
+  Provenance origin;
   bool counts = true;  ///< false: it must be executed alone
   GoldSet needs{};     ///< golds that it is to be judged again with
   std::string note;    ///< what a person should know and the verdict does not say
 };
 
-using JudgeFunction = std::function<Verdict(const JudgeRequest&)>;
+using JudgeFunction = std::function<Findings(const JudgeRequest&)>;
 
-/// Judges an item.  Where the verdict is final and `keep` is a directory, tensors that do not
+/// Judges an item.  Where that is final and `keep` is a directory, tensors that do not
 /// conform are kept there (differing_tensors.h).
 Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
                      const std::filesystem::path& keep);

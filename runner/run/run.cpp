@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "plan/case_facts.h"
 #include "record/alike.h"
 #include "record/coverage.h"
 #include "record/draw.h"
@@ -163,11 +164,12 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
   InOrder in_order(reporter, plan.items.size());
   std::size_t failures = 0;
   const auto judged = [&](Verdict verdict, bool is_new) {
-    const std::size_t index = verdict.index;
+    const std::size_t index = verdict.facts.index;
     const PlanItem& item = plan.items[index];
-    verdict.index = item.place;
-    expectations.apply(verdict, plan.instances[item.instance].declared->id);
-    waive_front_end(verdict, plan.paths[item.path]);
+    verdict.facts.index = item.place;
+    expectations.apply(verdict.facts, verdict.found, plan.instances[item.instance].declared->id,
+                       verdict.account);
+    waive_front_end(verdict.found, plan.paths[item.path], verdict.account);
     if (is_new && written) written = log.verdict(verdict);
     if (coverage) coverage->add(verdict);
     if (is_new && verdict.fails(settings.strict)) ++failures;
@@ -176,35 +178,33 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
 
   std::vector<bool> skip(plan.items.size(), false);
   for (Verdict verdict : settings.resumed ? settings.resumed->verdicts : std::vector<Verdict>{}) {
-    const auto item = find_item(plan, verdict);
+    const auto item = find_item(plan, verdict.facts);
     if (!item) continue;
-    verdict.index = *item;
-    skip[verdict.index] = true;
-    verdict.standing = Standing::new_;  // expectations may have been written meanwhile
-    verdict.expectation.reset();
+    verdict.facts.index = *item;
+    skip[verdict.facts.index] = true;
     judged(std::move(verdict), false);
   }
 
   const auto with_repro = [&](Verdict verdict) {
-    verdict.repro = settings.launcher + " " + settings.command + " " + shell_quote(verdict.id) +
-                    settings.repro_options;
+    verdict.origin.repro = settings.launcher + " " + settings.command + " " +
+                           shell_quote(verdict.facts.id) + settings.repro_options;
     return verdict;
   };
   for (std::size_t i = 0; settings.cache && i < plan.items.size(); ++i) {
     const Verdict* known = skip[i] || settings.cache_keys[i].empty()
                                ? nullptr
                                : settings.cache->find(settings.cache_keys[i]);
-    if (known == nullptr || known->id != plan.items[i].id) continue;
+    if (known == nullptr || known->facts.id != plan.items[i].id) continue;
     Verdict verdict = with_repro(*known);
-    verdict.index = i;
+    verdict.facts.index = i;
     skip[i] = true;
     judged(std::move(verdict), true);
   }
 
   const auto take = [&](Verdict verdict) {
-    if (settings.cache && !settings.cache_keys[verdict.index].empty()) {
+    if (settings.cache && !settings.cache_keys[verdict.facts.index].empty()) {
       const auto kept =
-          settings.cache->keep(settings.cache_keys[verdict.index], verdict, settings.info.started);
+          settings.cache->keep(settings.cache_keys[verdict.facts.index], verdict, settings.info.started);
       if (!kept) reporter.note(kept.error().message);
     }
     judged(with_repro(std::move(verdict)), true);
@@ -218,8 +218,6 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     Dispatcher dispatcher(plan, settings.info, record.environment, settings.eager.name, skip,
                           settings.cluster->seconds);
     dispatcher.on_verdict = [&](Verdict verdict) {
-      verdict.standing = Standing::new_;  // given here, by what is known here
-      verdict.expectation.reset();
       if (!stopped()) take(std::move(verdict));
     };
     dispatcher.on_note = note;
@@ -263,9 +261,10 @@ Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& s
     if (settings.keep) options.keep = settings.directory;
     options.retries = settings.retries;
     options.worth_retrying = [&](Verdict verdict) {
-      const PlanItem& item = plan.items[verdict.index];
-      expectations.tell(verdict, plan.instances[item.instance].declared->id);
-      waive_front_end(verdict, plan.paths[item.path]);
+      const PlanItem& item = plan.items[verdict.facts.index];
+      expectations.tell(verdict.facts, verdict.found, plan.instances[item.instance].declared->id,
+                        verdict.account);
+      waive_front_end(verdict.found, plan.paths[item.path], verdict.account);
       return verdict.fails(settings.strict);
     };
     if (settings.orders) skip.assign(skip.size(), true);

@@ -24,7 +24,7 @@ class Ear : public Reporter {
                const std::vector<std::string>&) override {
     started.insert(under_way.begin(), under_way.end());
   }
-  void verdict(const Verdict& verdict) override { ids.push_back(verdict.id); }
+  void verdict(const Verdict& verdict) override { ids.push_back(verdict.facts.id); }
   void run_ended(const RunRecord&) override { ended = true; }
   std::vector<std::string> ids;
   std::set<std::string> started;  ///< executions, by name
@@ -109,7 +109,7 @@ class Runs : public testing::Test {
   static std::string statuses(const RunRecord& record) {
     std::string text;
     for (const Verdict& verdict : record.verdicts)
-      text += verdict.id + " " + std::string(info(verdict.status).name) + "\n";
+      text += verdict.facts.id + " " + std::string(info(verdict.found.status).name) + "\n";
     return text;
   }
 
@@ -141,11 +141,13 @@ TEST_F(Runs, JudgeEverySabotageAsWhatItIs) {
   for (std::size_t i = 0; i < record->verdicts.size(); ++i) {
     const Verdict& verdict = record->verdicts[i];
     const auto& [name, status] = expected[i % expected.size()];
-    EXPECT_EQ(verdict.id, made.items[i].id);
-    EXPECT_EQ(info(verdict.status).name, info(status).name) << verdict.id << ": " << verdict.reason;
-    EXPECT_EQ(verdict.reason.empty(), verdict.status == Status::conform) << verdict.id;
-    EXPECT_EQ(verdict.repro, "ci/lockstep run '" + verdict.id + "'");
-    EXPECT_EQ(ear_.ids[i], verdict.id);
+    EXPECT_EQ(verdict.facts.id, made.items[i].id);
+    EXPECT_EQ(info(verdict.found.status).name, info(status).name)
+        << verdict.facts.id << ": " << verdict.found.reason;
+    EXPECT_EQ(verdict.found.reason.empty(), verdict.found.status == Status::conform)
+        << verdict.facts.id;
+    EXPECT_EQ(verdict.origin.repro, "ci/lockstep run '" + verdict.facts.id + "'");
+    EXPECT_EQ(ear_.ids[i], verdict.facts.id);
   }
   EXPECT_TRUE(ear_.ended);
 }
@@ -159,12 +161,13 @@ TEST_F(Runs, AnErrorOfTheFrontEndIsNotAVendors) {
     const auto record = run(made, torchs_own ? "torchs" : "vendors");
     ASSERT_TRUE(record) << record.error().message;
     for (const Verdict& verdict : record->verdicts) {
-      const bool traced = verdict.path == "raise-in-tracing";
-      EXPECT_EQ(verdict.front_end, traced) << verdict.id;
-      EXPECT_EQ(verdict.status, traced ? Status::internal_error : Status::spurious_error);
-      EXPECT_EQ(verdict.fails(true), torchs_own || !traced) << verdict.id;
-      EXPECT_EQ(verdict.standing, torchs_own || !traced ? Standing::new_ : Standing::waived);
-      EXPECT_EQ(verdict.expectation.has_value(), !torchs_own && traced);
+      const bool traced = verdict.facts.path == "raise-in-tracing";
+      EXPECT_EQ(verdict.found.front_end, traced) << verdict.facts.id;
+      EXPECT_EQ(verdict.found.status, traced ? Status::internal_error : Status::spurious_error);
+      EXPECT_EQ(verdict.fails(true), torchs_own || !traced) << verdict.facts.id;
+      EXPECT_EQ(verdict.account.standing,
+                torchs_own || !traced ? Standing::new_ : Standing::waived);
+      EXPECT_EQ(verdict.account.expectation.has_value(), !torchs_own && traced);
     }
   }
 }
@@ -184,7 +187,8 @@ TEST_F(Runs, JudgeWithTheGoldsThatWereAskedForAndNoOthers) {
   const auto record = run(made, "golds", false, 1);
   ASSERT_TRUE(record);
   for (const Verdict& verdict : record->verdicts)
-    EXPECT_EQ(verdict.status, Status::conform) << verdict.id << ": " << verdict.reason;
+    EXPECT_EQ(verdict.found.status, Status::conform)
+        << verdict.facts.id << ": " << verdict.found.reason;
   std::set<std::string> golds;
   for (const std::string& id : ear_.started) {
     if (id.starts_with("bugs/1[rows=2]@cpu (")) golds.insert(id.substr(id.find('(')));
@@ -247,11 +251,11 @@ TEST_F(Runs, GiveVerdictsTheirStanding) {
   rule.instances = {"bugs/1[rows=2]@cpu"};
   rule.paths = {"flip"};
   rule.status = Status::value_differs;
-  rule.because = "bug";
+  rule.because = Because::bug;
   const auto record = run(plan({"flip"}), "known", false, 2, {rule});
   ASSERT_TRUE(record);
-  EXPECT_EQ(record->verdicts[0].standing, Standing::new_);
-  EXPECT_EQ(record->verdicts[1].standing, Standing::known);
+  EXPECT_EQ(record->verdicts[0].account.standing, Standing::new_);
+  EXPECT_EQ(record->verdicts[1].account.standing, Standing::known);
   EXPECT_EQ(tally(*record, false)[Column::failing], 2U);
   EXPECT_EQ(tally(*record, false)[Column::known], 1U);
 }
@@ -274,7 +278,7 @@ class SharedRuns : public Runs {
   static std::vector<std::string> outline(const RunRecord& record) {
     std::vector<std::string> lines;
     for (const Verdict& verdict : record.verdicts)
-      lines.push_back(fmt::format("{} {}", info(verdict.status).name, verdict.shared));
+      lines.push_back(fmt::format("{} {}", info(verdict.found.status).name, verdict.origin.shared));
     return lines;
   }
 };
@@ -305,8 +309,8 @@ TEST_F(SharedRuns, AGraphThatFailsIsHalved) {
     const auto alone = run(shared_plan({how}), how);
     ASSERT_TRUE(alone);
     for (const Verdict& verdict : alone->verdicts) {
-      EXPECT_NE(verdict.status, Status::conform) << how;
-      EXPECT_EQ(verdict.shared, 0U) << how;
+      EXPECT_NE(verdict.found.status, Status::conform) << how;
+      EXPECT_EQ(verdict.origin.shared, 0U) << how;
     }
   }
 }
@@ -321,8 +325,8 @@ TEST_F(SharedRuns, WhereEagerRaisesThereMayBeNothingToAsk) {
   ASSERT_TRUE(nothing);
   EXPECT_EQ(outline(*nothing),
             (std::vector<std::string>{"conform 1", "unsupported 0", "conform 1"}));
-  EXPECT_EQ(nothing->verdicts[1].reason, "eager raises RuntimeError: made up");
-  EXPECT_EQ(nothing->verdicts[1].unsupported_by, "reference");
+  EXPECT_EQ(nothing->verdicts[1].found.reason, "eager raises RuntimeError: made up");
+  EXPECT_EQ(nothing->verdicts[1].found.unsupported_by, UnsupportedBy::reference);
 }
 
 TEST_F(SharedRuns, GoOnAfterAnEarlyEnd) {

@@ -7,9 +7,10 @@
 
 #include "base/text.h"
 #include "cases/inputs.h"
+#include "judge/combine.h"
+#include "plan/case_facts.h"
 #include "plan/units.h"
 #include "run/absent_paths.h"
-#include "run/repeat.h"
 #include "run/workers.h"
 #include "wire/request.h"
 
@@ -177,17 +178,18 @@ void Scheduler::begin(const TaskPtr& task) {
     return give_up(task, Status::unsupported,
                    fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
                                LOCKSTEP_VERSION),
-                   "case");
+                   UnsupportedBy::case_);
   }
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
-                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking), "torch");
+                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking),
+                   UnsupportedBy::torch);
   }
   if (!version_matches(options_.torch, declared.requires_torch)) {
     return give_up(
         task, Status::unsupported,
         fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
-        "case");
+        UnsupportedBy::case_);
   }
   emit_unexecuted(task);
   find_references(*task, plan_);
@@ -208,7 +210,8 @@ void Scheduler::begin(const TaskPtr& task) {
   job.parts[0].message.erase("threads");
   job.done = [this, task](Observation observation, double) {
     if (observation.outcome == Outcome::unsupported)
-      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason, "reference");
+      return give_up(task, Status::unsupported, "`prepare`: " + observation.reason,
+                     UnsupportedBy::reference);
     if (observation.outcome != Outcome::returned) {
       const std::string why =
           observation.error ? observation.error->class_name + ": " + observation.error->message
@@ -225,16 +228,16 @@ void Scheduler::emit_unexecuted(const TaskPtr& task) {
   for (PendingVerdict& pending : task->items) {
     const PlanItem& item = plan_.items[pending.item];
     const Path& path = plan_.paths[item.path];
-    const auto emit_unsupported = [&](const std::string& reason, const char* by) {
+    const auto emit_unsupported = [&](const std::string& reason, UnsupportedBy by) {
       emit_unjudged(task, pending, Status::unsupported, reason, by);
     };
     if (!item.declared.unsupported.empty()) {
-      emit_unsupported("declared: " + one_line(item.declared.unsupported), "declaration");
+      emit_unsupported(declared_reason(item.declared.unsupported), UnsupportedBy::declaration);
     } else if (const std::string lacking = lacking_cpu_level(path, options_.cpu_levels);
                !lacking.empty()) {
-      emit_unsupported(lacking, "machine");
+      emit_unsupported(lacking, UnsupportedBy::machine);
     } else if (const std::string none = lacking_reference(path, *task->instance); !none.empty()) {
-      emit_unsupported(none, "reference");
+      emit_unsupported(none, UnsupportedBy::reference);
     }
   }
 }
@@ -264,7 +267,8 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
         seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
     for (PendingVerdict& pending : task->items) {
       if (fails && !pending.emitted && pending.reference == index)
-        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen), "reference");
+        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen),
+                      UnsupportedBy::reference);
     }
     if (--task->unknown == 0) eager_known(*task);
   };
@@ -366,13 +370,14 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
   }
   if (more) return judge_with_golds(task, pending);
   if (!judgement.note.empty() && on_note) on_note(judgement.note);
-  judgement.verdict.shared = pending.shared;
-  finish_round(task, pending, std::move(judgement.verdict));
+  judgement.origin.shared = pending.shared;
+  finish_round(task, pending, std::move(judgement.found), std::move(judgement.origin));
 }
 
-/// A verdict is there: the only one, or that of one of several executions.
-void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  identify(plan_, pending.item, verdict);
+/// An execution is judged: the only one, or one of several.
+void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                             Provenance origin) {
+  Verdict verdict{facts_of(*task, pending.item), std::move(found), std::move(origin), {}};
   const bool again = executes_again(pending, verdict);
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
@@ -382,21 +387,23 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Verdi
     }
     options_.on_executed(std::move(executed));
   }
-  pending.rounds.push_back(std::move(verdict));
+  pending.rounds.push_back(std::move(verdict.found));
+  pending.origins.push_back(std::move(verdict.origin));
   pending.observation.reset();
   if (again) return submit_path(task, pending);
-  emit(task, pending, combine(std::move(pending.rounds)));
+  auto [combined, worst] = combine(std::move(pending.rounds));
+  emit(task, pending, std::move(combined), std::move(pending.origins[worst]));
 }
 
 bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
   const auto done = static_cast<int>(pending.rounds.size()) + 1;
-  const bool repeated = !options_.repeated || options_.repeated(verdict.id);
+  const bool repeated = !options_.repeated || options_.repeated(verdict.facts.id);
   if (repeated && done < options_.executions) return true;
   return done <= options_.retries && options_.worth_retrying && options_.worth_retrying(verdict);
 }
 
 void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& reason,
-                        const std::string& unsupported_by) {
+                        std::optional<UnsupportedBy> unsupported_by) {
   for (PendingVerdict& pending : task->items) {
     if (!pending.emitted) emit_unjudged(task, pending, status, reason, unsupported_by);
   }
@@ -404,26 +411,26 @@ void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& r
 }
 
 void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
-                              const std::string& reason, const std::string& unsupported_by) {
-  Verdict verdict;
-  verdict.status = status;
-  verdict.reason = reason;
-  verdict.unsupported_by = unsupported_by;
-  emit(task, pending, std::move(verdict));
+                              const std::string& reason,
+                              std::optional<UnsupportedBy> unsupported_by) {
+  emit(task, pending, unjudged(status, reason, unsupported_by), {});
 }
 
-void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict) {
-  identify(plan_, pending.item, verdict);
-  verdict.seconds = pending.seconds;
-  if (task->program.empty()) task->program = program_text(*task->instance);
-  tell_case(plan_, task->program, verdict);
+CaseFacts Scheduler::facts_of(Task& task, std::size_t item) const {
+  if (task.program.empty()) task.program = program_text(*task.instance);
+  return case_facts(plan_, item, task.program);
+}
+
+void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                     Provenance origin) {
+  origin.seconds = pending.seconds;
   if (const Observation* eager = pending.reference < task->references.size()
                                      ? task->references[pending.reference].eager.get()
                                      : nullptr)
-    verdict.uses = eager->uses;
+    origin.uses = eager->uses;
   pending.emitted = true;
   pending.observation.reset();
-  on_verdict(std::move(verdict));
+  on_verdict({facts_of(*task, pending.item), std::move(found), std::move(origin), {}});
   if (std::all_of(task->items.begin(), task->items.end(),
                   [](const PendingVerdict& each) { return each.emitted; }))
     finished_.push_back(task);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,15 +91,18 @@ class Scheduler {
   void judge_with_golds(const TaskPtr& task, PendingVerdict& pending);
   void judge_waiting(const TaskPtr& task);
   void judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement);
-  void finish_round(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
-  /// Gives every verdict of an instance; `unsupported_by` as in Verdict.
+  void finish_round(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                    Provenance origin);
+  /// Gives every verdict of an instance; `unsupported_by` as in Findings.
   void give_up(const TaskPtr& task, Status status, const std::string& reason,
-               const std::string& unsupported_by = "");
+               std::optional<UnsupportedBy> unsupported_by = {});
   /// Gives a verdict without an execution.
   void emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
-                     const std::string& reason, const std::string& unsupported_by);
+                     const std::string& reason, std::optional<UnsupportedBy> unsupported_by);
   bool executes_again(const PendingVerdict& pending, const Verdict& verdict) const;
-  void emit(const TaskPtr& task, PendingVerdict& pending, Verdict verdict);
+  /// What the plan knows of an item of the task.
+  CaseFacts facts_of(Task& task, std::size_t item) const;
+  void emit(const TaskPtr& task, PendingVerdict& pending, Findings found, Provenance origin);
   void clear_finished();
   /// A job of an instance with one part, for the eager worker on the instance's device.  What may
   /// draw random numbers is executed once more than `repeat`, with other seeds.

@@ -110,8 +110,9 @@ class Schedulers : public testing::Test {
     std::vector<std::string> result(made.items.size());
     Scheduler scheduler(made, engine, std::move(options), std::vector<bool>(made.items.size()));
     scheduler.on_verdict = [&](const Verdict& verdict) {
-      EXPECT_TRUE(result[verdict.index].empty()) << verdict.id << " has two verdicts";
-      result[verdict.index] = fmt::format("{} {}", verdict.id, info(verdict.status).name);
+      EXPECT_TRUE(result[verdict.facts.index].empty()) << verdict.facts.id << " has two verdicts";
+      result[verdict.facts.index] =
+          fmt::format("{} {}", verdict.facts.id, info(verdict.found.status).name);
     };
     while (!scheduler.done()) {
       scheduler.advance();
@@ -157,10 +158,10 @@ TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
   SchedulerOptions settings = options(1);
   settings.executions = 3;
   settings.repeated = [](const std::string& id) { return id == "bugs/1[rows=2]@cpu/good"; };
-  std::map<std::string, std::map<std::string, int>> executions;
+  std::map<std::string, std::map<Status, int>> executions;
   Scheduler scheduler(made, engine, std::move(settings), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) {
-    executions[verdict.id] = verdict.executions;
+    executions[verdict.facts.id] = verdict.found.executions;
   };
   while (!scheduler.done()) {
     scheduler.advance();
@@ -168,9 +169,9 @@ TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
     while (scheduler.hear()) {
     }
   }
-  EXPECT_EQ(executions, (std::map<std::string, std::map<std::string, int>>{
+  EXPECT_EQ(executions, (std::map<std::string, std::map<Status, int>>{
                             {"bugs/1[rows=1]@cpu/good", {}},
-                            {"bugs/1[rows=2]@cpu/good", {{"conform", 3}}},
+                            {"bugs/1[rows=2]@cpu/good", {{Status::conform, 3}}},
                             {"bugs/1[rows=3]@cpu/good", {}}}));
 }
 
@@ -202,11 +203,13 @@ TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   EXPECT_EQ(ids.size(), 4U);
   ASSERT_EQ(heard.size(), 6U);
   for (const Verdict& verdict : heard) {
-    const bool executed = std::count(ids.begin(), ids.end(), verdict.id) == 1;
-    EXPECT_EQ(verdict.status, executed ? Status::conform : Status::unsupported) << verdict.id;
-    EXPECT_EQ(verdict.unsupported_by, executed ? "" : "declaration") << verdict.id;
-    EXPECT_EQ(verdict.reason, executed ? "" : "declared: no add of ours") << verdict.id;
-    EXPECT_FALSE(verdict.program.empty()) << verdict.id;
+    const bool executed = std::count(ids.begin(), ids.end(), verdict.facts.id) == 1;
+    EXPECT_EQ(verdict.found.status, executed ? Status::conform : Status::unsupported)
+        << verdict.facts.id;
+    EXPECT_EQ(verdict.found.unsupported_by == UnsupportedBy::declaration, !executed)
+        << verdict.facts.id;
+    EXPECT_EQ(verdict.found.reason, executed ? "" : "declared: no add of ours") << verdict.facts.id;
+    EXPECT_FALSE(verdict.facts.program.empty()) << verdict.facts.id;
   }
 }
 
@@ -215,7 +218,7 @@ TEST_F(Schedulers, ExecuteWhatIsAddedLater) {
   FakeEngine engine(1, [&](const Job& job) { return returned(job); });
   std::vector<std::size_t> heard;
   Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size(), true));
-  scheduler.on_verdict = [&](const Verdict& verdict) { heard.push_back(verdict.index); };
+  scheduler.on_verdict = [&](const Verdict& verdict) { heard.push_back(verdict.facts.index); };
   EXPECT_TRUE(scheduler.done()) << "nothing was added";
   const auto until = [&](std::size_t count) {
     for (int i = 0; i < 1000 && heard.size() < count; ++i) {
@@ -242,7 +245,7 @@ TEST_F(Schedulers, ExecuteWhatIsAddedLater) {
 std::vector<Verdict> run_plan(const Plan& made, Engine& engine, SchedulerOptions options) {
   std::vector<Verdict> heard(made.items.size());
   Scheduler scheduler(made, engine, std::move(options), std::vector<bool>(made.items.size()));
-  scheduler.on_verdict = [&](const Verdict& verdict) { heard[verdict.index] = verdict; };
+  scheduler.on_verdict = [&](const Verdict& verdict) { heard[verdict.facts.index] = verdict; };
   while (!scheduler.done()) {
     scheduler.advance();
     engine.step(0.05);
@@ -265,9 +268,10 @@ TEST_F(Schedulers, CompareEachPathWithTheEagerThatItNames) {
   });
   const std::vector<Verdict> heard = run_plan(made, engine, options(2));
   for (const Verdict& verdict : heard) {
-    const bool is_kernels = verdict.path == "kernels";
-    EXPECT_EQ(verdict.status, is_kernels ? Status::value_differs : Status::conform) << verdict.id;
-    EXPECT_EQ(verdict.reference, is_kernels ? "on cpu" : "") << verdict.id;
+    const bool is_kernels = verdict.facts.path == "kernels";
+    EXPECT_EQ(verdict.found.status, is_kernels ? Status::value_differs : Status::conform)
+        << verdict.facts.id;
+    EXPECT_EQ(verdict.facts.reference, is_kernels ? "on cpu" : "") << verdict.facts.id;
   }
   std::sort(eager.begin(), eager.end());
   EXPECT_EQ(std::adjacent_find(eager.begin(), eager.end()), eager.end());
@@ -291,8 +295,9 @@ TEST_F(Schedulers, ExecuteOnlyTheEagerThatSomethingIsComparedWith) {
     return returned(job);
   });
   for (const Verdict& verdict : run_plan(made, engine, options(1))) {
-    EXPECT_EQ(verdict.status, verdict.path == "good" ? Status::unsupported : Status::conform)
-        << verdict.id;
+    EXPECT_EQ(verdict.found.status,
+              verdict.facts.path == "good" ? Status::unsupported : Status::conform)
+        << verdict.facts.id;
   }
   EXPECT_EQ(devices, std::set<std::string>{"cpu"});
 }
@@ -313,9 +318,11 @@ TEST_F(Schedulers, AReferenceThatDoesNotReturnCostsThoseThatAreComparedWithIt) {
       return seen;
     });
     for (const Verdict& verdict : run_plan(made, engine, options(2))) {
-      const bool fails = (verdict.path == "kernels") == (failing == "cpu");
-      EXPECT_EQ(verdict.status, fails ? Status::unsupported : Status::conform) << verdict.id;
-      EXPECT_EQ(verdict.unsupported_by, fails ? "reference" : "") << verdict.id;
+      const bool fails = (verdict.facts.path == "kernels") == (failing == "cpu");
+      EXPECT_EQ(verdict.found.status, fails ? Status::unsupported : Status::conform)
+          << verdict.facts.id;
+      EXPECT_EQ(verdict.found.unsupported_by == UnsupportedBy::reference, fails)
+          << verdict.facts.id;
     }
   }
 }
@@ -337,13 +344,13 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
     return returned(job);
   });
   const std::vector<Verdict> heard = run_plan(made, engine, options(1));
-  EXPECT_EQ(heard[0].reason,
+  EXPECT_EQ(heard[0].found.reason,
             "the path is compared with eager on cpu, which draws other random numbers than cuda:0");
-  EXPECT_EQ(heard[1].reason,
+  EXPECT_EQ(heard[1].found.reason,
             "the path is compared with eager on cpu, for which the case is not meant");
   for (const std::size_t i : {0, 1}) {
-    EXPECT_EQ(heard[i].status, Status::unsupported);
-    EXPECT_EQ(heard[i].unsupported_by, "reference");
+    EXPECT_EQ(heard[i].found.status, Status::unsupported);
+    EXPECT_EQ(heard[i].found.unsupported_by, UnsupportedBy::reference);
   }
   EXPECT_EQ(told, (std::vector<std::string>{R"(bugs/1[rows=3]@cuda:0/eager (on cpu) ["x"])",
                                             R"(bugs/1[rows=3]@cuda:0/kernels ["y"])"}));
@@ -376,8 +383,8 @@ TEST_F(Schedulers, ExecuteVariantsAndTheirEagerWhereTheyBelong) {
   });
   std::map<std::string, std::string> found;
   for (const Verdict& verdict : run_plan(made, engine, options(2))) {
-    found[verdict.path] =
-        fmt::format("{} ({}) {}", info(verdict.status).name, verdict.reference, verdict.threads);
+    found[verdict.facts.path] = fmt::format("{} ({}) {}", info(verdict.found.status).name,
+                                            verdict.facts.reference, verdict.facts.threads);
   }
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"avx2", "conform (at avx2) 0"},
                                                        {"kernels.avx2", "value_differs () 0"},
@@ -397,12 +404,14 @@ TEST_F(Schedulers, ALevelThatTheMachineLacksIsUnsupportedWithoutAnExecution) {
   SchedulerOptions poor = options(1);
   poor.cpu_levels = {"default", "avx2"};
   for (const Verdict& verdict : run_plan(made, engine, poor)) {
-    const bool lacks = verdict.path == "avx512";
-    EXPECT_EQ(verdict.status, lacks ? Status::unsupported : Status::conform) << verdict.id;
-    EXPECT_EQ(verdict.unsupported_by, lacks ? "machine" : "");
-    EXPECT_EQ(verdict.reason, lacks ? "this machine has no CPU level avx512: torch can compute at "
-                                      "default and avx2 here"
-                                    : "");
+    const bool lacks = verdict.facts.path == "avx512";
+    EXPECT_EQ(verdict.found.status, lacks ? Status::unsupported : Status::conform)
+        << verdict.facts.id;
+    EXPECT_EQ(verdict.found.unsupported_by == UnsupportedBy::machine, lacks);
+    EXPECT_EQ(verdict.found.reason,
+              lacks ? "this machine has no CPU level avx512: torch can compute at "
+                      "default and avx2 here"
+                    : "");
   }
 }
 
@@ -426,8 +435,11 @@ TEST_F(Schedulers, EveryItemHasOneVerdictWhateverIsDeclared) {
   std::map<std::string, bool> declared;
   Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
   scheduler.on_verdict = [&](const Verdict& verdict) {
-    EXPECT_TRUE(declared.emplace(verdict.id, verdict.unsupported_by == "declaration").second)
-        << verdict.id;
+    EXPECT_TRUE(
+        declared
+            .emplace(verdict.facts.id, verdict.found.unsupported_by == UnsupportedBy::declaration)
+            .second)
+        << verdict.facts.id;
   };
   while (!scheduler.done()) {
     scheduler.advance();

@@ -138,9 +138,9 @@ TEST_F(Sessions, RunAPlanOnWhateverEngine) {
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(ear.verdicts.size(), 4U);
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(ear.verdicts[i].id, plan.items[i].id);
-    EXPECT_EQ(ear.verdicts[i].status, Status::unsupported);
-    EXPECT_EQ(ear.verdicts[i].reason, "compiler");
+    EXPECT_EQ(ear.verdicts[i].facts.id, plan.items[i].id);
+    EXPECT_EQ(ear.verdicts[i].found.status, Status::unsupported);
+    EXPECT_EQ(ear.verdicts[i].found.reason, "compiler");
   }
 }
 
@@ -181,10 +181,10 @@ TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
     EXPECT_EQ(ear.verdicts.size(), 6U);
     std::vector<std::string> ids;
     for (const Verdict& verdict : ear.verdicts) {
-      EXPECT_EQ(verdict.reason, "no") << verdict.id;
-      EXPECT_THAT(verdict.repro, testing::HasSubstr(" run " + verdict.id));
-      if (!verdict.reused.empty())
-        ids.push_back(verdict.id + " of " + verdict.reused.substr(18, 1));
+      EXPECT_EQ(verdict.found.reason, "no") << verdict.facts.id;
+      EXPECT_THAT(verdict.origin.repro, testing::HasSubstr(" run " + verdict.facts.id));
+      if (!verdict.origin.reused.empty())
+        ids.push_back(verdict.facts.id + " of " + verdict.origin.reused.substr(18, 1));
     }
     return ids;
   };

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cases/show.h"
+#include "plan/case_facts.h"
 
 namespace lockstep {
 namespace {
@@ -27,55 +27,6 @@ std::string gold_job(const Instance& instance, const Site& site, std::string_vie
 }
 
 std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
-
-Site reference_site(const Path& path, const Instance& instance) {
-  Site site = path.reference;
-  if (site.device.empty()) site.device = instance.device;
-  return site;
-}
-
-std::optional<std::size_t> find_item(const Plan& plan, const Verdict& verdict) {
-  const auto item =
-      std::lower_bound(plan.items.begin(), plan.items.end(), verdict.index,
-                       [](const PlanItem& each, std::size_t place) { return each.place < place; });
-  if (item == plan.items.end() || item->id != verdict.id) return std::nullopt;
-  return static_cast<std::size_t>(item - plan.items.begin());
-}
-
-void identify(const Plan& plan, std::size_t index, Verdict& verdict) {
-  const PlanItem& item = plan.items[index];
-  const Instance& instance = plan.instances[item.instance];
-  verdict.id = item.id;
-  verdict.instance = instance.id;
-  verdict.path = plan.paths[item.path].name;
-  verdict.device = instance.device;
-  verdict.reference = describe(reference_site(plan.paths[item.path], instance), instance.device);
-  verdict.index = index;
-  verdict.operators = instance.declared->operators;
-}
-
-std::string program_text(const Instance& instance) {
-  constexpr std::size_t kMost = 6 * 1024;
-  std::string text = show_case(*instance.declared, instance.id);
-  if (text.size() <= kMost) return text;
-  const std::size_t end = text.rfind('\n', kMost);
-  text.resize(end == std::string::npos ? 0 : end + 1);
-  return text + "[...] `ci/lockstep show " + shell_quote(instance.id) + "` prints all of it\n";
-}
-
-void tell_case(const Plan& plan, const std::string& program, Verdict& verdict) {
-  const PlanItem& item = plan.items[verdict.index];
-  const Case& declared = *plan.instances[item.instance].declared;
-  verdict.title = declared.title;
-  verdict.case_file = declared.file;
-  verdict.links = declared.links;
-  verdict.unverified = declared.unverified;
-  verdict.program = program;
-  verdict.tags = declared.tags;
-  const int of_path = plan.paths[item.path].site.threads;
-  verdict.threads = of_path > 0 ? of_path : declared.threads;
-  verdict.dtypes = input_dtypes(declared);
-}
 
 std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
                                    const Instance& instance) {

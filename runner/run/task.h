@@ -38,7 +38,9 @@ struct PendingVerdict {
   bool judging = false;    ///< a thread is at it
   double seconds = 0;
   bool emitted = false;
-  std::vector<Verdict> rounds;  ///< of its executions those that are judged
+  /// Of its executions those that are judged: what was found, and how it came about.
+  std::vector<Findings> rounds;
+  std::vector<Provenance> origins;
 };
 
 /// An instance under way.  Whoever waits for something of it holds it.
@@ -62,22 +64,6 @@ using TaskPtr = std::shared_ptr<Task>;
 std::string eager_job(const Instance& instance, const Site& site);
 std::string gold_job(const Instance& instance, const Site& site, std::string_view mode);
 std::string prepare_job(const Instance& instance);
-
-/// Where eager is executed that a path is compared with, of an instance.
-Site reference_site(const Path& path, const Instance& instance);
-
-/// The item of a verdict that is in a log: `index` is its place in the whole plan, of which this
-/// one may be a shard.  Nothing: it is none of this plan.
-std::optional<std::size_t> find_item(const Plan& plan, const Verdict& verdict);
-
-/// Says which verdict of the plan it is, that of an item.
-void identify(const Plan& plan, std::size_t item, Verdict& verdict);
-
-/// The case for the reports, cut where it is long: `lockstep show` has all of it.
-std::string program_text(const Instance& instance);
-
-/// Says of an identified verdict what the plan knows; `program` as program_text has it.
-void tell_case(const Plan& plan, const std::string& program, Verdict& verdict);
 
 /// Whether that is another site than the path's own.
 std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,

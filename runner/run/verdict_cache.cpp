@@ -25,7 +25,7 @@ Result<VerdictCache> VerdictCache::open(const fs::path& folder, const std::strin
       continue;
     auto verdict = verdict_from_json(json["verdict"]);
     if (!verdict || !contradiction(*verdict).empty()) continue;
-    verdict->reused = json["started"].get<std::string>();
+    verdict->origin.reused = json["started"].get<std::string>();
     cache.verdicts_.insert_or_assign(json["key"].get<std::string>(), std::move(*verdict));
   }
   return cache;
@@ -40,10 +40,9 @@ Result<void> VerdictCache::keep(const std::string& key, const Verdict& verdict,
                                 const std::string& started) {
   if (!writes_ || !worth_keeping(verdict)) return {};
   Verdict kept = verdict;
-  kept.standing = Standing::new_;  // expectations are asked anew
-  kept.expectation.reset();
-  kept.seconds = 0;  // whoever takes it spends none
-  kept.phases.clear();
+  kept.account = {};        // expectations are asked anew
+  kept.origin.seconds = 0;  // whoever takes it spends none
+  kept.origin.phases.clear();
   const std::string line =
       Json({{"key", key}, {"started", started}, {"verdict", to_json(kept)}}).dump() + "\n";
   std::ofstream file(file_, std::ios::app);
@@ -56,9 +55,9 @@ Result<void> VerdictCache::keep(const std::string& key, const Verdict& verdict,
 }
 
 bool VerdictCache::worth_keeping(const Verdict& verdict) {
-  const Rank rank = info(verdict.status).rank;
+  const Rank rank = info(verdict.found.status).rank;
   const bool settled = rank != Rank::ending && rank != Rank::reference && rank != Rank::noise;
-  return settled && !verdict.unstable && verdict.reused.empty();
+  return settled && !verdict.found.unstable && verdict.origin.reused.empty();
 }
 
 }  // namespace lockstep

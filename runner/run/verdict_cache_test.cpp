@@ -11,17 +11,17 @@ namespace fs = std::filesystem;
 
 Verdict conforming() {
   Verdict verdict;
-  verdict.id = "a@cpu/inductor";
-  verdict.instance = "a@cpu";
-  verdict.path = "inductor";
-  verdict.grade = Grade::bits;
-  OutputComparison& output = verdict.outputs.emplace_back();
+  verdict.facts.id = "a@cpu/inductor";
+  verdict.facts.instance = "a@cpu";
+  verdict.facts.path = "inductor";
+  verdict.found.grade = Grade::bits;
+  OutputComparison& output = verdict.found.outputs.emplace_back();
   output.name = "y";
   output.policy = "bits";
   output.grade = Grade::bits;
   output.elements = 4;
-  verdict.seconds = 3;
-  verdict.standing = Standing::fixed;
+  verdict.origin.seconds = 3;
+  verdict.account.standing = Standing::fixed;
   return verdict;
 }
 
@@ -43,10 +43,10 @@ TEST_F(VerdictCaches, GiveBackWhatWasKept) {
   const VerdictCache cache = open();
   const Verdict* found = cache.find("k");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->id, "a@cpu/inductor");
-  EXPECT_EQ(found->reused, "2026-11-21T10:00:00Z");
-  EXPECT_EQ(found->standing, Standing::new_);  // expectations are asked anew
-  EXPECT_EQ(found->seconds, 0);
+  EXPECT_EQ(found->facts.id, "a@cpu/inductor");
+  EXPECT_EQ(found->origin.reused, "2026-11-21T10:00:00Z");
+  EXPECT_EQ(found->account.standing, Standing::new_);  // expectations are asked anew
+  EXPECT_EQ(found->origin.seconds, 0);
   EXPECT_EQ(cache.find("other"), nullptr);
   EXPECT_EQ(open("another-torch").find("k"), nullptr);
 }
@@ -54,16 +54,16 @@ TEST_F(VerdictCaches, GiveBackWhatWasKept) {
 TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
   ASSERT_TRUE(open().keep("k", conforming(), "2026-11-21T10:00:00Z"));
   Verdict later = conforming();
-  later.reason = "later";
+  later.found.reason = "later";
   ASSERT_TRUE(open().keep("k", later, "2026-11-22T10:00:00Z"));
   const fs::path file = folder_ / "s.jsonl";
   std::string text = *read_file(file);
   ASSERT_TRUE(write_file(file, text + text.substr(0, text.size() / 4)));
-  EXPECT_EQ(open().find("k")->reason, "later");
+  EXPECT_EQ(open().find("k")->found.reason, "later");
   // Nor one that somebody has written anew in part.
   const std::size_t place = text.rfind("\"conform\"");
   ASSERT_TRUE(write_file(file, text.replace(place, 9, "\"crash\"")));
-  EXPECT_EQ(open().find("k")->reason, "");
+  EXPECT_EQ(open().find("k")->found.reason, "");
 }
 
 TEST_F(VerdictCaches, SayOnceThatNothingCanBeWritten) {
@@ -82,12 +82,12 @@ TEST_F(VerdictCaches, KeepNothingThatMayBeOtherwiseTheNextTime) {
     change(verdict);
     return VerdictCache::worth_keeping(verdict);
   };
-  EXPECT_TRUE(is_kept([](Verdict& v) { v.status = Status::value_differs; }));
+  EXPECT_TRUE(is_kept([](Verdict& v) { v.found.status = Status::value_differs; }));
   for (const Status status : {Status::crash, Status::timeout, Status::oom, Status::worker_lost,
                               Status::harness, Status::inconclusive})
-    EXPECT_FALSE(is_kept([&](Verdict& v) { v.status = status; })) << info(status).name;
-  EXPECT_FALSE(is_kept([](Verdict& v) { v.unstable = true; }));
-  EXPECT_FALSE(is_kept([](Verdict& v) { v.reused = "2026-11-21T10:00:00Z"; }));
+    EXPECT_FALSE(is_kept([&](Verdict& v) { v.found.status = status; })) << info(status).name;
+  EXPECT_FALSE(is_kept([](Verdict& v) { v.found.unstable = true; }));
+  EXPECT_FALSE(is_kept([](Verdict& v) { v.origin.reused = "2026-11-21T10:00:00Z"; }));
 }
 
 }  // namespace

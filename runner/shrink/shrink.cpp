@@ -26,9 +26,9 @@ constexpr std::size_t kTogether = 4, kMostTogether = 24, kMostSteps = 100;
 
 /// What of a verdict must stay.
 std::string key_of(const Verdict& verdict) {
-  if (!info(verdict.status).departs()) return std::string(info(verdict.status).name);
+  if (!info(verdict.found.status).departs()) return std::string(info(verdict.found.status).name);
   const Fault fault = fault_of(verdict);
-  return fmt::format("{}:{}", info(verdict.status).name, fault.kind);
+  return fmt::format("{}:{}", info(verdict.found.status).name, fault.kind);
 }
 
 /// What becomes smaller, the most important first; a case of the same size is no better, so that
@@ -181,7 +181,7 @@ class Shrinker {
       if (!verdict) continue;  // no time: nothing is known of it
       Likely& each = likely[of[k]];
       each.key = key_of(*verdict);
-      each.sure = verdict->shared == 0;
+      each.sure = verdict->origin.shared == 0;
       each.verdict = std::move(verdict);
       if (each.sure || each.key != key_) journal_.add(candidates[of[k]].digest, each.key);
     }

@@ -46,11 +46,11 @@ TEST_F(Shrinking, LeavesTheStepsAndTheElementThatItTakes) {
   torch_.fuses_casts = true;
   Journal journal({});
   const Shrunk shrunk = shrink(kLong, journal);
-  ASSERT_TRUE(shrunk.departs) << shrunk.first.reason;
+  ASSERT_TRUE(shrunk.departs) << shrunk.first.found.reason;
   EXPECT_TRUE(shrunk.complete);
   EXPECT_EQ(step_count(shrunk.declared.program), 2U) << case_text(shrunk.declared);
   EXPECT_EQ(element_count(shrunk.declared), 1) << case_text(shrunk.declared);
-  EXPECT_EQ(shrunk.verdict.status, Status::value_differs);
+  EXPECT_EQ(shrunk.verdict.found.status, Status::value_differs);
   EXPECT_TRUE(decode(case_text(shrunk.declared)
                          .substr(case_text(shrunk.declared).find("\"inputs\""),
                                  case_text(shrunk.declared).rfind('}') -
@@ -92,7 +92,7 @@ TEST_F(Shrinking, TakesNothingThatDepartsInCompanyAlone) {
   EXPECT_TRUE(shrunk.complete);
   EXPECT_THAT(shrunk.declared.operators, ElementsAre("aten::relu.default"))
       << case_text(shrunk.declared);
-  EXPECT_EQ(shrunk.verdict.status, Status::value_differs);
+  EXPECT_EQ(shrunk.verdict.found.status, Status::value_differs);
 }
 
 TEST_F(Shrinking, KeepsTheAccusedOperatorsWhereItIsAsked) {
@@ -168,7 +168,7 @@ TEST_F(Shrinking, KeepsAnErrorThatEagerAloneRaises) {
               {"let": "c", "op": "aten::add.Tensor", "args": ["%b", "%x"]}],
     "outputs": ["c"], "raises": {"class": "RuntimeError"})",
                                journal);
-  EXPECT_EQ(shrunk.verdict.status, Status::validation_lost);
+  EXPECT_EQ(shrunk.verdict.found.status, Status::validation_lost);
   EXPECT_THAT(shrunk.declared.operators, ElementsAre("aten::relu.default"))
       << case_text(shrunk.declared);
 }

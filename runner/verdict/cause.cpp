@@ -108,14 +108,14 @@ bool is_index_check(const RaisedError& error) {
   return error.message.find("index out of bounds: ") != std::string::npos;
 }
 
-std::string cause_of_error(const Verdict& verdict, const RaisedError& error,
+std::string cause_of_error(const Findings& found, const RaisedError& error,
                            const std::string& operators) {
   if (is_index_check(error)) return "generated-code:index-check";
   const std::string target = target_of(error);
   std::string text =
       fmt::format("{}:{}", target.empty() ? operators : base_name("::" + target), class_of(error));
-  if (verdict.status == Status::error_differs && verdict.eager_error)
-    return fmt::format("{}-not-{}", text, class_of(*verdict.eager_error));
+  if (found.status == Status::error_differs && found.eager_error)
+    return fmt::format("{}-not-{}", text, class_of(*found.eager_error));
   if (const std::string words = words_of(error.message); !words.empty()) text += "-" + words;
   return text;
 }
@@ -159,21 +159,21 @@ std::string class_of_state(std::string_view reason) {
 }
 
 /// The program and what became of it as a whole.
-std::string cause_of_ending(Status status, const Verdict& verdict, const std::string& operators) {
+std::string cause_of_ending(Status status, const Findings& found, const std::string& operators) {
   const bool crashed = info(status).crashed();
-  if (verdict.compiled_error && info(status).rank == Rank::error)
-    return cause_of_error(verdict, *verdict.compiled_error, operators);
-  if (status == Status::validation_lost && verdict.eager_error)
-    return fmt::format("{}:{}-lost", operators, class_of(*verdict.eager_error));
+  if (found.compiled_error && info(status).rank == Rank::error)
+    return cause_of_error(found, *found.compiled_error, operators);
+  if (status == Status::validation_lost && found.eager_error)
+    return fmt::format("{}:{}-lost", operators, class_of(*found.eager_error));
   std::string name = fmt::format("{}:{}", operators, info(status).name);
-  if (crashed && !verdict.stage.empty()) name += "-in-" + verdict.stage;
+  if (crashed && !found.stage.empty()) name += "-in-" + found.stage;
   return name;
 }
 
 std::string cause_of(const Difference& difference, const OutputComparison* output,
-                     const Verdict& verdict, const std::string& operators) {
+                     const Findings& found, const std::string& operators) {
   const std::string program =
-      operators + std::string(difference.name.starts_with("grad ") ? kGradient : "");
+      operators + std::string(is_gradient(difference.name) ? kGradient : "");
   if (difference.reason.starts_with(kOtherSeed)) return program + ":seed";
   if (info(difference.status).rank == Rank::state)
     return fmt::format("{}:{}", program, class_of_state(difference.reason));
@@ -190,7 +190,7 @@ std::string cause_of(const Difference& difference, const OutputComparison* outpu
       if (output != nullptr) return fmt::format("{}:{}", program, class_of_values(*output));
       [[fallthrough]];
     default:
-      return cause_of_ending(difference.status, verdict, program);
+      return cause_of_ending(difference.status, found, program);
   }
 }
 
@@ -215,10 +215,10 @@ std::string_view operators_of(std::string_view cause) {
 
 std::vector<Cause> explained_causes_of(const Verdict& verdict) {
   std::vector<Cause> causes = causes_of(verdict);
-  if (!verdict.explained.is_object()) return causes;
-  const std::string program = operators_of(verdict.operators, verdict.instance);
+  if (!verdict.account.explained.is_object()) return causes;
+  const std::string program = operators_of(verdict.facts.operators, verdict.facts.instance);
   const std::vector<std::string> found =
-      verdict.explained.value("operators", std::vector<std::string>());
+      verdict.account.explained.value("operators", std::vector<std::string>());
   // "add.Tensor" is aten's.
   std::vector<std::string> operators;
   for (const std::string& each : found)
@@ -226,21 +226,23 @@ std::vector<Cause> explained_causes_of(const Verdict& verdict) {
                             ? "aten::" + each
                             : each);
   std::string knob;
-  for (const auto& each : verdict.explained.value("knobs", nlohmann::ordered_json::array())) {
+  for (const auto& each :
+       verdict.account.explained.value("knobs", nlohmann::ordered_json::array())) {
     if (knob.empty() && each.value("ends", false)) knob = each.value("name", std::string());
   }
   for (Cause& cause : causes) {
     if (!operators.empty() && operators_of(cause.name) == program)
-      cause.name = operators_of(operators, verdict.instance) + cause.name.substr(program.size());
+      cause.name =
+          operators_of(operators, verdict.facts.instance) + cause.name.substr(program.size());
     if (!knob.empty()) cause.name += "/" + one_line(knob, kLongestWord);
   }
   return causes;
 }
 
-std::vector<Cause> causes_of(const Verdict& verdict) {
+std::vector<Cause> causes_of(const CaseFacts& facts, const Findings& found) {
   std::vector<Cause> causes;
-  if (!info(verdict.status).expectable()) return causes;
-  const std::string operators = operators_of(verdict.operators, verdict.instance);
+  if (!info(found.status).expectable()) return causes;
+  const std::string operators = operators_of(facts.operators, facts.instance);
   const auto add = [&](std::string name, std::optional<Grade> grade) {
     for (Cause& there : causes) {
       if (there.name != name) continue;
@@ -249,22 +251,22 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
     }
     causes.push_back({std::move(name), grade});
   };
-  std::vector<Difference> differences = verdict.differences;
+  std::vector<Difference> differences = found.differences;
   if (differences.empty()) {  // of a log that is older than they are
-    for (const OutputComparison& output : verdict.outputs) {
+    for (const OutputComparison& output : found.outputs) {
       if (output.status != Status::conform)
         differences.push_back({output.status, output.name, output.reason});
     }
   }
   for (const Difference& difference : differences) {
     const OutputComparison* output = nullptr;
-    for (const OutputComparison& each : verdict.outputs) {
+    for (const OutputComparison& each : found.outputs) {
       if (each.name == difference.name) output = &each;
     }
-    add(cause_of(difference, output, verdict, operators),
+    add(cause_of(difference, output, found, operators),
         output == nullptr ? std::nullopt : output->grade);
   }
-  if (causes.empty()) add(cause_of_ending(verdict.status, verdict, operators), verdict.grade);
+  if (causes.empty()) add(cause_of_ending(found.status, found, operators), found.grade);
   return causes;
 }
 

@@ -35,7 +35,10 @@ struct Cause {
 
 /// What a verdict found, the most serious first: the causes of its differences, each name once.
 /// Empty for what conforms and what is unsupported; else there is at least one.
-std::vector<Cause> causes_of(const Verdict& verdict);
+std::vector<Cause> causes_of(const CaseFacts& facts, const Findings& found);
+inline std::vector<Cause> causes_of(const Verdict& verdict) {
+  return causes_of(verdict.facts, verdict.found);
+}
 
 /// The causes as reports put verdicts together by, one for each of causes_of: where `explain` has
 /// said who did it, its operators stand in the name, and the setting that ends the divergence

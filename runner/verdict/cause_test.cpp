@@ -25,18 +25,18 @@ std::vector<std::string> names_of(const Verdict& verdict) {
 
 /// The causes of what two tensors as results of one operator differ in.
 std::vector<std::string> between(const Tensor& eager, const Tensor& compiled) {
-  Verdict verdict = judge_under(returned(eager), returned(compiled), "bits");
-  verdict.operators = {"aten::f"};
+  Verdict verdict = fixtures::as_verdict(judge_under(returned(eager), returned(compiled), "bits"));
+  verdict.facts.operators = {"aten::f"};
   return names_of(verdict);
 }
 
 Verdict raised(Status status, RaisedError error) {
   Verdict verdict;
-  verdict.instance = "bugs/1-case[dim=0]@cpu";
-  verdict.operators = {"aten::f"};
-  verdict.status = status;
-  verdict.differences = {{status, "", "it raised"}};
-  verdict.compiled_error = std::move(error);
+  verdict.facts.instance = "bugs/1-case[dim=0]@cpu";
+  verdict.facts.operators = {"aten::f"};
+  verdict.found.status = status;
+  verdict.found.differences = {{status, "", "it raised"}};
+  verdict.found.compiled_error = std::move(error);
   return verdict;
 }
 
@@ -81,21 +81,21 @@ TEST(Cause, OfMetadataIsWhatDiffersFirst) {
 
 TEST(Cause, OfAStateIsWhatIsInAnother) {
   Verdict verdict;
-  verdict.instance = "bugs/1@cpu";
-  verdict.operators = {"aten::celu.default"};
-  verdict.status = Status::state_differs;
-  verdict.differences = {{Status::state_differs, "", "generator cpu: why", 2},
-                         {Status::state_differs, "", "mode default_dtype: float32", 0},
-                         {Status::state_differs, "", "overwritten: y of call 1", 0},
-                         {Status::value_differs, "y", "with another seed 3 of 4", 3}};
+  verdict.facts.instance = "bugs/1@cpu";
+  verdict.facts.operators = {"aten::celu.default"};
+  verdict.found.status = Status::state_differs;
+  verdict.found.differences = {{Status::state_differs, "", "generator cpu: why", 2},
+                               {Status::state_differs, "", "mode default_dtype: float32", 0},
+                               {Status::state_differs, "", "overwritten: y of call 1", 0},
+                               {Status::value_differs, "y", "with another seed 3 of 4", 3}};
   EXPECT_THAT(names_of(verdict), ElementsAre("celu:generator", "celu:mode-default_dtype",
                                              "celu:overwritten", "celu:seed"));
 }
 
 TEST(Cause, OfSeveralDifferencesHasEachOnceAndTheWorstGrade) {
   Verdict verdict;
-  verdict.operators = {"aten::celu.default"};
-  verdict.status = Status::nonfinite_differs;
+  verdict.facts.operators = {"aten::celu.default"};
+  verdict.found.status = Status::nonfinite_differs;
   const auto output = [&](const std::string& name, Status status, Grade grade, auto classes) {
     OutputComparison result;
     result.name = name;
@@ -103,7 +103,7 @@ TEST(Cause, OfSeveralDifferencesHasEachOnceAndTheWorstGrade) {
     result.type = "float32[2]";
     result.grade = grade;
     classes(result.classes);
-    verdict.outputs.push_back(result);
+    verdict.found.outputs.push_back(result);
   };
   const auto values = [](DifferenceClasses& classes) { classes.last_bits = 1; };
   output("y", Status::value_differs, Grade::ulp4, values);
@@ -111,15 +111,15 @@ TEST(Cause, OfSeveralDifferencesHasEachOnceAndTheWorstGrade) {
   output("grad x", Status::nonfinite_differs, Grade::none,
          [](DifferenceClasses& classes) { classes.nan = classes.eager_nan = 1; });
   output("w", Status::conform, Grade::none, values);
-  verdict.differences = {{Status::nonfinite_differs, "grad x", ""},
-                         {Status::value_differs, "y", ""},
-                         {Status::value_differs, "z", ""}};
+  verdict.found.differences = {{Status::nonfinite_differs, "grad x", ""},
+                               {Status::value_differs, "y", ""},
+                               {Status::value_differs, "z", ""}};
   EXPECT_THAT(causes_of(verdict), ElementsAre(Cause{"celu-gradient:eager-nan", Grade::none},
                                               Cause{"celu:value", Grade::close}));
-  verdict.differences = {{Status::aliasing_differs, "aliases", ""},
-                         {Status::mutation_differs, "y", ""},
-                         {Status::fell_back, "", ""},
-                         {Status::value_differs, "z", "", 2}};
+  verdict.found.differences = {{Status::aliasing_differs, "aliases", ""},
+                               {Status::mutation_differs, "y", ""},
+                               {Status::fell_back, "", ""},
+                               {Status::value_differs, "z", "", 2}};
   EXPECT_THAT(names_of(verdict),
               ElementsAre("celu:alias", "celu:mutation", "celu:fell_back", "celu:unstable"));
 }
@@ -127,7 +127,7 @@ TEST(Cause, OfSeveralDifferencesHasEachOnceAndTheWorstGrade) {
 TEST(Cause, OfNothingIsNone) {
   Verdict verdict;
   for (const StatusInfo& status : all_statuses()) {
-    verdict.status = status.status;
+    verdict.found.status = status.status;
     // What happened has a name, however little the verdict says.
     EXPECT_EQ(causes_of(verdict).size(), status.expectable() ? 1U : 0U) << status.name;
   }
@@ -195,44 +195,44 @@ TEST(Cause, OfAnIndexCheckIsTheCheckWhateverItWasFor) {
 
 TEST(Cause, OfAnErrorInsteadOfAnotherNamesBoth) {
   Verdict verdict = raised(Status::error_differs, error("ValueError", "other words"));
-  verdict.eager_error = error("RuntimeError", "words");
+  verdict.found.eager_error = error("RuntimeError", "words");
   EXPECT_THAT(names_of(verdict), ElementsAre("f:ValueError-not-RuntimeError"));
-  verdict.compiled_error.reset();
-  verdict.status = Status::validation_lost;
-  verdict.differences.front().status = verdict.status;
+  verdict.found.compiled_error.reset();
+  verdict.found.status = Status::validation_lost;
+  verdict.found.differences.front().status = verdict.found.status;
   EXPECT_THAT(names_of(verdict), ElementsAre("f:RuntimeError-lost"));
 }
 
 TEST(Cause, OfAProcessThatEndedSaysWhere) {
   Verdict verdict;
-  verdict.operators = {"aten::f"};
-  verdict.status = Status::crash;
+  verdict.facts.operators = {"aten::f"};
+  verdict.found.status = Status::crash;
   EXPECT_THAT(names_of(verdict), ElementsAre("f:crash"));
-  verdict.stage = "compile";
+  verdict.found.stage = "compile";
   EXPECT_THAT(names_of(verdict), ElementsAre("f:crash-in-compile"));
 }
 
 TEST(Cause, OfWhatWasExplainedIsWhoDidItAndWhatEndsIt) {
-  Verdict verdict =
-      judge_under(returned(tensor("float32", {1})), returned(tensor("float32", {2})), "bits");
-  verdict.instance = "patterns/gelu[dtype=bfloat16]@cpu";
-  verdict.operators = {"aten::mul.Tensor", "aten::erf", "aten::add.Tensor", "aten::to.dtype"};
+  Verdict verdict = fixtures::as_verdict(
+      judge_under(returned(tensor("float32", {1})), returned(tensor("float32", {2})), "bits"));
+  verdict.facts.instance = "patterns/gelu[dtype=bfloat16]@cpu";
+  verdict.facts.operators = {"aten::mul.Tensor", "aten::erf", "aten::add.Tensor", "aten::to.dtype"};
   const auto explained = [&] {
     std::vector<std::string> names;
     for (const Cause& cause : explained_causes_of(verdict)) names.push_back(cause.name);
     return names;
   };
   EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value"));
-  verdict.explained = {
+  verdict.account.explained = {
       {"operators", {"mul.Tensor", "erf"}},
       {"knobs", {{{"name", "dynamic=true"}}, {{"name", "fall_back"}, {"ends", true}}}}};
   EXPECT_THAT(explained(), ElementsAre("mul+erf:value/fall_back"));
   EXPECT_THAT(names_of(verdict), ElementsAre("patterns/gelu:value")) << "rules go by that";
-  verdict.explained = {{"operators", {"torch.nn.functional.gelu"}}};
+  verdict.account.explained = {{"operators", {"torch.nn.functional.gelu"}}};
   EXPECT_THAT(explained(), ElementsAre("gelu:value"));
-  verdict.explained = {{"knobs", {{{"name", "fall_back"}, {"ends", true}}}}};
+  verdict.account.explained = {{"knobs", {{{"name", "fall_back"}, {"ends", true}}}}};
   EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value/fall_back")) << "nobody was found";
-  verdict.explained = {{"operators", {"a", "b", "c", "d"}}};
+  verdict.account.explained = {{"operators", {"a", "b", "c", "d"}}};
   EXPECT_THAT(explained(), ElementsAre("patterns/gelu:value")) << "too many to be a name";
 }
 

@@ -162,7 +162,7 @@ std::string wrong_grade(const OutputComparison& output) {
 /// Two outputs of a name could not be told apart, so a difference is about the one that has it.
 std::string wrong_status(const OutputComparison& output, Status values,
                          const std::vector<Difference>& differences) {
-  const bool input = output.name.starts_with("input ");
+  const bool input = is_input(output.name);
   const Status due = values != Status::conform && input ? Status::mutation_differs : values;
   Status first = Status::conform;
   bool named = due == Status::conform;
@@ -197,88 +197,91 @@ std::string wrong_output(const OutputComparison& output,
   return wrong_grade(output);
 }
 
-std::string wrong_differences(const Verdict& verdict) {
-  for (const Difference& difference : verdict.differences) {
+std::string wrong_differences(const Findings& found) {
+  for (const Difference& difference : found.differences) {
     if (difference.status == Status::conform) return "a difference that conforms";
     if (difference.name.empty() || difference.repetition != 0) continue;
     const bool listed =
-        std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
+        std::any_of(found.outputs.begin(), found.outputs.end(),
                     [&](const OutputComparison& each) { return each.name == difference.name; });
     if (!listed) {
       return fmt::format("a difference is about {}, which is not among the outputs",
                          difference.name);
     }
   }
-  if (!verdict.differences.empty()) {
-    const Status first = verdict.differences.front().status;
-    if (first == verdict.status) return "";
-    return fmt::format("its status is {}, by its first difference {}", info(verdict.status).name,
+  if (!found.differences.empty()) {
+    const Status first = found.differences.front().status;
+    if (first == found.status) return "";
+    return fmt::format("its status is {}, by its first difference {}", info(found.status).name,
                        info(first).name);
   }
-  const bool both_raise = verdict.eager_error && verdict.compiled_error;
-  if (verdict.status == Status::conform) {
-    const bool one_raises = !both_raise && (verdict.eager_error || verdict.compiled_error);
+  const bool both_raise = found.eager_error && found.compiled_error;
+  if (found.status == Status::conform) {
+    const bool one_raises = !both_raise && (found.eager_error || found.compiled_error);
     if (one_raises) return "it conforms, but one side raised";
-    if (verdict.outputs.empty() && !both_raise) return "it conforms, but nothing was compared";
+    if (found.outputs.empty() && !both_raise) return "it conforms, but nothing was compared";
     return "";
   }
   // What is unsupported was not judged, whatever was raised.
-  const bool raised = verdict.eager_error || verdict.compiled_error;
-  const bool judged = raised && info(verdict.status).rank != Rank::support;
-  if (verdict.outputs.empty() && !judged) return "";
-  return fmt::format("its status is {}, but no difference is recorded", info(verdict.status).name);
+  const bool raised = found.eager_error || found.compiled_error;
+  const bool judged = raised && info(found.status).rank != Rank::support;
+  if (found.outputs.empty() && !judged) return "";
+  return fmt::format("its status is {}, but no difference is recorded", info(found.status).name);
 }
 
-std::string wrong_flags(const Verdict& verdict) {
+std::string wrong_flags(const Findings& found) {
   std::optional<Grade> worst;
-  bool vacuous = !verdict.outputs.empty();
+  bool vacuous = !found.outputs.empty();
   bool weak = false;
-  for (const OutputComparison& output : verdict.outputs) {
+  for (const OutputComparison& output : found.outputs) {
     if (output.grade && (!worst || *output.grade > *worst)) worst = output.grade;
-    vacuous = vacuous && (output.vacuous || output.name.starts_with("input "));
+    vacuous = vacuous && (output.vacuous || is_input(output.name));
     weak = weak || !output.weak.empty();
     if (!output.weak.empty() && output.status != Status::conform) {
       return fmt::format("{} is weak, but does not conform", output.name);
     }
   }
-  if (worst != verdict.grade) {
+  if (worst != found.grade) {
     const auto name = [](std::optional<Grade> grade) {
       return grade ? name_of(*grade) : std::string_view("none at all");
     };
-    return fmt::format("its grade is {}, by its outputs {}", name(verdict.grade), name(worst));
+    return fmt::format("its grade is {}, by its outputs {}", name(found.grade), name(worst));
   }
-  if (vacuous && !verdict.vacuous) return "every output is vacuous, but the verdict is not";
-  if ((weak && verdict.status == Status::conform) != !verdict.weak.empty()) {
+  if (vacuous && !found.vacuous) return "every output is vacuous, but the verdict is not";
+  if ((weak && found.status == Status::conform) != !found.weak.empty()) {
     return weak ? "an output is weak, but the verdict is not"
                 : "it is weak, but no output that conforms is";
   }
   return "";
 }
 
-std::string wrong_standing(const Verdict& verdict) {
-  if (verdict.standing == Standing::new_) return "";
-  if (!verdict.expectation) {
-    return fmt::format("it is {}, but no expectation is recorded", name_of(verdict.standing));
+std::string wrong_standing(Status status, const Account& account) {
+  if (account.standing == Standing::new_) return "";
+  if (!account.expectation) {
+    return fmt::format("it is {}, but no expectation is recorded", name_of(account.standing));
   }
-  const std::string_view expected = verdict.expectation->status;
-  const bool met = expected == info(verdict.status).name;
-  const bool right = verdict.standing == Standing::fixed ? verdict.status == Status::conform : met;
+  const Status expected = account.expectation->status;
+  const bool right =
+      account.standing == Standing::fixed ? status == Status::conform : status == expected;
   if (right) return "";
-  return fmt::format("it is {}, its status {}, and {} was expected", name_of(verdict.standing),
-                     info(verdict.status).name, expected);
+  return fmt::format("it is {}, its status {}, and {} was expected", name_of(account.standing),
+                     info(status).name, info(expected).name);
 }
 
 }  // namespace
 
-std::string contradiction(const Verdict& verdict) {
-  for (const OutputComparison& output : verdict.outputs) {
-    std::string wrong = wrong_output(output, verdict.differences);
+std::string contradiction(const Findings& found) {
+  for (const OutputComparison& output : found.outputs) {
+    std::string wrong = wrong_output(output, found.differences);
     if (!wrong.empty()) return fmt::format("{}: {}", output.name, wrong);
   }
-  for (const auto& check : {wrong_differences, wrong_flags, wrong_standing}) {
-    if (std::string wrong = check(verdict); !wrong.empty()) return wrong;
-  }
-  return "";
+  std::string wrong = wrong_differences(found);
+  return wrong.empty() ? wrong_flags(found) : wrong;
+}
+
+std::string contradiction(const Verdict& verdict) {
+  std::string wrong = contradiction(verdict.found);
+  return wrong.empty() ? wrong_standing(verdict.found.status, verdict.account) : wrong;
 }
 
 }  // namespace lockstep

@@ -22,5 +22,7 @@ namespace lockstep {
 /// It finds a verdict that was rewritten in part, and a judge with a fault.  Whoever rewrites all
 /// of a verdict is not found out: a log is no proof of itself.
 std::string contradiction(const Verdict& verdict);
+/// The same of what the judge found, which has no standing yet.
+std::string contradiction(const Findings& found);
 
 }  // namespace lockstep

@@ -31,11 +31,7 @@ static_assert(has_every_row(kGrades, &GradeRow::grade));
 
 std::string_view name_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)].name; }
 
-std::vector<std::string> grade_names() {
-  std::vector<std::string> names;
-  for (const GradeRow& row : kGrades) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> grade_names() { return names_of(kGrades); }
 
 std::optional<Grade> find_grade(std::string_view name) {
   const GradeRow* found = find_named(kGrades, name);

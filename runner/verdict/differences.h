@@ -111,6 +111,11 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 
+/// What the names of inputs and gradients begin with among those of outputs: "input x", "grad x".
+inline constexpr std::string_view kInputPrefix = "input ", kGradientPrefix = "grad ";
+constexpr bool is_input(std::string_view name) { return name.starts_with(kInputPrefix); }
+constexpr bool is_gradient(std::string_view name) { return name.starts_with(kGradientPrefix); }
+
 /// The numbers of one output (or input after the call, or gradient) compared between two
 /// observations.
 struct OutputComparison {

@@ -2,13 +2,16 @@
 
 #include <string>
 
+#include "verdict/kinds.h"
+#include "verdict/status.h"
+
 namespace lockstep {
 
 /// The expectation that a verdict met or missed.
 struct ExpectationRef {
   std::string file;  ///< with line: "expected/known/inductor.json:12"
-  std::string status;
-  std::string because;
+  Status status = Status::value_differs;
+  Because because = Because::bug;
   std::string reason;
   std::string link;
   bool added = false;  ///< it, or another that is needed beside it, is of a --known file

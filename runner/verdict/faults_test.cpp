@@ -54,7 +54,7 @@ TEST(Faults, HaveOneCauseWhateverDtypePathAndRelease) {
       ASSERT_TRUE(verdict) << what << ": " << verdict.error().message;
       const std::vector<Cause> all = causes_of(*verdict);
       ASSERT_FALSE(all.empty()) << what;
-      EXPECT_THAT(causes, Contains(all.front().name)) << what << ", " << verdict->id;
+      EXPECT_THAT(causes, Contains(all.front().name)) << what << ", " << verdict->facts.id;
       found.insert(all.front().name);
     }
     EXPECT_EQ(found.size(), causes.size()) << what;

@@ -11,15 +11,12 @@ namespace lockstep {
 namespace {
 
 /// Who is nearer to the truth, in ulp where these are known.
-std::string nearer_phrase(std::string_view nearer, const std::vector<Accuracy>& accuracy) {
+std::string nearer_phrase(Nearer nearer, const std::vector<Accuracy>& accuracy) {
   if (const Accuracy* row = differing_row(accuracy)) {
     return fmt::format("there eager is {}, compiled {}", error_text(row->eager, "the truth"),
                        error_text(row->compiled, "the truth"));
   }
-  if (nearer == "eager") return "eager nearer to fp64";
-  if (nearer == "compiled") return "compiled nearer to fp64";
-  if (nearer == "both") return "equally near to fp64";
-  return std::string(nearer);
+  return std::string(info(nearer).phrase);
 }
 
 }  // namespace
@@ -33,13 +30,13 @@ std::string describe(const FirstDifference& first, std::size_t inputs) {
   return fmt::format("{}: eager {}, compiled {}", where, first.eager, first.compiled);
 }
 
-std::string finding(const Verdict& verdict) {
-  const auto worst = std::min_element(verdict.outputs.begin(), verdict.outputs.end(),
+std::string finding(const Findings& found) {
+  const auto worst = std::min_element(found.outputs.begin(), found.outputs.end(),
                                       [](const auto& a, const auto& b) {
                                         return std::pair(info(a.status).rank, -a.differing) <
                                                std::pair(info(b.status).rank, -b.differing);
                                       });
-  if (worst == verdict.outputs.end() || worst->differing == 0) return verdict.reason;
+  if (worst == found.outputs.end() || worst->differing == 0) return found.reason;
   const OutputComparison& output = *worst;
   std::string text = fmt::format(
       "{}: {} of {} differ: {}", output.name, grouped(static_cast<std::uint64_t>(output.differing)),
@@ -51,8 +48,7 @@ std::string finding(const Verdict& verdict) {
       output.first.empty() ? FirstDifference{output.worst, {}, output.eager, output.compiled}
                            : output.first.front();
   text += fmt::format("; {}{}", output.first.empty() ? "worst " : "first ", describe(shown, 2));
-  if (!verdict.nearer.empty())
-    text += fmt::format("; {}", nearer_phrase(verdict.nearer, output.accuracy));
+  if (found.nearer) text += fmt::format("; {}", nearer_phrase(*found.nearer, output.accuracy));
   return text;
 }
 

@@ -22,7 +22,7 @@ struct Sweep {
   std::optional<Tensor> gold = {};
   bool pointwise = true;
 
-  Verdict judged() const {
+  Findings judged() const {
     const Observation e = returned(eager), c = returned(compiled);
     const std::vector<NamedValues> inputs = {{{"x", x}, {"dim", ScalarValue(std::int64_t{3})}}};
     const Observation truth = gold ? returned(*gold) : Observation{};
@@ -42,14 +42,13 @@ Sweep of(const std::vector<double>& x, const std::vector<double>& e, const std::
 }
 
 TEST(Finding, SaysWhatDiffersWhereAndWhoIsNearer) {
-  const Verdict verdict = of({-0.9995, 1, 2, 3}, {-4.5, 1, 2, 3}, {-4.496, 1, 2, 3}).judged();
-  EXPECT_EQ(verdict.status, Status::value_differs);
-  EXPECT_EQ(finding(verdict),
+  const Findings found = of({-0.9995, 1, 2, 3}, {-4.5, 1, 2, 3}, {-4.496, 1, 2, 3}).judged();
+  EXPECT_EQ(found.status, Status::value_differs);
+  EXPECT_EQ(finding(found),
             "y: 1 of 4 differ: 1 last bits; at most 1 ulp; first x = -0.9995 (0xbbff): eager -4.5, "
             "compiled -4.496; there eager is within 0 ulp of the truth, compiled "
             "within 1 ulp of the truth");
-  EXPECT_THAT(verdict.reason,
-              HasSubstr("(policy bits): 1 last bits; where they differ, eager is "));
+  EXPECT_THAT(found.reason, HasSubstr("(policy bits): 1 last bits; where they differ, eager is "));
 }
 
 TEST(Finding, EachSabotageIsInTheReason) {
@@ -69,23 +68,23 @@ TEST(Finding, EachSabotageIsInTheReason) {
 TEST(Finding, OnlyPointwiseCasesAreLookedAtCloser) {
   Sweep sweep = of({1, 2}, {1, 2}, {1, 3});
   sweep.pointwise = false;
-  const Verdict verdict = sweep.judged();
-  EXPECT_THAT(verdict.reason, HasSubstr("(policy bits); compiled is further"));
-  EXPECT_THAT(verdict.outputs[0].first, IsEmpty());
-  EXPECT_THAT(verdict.outputs[0].accuracy, IsEmpty());
-  EXPECT_EQ(verdict.outputs[0].classes, (DifferenceClasses{.value = 1}));
-  EXPECT_THAT(finding(verdict), HasSubstr("worst at [1]: eager 2.0, compiled 3.0"));
+  const Findings found = sweep.judged();
+  EXPECT_THAT(found.reason, HasSubstr("(policy bits); compiled is further"));
+  EXPECT_THAT(found.outputs[0].first, IsEmpty());
+  EXPECT_THAT(found.outputs[0].accuracy, IsEmpty());
+  EXPECT_EQ(found.outputs[0].classes, (DifferenceClasses{.value = 1}));
+  EXPECT_THAT(finding(found), HasSubstr("worst at [1]: eager 2.0, compiled 3.0"));
 }
 
 TEST(Finding, AccuracyIsThereWhereEverythingIsEqual) {
   Sweep sweep = of({0, 1}, {0.5, 1}, {0.5, 1});
   sweep.gold = tensor("float64", {0.5, 1 + 0x1p-12});
-  const Verdict verdict = sweep.judged();
-  EXPECT_EQ(verdict.status, Status::conform);
-  ASSERT_EQ(verdict.outputs.size(), 1u);
-  EXPECT_THAT(verdict.outputs[0].accuracy,
+  const Findings found = sweep.judged();
+  EXPECT_EQ(found.status, Status::conform);
+  ASSERT_EQ(found.outputs.size(), 1u);
+  EXPECT_THAT(found.outputs[0].accuracy,
               ElementsAre(Accuracy{"normal", 1, 0.25, 0.25}, Accuracy{"special", 1, 0, 0}));
-  EXPECT_THAT(verdict.outputs[0].first, IsEmpty());
+  EXPECT_THAT(found.outputs[0].first, IsEmpty());
 }
 
 TEST(Finding, OutputsWithoutUlpHaveNoAccuracy) {
@@ -93,10 +92,10 @@ TEST(Finding, OutputsWithoutUlpHaveNoAccuracy) {
     const Tensor y = zeros(dtype, {2}), other = zeros(dtype, {2});
     (*other.bytes)[0] = std::byte{1};
     const Tensor gold = zeros(y.view.dtype->is_complex() ? "complex128" : "float64", {2});
-    const Verdict verdict = Sweep{tensor("float16", {1, 2}), y, other, gold}.judged();
-    EXPECT_THAT(verdict.outputs[0].accuracy, IsEmpty()) << dtype;
-    ASSERT_EQ(verdict.outputs[0].first.size(), 1u) << dtype;
-    EXPECT_THAT(verdict.outputs[0].first[0].inputs, ElementsAre("x = 1.0 (0x3c00)"));
+    const Findings found = Sweep{tensor("float16", {1, 2}), y, other, gold}.judged();
+    EXPECT_THAT(found.outputs[0].accuracy, IsEmpty()) << dtype;
+    ASSERT_EQ(found.outputs[0].first.size(), 1u) << dtype;
+    EXPECT_THAT(found.outputs[0].first[0].inputs, ElementsAre("x = 1.0 (0x3c00)"));
   }
 }
 
@@ -113,19 +112,19 @@ TEST(Finding, GradientsAreOutputs) {
   request.fp64 = &g;
   request.inputs = &inputs;
   request.pointwise = true;
-  const Verdict verdict = judge(request);
-  EXPECT_EQ(verdict.outputs[0].accuracy, (std::vector{Accuracy{"normal", 2, 0, HUGE_VAL},
-                                                      Accuracy{"differing", 1, 0, HUGE_VAL}}));
-  EXPECT_THAT(finding(verdict), testing::StartsWith("grad x: 1 of 2 differ: 1 NaN; first x = 2.0 "
-                                                    "(0x40000000): eager 4.0, compiled nan"));
+  const Findings found = judge(request);
+  EXPECT_EQ(found.outputs[0].accuracy, (std::vector{Accuracy{"normal", 2, 0, HUGE_VAL},
+                                                    Accuracy{"differing", 1, 0, HUGE_VAL}}));
+  EXPECT_THAT(finding(found), testing::StartsWith("grad x: 1 of 2 differ: 1 NaN; first x = 2.0 "
+                                                  "(0x40000000): eager 4.0, compiled nan"));
 }
 
 TEST(Finding, WithoutADifferenceItIsTheReason) {
-  Verdict verdict;
-  verdict.reason = "the worker died";
-  EXPECT_EQ(finding(verdict), "the worker died");
-  verdict.outputs.emplace_back().status = Status::metadata_differs;
-  EXPECT_EQ(finding(verdict), "the worker died");
+  Findings found;
+  found.reason = "the worker died";
+  EXPECT_EQ(finding(found), "the worker died");
+  found.outputs.emplace_back().status = Status::metadata_differs;
+  EXPECT_EQ(finding(found), "the worker died");
 }
 
 }  // namespace

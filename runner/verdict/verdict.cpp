@@ -33,8 +33,8 @@ std::optional<Standing> find_standing(std::string_view name) {
 }
 
 bool Verdict::fails(bool strict) const {
-  const StandingInfo& by_standing = row_of(standing);
-  const StatusInfo& by_status = info(status);
+  const StandingInfo& by_standing = row_of(account.standing);
+  const StatusInfo& by_status = info(found.status);
   return strict ? by_standing.fails_strict.value_or(by_status.fails_strict)
                 : by_standing.fails.value_or(by_status.fails);
 }

@@ -12,8 +12,10 @@
 #include "base/result.h"
 #include "verdict/differences.h"
 #include "verdict/expectation_ref.h"
+#include "verdict/kinds.h"
 #include "verdict/status.h"
 #include "wire/observation.h"
+#include "wire/witness.h"
 
 namespace lockstep {
 
@@ -35,8 +37,9 @@ std::span<const StandingInfo> all_standings();
 std::string_view name_of(Standing standing);
 std::optional<Standing> find_standing(std::string_view name);
 
-/// The judgement of one instance on one path.
-struct Verdict {
+/// What the plan knows of a verdict, whatever its execution shows.  Written by `plan/`
+/// (plan/case_facts.h).
+struct CaseFacts {
   std::string id;  ///< instance/path
   std::string instance;
   std::string path;
@@ -48,33 +51,37 @@ struct Verdict {
   std::string case_file;  ///< relative to the suite
   int case_line = 1;
   std::size_t index = 0;  ///< place in the plan
+  int threads = 0;        ///< intra-op threads that case or path ask for; 0: those of the run
+  std::vector<std::string> links;                    ///< of the case
+  std::string unverified;                            ///< why nobody has seen it do what it says
+  std::string program;                               ///< the case as a person reads it
+  std::vector<std::string> tags, operators, dtypes;  ///< of the case; dtypes of its inputs
 
+  bool operator==(const CaseFacts&) const = default;
+};
+
+/// What the judge found, and by what.  Written by `judge/`; the files of kept tensors are noted in
+/// the outputs by `run/`.
+struct Findings {
   Status status = Status::conform;
   std::optional<Grade> grade;  ///< the worst of the outputs; empty when nothing was compared
   std::string reason;          ///< one line; for `conform` empty or a remark
-  /// Who does without what the case needs, where the status is `unsupported`: "case" (it demands
-  /// another torch), "torch", "reference" (eager), "declaration" (of the path), "machine" (it has
-  /// no such CPU level) or "path" (its worker, though nobody declared it).
-  std::string unsupported_by;
-  std::string nearer;  ///< "compiled", "eager", "both", "ill-conditioned" or empty: who is nearer
-                       ///< to the gold
+  std::optional<UnsupportedBy> unsupported_by;  ///< of `unsupported`
+  std::optional<Nearer> nearer;                 ///< to the gold, where it was asked
   std::vector<OutputComparison> outputs;
   /// Everything that the judge found wrong, in the order in which it counts: the first has the
   /// verdict's status.  Empty where nothing was judged.
   std::vector<Difference> differences;
-  /// It was compiled in one graph with so many others, and conforms; 0: alone.
-  std::size_t shared = 0;
-  int threads = 0;        ///< intra-op threads that case or path ask for; 0: those of the run
   bool unstable = false;  ///< the compiled callable disagrees with itself
-  /// How often each status was found, by name, where it was executed several times; empty: once.
-  std::map<std::string, int> executions;
+  /// How often each status was found, where it was executed several times; empty: once.
+  std::map<Status, int> executions;
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
   bool front_end = false;  ///< the error came of tracing: no backend was reached
-  /// How it is known who executed: "observed", "stated", or empty: nobody looked.  Operators are in
-  /// `proof`: `executed`, and `foreign` of others than the path's own.
-  std::string execution;
+  /// How it is known who executed; nothing: nobody looked.  Operators are in `proof`: `executed`,
+  /// and `foreign` of others than the path's own.
+  std::optional<Witness> execution;
   /// How much of what eager executes others than the path's own executed, 0 … 1.
   double share = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work
@@ -83,8 +90,16 @@ struct Verdict {
   std::string eager_digest;
   std::optional<RaisedError> eager_error;
   std::optional<RaisedError> compiled_error;
-  std::string stage;  ///< the last stage that the path reached
-  nlohmann::ordered_json proof;
+  std::string stage;             ///< the last stage that the path reached
+  nlohmann::ordered_json proof;  ///< evidence of compilation, as the worker gave it
+
+  bool operator==(const Findings&) const = default;
+};
+
+/// How a verdict came about.  Written by `run/`.
+struct Provenance {
+  /// It was compiled in one graph with so many others, and conforms; 0: alone.
+  std::size_t shared = 0;
   std::map<std::string, double> phases;  ///< seconds by stage, of the path
   /// When the run began that made it, where this one took it from there (`run --reuse`); empty:
   /// this one did.  Whoever certifies refuses such a verdict.
@@ -92,20 +107,30 @@ struct Verdict {
   double seconds = 0;  ///< wall clock of the path's execution, judged
   std::int64_t peak_memory_bytes = 0;
   std::string stderr_tail;
-
-  Standing standing = Standing::new_;
-  std::optional<ExpectationRef> expectation;
-  std::vector<std::string> links;  ///< of the case
-  std::string unverified;          ///< of the case: why nobody has seen it do what it says
-  std::string repro;               ///< the command that repeats it
-  std::string program;             ///< the case as a person reads it (cases/show.h)
-  std::vector<std::string> tags, operators,
-      dtypes;  ///< of the case, for filters; dtypes of its inputs
+  std::string repro;  ///< the command that repeats it
   /// What eager executed of it (Observation::uses): what the verdict covers, where it was judged.
   std::vector<std::string> uses;
+
+  bool operator==(const Provenance&) const = default;
+};
+
+/// What accounts for a verdict.  Written by `expectations/`, and `explained` by `explain/`.
+struct Account {
+  Standing standing = Standing::new_;
+  std::optional<ExpectationRef> expectation;
   /// What `explain` has found of it (record/explanation.h); null: nobody asked.  The log has it in
   /// a record of its own.
   nlohmann::ordered_json explained;
+
+  bool operator==(const Account&) const = default;
+};
+
+/// The judgement of one instance on one path.
+struct Verdict {
+  CaseFacts facts;
+  Findings found;
+  Provenance origin;
+  Account account;
 
   /// Whether it fails a run.
   bool fails(bool strict) const;
@@ -113,8 +138,8 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-/// Keys are the members' names (`class` for class_name); a member that has its initial value is
-/// left out.  A standing `new_` is written as "new".
+/// The parts in one object.  Keys are the members' names (`class` for class_name); a member that
+/// has its initial value is left out.  A standing `new_` is written as "new".
 nlohmann::ordered_json to_json(const Verdict& verdict);
 /// The exact inverse.  Unknown keys are ignored; a key of another type is an error with its JSON
 /// pointer.

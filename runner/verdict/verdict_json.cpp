@@ -56,6 +56,10 @@ class Writer {
   static Json encode(Grade value) { return name_of(value); }
   static Json encode(Quantity value) { return name_of(value); }
   static Json encode(Standing value) { return name_of(value); }
+  static Json encode(Nearer value) { return name_of(value); }
+  static Json encode(UnsupportedBy value) { return name_of(value); }
+  static Json encode(Witness value) { return name_of(value); }
+  static Json encode(Because value) { return name_of(value); }
   static Json encode(const Json& value) { return value; }
   template <class T>
   static Json encode(const std::vector<T>& values) {
@@ -67,6 +71,11 @@ class Writer {
   static Json encode(const std::map<std::string, Number>& values) {
     Json object = Json::object();
     for (const auto& [key, value] : values) object[valid_utf8(key)] = encode(value);
+    return object;
+  }
+  static Json encode(const std::map<Status, int>& counts) {
+    Json object = Json::object();
+    for (const auto& [status, count] : counts) object[std::string(info(status).name)] = count;
     return object;
   }
   template <Record T>
@@ -106,6 +115,14 @@ class VerdictReader {
     wrong(key, fmt::format("{} expected, found {}", what, one_line(found.type_name())));
   }
 
+  /// A word of a closed list, which `find` looks up.
+  template <class Enum>
+  void read_word(const std::string& key, const Json& json, Enum& value,
+                 std::optional<Enum> (*find)(std::string_view), std::string_view what) {
+    const auto found = json.is_string() ? find(json.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) return expected(key, what, json);
+    value = *found;
+  }
   void read(const std::string& key, const Json& json, std::string& value) {
     if (!json.is_string()) return expected(key, "a string", json);
     value = json.get<std::string>();
@@ -144,22 +161,25 @@ class VerdictReader {
     value = found->status;
   }
   void read(const std::string& key, const Json& json, Grade& value) {
-    const auto found =
-        json.is_string() ? find_grade(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "a grade", json);
-    value = *found;
+    read_word(key, json, value, find_grade, "a grade");
   }
   void read(const std::string& key, const Json& json, Quantity& value) {
-    const auto found =
-        json.is_string() ? find_quantity(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "what a rule measures", json);
-    value = *found;
+    read_word(key, json, value, find_quantity, "what a rule measures");
   }
   void read(const std::string& key, const Json& json, Standing& value) {
-    const auto found =
-        json.is_string() ? find_standing(json.get_ref<const std::string&>()) : std::nullopt;
-    if (!found) return expected(key, "a standing", json);
-    value = *found;
+    read_word(key, json, value, find_standing, "a standing");
+  }
+  void read(const std::string& key, const Json& json, Nearer& value) {
+    read_word(key, json, value, find_nearer, "who is nearer to the gold");
+  }
+  void read(const std::string& key, const Json& json, UnsupportedBy& value) {
+    read_word(key, json, value, find_unsupported_by, "who does without something");
+  }
+  void read(const std::string& key, const Json& json, Witness& value) {
+    read_word(key, json, value, find_witness, "how it is known who executed");
+  }
+  void read(const std::string& key, const Json& json, Because& value) {
+    read_word(key, json, value, find_because, "why a divergence is known");
   }
   void read(const std::string&, const Json& json, Json& value) { value = json; }
   template <class T>
@@ -174,6 +194,14 @@ class VerdictReader {
     if (!json.is_object()) return expected(key, "an object", json);
     for (const auto& [name, value] : json.items()) {
       read(fmt::format("{}/{}", key, name), value, values[name]);
+    }
+  }
+  void read(const std::string& key, const Json& json, std::map<Status, int>& counts) {
+    if (!json.is_object()) return expected(key, "an object", json);
+    for (const auto& [name, count] : json.items()) {
+      const StatusInfo* found = find_status(name);
+      if (found == nullptr) return wrong(key, "statuses expected, found " + one_line(name));
+      read(fmt::format("{}/{}", key, name), count, counts[found->status]);
     }
   }
   template <Record T>
@@ -291,8 +319,8 @@ void members(Visitor& visit, T& output) {
 template <class Visitor, Is<ExpectationRef> T>
 void members(Visitor& visit, T& expectation) {
   visit("file", expectation.file);
-  visit("status", expectation.status);
-  visit("because", expectation.because);
+  visit.always("status", expectation.status);
+  visit.always("because", expectation.because);
   visit("reason", expectation.reason);
   visit("link", expectation.link);
   visit("added", expectation.added);
@@ -301,52 +329,52 @@ void members(Visitor& visit, T& expectation) {
 
 template <class Visitor, Is<Verdict> T>
 void members(Visitor& visit, T& verdict) {
-  visit.always("id", verdict.id);
-  visit.always("instance", verdict.instance);
-  visit.always("path", verdict.path);
-  visit.always("device", verdict.device);
-  visit("reference", verdict.reference);
-  visit("title", verdict.title);
-  visit("case_file", verdict.case_file);
-  visit("case_line", verdict.case_line, 1);
-  visit.always("index", verdict.index);
-  visit.always("status", verdict.status);
-  visit("grade", verdict.grade);
-  visit("reason", verdict.reason);
-  visit("unsupported_by", verdict.unsupported_by);
-  visit("nearer", verdict.nearer);
-  visit("outputs", verdict.outputs);
-  visit("differences", verdict.differences);
-  visit("shared", verdict.shared);
-  visit("threads", verdict.threads);
-  visit("unstable", verdict.unstable);
-  visit("executions", verdict.executions);
-  visit("vacuous", verdict.vacuous);
-  visit("weak", verdict.weak);
-  visit("front_end", verdict.front_end);
-  visit("execution", verdict.execution);
-  visit("share", verdict.share);
-  visit("through_aot", verdict.through_aot);
-  visit("eager_digest", verdict.eager_digest);
-  visit("eager_error", verdict.eager_error);
-  visit("compiled_error", verdict.compiled_error);
-  visit("stage", verdict.stage);
-  visit("proof", verdict.proof);
-  visit("phases", verdict.phases);
-  visit("reused", verdict.reused);
-  visit("seconds", verdict.seconds);
-  visit("peak_memory_bytes", verdict.peak_memory_bytes);
-  visit("stderr_tail", verdict.stderr_tail);
-  visit.always("standing", verdict.standing);
-  visit("expectation", verdict.expectation);
-  visit("links", verdict.links);
-  visit("unverified", verdict.unverified);
-  visit("repro", verdict.repro);
-  visit("program", verdict.program);
-  visit("tags", verdict.tags);
-  visit("operators", verdict.operators);
-  visit("dtypes", verdict.dtypes);
-  visit("uses", verdict.uses);
+  visit.always("id", verdict.facts.id);
+  visit.always("instance", verdict.facts.instance);
+  visit.always("path", verdict.facts.path);
+  visit.always("device", verdict.facts.device);
+  visit("reference", verdict.facts.reference);
+  visit("title", verdict.facts.title);
+  visit("case_file", verdict.facts.case_file);
+  visit("case_line", verdict.facts.case_line, 1);
+  visit.always("index", verdict.facts.index);
+  visit.always("status", verdict.found.status);
+  visit("grade", verdict.found.grade);
+  visit("reason", verdict.found.reason);
+  visit("unsupported_by", verdict.found.unsupported_by);
+  visit("nearer", verdict.found.nearer);
+  visit("outputs", verdict.found.outputs);
+  visit("differences", verdict.found.differences);
+  visit("shared", verdict.origin.shared);
+  visit("threads", verdict.facts.threads);
+  visit("unstable", verdict.found.unstable);
+  visit("executions", verdict.found.executions);
+  visit("vacuous", verdict.found.vacuous);
+  visit("weak", verdict.found.weak);
+  visit("front_end", verdict.found.front_end);
+  visit("execution", verdict.found.execution);
+  visit("share", verdict.found.share);
+  visit("through_aot", verdict.found.through_aot);
+  visit("eager_digest", verdict.found.eager_digest);
+  visit("eager_error", verdict.found.eager_error);
+  visit("compiled_error", verdict.found.compiled_error);
+  visit("stage", verdict.found.stage);
+  visit("proof", verdict.found.proof);
+  visit("phases", verdict.origin.phases);
+  visit("reused", verdict.origin.reused);
+  visit("seconds", verdict.origin.seconds);
+  visit("peak_memory_bytes", verdict.origin.peak_memory_bytes);
+  visit("stderr_tail", verdict.origin.stderr_tail);
+  visit.always("standing", verdict.account.standing);
+  visit("expectation", verdict.account.expectation);
+  visit("links", verdict.facts.links);
+  visit("unverified", verdict.facts.unverified);
+  visit("repro", verdict.origin.repro);
+  visit("program", verdict.facts.program);
+  visit("tags", verdict.facts.tags);
+  visit("operators", verdict.facts.operators);
+  visit("dtypes", verdict.facts.dtypes);
+  visit("uses", verdict.origin.uses);
 }
 
 template <Record T>

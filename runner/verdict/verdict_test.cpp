@@ -11,18 +11,18 @@ namespace {
 
 Verdict full() {
   Verdict verdict;
-  verdict.id = "bugs/1@cpu/inductor";
-  verdict.instance = "bugs/1@cpu";
-  verdict.path = "inductor";
-  verdict.device = "cpu";
-  verdict.title = "a \"title\" with |Δ|";
-  verdict.case_file = "cases/bugs/1.json";
-  verdict.case_line = 12;
-  verdict.index = 99;
-  verdict.status = Status::value_differs;
-  verdict.grade = Grade::same1e3;
-  verdict.reason = "y: …";
-  verdict.nearer = "compiled";
+  verdict.facts.id = "bugs/1@cpu/inductor";
+  verdict.facts.instance = "bugs/1@cpu";
+  verdict.facts.path = "inductor";
+  verdict.facts.device = "cpu";
+  verdict.facts.title = "a \"title\" with |Δ|";
+  verdict.facts.case_file = "cases/bugs/1.json";
+  verdict.facts.case_line = 12;
+  verdict.facts.index = 99;
+  verdict.found.status = Status::value_differs;
+  verdict.found.grade = Grade::same1e3;
+  verdict.found.reason = "y: …";
+  verdict.found.nearer = Nearer::compiled;
   OutputComparison output;
   output.name = "y";
   output.policy = "any_of(close, no_worse(1))";
@@ -52,35 +52,36 @@ Verdict full() {
   output.accuracy = {{"normal", 60, 0.5, 1.25},
                      {"special", 3, 0, std::numeric_limits<double>::infinity()}};
   output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
-  verdict.outputs = {output, OutputComparison{}};
-  verdict.differences = {{Status::metadata_differs, "y", "strides", 0},
-                         {Status::value_differs, "y", "17 of 20", 2}};
-  verdict.weak = "y: why";
-  verdict.front_end = true;
-  verdict.unsupported_by = "declaration";
-  verdict.shared = 24;
-  verdict.threads = 2;
-  verdict.unstable = verdict.vacuous = true;
-  verdict.executions = {{"conform", 2}, {"crash", 1}};
-  verdict.execution = "observed";
-  verdict.share = 0.25;
-  verdict.through_aot = true;
-  verdict.eager_digest = "0123456789abcdef";
-  verdict.eager_error = RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
-  verdict.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
-  verdict.stage = "run";
-  verdict.proof = {{"graphs", 1}, {"fallbacks", {"aten::sort"}}};
-  verdict.phases = {{"compile", 1.25}, {"run", 1e-300}};
-  verdict.reused = "2026-11-21T10:00:00Z";
-  verdict.seconds = 0.1 + 0.2;
-  verdict.peak_memory_bytes = 310000000;
-  verdict.stderr_tail = "warning\n";
-  verdict.standing = Standing::known;
-  verdict.expectation = ExpectationRef{"expected/known/a.json:12", "value_differs", "bug", "why",
-                                       "https://example.org/1"};
-  verdict.links = {"https://example.org/2"};
-  verdict.unverified = "Nobody here has the device.";
-  verdict.repro = "lockstep run 'x'";
+  verdict.found.outputs = {output, OutputComparison{}};
+  verdict.found.differences = {{Status::metadata_differs, "y", "strides", 0},
+                               {Status::value_differs, "y", "17 of 20", 2}};
+  verdict.found.weak = "y: why";
+  verdict.found.front_end = true;
+  verdict.found.unsupported_by = UnsupportedBy::declaration;
+  verdict.origin.shared = 24;
+  verdict.facts.threads = 2;
+  verdict.found.unstable = verdict.found.vacuous = true;
+  verdict.found.executions = {{Status::conform, 2}, {Status::crash, 1}};
+  verdict.found.execution = Witness::observed;
+  verdict.found.share = 0.25;
+  verdict.found.through_aot = true;
+  verdict.found.eager_digest = "0123456789abcdef";
+  verdict.found.eager_error =
+      RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, "error"};
+  verdict.found.compiled_error = RaisedError{"compile", "InductorError", "", {}, "internal"};
+  verdict.found.stage = "run";
+  verdict.found.proof = {{"graphs", 1}, {"fallbacks", {"aten::sort"}}};
+  verdict.origin.phases = {{"compile", 1.25}, {"run", 1e-300}};
+  verdict.origin.reused = "2026-11-21T10:00:00Z";
+  verdict.origin.seconds = 0.1 + 0.2;
+  verdict.origin.peak_memory_bytes = 310000000;
+  verdict.origin.stderr_tail = "warning\n";
+  verdict.account.standing = Standing::known;
+  verdict.account.expectation = ExpectationRef{"expected/known/a.json:12", Status::value_differs,
+                                               Because::bug, "why", "https://example.org/1"};
+  verdict.facts.links = {"https://example.org/2"};
+  verdict.facts.unverified = "Nobody here has the device.";
+  verdict.origin.repro = "lockstep run 'x'";
   return verdict;
 }
 
@@ -145,24 +146,24 @@ TEST(Verdict, WrongTypesAreErrorsWithAPointer) {
 
 TEST(Verdict, BytesThatAreNoTextDoNotBreakTheLog) {
   Verdict verdict = full();
-  verdict.stderr_tail = "bad \xff byte";
+  verdict.origin.stderr_tail = "bad \xff byte";
   EXPECT_NO_THROW(static_cast<void>(to_json(verdict).dump()));
 }
 
 TEST(Verdict, FailsByStandingAndStatus) {
   Verdict verdict;
   EXPECT_FALSE(verdict.fails(true));
-  verdict.status = Status::inconclusive;
+  verdict.found.status = Status::inconclusive;
   EXPECT_FALSE(verdict.fails(false));
   EXPECT_TRUE(verdict.fails(true));
-  verdict.status = Status::crash;
+  verdict.found.status = Status::crash;
   EXPECT_TRUE(verdict.fails(false));
-  verdict.standing = Standing::known;
+  verdict.account.standing = Standing::known;
   EXPECT_FALSE(verdict.fails(true));
-  verdict.standing = Standing::waived;
+  verdict.account.standing = Standing::waived;
   EXPECT_FALSE(verdict.fails(true));
-  verdict.standing = Standing::fixed;
-  verdict.status = Status::conform;
+  verdict.account.standing = Standing::fixed;
+  verdict.found.status = Status::conform;
   EXPECT_FALSE(verdict.fails(false));
   EXPECT_TRUE(verdict.fails(true));
 }

@@ -7,6 +7,7 @@
 
 #include "base/bounded_json.h"
 #include "base/text.h"
+#include "wire/witness.h"
 
 namespace lockstep {
 namespace {
@@ -175,8 +176,8 @@ void check_proof(const JsonAt& proof) {
       check_trace({trace, child_pointer(traces.where, name)});
   }
   if (proof.has("execution")) {
-    const std::string how = proof.at("execution").string();
-    if (how != "observed" && how != "stated") proof.at("execution").wrong("observed or stated");
+    if (!find_witness(proof.at("execution").string()))
+      proof.at("execution").wrong(enumerate(witness_names(), "or"));
   }
   if (proof.has("through_aot")) proof.at("through_aot").boolean();
   if (!proof.has("remembered")) return;

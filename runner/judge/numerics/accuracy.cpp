@@ -226,12 +226,12 @@ std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView&
   return curve;
 }
 
-Nearer nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin) {
+NearerSide nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin) {
   const bool finite = std::isfinite(differing.eager) && std::isfinite(differing.compiled);
   const double own = dtype.bytes == 8 && origin != nullptr ? origin->ulp : 0;
   if (finite && std::fabs(differing.compiled - differing.eager) < 2 * own) return {};
   const std::string gold = fmt::format("the fp64 gold ({})", source_of(origin));
-  return {std::string(side_by_errors(differing.eager, differing.compiled)),
+  return {side_by_errors(differing.eager, differing.compiled),
           fmt::format("where they differ, eager is {}, compiled {}",
                       error_text(differing.eager, gold), error_text(differing.compiled, "it"))};
 }

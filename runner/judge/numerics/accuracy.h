@@ -47,6 +47,6 @@ std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView&
 
 /// Who is nearer by the row kDiffering of a dtype; empty where the sides are no further apart than
 /// twice the gold's own error (`origin`, null: torch's float64 kernels, of narrower dtypes only).
-Nearer nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin);
+NearerSide nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin);
 
 }  // namespace lockstep

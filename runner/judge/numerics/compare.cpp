@@ -203,10 +203,10 @@ void Comparison::add_numbers(OutputComparison& output) {
   }
 }
 
-std::string_view side_by_errors(double eager, double compiled) {
-  if (compiled > 1.1 * eager) return "eager";
-  if (eager > 1.1 * compiled) return "compiled";
-  return "both";
+Nearer side_by_errors(double eager, double compiled) {
+  if (compiled > 1.1 * eager) return Nearer::eager;
+  if (eager > 1.1 * compiled) return Nearer::compiled;
+  return Nearer::both;
 }
 
 std::string source_of(const ValueOrigin* origin) {
@@ -217,7 +217,7 @@ std::string because(std::string_view reason) {
   return reason.empty() ? "" : fmt::format(": {}", reason);
 }
 
-Nearer nearer_side(Comparison& comparison) {
+NearerSide nearer_side(Comparison& comparison) {
   const GoldNumbers* gold = comparison.gold_fp64();
   const PairNumbers& pair = comparison.pair();
   if (gold == nullptr || pair.unequal == 0) return {};
@@ -225,7 +225,7 @@ Nearer nearer_side(Comparison& comparison) {
   if (const auto conditions = comparison.conditions(); conditions && conditions->ill()) {
     // Where eager and compiled differ in a NaN only, there is no distance to compare with.
     const bool far = std::isinf(conditions->moved) || conditions->apart == 0;
-    return {"ill-conditioned",
+    return {Nearer::ill_conditioned,
             "ill-conditioned: moving the inputs by one ulp moves the fp64 result " +
                 (far ? "to or from NaN or infinity"
                      : fmt::format("{:.3g} times as far as eager and compiled are apart",
@@ -249,8 +249,8 @@ Nearer nearer_side(Comparison& comparison) {
           "{} has NaN or infinity where {} has not, or lacks it, in {} number{}, {} in {}", far,
           name, more, more == 1 ? "" : "s", near, less == 0 ? "none" : fmt::format("{}", less));
     };
-    if (c > e) return {"eager", sentence("compiled", "eager", c, e)};
-    return {"compiled", sentence("eager", "compiled", e, c)};
+    if (c > e) return {Nearer::eager, sentence("compiled", "eager", c, e)};
+    return {Nearer::compiled, sentence("eager", "compiled", e, c)};
   }
   const double eager = gold->eager_max;
   const double compiled = gold->compiled_max;
@@ -259,9 +259,9 @@ Nearer nearer_side(Comparison& comparison) {
     return fmt::format("{} is {}further from {} than {} (greatest error {:.3g} against {:.3g})",
                        far, times, name, near, more, less);
   };
-  const std::string side(side_by_errors(eager, compiled));
-  if (side == "eager") return {side, sentence("compiled", "eager", compiled, eager)};
-  if (side == "compiled") return {side, sentence("eager", "compiled", eager, compiled)};
+  const Nearer side = side_by_errors(eager, compiled);
+  if (side == Nearer::eager) return {side, sentence("compiled", "eager", compiled, eager)};
+  if (side == Nearer::compiled) return {side, sentence("eager", "compiled", eager, compiled)};
   return {side, fmt::format("eager and compiled are equally far from {} (greatest error {:.3g} and "
                             "{:.3g})",
                             name, eager, compiled)};

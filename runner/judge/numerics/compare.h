@@ -115,7 +115,7 @@ class Comparison {
 
 /// "eager", "compiled" or "both": who is nearer to the truth by the errors of both.  Less than a
 /// tenth is no difference that a sentence in a report should rest on.
-std::string_view side_by_errors(double eager, double compiled);
+Nearer side_by_errors(double eager, double compiled);
 
 /// "MPFR 4.2.0", "torch's float64 kernels": who computed an fp64 gold.
 std::string source_of(const ValueOrigin* origin);
@@ -131,10 +131,10 @@ std::string because(std::string_view reason);
 ///                                                 kernels are the gold's
 ///   a gold with an error of n ulp of float64      the errors differ by less than 2n ulp of the
 ///                                                 greatest |gold|
-struct Nearer {
-  std::string side;
+struct NearerSide {
+  std::optional<Nearer> side;
   std::string sentence;
 };
-Nearer nearer_side(Comparison& comparison);
+NearerSide nearer_side(Comparison& comparison);
 
 }  // namespace lockstep

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The closed words of a verdict besides its status, grade and standing.  The tables in kinds.cpp
+// are their only home.
+
+namespace lockstep {
+
+/// Which side is nearer to the gold where results diverge.
+enum class Nearer { compiled, eager, both, ill_conditioned };
+
+struct NearerInfo {
+  Nearer nearer;
+  std::string_view name;      ///< as in logs and filters
+  std::string_view phrase;    ///< at the end of a finding
+  std::string_view sentence;  ///< a line of its own
+};
+
+/// All of them in the order of the enumeration.
+std::span<const NearerInfo> all_nearer();
+const NearerInfo& info(Nearer nearer);
+std::string_view name_of(Nearer nearer);
+std::optional<Nearer> find_nearer(std::string_view name);
+
+/// Who does without what a case needs, where the status is `unsupported`.
+enum class UnsupportedBy { case_, torch, reference, declaration, machine, path };
+
+struct UnsupportedByInfo {
+  UnsupportedBy by;
+  std::string_view name;     ///< as in logs
+  bool of_path;              ///< it is the path that does without
+  std::string_view meaning;  ///< for people
+};
+
+/// All of them in the order of the enumeration.
+std::span<const UnsupportedByInfo> all_unsupported_by();
+const UnsupportedByInfo& info(UnsupportedBy by);
+std::string_view name_of(UnsupportedBy by);
+std::optional<UnsupportedBy> find_unsupported_by(std::string_view name);
+
+/// The reason of a verdict about what its path declares as unsupported, in the words of the path
+/// file: "declared: There is no kernel."
+std::string declared_reason(std::string_view words);
+/// The words of the path file in such a reason; of any other all of it.
+std::string words_of_declaration(const std::string& reason);
+
+/// Why a divergence is known.
+enum class Because { bug, intended, undefined, unreported, front_end };
+
+struct BecauseInfo {
+  Because because;
+  std::string_view name;     ///< as in expectations, logs and filters
+  bool of_rules;             ///< a rule of expected/known may say it; else a run says it
+  std::string_view meaning;  ///< for people
+};
+
+/// All of them in the order of the enumeration.
+std::span<const BecauseInfo> all_because();
+std::string_view name_of(Because because);
+std::optional<Because> find_because(std::string_view name);
+/// Those that a rule of expected/known may say.
+std::vector<std::string> because_names();
+
+}  // namespace lockstep
