@@ -89,7 +89,7 @@ Result<Explanation> explanation_of(const PlanItem& item, const Plan& plan, Sessi
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
   const Instance& instance = plan.instances[item.instance];
-  Trials trials(session.engine(), session.scheduler_options(), instance.device, deadline);
+  Trials trials(session.engine(), session.workplace(), instance.device, deadline);
   return explain(
       {item.id, instance.declared, std::move(*rungs), table,
        session.environment().value("torch", std::string()), session.operators(), scratch->path()},

@@ -51,8 +51,7 @@ Exit command_shrink(const Options& options) {
   const PlanItem& item = asked->item();
   const Instance& instance = asked->plan.instances[item.instance];
   const Path& path = asked->plan.paths[item.path];
-  Trials trials(session.engine(), session.scheduler_options(), instance.device,
-                deadline_of(options));
+  Trials trials(session.engine(), session.workplace(), instance.device, deadline_of(options));
   ShrinkRequest request;
   request.id = item.id;
   request.declared = instance.declared;

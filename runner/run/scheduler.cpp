@@ -48,7 +48,7 @@ Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
       engine_(engine),
       options_(std::move(options)),
       skip_(std::move(skip)),
-      judges_(options_.jobs, [this] { engine_.wake(); }) {
+      judges_(options_.workplace.jobs, [this] { engine_.wake(); }) {
   std::size_t items = 0;
   for (const Unit& unit : units_of(plan_)) {
     const std::size_t before = items;
@@ -132,7 +132,7 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
                          repeat + (declared.random ? 1 : 0), declared.seed, declared.random,
                          declared.threads, task.inputs.wire_program(), task.inputs.calls});
   return {std::move(id),
-          {{options_.eager, std::move(message)}},
+          {{options_.workplace.eager, std::move(message)}},
           storage_files(task.inputs),
           task.index,
           nullptr};
@@ -141,7 +141,7 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
 Job Scheduler::reference_job(const Task& task, const Reference& reference, std::string id,
                              const std::string& mode, int repeat) const {
   Job job = job_of(task, std::move(id), mode, repeat);
-  job.parts[0].worker = at_cpu_level(options_.eager, reference.site.cpu_level);
+  job.parts[0].worker = at_cpu_level(options_.workplace.eager, reference.site.cpu_level);
   Json& message = job.parts[0].message;
   message["device"] = reference.site.device;
   if (reference.site.threads > 0) message["threads"] = reference.site.threads;
@@ -155,11 +155,12 @@ Job Scheduler::reference_job(const Task& task, const Reference& reference, std::
 
 Job Scheduler::path_job(const Task& task, std::string id, const Path& path) const {
   Job job = job_of(task, std::move(id), "plain", options_.repeat);
-  job.parts[0].worker = options_.worker_of(path);
+  job.parts[0].worker = options_.workplace.worker_of(path);
   job.parts[0].message["path"] = path.declared;
   if (path.site.threads > 0) job.parts[0].message["threads"] = path.site.threads;
   if (path.packages) {
-    job.parts.push_back({at_cpu_level(options_.eager, path.site.cpu_level), job.parts[0].message});
+    job.parts.push_back(
+        {at_cpu_level(options_.workplace.eager, path.site.cpu_level), job.parts[0].message});
     job.parts[1].message["mode"] = "package";
   }
   return job;
@@ -175,18 +176,19 @@ void Scheduler::begin(const TaskPtr& task) {
   }
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
-                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking), "torch");
+                   fmt::format("torch {} lacks {}", options_.workplace.torch, declared.lacking),
+                   "torch");
   }
-  if (!version_matches(options_.torch, declared.requires_torch)) {
-    return give_up(
-        task, Status::unsupported,
-        fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
-        "case");
+  if (!version_matches(options_.workplace.torch, declared.requires_torch)) {
+    return give_up(task, Status::unsupported,
+                   fmt::format("the case needs torch {}, this is {}", declared.requires_torch,
+                               options_.workplace.torch),
+                   "case");
   }
   emit_unexecuted(task);
   find_references(*task, plan_);
   if (task->references.empty()) return eager_known(*task);
-  task->directory = options_.scratch / fmt::format("in{}", task->index);
+  task->directory = options_.workplace.scratch / fmt::format("in{}", task->index);
   std::error_code error;
   fs::create_directory(task->directory, error);
   if (!declared.prepare) return write_inputs_of(task, nullptr);
@@ -224,7 +226,7 @@ void Scheduler::emit_unexecuted(const TaskPtr& task) {
     };
     if (!item.declared.unsupported.empty()) {
       emit_unsupported("declared: " + one_line(item.declared.unsupported), "declaration");
-    } else if (const std::string lacking = lacking_cpu_level(path, options_.cpu_levels);
+    } else if (const std::string lacking = lacking_cpu_level(path, options_.workplace.cpu_levels);
                !lacking.empty()) {
       emit_unsupported(lacking, "machine");
     } else if (const std::string none = lacking_reference(path, *task->instance); !none.empty()) {

@@ -228,11 +228,8 @@ Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, 
 RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
                                   bool whole_suite) const {
   RunSettings run;
-  run.scratch = scratch_->path();
-  run.jobs = settings_.jobs;
+  run.workplace = workplace();
   run.scope = scope_of(request, plan, whole_suite);
-  run.eager = eager();
-  run.worker_of = [settings = settings_](const Path& path) { return worker_of(path, settings); };
   run.launcher = settings_.launcher;
   run.repro_options = repeat_options(settings_);
   run.machine = machine_of(settings_, environment_);
@@ -244,7 +241,6 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
                     info.started.substr(0, 10),
                     cpu_conditions_of(plan.paths),
                     facts_of(run.machine, environment_)};
-  run.cpu_levels = cpu_levels_;
   run.info = std::move(info);
   run.info.digests = digests_of_suite(settings_);
   run.info.plan = plan.digest;
@@ -255,17 +251,13 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   return run;
 }
 
-SchedulerOptions Session::scheduler_options() const {
-  SchedulerOptions options;
-  options.jobs = settings_.jobs;
-  options.scratch = scratch_->path();
-  options.eager = eager();
-  options.worker_of = [settings = settings_](const Path& path) {
-    return lockstep::worker_of(path, settings);
-  };
-  options.torch = environment_.value("torch", std::string());
-  options.cpu_levels = cpu_levels_;
-  return options;
+Workplace Session::workplace() const {
+  return {settings_.jobs,
+          scratch_->path(),
+          eager(),
+          [settings = settings_](const Path& path) { return worker_of(path, settings); },
+          cpu_levels_,
+          environment_.value("torch", std::string())};
 }
 
 Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,

@@ -10,7 +10,6 @@
 #include "plan/level.h"
 #include "run/operators.h"
 #include "run/run.h"
-#include "run/scheduler.h"
 #include "run/session_settings.h"
 #include "run/suite.h"
 
@@ -82,8 +81,8 @@ class Session {
   /// imports modules, or has a worker of its own.
   Result<void> reuse_verdicts(const std::filesystem::path& folder, const Plan& plan,
                               RunSettings& run) const;
-  /// What a scheduler needs that executes beside a run, after meet_torch.
-  SchedulerOptions scheduler_options() const;
+  /// Where runs and what is tried beside them are executed, after meet_torch.
+  Workplace workplace() const;
   /// Executes a plan (run.h).
   Result<RunRecord> run(const Plan& plan, const RunSettings& settings, Reporter& reporter);
 
