@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,10 +9,10 @@
 #include "cases/sweep.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
-#include "commands/selection.h"
 #include "commands/words.h"
 #include "reports/closing.h"
+#include "requests/open.h"
+#include "requests/selection.h"
 
 namespace lockstep {
 namespace {
@@ -54,7 +55,7 @@ Exit list_unswept(const PlanRequest& request) {
       sweeps.push_back(std::move(sweep));
     }
   }
-  if (sweeps.empty()) return nothing_selected(request);
+  if (sweeps.empty()) return tell(nothing_selected(request).value());
   std::set<std::string> lines;
   for (const auto& [name, op] : registry->operators()) {
     for (const Overload& overload : op.overloads) {
@@ -70,12 +71,12 @@ Exit list_unswept(const PlanRequest& request) {
 }
 
 /// The levels that take each instance, by its id, without `all`.
-tl::expected<std::map<std::string, std::vector<std::string>>, Exit> levels_of_instances(
-    const Options& options, Session& session) {
+Answer<std::map<std::string, std::vector<std::string>>> levels_of_instances(const Basis& basis,
+                                                                            Session& session) {
   std::map<std::string, std::vector<std::string>> levels;
-  for (const std::string& name : level_names(options)) {
+  for (const std::string& name : level_names(basis.at.suite)) {
     if (name == "all") continue;
-    const auto ids = ids_of_level(options, session, name);
+    const auto ids = ids_of_level(basis, session, name);
     if (!ids) return tl::unexpected(ids.error());
     for (const std::string& id : *ids) levels[id].push_back(name);
   }
@@ -125,51 +126,72 @@ std::string count_text(const std::vector<std::string>& ids, const std::vector<Pa
 
 void write(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-}  // namespace
+/// Refuses what cannot be printed together.
+Answer<void> check(const ListOptions& options) {
+  const int others =
+      options.unswept + options.as_level + options.count + static_cast<int>(options.words.size());
+  const bool no_json = options.unswept || options.as_level || options.count;
+  if (others + (options.json && no_json) > 1)
+    return refuse(Exit::usage,
+                  {"found several of --count, --as-level, --unswept, --paths, --levels, --policies "
+                   "and --statuses, expected one",
+                   "--json goes with the last four, and with none of them"});
+  if (!options.markdown || !options.words.empty()) return {};
+  return refuse(
+      Exit::usage,
+      {"found --markdown without a table: --paths, --levels, --policies or --statuses", ""});
+}
 
-Exit command_list(const Options& options) {
-  Options quiet = options;
-  quiet.no_expectations = true;  // no matter here
-  auto session = open_session(quiet);
-  if (!session) return session.error();
-  if (!options.words.empty()) {
-    const auto tables = word_tables(options.words, quiet, *session);
-    if (!tables) return tables.error();
-    write(options.json       ? to_json(*tables)
-          : options.markdown ? to_markdown(*tables)
-                             : to_text(*tables));
-    return Exit::ok;
-  }
-  auto chosen = selection(quiet, *session);
-  if (!chosen) return chosen.error();
-  PlanRequest request = session->plan_request(chosen->filter);
-  request.earlier = &chosen->earlier;
-  if (options.unswept) return list_unswept(request);
+Exit list_words(const ListOptions& options, const Basis& basis, Session& session) {
+  const auto tables = word_tables(options.words.front(), basis, session);
+  if (!tables) return tell(tables.error());
+  write(options.json       ? to_json(*tables)
+        : options.markdown ? to_markdown(*tables)
+                           : to_text(*tables));
+  return Exit::ok;
+}
+
+/// What is said of the ids that a request takes.
+Answer<std::string> text_of(const ListOptions& options, const PlanRequest& request,
+                            const Selection& chosen, Session& session) {
   Diagnostics diagnostics;
-  std::string text;
+  std::vector<Selected> all;
   std::vector<std::string> ids;
   if (options.json) {
-    const std::vector<Selected> all = selected(request, diagnostics);
+    all = selected(request, diagnostics);
     for (const Selected& each : all) ids.push_back(each.id);
-    auto levels = levels_of_instances(quiet, *session);
-    if (!levels) return levels.error();
-    text = in_json(all, *levels);
   } else {
     ids = selected_ids(request, diagnostics);
   }
-  if (!diagnostics.empty()) {
-    print_diagnostics(diagnostics);
-    return Exit::usage;
-  }
+  if (!diagnostics.empty()) return refuse(std::move(diagnostics));
   if (ids.empty()) return nothing_selected(request);
-  if (options.as_level) {
-    text = level_file(ids, *chosen, *session);
-  } else if (options.count) {
-    text = count_text(ids, request.paths);
-  } else if (!options.json) {
-    for (const std::string& id : ids) text += id + "\n";
+  if (options.json) {
+    auto levels = levels_of_instances(options.basis, session);
+    if (!levels) return tl::unexpected(levels.error());
+    return in_json(all, *levels);
   }
-  write(text);
+  if (options.as_level) return level_file(ids, chosen, session);
+  if (options.count) return count_text(ids, request.paths);
+  return fmt::format("{}\n", fmt::join(ids, "\n"));
+}
+
+}  // namespace
+
+Exit command_list(const ListOptions& options) {
+  if (auto checked = check(options); !checked) return tell(checked.error());
+  Basis basis = options.basis;
+  basis.files.expectations = false;  // no matter here
+  auto session = open_session(basis);
+  if (!session) return tell(session.error());
+  if (!options.words.empty()) return list_words(options, basis, *session);
+  auto chosen = selection(basis, *session, {false, false, options.unswept ? "all" : nullptr});
+  if (!chosen) return tell(chosen.error());
+  PlanRequest request = session->plan_request(chosen->filter);
+  request.earlier = &chosen->earlier;
+  if (options.unswept) return list_unswept(request);
+  const auto text = text_of(options, request, *chosen, *session);
+  if (!text) return tell(text.error());
+  write(*text);
   return Exit::ok;
 }
 

@@ -28,7 +28,7 @@ Json configure(const Path& path) {
                         {"context", Json::object()},
                         {"backward", nullptr}};
   return to_json(
-      RunRequest{"", path.declared, "cpu", kMode, 1, 0, false, 0, nothing, Json::array()});
+      ExecutionRequest{"", path.declared, "cpu", kMode, 1, 0, false, 0, nothing, Json::array()});
 }
 
 }  // namespace

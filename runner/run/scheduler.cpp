@@ -127,10 +127,10 @@ bool Scheduler::begin_next() {
 
 Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat) const {
   const Case& declared = *task.instance->declared;
-  Json message =
-      to_json(RunRequest{task.instance->id, Json{{"name", "eager"}}, task.instance->device, mode,
-                         repeat + (declared.random ? 1 : 0), declared.seed, declared.random,
-                         declared.threads, task.inputs.wire_program(), task.inputs.calls});
+  Json message = to_json(
+      ExecutionRequest{task.instance->id, Json{{"name", "eager"}}, task.instance->device, mode,
+                       repeat + (declared.random ? 1 : 0), declared.seed, declared.random,
+                       declared.threads, task.inputs.wire_program(), task.inputs.calls});
   return {std::move(id),
           {{options_.workplace.eager, std::move(message)}},
           storage_files(task.inputs),

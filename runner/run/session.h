@@ -15,10 +15,6 @@
 
 namespace lockstep {
 
-/// The options, each with a blank before it, with which a command finds the same cases and judges
-/// them in the same way: ` --suite DIR --threads 2`.  Words of a shell; files are absolute.
-std::string repeat_options(const SessionSettings& settings);
-
 /// A suite, the operators of a torch, and the workers that execute: what every command needs, each
 /// as much of it as it asks for.  In this order: read_suite, read_operators, expand; start,
 /// meet_torch; plan_request and make_plan; run.

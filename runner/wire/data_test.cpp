@@ -82,7 +82,7 @@ std::set<std::string> keys(const Json& object) {
 }
 
 TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
-  const RunRequest request{
+  const ExecutionRequest request{
       "test@cpu",   {{"name", "eager-python"}}, "cpu", "plain", 1, 0, false, 0, Json::object(),
       Json::array()};
   const Json said = run_message(1, to_json(request), {{"in", 16}}, "out", "");
@@ -90,7 +90,7 @@ TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
   EXPECT_EQ(said["out"], "out");
   const Example first = examples("requests.jsonl", "request").front();
   EXPECT_EQ(keys(said), keys(first.line["request"]));
-  RunRequest all = request;
+  ExecutionRequest all = request;
   all.reseed = true;
   all.threads = 2;
   const Example second = examples("requests.jsonl", "request").at(1);
