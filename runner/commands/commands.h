@@ -16,7 +16,7 @@ Exit command_check(const CheckOptions& options);
 Exit command_report(const ReportOptions& options);
 Exit command_doctor(const DoctorOptions& options);
 Exit command_repro(const ReproOptions& options);
-Exit command_explain(const ExplainOptions& options);
+Exit command_explain(const ExplainingOptions& options);
 Exit command_shrink(const ShrinkOptions& options);
 Exit command_completion(const CompletionOptions& options);
 Exit command_man(const ManOptions& options);

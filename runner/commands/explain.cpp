@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-Exit command_explain(const ExplainOptions& options) {
+Exit command_explain(const ExplainingOptions& options) {
   watch_for_interrupts();
   auto table = read_knobs(options.basis.at, options.knobs);
   if (!table) return tell(table.error());

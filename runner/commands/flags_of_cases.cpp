@@ -54,7 +54,7 @@ void add_flags(Flags& flags, ReproOptions& options) {
   add_threads(flags, options.basis.pace, "Threads that it computes with");
 }
 
-void add_flags(Flags& flags, ExplainOptions& options) {
+void add_flags(Flags& flags, ExplainingOptions& options) {
   add_selection(flags, options.basis);
   add_search(flags, options.seconds, options.basis.pace);
   flags

@@ -61,7 +61,7 @@ void add_flags(Flags& flags, MergeOptions& options) {
 
 void add_flags(Flags& flags, GateOptions& options) {
   flags
-      .value("LOG", options.log,
+      .value("LOG", options.logs,
              "The log, or the directory, of the later run (default: the latest)")
       ->expected(0, 1);
   flags

@@ -86,7 +86,7 @@ Result<void> write_report(const fs::path& file, const std::function<std::string(
 Exit command_gate(const GateOptions& options) {
   const fs::path latest = options.basis.at.cache / "runs" / "latest";
   const auto before = whole_run(options.baseline);
-  const auto after = whole_run(options.log.empty() ? latest : options.log);
+  const auto after = whole_run(options.logs.empty() ? latest : options.logs.front());
   const auto fail_on = failing_transitions(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !fail_on || !allowances) return Exit::usage;

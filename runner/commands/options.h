@@ -35,14 +35,14 @@ struct ReproOptions {
 };
 void add_flags(Flags& flags, ReproOptions& options);
 
-struct ExplainOptions {
+struct ExplainingOptions {
   Basis basis;
   double seconds = 300;         ///< after which nothing new is begun
   std::filesystem::path knobs;  ///< settings to try besides; absolute, or empty
   bool json = false;
   std::filesystem::path out;  ///< empty: standard output
 };
-void add_flags(Flags& flags, ExplainOptions& options);
+void add_flags(Flags& flags, ExplainingOptions& options);
 
 struct ShrinkOptions {
   Basis basis;

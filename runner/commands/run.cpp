@@ -10,8 +10,8 @@ namespace {
 
 Exit run(Answer<Prepared> prepared) {
   if (!prepared) return tell(prepared.error());
-  const auto told = run_on_console(*prepared);
-  return told ? told->exit : tell(told.error());
+  const auto done = run_on_console(*prepared);
+  return done ? done->exit : tell(done.error());
 }
 
 /// A member has nobody to tell: its log says everything.

@@ -69,13 +69,13 @@ std::string again(const Prepared& prepared) {
 }
 
 /// What somebody may want to do next.
-void advise(const Prepared& prepared, const Told& told) {
+void advise(const Prepared& prepared, const ConsoleRun& done) {
   const Reporting& reporting = prepared.request.reporting;
   if (reporting.quiet) return;
-  if (told.exit == Exit::ok && prepared.selection.level == "smoke")
+  if (done.exit == Exit::ok && prepared.selection.level == "smoke")
     fmt::print(stderr, "this was the level `smoke`; `{} run --level all` runs every case\n",
                prepared.request.basis.at.launcher);
-  const auto& verdicts = told.record.verdicts;
+  const auto& verdicts = done.record.verdicts;
   if (std::any_of(verdicts.begin(), verdicts.end(),
                   [&](const Verdict& verdict) { return verdict.fails(reporting.strict); }))
     fmt::print(stderr, "`{}` runs what fails again\n", again(prepared));
@@ -89,7 +89,7 @@ Means console_means(const Reporting& reporting, const Surroundings& at) {
   return {[look, &out](const std::string& text) { Console(out, std::cerr, look).note(text); }, {}};
 }
 
-Answer<Told> run_on_console(Prepared& prepared) {
+Answer<ConsoleRun> run_on_console(Prepared& prepared) {
   const RunRequest& request = prepared.request;
   const Reporting& reporting = request.reporting;
   std::optional<KnobTable> knobs;
@@ -105,19 +105,19 @@ Answer<Told> run_on_console(Prepared& prepared) {
   Console console(stream_of(reporting), std::cerr, look);
   auto record = execute(prepared, console);
   if (!record) return tl::unexpected(record.error());
-  Told told{std::move(*record)};
-  if (prepared.pack && !told.record.end->interrupted) {
-    if (auto packed = pack(prepared, told.record); !packed) return tl::unexpected(packed.error());
+  ConsoleRun done{std::move(*record)};
+  if (prepared.pack && !done.record.end->interrupted) {
+    if (auto packed = pack(prepared, done.record); !packed) return tl::unexpected(packed.error());
   }
-  if (knobs && !told.record.end->interrupted) {
-    auto explained = explain_failing(told.record, prepared, *knobs,
+  if (knobs && !done.record.end->interrupted) {
+    auto explained = explain_failing(done.record, prepared, *knobs,
                                      [&](const std::string& text) { console.note(text); });
     if (!explained) return tl::unexpected(explained.error());
   }
-  told.exit = finish({told.record, reporting, request.basis.at, prepared.settings.directory,
+  done.exit = finish({done.record, reporting, request.basis.at, prepared.settings.directory,
                       prepared.plan.paths, request.basis.choice.paths});
-  advise(prepared, told);
-  return told;
+  advise(prepared, done);
+  return done;
 }
 
 Answer<RunRecord> carry_out_on_console(const RunRequest& request,
@@ -126,9 +126,9 @@ Answer<RunRecord> carry_out_on_console(const RunRequest& request,
   auto prepared =
       prepare(request, console_means(request.reporting, request.basis.at), std::move(session));
   if (!prepared) return tl::unexpected(prepared.error());
-  auto told = run_on_console(*prepared);
-  if (!told) return tl::unexpected(told.error());
-  return std::move(told->record);
+  auto done = run_on_console(*prepared);
+  if (!done) return tl::unexpected(done.error());
+  return std::move(done->record);
 }
 
 }  // namespace lockstep

@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// A run that was told of on the console, with everything that it leaves written.
-struct Told {
+/// A run that the console told of, with everything that it leaves written.
+struct ConsoleRun {
   RunRecord record;
   Exit exit = Exit::ok;
 };
 
 /// Executes what was prepared, tells of it, and writes what is asked for; explains what fails, and
 /// packs.
-Answer<Told> run_on_console(Prepared& prepared);
+Answer<ConsoleRun> run_on_console(Prepared& prepared);
 
 /// Prepares and executes a run for another request; how it ends is no matter.
 Answer<RunRecord> carry_out_on_console(const RunRequest& request, std::unique_ptr<Session> session);

@@ -157,10 +157,11 @@ std::string repeat_options(const Basis& basis) {
   return options;
 }
 
-Result<RunRequest> decode_run(const std::vector<std::string>& words, const fs::path& directory) {
+Result<RunRequest> decode_run(const std::vector<std::string>& words, Surroundings where) {
   RunRequest request;
+  const fs::path directory = where.directory;
   Surroundings& at = request.basis.at;
-  at = surroundings_of_environment(directory);
+  at = std::move(where);
   CLI::App app;
   add_common(app, at);
   Flags flags(*app.add_subcommand("run"), directory);
@@ -176,6 +177,10 @@ Result<RunRequest> decode_run(const std::vector<std::string>& words, const fs::p
     if (!file->empty()) *file = directory / *file;
   }
   return request;
+}
+
+Result<RunRequest> decode_run(const std::vector<std::string>& words, const fs::path& directory) {
+  return decode_run(words, surroundings_of_environment(directory));
 }
 
 }  // namespace lockstep

@@ -40,7 +40,10 @@ std::vector<FlagWords> flags_of(const RunRequest& request);
 std::string repeat_options(const Basis& basis);
 
 /// The run that a log or a message names by its words and where they were given; nothing of it is
-/// relative to where we are.  What is no `run` is refused.
+/// relative to where we are.  What is no `run` is refused.  `where` says what the words do not;
+/// what it leaves empty is found as for any command line.
+Result<RunRequest> decode_run(const std::vector<std::string>& words, Surroundings where);
+/// The same with what the environment says.
 Result<RunRequest> decode_run(const std::vector<std::string>& words,
                               const std::filesystem::path& directory);
 

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr const char* kCase = R"({
   "format": 1, "title": "turns its input",
   "inputs": {"x": {"dtype": "float32", "shape": [2, 3], "fill": {"arange": {"start": 1}}}},
-  "steps": [{"let": "y", "op": "neg", "args": ["%x"]}],
+  "steps": [{"let": "y", "op": "neg.default", "args": ["%x"]}],
   "outputs": ["y"]
 })";
 constexpr const char* kPath = R"({

@@ -61,12 +61,24 @@ void take_over(const RunRequest& given, RunRequest& request) {
   request.basis.at.python = here.python;
 }
 
+/// Where the run was begun, with what is here; the suite is in its words.
+Surroundings place_of(const RunRequest& given, const RunRecord& record) {
+  Surroundings at = given.basis.at;
+  at.directory = record.info.directory;
+  at.suite.clear();
+  at.color = Surroundings().color;
+  // What nobody said is found as it was then.
+  if (at.cache == at.home / ".lockstep") at.cache.clear();
+  if (at.home == ".") at.home.clear();
+  return at;
+}
+
 }  // namespace
 
 Result<Resumption> read_resumption(const RunRequest& given) {
   auto record = read_log(given.resume);
   if (!record) return tl::unexpected(record.error());
-  auto request = decode_run(record->info.arguments, record->info.directory);
+  auto request = decode_run(record->info.arguments, place_of(given, *record));
   if (!request)
     return fail("the log does not say with which arguments its run was begun", "begin a new run");
   if (auto same = check_same(given, *request, *record); !same) return tl::unexpected(same.error());
