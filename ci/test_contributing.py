@@ -153,21 +153,20 @@ def add_report(copy):
         '#include "reports/shout.h"\nnamespace lockstep {\n'
         'std::string shout(const RunRecord&) { return "DONE"; }\n}\n'
     )
-    insert(copy, "A report", "runner/commands/options.h", "junit_file", "shout_file, ")
     insert(
         copy,
         "A report",
-        "runner/commands/report_formats.cpp",
+        "runner/requests/report_formats.cpp",
         '#include "reports/summary.h"',
         '#include "reports/shout.h"\n',
     )
     insert(
         copy,
         "A report",
-        "runner/commands/report_formats.cpp",
+        "runner/requests/report_formats.cpp",
         "};\n\n}  // namespace",
         """\
-    {"--shout", &Options::shout_file, "Shout", {"shout.txt"}, always,
+    {"--shout", "Shout", {"shout.txt"}, always,
      [](const RunRecord& record, bool, const fs::path&) { return shout(record); }},
 """,
     )

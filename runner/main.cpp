@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -8,8 +7,7 @@
 #include <exception>
 #include <iostream>
 
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "commands/subcommand.h"
 
 namespace lockstep {
 namespace {
@@ -18,29 +16,6 @@ namespace {
 bool reader_left() {
   pollfd polled{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLERR | POLLHUP)) != 0;
-}
-
-Exit execute(const Options& options) {
-  if (executes(options.command) || options.command == "serve") return command_run(options);
-  if (options.command == "list") return command_list(options);
-  if (options.command == "show") return command_show(options);
-  if (options.command == "check") return command_check(options);
-  if (options.command == "report") return command_report(options);
-  if (options.command == "doctor") return command_doctor(options);
-  if (options.command == "repro") return command_repro(options);
-  if (options.command == "explain") return command_explain(options);
-  if (options.command == "shrink") return command_shrink(options);
-  if (options.command == "new") return command_new(options);
-  if (options.command == "completion") return command_completion(options);
-  if (options.command == "man") return command_man(options);
-  if (options.command == "findings") return command_findings(options);
-  if (options.command == "coverage") return command_coverage(options);
-  if (options.command == "merge") return command_merge(options);
-  if (options.command == "gate") return command_gate(options);
-  if (options.command == "certify") return command_certify(options);
-  if (options.command == "verify") return command_verify(options);
-  fmt::print(options.exit == Exit::ok ? stdout : stderr, "{}", options.text);
-  return options.exit;
 }
 
 /// Says on standard error what ended the process, where that can be said.
@@ -67,7 +42,7 @@ int main(int argc, char** argv) {
   using namespace lockstep;
   Exit exit = Exit::internal;
   try {
-    exit = delivered(execute(parse_options(argc, argv)));
+    exit = delivered(meet(read_command_line({argv + 1, argv + argc})));
   } catch (const std::exception& error) {
     // Of fmt::print, when it cannot; where the reader has left there is nobody to tell.
     if (!reader_left()) broken("ended early", error.what());

@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include "base/files.h"
-#include "commands/report_formats.h"
 #include "reports/summary.h"
 #include "reports/terminal.h"
+#include "requests/report_formats.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -24,27 +24,28 @@ Result<void> write_reports(const RunRecord& record, const fs::path& directory, b
   return {};
 }
 
-bool writes_to_stdout(const Options& options) { return !on_standard_output(options).empty(); }
-
-PeopleOutput people_output(const Options& options) {
-  const bool to_error = writes_to_stdout(options);
+PeopleOutput people_output(const Reporting& reporting, const std::string& color) {
+  const bool to_error = writes_to_stdout(reporting);
   const Terminal terminal = real_terminal();
   return {to_error ? std::cerr : std::cout,
           Style(use_color(terminal, to_error ? terminal.err_is_terminal : terminal.out_is_terminal,
-                          color_choice(options.color)))};
+                          color_choice(color)))};
 }
 
-void print_annotations(const RunRecord& record, const Options& options) {
-  people_output(options).stream << github_annotations(record, options.strict) << std::flush;
+void print_annotations(const RunRecord& record, const Reporting& reporting,
+                       const std::string& color) {
+  people_output(reporting, color).stream << github_annotations(record, reporting.strict)
+                                         << std::flush;
 }
 
-Result<void> write_single_reports(const RunRecord& record, const Options& options, bool& any) {
+Result<void> write_single_reports(const RunRecord& record, const Reporting& reporting, bool& any) {
   any = false;
   for (const ReportFormat& format : report_formats()) {
-    const fs::path& file = options.*format.file;
-    if (file.empty()) continue;
+    const auto asked = reporting.files.find(format.flag);
+    if (asked == reporting.files.end()) continue;
+    const fs::path& file = asked->second;
     any = true;
-    const std::string text = format.make(record, options.strict, file);
+    const std::string text = format.make(record, reporting.strict, file);
     if (file == "-") {
       std::fwrite(text.data(), 1, text.size(), stdout);
       continue;

@@ -4,7 +4,6 @@
 
 #include "base/reader.h"
 #include "base/text.h"
-#include "commands/open.h"
 #include "commands/python_worker.h"
 #include "run/workers.h"
 
@@ -13,13 +12,13 @@ namespace fs = std::filesystem;
 namespace {
 
 /// What `python -m lockstep_worker backends` says.
-Result<Json> ask(const Options& options, const Path& path) {
+Result<Json> ask(const SessionSettings& settings, const Path& path) {
   Json request = {{"import", path.declared.value("import", Json::array())},
                   {"libraries", Json::array()}};
-  for (const fs::path& library : options.libraries)
+  for (const fs::path& library : settings.files.libraries)
     request["libraries"].push_back(library.string());
-  return ask_python_worker(options, "backends", request,
-                           worker_of(path, session_settings(options)).environment);
+  return ask_python_worker(settings.python, "backends", request,
+                           worker_of(path, settings).environment);
 }
 
 /// A member that must be a string.
@@ -55,12 +54,12 @@ void check_answer(const Path& path, const Json& answer, Diagnostics& diagnostics
 
 }  // namespace
 
-std::vector<std::string> check_backends(const Options& options, const std::vector<Path>& paths,
-                                        Diagnostics& diagnostics) {
+std::vector<std::string> check_backends(const SessionSettings& settings,
+                                        const std::vector<Path>& paths, Diagnostics& diagnostics) {
   std::vector<std::string> unknown;
   for (const Path& path : paths) {
     if (!path.added || path.worker != "compiled" || !path.compiles || path.torchs_own) continue;
-    if (const auto answer = ask(options, path)) {
+    if (const auto answer = ask(settings, path)) {
       check_answer(path, *answer, diagnostics);
     } else {
       unknown.push_back(fmt::format(

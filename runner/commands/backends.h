@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "commands/options.h"
 #include "paths/path.h"
+#include "run/session_settings.h"
 
 namespace lockstep {
 
@@ -14,7 +14,7 @@ namespace lockstep {
 /// that there is not, and a module that cannot be imported, are added to `diagnostics`.  Gives a
 /// line for each path of which nobody could tell.  Takes seconds for each; nothing where there is
 /// none.
-std::vector<std::string> check_backends(const Options& options, const std::vector<Path>& paths,
-                                        Diagnostics& diagnostics);
+std::vector<std::string> check_backends(const SessionSettings& settings,
+                                        const std::vector<Path>& paths, Diagnostics& diagnostics);
 
 }  // namespace lockstep

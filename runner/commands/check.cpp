@@ -5,12 +5,12 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/backends.h"
-#include "commands/certifying.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
 #include "plan/level.h"
 #include "plan/names.h"
+#include "requests/certify.h"
+#include "requests/open.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -44,13 +44,12 @@ void check_one_level(const JsonFile& file, const Level& level, std::vector<CaseF
 }
 
 /// Reads the levels of the suite, those that a release froze too.
-void check_levels(const Options& options, const Suite& suite, const Registry* registry,
+void check_levels(const fs::path& root, const Suite& suite, const Registry* registry,
                   Counts& counts, Diagnostics& diagnostics) {
   // Of a case whose file is wrong nobody has misspelt the id.
   const bool whole = diagnostics.empty();
-  for (const fs::path& path : files_below(options.suite / "expected" / "levels", ".json")) {
-    const auto file =
-        read_json(path, path.lexically_relative(options.suite).generic_string(), diagnostics);
+  for (const fs::path& path : files_below(root / "expected" / "levels", ".json")) {
+    const auto file = read_json(path, path.lexically_relative(root).generic_string(), diagnostics);
     if (!file) continue;
     const Level level = decode_level(*file, diagnostics);
     if (whole) check_one_level(*file, level, suite.cases, suite.names, registry, diagnostics);
@@ -59,84 +58,104 @@ void check_levels(const Options& options, const Suite& suite, const Registry* re
 }
 
 /// What the suite demands of certificates, where it says so.
-void check_rules(const Options& options, Diagnostics& diagnostics) {
+void check_rules(const fs::path& root, Diagnostics& diagnostics) {
   std::error_code error;
-  if (!fs::exists(options.suite / kRulesFile, error)) return;
-  if (const auto file = read_json(options.suite / kRulesFile, kRulesFile, diagnostics))
+  if (!fs::exists(root / kRulesFile, error)) return;
+  if (const auto file = read_json(root / kRulesFile, kRulesFile, diagnostics))
     decode_rules(*file, diagnostics);
 }
 
 /// A whole suite.
-Result<std::vector<CaseFile>> check_suite(const Options& options, Session& session, Counts& counts,
+Result<std::vector<CaseFile>> check_suite(Session& session, Counts& counts,
                                           Diagnostics& diagnostics) {
   if (auto read = session.read_suite(diagnostics); !read) return tl::unexpected(read.error());
   const Suite& suite = session.suite();
   counts.paths = suite.paths.size();
   for (const Path& path : suite.paths)
     check_declarations(path, {}, session.operators(), diagnostics);
-  counts.unchecked = check_backends(options, suite.paths, diagnostics);
+  counts.unchecked = check_backends(session.settings(), suite.paths, diagnostics);
   counts.expectations = suite.expectations.size();
-  check_levels(options, suite, session.operators(), counts, diagnostics);
-  check_rules(options, diagnostics);
+  check_levels(session.settings().root, suite, session.operators(), counts, diagnostics);
+  check_rules(session.settings().root, diagnostics);
   return suite.cases;
 }
 
-/// Files of any kind, told apart by their top-level keys; the cases among them are given back.
-/// Names are those of the suite's paths, of --path-file and of the path files among these.
-std::vector<CaseFile> check_files(const Options& options, const Registry* registry, Counts& counts,
-                                  Diagnostics& diagnostics) {
-  const fs::path folder = options.home / "runner" / "paths";
-  std::vector<Path> paths;
-  std::error_code error;
-  if (fs::is_directory(folder, error) || !options.path_files.empty())
-    paths = read_paths(folder, {}, options.path_files, diagnostics);
-  bool paths_are_good = diagnostics.empty();
+/// Files of any kind, told apart by their top-level keys.
+struct Given {
   std::vector<CaseFile> cases;
   std::vector<JsonFile> expectations, levels;
-  for (const std::string& name : options.select) {
-    Diagnostics ignored;  // what is no JSON is told of as a case
-    auto file = read_json(name, name, ignored);
-    const auto has = [&](const char* key) { return file && file->root.contains(key); };
-    if (has("known")) {
-      expectations.push_back(std::move(*file));
-    } else if (has("select") || has("instances")) {
-      levels.push_back(std::move(*file));
-    } else if (has("promise") || has("worker")) {
-      auto path = decode_path(*file, diagnostics);
-      paths_are_good = paths_are_good && path;
-      if (path) {
-        path->added = true;
-        const std::size_t before = diagnostics.size();
-        std::erase_if(paths, [&](const Path& other) {  // it is one of the suite's
-          return fs::equivalent(other.file->name, name, error);
-        });
-        add_paths(std::move(*path), paths, diagnostics);
-        paths_are_good = paths_are_good && diagnostics.size() == before;
-      }
-      ++counts.paths;
-    } else {
-      const std::size_t before = diagnostics.size();
-      CaseFile read = read_case_file(name, name, diagnostics);
-      if (diagnostics.size() == before) cases.push_back(std::move(read));
-    }
+  std::vector<Path> paths;  ///< the suite's, too
+  bool paths_are_good = true;
+};
+
+/// Takes a path file in the place of the suite's, if it is one of these.
+void take_path(const JsonFile& file, const std::string& name, Given& given,
+               Diagnostics& diagnostics) {
+  auto path = decode_path(file, diagnostics);
+  given.paths_are_good = given.paths_are_good && path;
+  if (!path) return;
+  path->added = true;
+  const std::size_t before = diagnostics.size();
+  std::error_code error;
+  std::erase_if(given.paths,
+                [&](const Path& other) { return fs::equivalent(other.file->name, name, error); });
+  add_paths(std::move(*path), given.paths, diagnostics);
+  given.paths_are_good = given.paths_are_good && diagnostics.size() == before;
+}
+
+void take_file(const std::string& name, Given& given, Counts& counts, Diagnostics& diagnostics) {
+  Diagnostics ignored;  // what is no JSON is told of as a case
+  auto file = read_json(name, name, ignored);
+  const auto has = [&](const char* key) { return file && file->root.contains(key); };
+  if (has("known")) {
+    given.expectations.push_back(std::move(*file));
+  } else if (has("select") || has("instances")) {
+    given.levels.push_back(std::move(*file));
+  } else if (has("promise") || has("worker")) {
+    take_path(*file, name, given, diagnostics);
+    ++counts.paths;
+  } else {
+    const std::size_t before = diagnostics.size();
+    CaseFile read = read_case_file(name, name, diagnostics);
+    if (diagnostics.size() == before) given.cases.push_back(std::move(read));
   }
-  if (paths_are_good) check_ladder(paths, diagnostics);
-  const KnownNames names = paths_are_good ? known_names(paths, registry) : KnownNames();
-  for (const Path& path : paths) check_declarations(path, names, registry, diagnostics);
-  counts.unchecked = check_backends(options, paths, diagnostics);
-  for (const CaseFile& file : cases) check_names(file, names, diagnostics);
-  for (const JsonFile& file : expectations)
+}
+
+/// Names are those of the suite's paths, of --path-file and of the path files among the given ones.
+Given take_files(const std::vector<std::string>& names, const SessionSettings& settings,
+                 Counts& counts, Diagnostics& diagnostics) {
+  const fs::path folder = settings.home / "runner" / "paths";
+  Given given;
+  std::error_code error;
+  if (fs::is_directory(folder, error) || !settings.files.path_files.empty())
+    given.paths = read_paths(folder, {}, settings.files.path_files, diagnostics);
+  given.paths_are_good = diagnostics.empty();
+  for (const std::string& name : names) take_file(name, given, counts, diagnostics);
+  return given;
+}
+
+/// Checks files, and gives the cases among them.
+std::vector<CaseFile> check_files(const std::vector<std::string>& files,
+                                  const SessionSettings& settings, const Registry* registry,
+                                  Counts& counts, Diagnostics& diagnostics) {
+  Given given = take_files(files, settings, counts, diagnostics);
+  if (given.paths_are_good) check_ladder(given.paths, diagnostics);
+  const KnownNames names = given.paths_are_good ? known_names(given.paths, registry) : KnownNames();
+  for (const Path& path : given.paths) check_declarations(path, names, registry, diagnostics);
+  counts.unchecked = check_backends(settings, given.paths, diagnostics);
+  for (const CaseFile& file : given.cases) check_names(file, names, diagnostics);
+  for (const JsonFile& file : given.expectations)
     counts.expectations += decode_expectations(file, names, diagnostics).size();
-  if (levels.empty()) return cases;
+  if (given.levels.empty()) return std::move(given.cases);
   Diagnostics ignored;  // the faults of the suite are not asked for
-  const auto suite = read_suite(options.suite, ignored);
-  for (const JsonFile& file : levels) {
+  const auto suite = read_suite(settings.root, ignored);
+  for (const JsonFile& file : given.levels) {
     const Level level = decode_level(file, diagnostics);
     if (suite && ignored.empty())
       check_one_level(file, level, *suite, names, registry, diagnostics);
     ++counts.levels;
   }
-  return cases;
+  return std::move(given.cases);
 }
 
 /// What valid cases are valid as.
@@ -156,18 +175,32 @@ std::string number_of(std::size_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
+/// What is valid, in words.
+void print_counts(const CheckOptions& options, const std::vector<CaseFile>& files,
+                  std::size_t instances, const Counts& counts, const Registry* registry) {
+  if (!files.empty() || options.files.empty()) {
+    fmt::print("{} with {}: valid{}\n", number_of(files.size(), "case"),
+               number_of(instances, "instance"), operators_as(files, registry));
+  }
+  std::vector<std::string> others;
+  if (counts.paths > 0) others.push_back(number_of(counts.paths, "path"));
+  if (counts.expectations > 0) others.push_back(number_of(counts.expectations, "expectation"));
+  if (counts.levels > 0) others.push_back(number_of(counts.levels, "level"));
+  if (!others.empty()) fmt::print("{}: valid\n", enumerate(others));
+}
+
 }  // namespace
 
-Exit command_check(const Options& options) {
+Exit command_check(const CheckOptions& options) {
   Diagnostics diagnostics;
-  Session session(session_settings(options));
-  if (auto read = read_operators(session); !read) return read.error();
+  Session session(session_settings(options.basis));
+  if (auto read = read_operators(session); !read) return tell(read.error());
   const Registry* const registry = session.operators();
   Counts counts;
-  auto files =
-      options.select.empty()
-          ? check_suite(options, session, counts, diagnostics)
-          : Result<std::vector<CaseFile>>(check_files(options, registry, counts, diagnostics));
+  auto files = options.files.empty()
+                   ? check_suite(session, counts, diagnostics)
+                   : Result<std::vector<CaseFile>>(check_files(options.files, session.settings(),
+                                                               registry, counts, diagnostics));
   if (!files) {
     print_error(files.error());
     return Exit::usage;
@@ -181,15 +214,7 @@ Exit command_check(const Options& options) {
     print_diagnostics(diagnostics);
     return Exit::usage;
   }
-  if (!files->empty() || options.select.empty()) {
-    fmt::print("{} with {}: valid{}\n", number_of(files->size(), "case"),
-               number_of(instances, "instance"), operators_as(*files, registry));
-  }
-  std::vector<std::string> others;
-  if (counts.paths > 0) others.push_back(number_of(counts.paths, "path"));
-  if (counts.expectations > 0) others.push_back(number_of(counts.expectations, "expectation"));
-  if (counts.levels > 0) others.push_back(number_of(counts.levels, "level"));
-  if (!others.empty()) fmt::print("{}: valid\n", enumerate(others));
+  print_counts(options, *files, instances, counts, registry);
   return Exit::ok;
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "commands/flags.h"
-#include "plan/filter.h"
+#include <filesystem>
+
+#include "base/text.h"
+#include "commands/subcommand.h"
 
 namespace lockstep {
 namespace {
@@ -11,11 +13,6 @@ namespace {
 constexpr const char* kAbout =
     "Lockstep asks of a PyTorch compiler: does the compiled program still compute what eager "
     "computes?\n";
-
-constexpr const char* kStatuses =
-    "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
-    "or no usable\n"
-    "worker, 4 nothing selected (each term means something, but not together), 130 interrupted.\n";
 
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
@@ -33,22 +30,46 @@ constexpr const char* kEnvironment =
 const std::vector<std::string> kColors = {"auto", "always", "never"};
 const std::vector<std::string> kShells = {"bash", "zsh", "fish"};
 
-void add_completion(CLI::App& app, Options& options) {
-  CLI::App* completion = app.add_subcommand(
-      "completion", "Print what a shell needs to complete commands, options, paths and ids");
-  completion->add_option("SHELL", options.select, "bash, zsh or fish")
-      ->required()
-      ->expected(1)
-      ->check(CLI::IsMember(kShells));
-  app.add_subcommand("man", "Print the manual page: lockstep man | man -l -");
+std::filesystem::path here() {
+  std::error_code error;  // where it is gone, paths stay as they are
+  return std::filesystem::current_path(error);
 }
 
-void add_doctor(CLI::App& app, Options& options) {
-  CLI::App* doctor = app.add_subcommand(
-      "doctor", "Say what a run would find on this machine, and the remedy where it lacks");
-  doctor->add_flag("--quick", options.quick, "Start no worker: say only what shows from outside");
-  add_path_files(doctor, options);
-  add_libraries(doctor, options);
+/// For the first option that no command knows, the nearest that there is.
+std::string option_hint(CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  const auto add = [&](const CLI::App* each) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  add(&app);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!words.empty() && command->get_name() == words.front()) add(command);
+  }
+  for (const std::string& given : words) {
+    const std::string word = given.substr(0, given.find('='));
+    if (!word.starts_with("--") || contains(names, word)) continue;
+    const std::string hint = suggestion(word, names);
+    return hint.empty() ? "" : "    " + hint + "\n";
+  }
+  return "";
+}
+
+/// What to say of words that mean nothing.
+std::string error_text(CommandLineApp& line, const std::vector<std::string>& words,
+                       const CLI::ParseError& error) {
+  const std::vector<std::string> commands = line.names();
+  const std::string first = words.empty() ? "" : words.front();
+  const bool known = contains(commands, first);
+  std::string text = fmt::format("lockstep: {}\n{}", error.what(), option_hint(line.app(), words));
+  if (!known && !words.empty() && !first.starts_with('-')) {
+    const std::string hint = suggestion(first, commands);
+    text = fmt::format("lockstep: `{}` is no command", first) +
+           (hint.empty() ? "\n" : fmt::format("\n    {}\n", hint));
+  }
+  return text + (known ? fmt::format("    see `ci/lockstep {} --help`\n", first)
+                       : "    see `ci/lockstep --help`\n");
 }
 
 OptionFacts facts_of(const CLI::Option& option) {
@@ -76,56 +97,78 @@ CommandFacts facts_of(const CLI::App& app, std::string name) {
 
 }  // namespace
 
-void add_commands(CLI::App& app, Options& options) {
-  app.name("lockstep");
-  app.description(kAbout);
-  app.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION,
-                       "Print the version");
-  app.add_option("--suite", options.suite,
-                 "The folder of a suite of your own: cases/, and where you want them expected/ and "
-                 "paths/ (default: Lockstep's)")
-      ->type_name("DIR");
-  app.add_option("--color", options.color, "Colours in the output: auto, always or never")
-      ->capture_default_str()
-      ->check(CLI::IsMember(kColors))
-      ->type_name("WHEN");
-  app.footer(kEnvironment);
-  app.require_subcommand(1);
-  app.fallthrough();
-  add_run(app, options);
-  add_pack(app, options);
-  add_replay(app, options);
-  add_serve(app);
-  add_list(app, options);
-  add_show(app, options);
-  add_repro(app, options);
-  add_explain(app, options);
-  add_shrink(app, options);
-  add_findings(app, options);
-  add_coverage(app, options);
-  add_new(app, options);
-  add_completion(app, options);
-  add_check(app, options);
-  add_report(app, options);
-  add_merge(app, options);
-  add_gate(app, options);
-  add_certify(app, options);
-  add_verify(app, options);
-  add_doctor(app, options);
+CommandLineApp::CommandLineApp() : at_(surroundings_of_environment(here())) {
+  app_.name("lockstep");
+  app_.description(kAbout);
+  app_.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION,
+                        "Print the version");
+  add_common(app_, at_);
+  app_.footer(kEnvironment);
+  for (const Subcommand& row : subcommands()) {
+    Flags flags(*app_.add_subcommand(row.name, row.about), at_.directory);
+    asked_.push_back(row.ask());
+    asked_.back()->add_flags(flags);
+    if (flags.choice() != nullptr) choices_[row.name] = flags.choice();
+  }
+}
+
+std::size_t CommandLineApp::parse(const std::vector<std::string>& words) {
+  parse_words(app_, words, choices_);
+  complete(at_);
+  const std::string name = app_.get_subcommands().front()->get_name();
+  std::size_t place = 0;
+  while (name != subcommands()[place].name) ++place;
+  asked_[place]->basis().at = at_;
+  return place;
+}
+
+std::vector<std::string> CommandLineApp::names() const {
+  std::vector<std::string> names;
+  for (const Subcommand& row : subcommands()) names.emplace_back(row.name);
+  return names;
+}
+
+CommandLine read_command_line(const std::vector<std::string>& words) {
+  CommandLine result;
+  CommandLineApp line;
+  try {
+    const std::size_t place = line.parse(words);
+    result.asked = line.take(place);
+    result.subcommand = &subcommands()[place];
+  } catch (const CLI::Success& success) {  // help and version
+    std::ostringstream out;
+    line.app().exit(success, out, out);
+    result.text = out.str();
+  } catch (const CLI::ParseError& error) {
+    result.text = error_text(line, words, error);
+    result.exit = Exit::usage;
+  }
+  return result;
+}
+
+Exit meet(const CommandLine& line) {
+  if (line.asked) return line.asked->meet();
+  fmt::print(line.exit == Exit::ok ? stdout : stderr, "{}", line.text);
+  return line.exit;
+}
+
+std::vector<std::string> words_of(const Subcommand& subcommand, Asked& asked) {
+  CLI::App one, other;
+  const std::unique_ptr<Asked> fallback = subcommand.ask();
+  Flags flags(one, {}), defaults(other, {});
+  asked.add_flags(flags);
+  fallback->add_flags(defaults);
+  return words_of(subcommand.name, asked.basis(), flags, defaults);
 }
 
 std::vector<CommandFacts> command_facts() {
-  Options unused;
-  CLI::App app;
-  add_commands(app, unused);
-  std::vector<CommandFacts> facts = {facts_of(app, "")};
-  for (const CLI::App* command : app.get_subcommands({}))
+  CommandLineApp line;
+  std::vector<CommandFacts> facts = {facts_of(line.app(), "")};
+  for (const CLI::App* command : line.app().get_subcommands({}))
     facts.push_back(facts_of(*command, command->get_name()));
   return facts;
 }
 
 std::string environment_help() { return kEnvironment; }
-
-std::string selection_help() { return "\n" + filter_help() + kStatuses; }
 
 }  // namespace lockstep

@@ -3,16 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/options.h"
-
-namespace CLI {
-class App;
-}
-
 namespace lockstep {
-
-/// Everything that the command line takes: subcommands, and options that write into `options`.
-void add_commands(CLI::App& app, Options& options);
 
 /// An option or a positional argument as --help has it.
 struct OptionFacts {
@@ -32,8 +23,7 @@ struct CommandFacts {
 /// The whole command line, for completions and the manual page; the common part first.
 std::vector<CommandFacts> command_facts();
 
-/// What --help says behind the options: of all commands; and of those that select.
+/// What --help says behind the options of all commands.
 std::string environment_help();
-std::string selection_help();
 
 }  // namespace lockstep

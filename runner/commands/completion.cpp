@@ -73,6 +73,29 @@ std::string bash_values(const Values& values) {
   }
 }
 
+/// What is completed behind a subcommand: the values of its options go to `text`; the rest, a
+/// branch for the subcommand, is given.
+std::string bash_command(const std::vector<CommandFacts>& all, const CommandFacts& command,
+                         std::string& text) {
+  std::vector<std::string> flags;
+  std::string positional = ":";
+  for (const OptionFacts& option : with_common(all, command)) {
+    const Values values = values_of(option);
+    if (option.positional) {
+      positional = bash_values(values);
+      continue;
+    }
+    for (const std::string& name : option.names) {
+      flags.push_back(name);
+      if (values.kind != Values::Kind::none)
+        text += fmt::format("    {}:{}) {}; return ;;\n", command.name, name, bash_values(values));
+    }
+  }
+  return fmt::format(
+      "    {})\n      if [[ $word == -* ]]; then _lockstep_words {}; else {}; fi\n      ;;\n",
+      command.name, lines(fmt::format("{}", fmt::join(flags, " "))), positional);
+}
+
 /// An id has characters at which bash breaks words, so that only what comes behind the last of them
 /// is completed.
 std::string bash(const std::vector<CommandFacts>& all) {
@@ -103,25 +126,7 @@ std::string bash(const std::vector<CommandFacts>& all) {
   text += "  case $command:$previous in\n";
   std::string others;
   for (const CommandFacts& command : all) {
-    if (command.name.empty()) continue;
-    std::vector<std::string> flags;
-    std::string positional = ":";
-    for (const OptionFacts& option : with_common(all, command)) {
-      const Values values = values_of(option);
-      if (option.positional) {
-        positional = bash_values(values);
-        continue;
-      }
-      for (const std::string& name : option.names) {
-        flags.push_back(name);
-        if (values.kind != Values::Kind::none)
-          text +=
-              fmt::format("    {}:{}) {}; return ;;\n", command.name, name, bash_values(values));
-      }
-    }
-    others += fmt::format(
-        "    {})\n      if [[ $word == -* ]]; then _lockstep_words {}; else {}; fi\n      ;;\n",
-        command.name, lines(fmt::format("{}", fmt::join(flags, " "))), positional);
+    if (!command.name.empty()) others += bash_command(all, command, text);
   }
   return text + "  esac\n  case $command in\n" + others +
          "  esac\n}\ncomplete -o default -F _lockstep lockstep ci/lockstep ./ci/lockstep\n";
@@ -233,9 +238,9 @@ std::string fish(const std::vector<CommandFacts>& all) {
 
 }  // namespace
 
-Exit command_completion(const Options& options) {
+Exit command_completion(const CompletionOptions& options) {
   const std::vector<CommandFacts> all = command_facts();
-  const std::string& shell = options.select.front();
+  const std::string& shell = options.shell;
   const std::string text = shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return Exit::ok;

@@ -7,18 +7,18 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
 #include "commands/python_worker.h"
 #include "record/log.h"
+#include "requests/open.h"
 #include "run/workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-Result<OpInfoNames> opinfo_names(const Options& options) {
-  const auto answer = ask_python_worker(options, "opinfo", Json::object(),
-                                        {python_path(session_settings(options))});
+Result<OpInfoNames> opinfo_names(const SessionSettings& settings) {
+  const auto answer =
+      ask_python_worker(settings.python, "opinfo", Json::object(), {python_path(settings)});
   if (!answer) return tl::unexpected(answer.error());
   if (const auto error = answer->find("error"); error != answer->end()) {
     return fail(one_line(error->get<std::string>()),
@@ -38,27 +38,14 @@ Result<void> of_this_torch(const RunRecord& record, const Registry& registry) {
               "choose its torch: LOCKSTEP_TORCH or LOCKSTEP_PYTHON");
 }
 
-}  // namespace
-
-Exit command_coverage(const Options& options) {
-  auto session = open_session(options);
-  if (!session) return session.error();
-  if (auto operators = need_operators(*session); !operators) return operators.error();
-  const Registry& registry = *session->operators();
-  Coverage coverage(registry);
-  std::vector<fs::path> logs(options.select.begin(), options.select.end());
-  if (logs.empty()) logs.push_back(options.cache / "runs" / "latest");
+/// Counts what logs say; gives by which words they are named.
+Result<std::string> count_logs(const std::vector<fs::path>& logs, const Registry& registry,
+                               Coverage& coverage) {
   std::string by;
   for (const fs::path& log : logs) {
     const auto record = read_log(log);
-    if (!record) {
-      print_error(record.error());
-      return Exit::usage;
-    }
-    if (auto same = of_this_torch(*record, registry); !same) {
-      print_error(same.error());
-      return Exit::usage;
-    }
+    if (!record) return tl::unexpected(record.error());
+    if (auto same = of_this_torch(*record, registry); !same) return tl::unexpected(same.error());
     for (const Verdict& verdict : record->verdicts) coverage.add(verdict);
     if (logs.size() > 1)
       by = fmt::format(", by {} logs", logs.size());
@@ -68,26 +55,46 @@ Exit command_coverage(const Options& options) {
       fmt::print(stderr, "the log {} is not complete: what it lacks is not counted\n",
                  log.string());
   }
+  return by;
+}
+
+std::string text_of(const CoverageOptions& options, const Coverage& coverage,
+                    const std::optional<CoverageCount>& opinfo, const std::string& of) {
+  if (options.json) {
+    Json json = to_json(coverage);
+    if (opinfo) json["opinfo"] = to_json(*opinfo);
+    return json.dump(1) + "\n";
+  }
+  std::string text = fmt::format("executed and judged, of the overloads of torch {}\n\n", of) +
+                     coverage_text(coverage, options.missing);
+  return opinfo ? text + coverage_text(*opinfo, options.missing) : text;
+}
+
+}  // namespace
+
+Exit command_coverage(const CoverageOptions& options) {
+  auto session = open_session(options.basis);
+  if (!session) return tell(session.error());
+  if (auto operators = need_operators(*session); !operators) return tell(operators.error());
+  const Registry& registry = *session->operators();
+  Coverage coverage(registry);
+  std::vector<fs::path> logs = options.logs;
+  if (logs.empty()) logs.push_back(options.basis.at.cache / "runs" / "latest");
+  const auto by = count_logs(logs, registry, coverage);
+  if (!by) {
+    print_error(by.error());
+    return Exit::usage;
+  }
   std::optional<CoverageCount> opinfo;
   if (options.opinfo) {
-    const auto names = opinfo_names(options);
+    const auto names = opinfo_names(session->settings());
     if (!names) {
       print_error(names.error());
       return Exit::usage;
     }
     opinfo = coverage.count(*names);
   }
-  std::string text;
-  if (options.json) {
-    Json json = to_json(coverage);
-    if (opinfo) json["opinfo"] = to_json(*opinfo);
-    text = json.dump(1) + "\n";
-  } else {
-    text = fmt::format("executed and judged, of the overloads of torch {}{}\n\n", registry.torch(),
-                       by) +
-           coverage_text(coverage, options.missing);
-    if (opinfo) text += coverage_text(*opinfo, options.missing);
-  }
+  const std::string text = text_of(options, coverage, opinfo, registry.torch() + *by);
   return write_answer(options.out, text) ? Exit::ok : Exit::internal;
 }
 

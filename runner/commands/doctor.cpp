@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/cpu.h"
@@ -14,9 +15,10 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/doctor_findings.h"
-#include "commands/open.h"
+#include "commands/errors.h"
 #include "engine/scratch.h"
 #include "record/machine.h"
+#include "requests/open.h"
 #include "run/absent_paths.h"
 
 namespace lockstep {
@@ -102,13 +104,29 @@ print(json.dumps({"python": platform.python_version(), "executable": sys.executa
                   "torch_at": os.path.dirname(spec.origin) if spec and spec.origin else None,
                   "header": header, "has_header": os.path.exists(header)})))";
 
+/// What Inductor compiles with.
+void examine_compiler(Chart& chart) {
+  const char* chosen = std::getenv("CXX");
+  std::string compiler = chosen != nullptr && *chosen != '\0' ? chosen : "g++";
+  std::string line = first_line_of(compiler + " --version");
+  if (line.empty() && chosen == nullptr)
+    line = first_line_of((compiler = "clang++") + " --version");
+  if (line.empty()) {
+    chart.say(Health::bad, "compiler",
+              fmt::format("`{}` does not run, and Inductor compiles with it",
+                          chosen != nullptr ? chosen : "g++"),
+              "install g++, or let CXX name a C++ compiler");
+  } else {
+    chart.say(Health::good, "compiler", fmt::format("{}: {}", compiler, line));
+  }
+}
+
 /// Python, its torch and what Inductor needs to compile; the version of that torch.
-std::string examine_python(const Options& options, Chart& chart) {
-  const std::string answer =
-      first_line_of(shell_quote(options.python) + " -c " + shell_quote(kAsk));
+std::string examine_python(const std::string& python, Chart& chart) {
+  const std::string answer = first_line_of(shell_quote(python) + " -c " + shell_quote(kAsk));
   const Json found = Json::parse(answer, nullptr, false);
   if (!found.is_object()) {
-    chart.say(Health::bad, "python", fmt::format("`{}` does not run", options.python),
+    chart.say(Health::bad, "python", fmt::format("`{}` does not run", python),
               "LOCKSTEP_PYTHON names a Python 3 that has torch");
     return "";
   }
@@ -130,19 +148,7 @@ std::string examine_python(const Options& options, Chart& chart) {
               found.value("header", "") + " is missing, and Inductor's wrapper needs it",
               "install the development package of this Python, such as python3-dev");
   }
-  const char* chosen = std::getenv("CXX");
-  std::string compiler = chosen != nullptr && *chosen != '\0' ? chosen : "g++";
-  std::string line = first_line_of(compiler + " --version");
-  if (line.empty() && chosen == nullptr)
-    line = first_line_of((compiler = "clang++") + " --version");
-  if (line.empty()) {
-    chart.say(Health::bad, "compiler",
-              fmt::format("`{}` does not run, and Inductor compiles with it",
-                          chosen != nullptr ? chosen : "g++"),
-              "install g++, or let CXX name a C++ compiler");
-  } else {
-    chart.say(Health::good, "compiler", fmt::format("{}: {}", compiler, line));
-  }
+  examine_compiler(chart);
   return version;
 }
 
@@ -166,9 +172,9 @@ void examine_suite(Session& session, Chart& chart) {
   }
 }
 
-void examine_places(const Options& options, Chart& chart) {
+void examine_cache(const fs::path& given, Chart& chart) {
   std::error_code error;
-  const fs::path cache = fs::absolute(options.cache, error);
+  const fs::path cache = fs::absolute(given, error);
   fs::create_directories(cache, error);
   if (::access(cache.c_str(), W_OK | X_OK) != 0) {
     chart.say(Health::bad, "cache", cache.string() + " cannot be written",
@@ -185,7 +191,9 @@ void examine_places(const Options& options, Chart& chart) {
                                               : Health::good,
             "disk", fmt::format("{} free of {}", size_text(free), size_text(whole)),
             "free some, remove old runs from the cache, or let LOCKSTEP_CACHE name another disk");
+}
 
+void examine_scratch(Chart& chart) {
   auto scratch = Scratch::create();
   if (!scratch) {
     chart.say(Health::bad, "scratch", scratch.error().message, scratch.error().hint);
@@ -196,7 +204,9 @@ void examine_places(const Options& options, Chart& chart) {
                           size_text(shared), size_text(all)),
               "tensors pass through it: give the container more, as with --shm-size=2g");
   }
+}
 
+void examine_machine(Chart& chart) {
   double available = 0;
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
@@ -262,20 +272,25 @@ void examine_paths(Session& session, Chart& chart) {
   }
 }
 
-/// The eager worker, the operators and the devices of its torch, and the paths.
-void examine_workers(Session& session, const std::string& python_torch, Chart& chart) {
+/// Whether there is an eager worker that can be asked, with the libraries that are wanted.
+bool examine_executable(Session& session, Chart& chart) {
   const fs::path& executable = session.settings().eager;
   if (::access(executable.c_str(), X_OK) != 0) {
     chart.say(Health::bad, "eager", executable.string() + " is missing",
               "build with torch: `ci/lockstep` does; or LOCKSTEP_EAGER names it");
-    return;
+    return false;
   }
-  if (!read_operators(session)) {
+  if (auto read = read_operators(session); !read) {
+    tell(read.error());
     chart.say(Health::bad, "library", "an operator library cannot be loaded",
               "see above; or leave --library out");
-    return;
+    return false;
   }
-  if (!session.start(fs::path())) return;  // said of the scratch directory
+  return session.start(fs::path()).has_value();  // of the scratch directory it was said
+}
+
+/// What the eager worker says of itself; nothing: it cannot be used.
+std::optional<Json> examine_eager(Session& session, const std::string& python_torch, Chart& chart) {
   auto hello = session.wait_for(session.eager());
   if (!hello) {
     const bool symbols = hello.error().message.find("symbol") != std::string::npos ||
@@ -284,7 +299,7 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
               symbols ? "it was built for another torch: remove the build folder of the cache and "
                         "start `ci/lockstep` again"
                       : "see above");
-    return;
+    return std::nullopt;
   }
   const Json environment = hello->value("environment", Json::object());
   const std::string torch = environment.value("torch", std::string());
@@ -295,20 +310,30 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
                         same ? "" : fmt::format(", Python has {}", python_torch)),
             "both must have the same torch: remove the build folder of the cache and start "
             "`ci/lockstep` again");
-  const Registry* const operators = session.operators();
-  const std::string fingerprint = environment.value("fingerprint", std::string());
+  return std::move(*hello);
+}
+
+void examine_operators(const Registry* operators, const std::string& fingerprint, Chart& chart) {
   const bool fits = operators != nullptr && operators->fingerprint() == fingerprint;
   chart.say(fits ? Health::good : Health::poor, "operators",
             operators == nullptr ? "there is no dump of their schemas"
             : fits               ? "the dump of their schemas is of this torch"
                    : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
             "`ci/lockstep` builds it; until then list, show and check know less");
-  const std::vector<Path>& paths = session.suite().paths;
+}
+
+/// The eager worker, the operators and the devices of its torch, and the paths.
+void examine_workers(Session& session, const std::string& python_torch, Chart& chart) {
+  if (!examine_executable(session, chart)) return;
+  const auto hello = examine_eager(session, python_torch, chart);
+  if (!hello) return;
+  const Json environment = hello->value("environment", Json::object());
+  examine_operators(session.operators(), environment.value("fingerprint", std::string()), chart);
   const CudaInventory cuda =
       cuda_inventory({.runtime = cuda_runtime_of(session.settings(), environment)});
   Json machine = Json::object();
   add_cuda(machine, cuda);
-  for (const DoctorFinding& finding : findings_of_devices(*hello, machine, paths))
+  for (const DoctorFinding& finding : findings_of_devices(*hello, machine, session.suite().paths))
     chart.say(finding);
   examine_cuda(session.settings(), cuda, chart);
   examine_paths(session, chart);
@@ -316,17 +341,18 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
 
 }  // namespace
 
-Exit command_doctor(const Options& options) {
+Exit command_doctor(const DoctorOptions& options) {
   watch_for_interrupts();
   Chart chart;
   chart.say(Health::good, "lockstep", LOCKSTEP_VERSION);
-  SessionSettings settings = session_settings(options);
-  settings.jobs = 1;
-  settings.limits = {};
+  SessionSettings settings = session_settings(options.basis);
+  settings.pace.jobs = 1;
   Session session(std::move(settings));
   examine_suite(session, chart);
-  const std::string torch = examine_python(options, chart);
-  examine_places(options, chart);
+  const std::string torch = examine_python(options.basis.at.python, chart);
+  examine_cache(options.basis.at.cache, chart);
+  examine_scratch(chart);
+  examine_machine(chart);
   if (options.quick) {
     const fs::path runtime = cuda_runtime_of(session.settings(), Json::object());
     examine_cuda(session.settings(), cuda_inventory({.runtime = runtime}), chart);

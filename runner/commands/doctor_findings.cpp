@@ -41,6 +41,24 @@ DoctorFinding finding_of_missed_cuda(const Json& machine, const std::string& tor
                          "must be given the device"};
 }
 
+/// Says of each kind of device for which there is a path, and that torch lacks, that it does.
+void add_missed_kinds(const std::vector<Path>& paths, const std::string& torch,
+                      std::vector<std::string> kinds, std::vector<DoctorFinding>& findings) {
+  for (const Path& path : paths) {
+    for (const std::string& glob : path.devices) {
+      const std::string kind = kind_of(glob);
+      if (glob.starts_with('!') || has_wildcard(glob) || kind == "cuda" || contains(kinds, kind))
+        continue;
+      kinds.push_back(kind);  // said once
+      findings.push_back(
+          {path.added ? Health::poor : Health::good, "device " + kind,
+           fmt::format("not here, and `{}` is for it: torch {} does not find it", path.name, torch),
+           "--library FILE loads what registers it for eager, the path's `import` "
+           "what registers it in Python"});
+    }
+  }
+}
+
 }  // namespace
 
 DoctorFinding finding_of_path(const Path& path, const PathState& state,
@@ -106,19 +124,7 @@ std::vector<DoctorFinding> findings_of_devices(const Json& hello, const Json& ma
   }
   if (!contains(kinds, "cuda") && machine.contains("cuda:0"))
     findings.push_back(finding_of_missed_cuda(machine, torch));
-  for (const Path& path : paths) {
-    for (const std::string& glob : path.devices) {
-      const std::string kind = kind_of(glob);
-      if (glob.starts_with('!') || has_wildcard(glob) || kind == "cuda" || contains(kinds, kind))
-        continue;
-      kinds.push_back(kind);  // said once
-      findings.push_back(
-          {path.added ? Health::poor : Health::good, "device " + kind,
-           fmt::format("not here, and `{}` is for it: torch {} does not find it", path.name, torch),
-           "--library FILE loads what registers it for eager, the path's `import` "
-           "what registers it in Python"});
-    }
-  }
+  add_missed_kinds(paths, torch, std::move(kinds), findings);
   return findings;
 }
 

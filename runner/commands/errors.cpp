@@ -31,6 +31,12 @@ void print_diagnostics(const Diagnostics& diagnostics) {
              sorted.size() == 1 ? "" : "s", files.size(), files.size() == 1 ? "" : "s");
 }
 
+Exit tell(const Failure& failure) {
+  for (const Error& error : failure.errors) print_error(error);
+  print_diagnostics(failure.diagnostics);
+  return failure.exit;
+}
+
 bool write_answer(const std::filesystem::path& file, std::string_view text) {
   if (file.empty()) {
     fmt::print("{}", text);

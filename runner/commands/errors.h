@@ -5,6 +5,7 @@
 
 #include "base/diagnostic.h"
 #include "base/result.h"
+#include "requests/failure.h"
 
 namespace lockstep {
 
@@ -13,6 +14,9 @@ void print_error(const Error& error);
 
 /// Prints diagnostics to standard error, in the order of files and places, and how many there are.
 void print_diagnostics(const Diagnostics& diagnostics);
+
+/// Prints why a request was not met, and gives the exit status.
+Exit tell(const Failure& failure);
 
 /// Writes what a command says to a file, or to standard output where `file` is empty; prints why it
 /// cannot.  Whether it could.

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
 #include "commands/reproducer.h"
 #include "engine/scratch.h"
+#include "requests/open.h"
 
 namespace lockstep {
 namespace {
@@ -156,18 +156,19 @@ tl::expected<Plan, Exit> plan_of(const Session& session, std::vector<Finding>& f
 
 }  // namespace
 
-Exit command_findings(const Options& options) {
-  const auto session = open_session(options);
-  if (!session) return session.error();
-  if (const auto had = need_operators(*session); !had) return had.error();
+Exit command_findings(const FindingsOptions& options) {
+  const auto session = open_session(options.basis);
+  if (!session) return tell(session.error());
+  if (const auto had = need_operators(*session); !had) return tell(had.error());
   std::vector<Finding> findings = findings_of(session->suite().expectations);
   const auto plan = plan_of(*session, findings);
   if (!plan) return plan.error();
   std::vector<const PlanItem*> items;
   for (const Finding& finding : findings) items.push_back(finding.item);
   auto scratch = Scratch::create();
-  const auto scripts = scratch ? brief_scripts_of(*plan, items, options, scratch->path())
-                               : tl::unexpected(scratch.error());
+  const auto scripts = scratch
+                           ? brief_scripts_of(*plan, items, session->settings(), scratch->path())
+                           : tl::unexpected(scratch.error());
   if (!scripts) {
     print_error(scripts.error());
     return Exit::internal;

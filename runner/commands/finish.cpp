@@ -25,14 +25,13 @@ namespace {
 /// Says which of the paths that were asked for by name judged nothing, because their settings
 /// cannot be put in force here: a vendor whose package is missing must not get a green run.  Paths
 /// that are there by default may be of another torch.
-bool tell_unusable_paths(const RunRecord& record, const Options& options,
-                         const std::vector<Path>& paths) {
+bool tell_unusable_paths(const Finished& run) {
   bool unusable = false;
-  for (const Path& path : paths) {
-    if (!path.added && !contains(options.paths, path.name)) continue;
+  for (const Path& path : run.paths) {
+    if (!path.added && !contains(run.named_paths, path.name)) continue;
     const Verdict* refused = nullptr;
     bool judged = false;
-    for (const Verdict& verdict : record.verdicts) {
+    for (const Verdict& verdict : run.record.verdicts) {
       if (verdict.facts.path != path.name) continue;
       judged |= verdict.found.status != Status::unsupported;
       if (verdict.found.stage == "configure") refused = &verdict;
@@ -57,41 +56,44 @@ Result<void> add_to_job_page(const RunRecord& record, bool strict) {
       "GITHUB_STEP_SUMMARY names that file; without it, or without --github, there is none");
 }
 
+/// Everything that is written of a run: reports, proposals, what GitHub shows.
+Result<void> write_all(const Finished& run) {
+  const Reporting& reporting = run.reporting;
+  if (auto written = write_reports(run.record, run.directory, reporting.strict); !written)
+    return written;
+  bool single = false;
+  if (auto written = write_single_reports(run.record, reporting, single); !written) return written;
+  if (!reporting.update_known.empty()) {
+    auto proposed =
+        propose(run.record, proposals_file(reporting, run.at), reporting.accept_crashes);
+    if (!proposed) return proposed;
+  }
+  if (!reporting.github && !run.at.in_github) return {};
+  print_annotations(run.record, reporting, run.at.color);
+  return add_to_job_page(run.record, reporting.strict);
+}
+
+void tell_unfinished(const Finished& run) {
+  const RunRecord& record = run.record;
+  if (record.verdicts.size() >= record.info.planned) return;
+  fmt::print(stderr, "{} after {} of {}; `{} run --resume {}` goes on\n",
+             record.end->interrupted ? "interrupted" : "stopped", record.verdicts.size(),
+             counted(record.info.planned, "verdict"), run.at.launcher,
+             shell_quote(fs::absolute(run.directory).string()));
+}
+
 }  // namespace
 
-Exit finish(const RunRecord& record, const Options& options, const fs::path& directory,
-            const std::vector<Path>& paths) {
-  if (auto written = write_reports(record, directory, options.strict); !written) {
+Exit finish(const Finished& run) {
+  const RunRecord& record = run.record;
+  const bool strict = run.reporting.strict;
+  if (auto written = write_all(run); !written) {
     print_error(written.error());
     return Exit::internal;
   }
-  bool single = false;
-  if (auto written = write_single_reports(record, options, single); !written) {
-    print_error(written.error());
-    return Exit::internal;
-  }
-  if (!options.update_known.empty()) {
-    if (auto proposed = propose(record, options); !proposed) {
-      print_error(proposed.error());
-      return Exit::internal;
-    }
-  }
-  if (options.github) {
-    print_annotations(record, options);
-    if (auto written = add_to_job_page(record, options.strict); !written) {
-      print_error(written.error());
-      return Exit::internal;
-    }
-  }
-  if (!options.quiet) fmt::print(stderr, "log and reports: {}\n", directory.string());
-  if (record.verdicts.size() < record.info.planned) {
-    fmt::print(stderr, "{} after {} of {}; `{} run --resume {}` goes on\n",
-               record.end->interrupted ? "interrupted" : "stopped", record.verdicts.size(),
-               counted(record.info.planned, "verdict"), options.launcher,
-               shell_quote(fs::absolute(directory).string()));
-  }
+  if (!run.reporting.quiet) fmt::print(stderr, "log and reports: {}\n", run.directory.string());
+  tell_unfinished(run);
   if (record.end->interrupted) return Exit::interrupted;
-  const Tally counts = tally(record, options.strict);
   // A worker that can never be used says nothing of any case.
   const bool all_lost =
       !record.verdicts.empty() &&
@@ -99,9 +101,9 @@ Exit finish(const RunRecord& record, const Options& options, const fs::path& dir
         return verdict.found.status == Status::worker_lost;
       });
   if (all_lost) return Exit::internal;
-  const bool failing = counts[Column::failing] > 0;
-  if (tell_unusable_paths(record, options, paths) && !failing) return Exit::internal;
-  const bool fails = failing || !judged_too_little(record, options.strict).empty();
+  const bool failing = tally(record, strict)[Column::failing] > 0;
+  if (tell_unusable_paths(run) && !failing) return Exit::internal;
+  const bool fails = failing || !judged_too_little(record, strict).empty();
   return fails ? Exit::failures : Exit::ok;
 }
 

@@ -34,7 +34,7 @@ std::optional<RunRecord> whole_run(const fs::path& log) {
 }
 
 /// What --fail-on names, or what fails by default.
-std::optional<std::set<Transition>> failing_transitions(const Options& options) {
+std::optional<std::set<Transition>> failing_transitions(const GateOptions& options) {
   if (options.fail_on.empty()) return closing_by_default();
   std::set<Transition> transitions;
   std::vector<std::string> names;
@@ -54,10 +54,10 @@ std::optional<std::set<Transition>> failing_transitions(const Options& options) 
   return good ? std::optional(transitions) : std::nullopt;
 }
 
-std::optional<std::vector<Allowance>> allowances_of(const Options& options) {
+std::optional<std::vector<Allowance>> allowances_of(const GateOptions& options) {
   std::vector<Allowance> all;
   Diagnostics diagnostics;
-  for (const fs::path& name : options.allow_files) {
+  for (const fs::path& name : options.allow) {
     const auto file = read_json(name, name.string(), diagnostics);
     if (!file) continue;
     for (Allowance& each : decode_allowances(*file, diagnostics)) all.push_back(std::move(each));
@@ -81,22 +81,22 @@ Result<void> write_report(const fs::path& file, const std::function<std::string(
 
 }  // namespace
 
-Exit command_gate(const Options& options) {
-  const fs::path latest = options.cache / "runs" / "latest";
+Exit command_gate(const GateOptions& options) {
+  const fs::path latest = options.basis.at.cache / "runs" / "latest";
   const auto before = whole_run(options.baseline);
-  const auto after = whole_run(options.select.empty() ? latest : fs::path(options.select.front()));
+  const auto after = whole_run(options.logs.empty() ? latest : options.logs.front());
   const auto fail_on = failing_transitions(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !fail_on || !allowances) return Exit::usage;
   Gate gate = make_gate(*before, *after, *fail_on, *allowances);
-  if (options.compare_eager) gate.eager = compare_eager(*before, *after);
-  const auto [out, style] = people_output(options);
+  if (options.eager) gate.eager = compare_eager(*before, *after);
+  const auto [out, style] = people_output({}, options.basis.at.color);
   out << gate_text(gate, style, options.verbose) << std::flush;
   for (const auto& written :
-       {write_report(options.html_file, [&] { return gate_page(gate); }),
-        write_report(options.junit_file, [&] { return gate_junit(gate); }),
-        write_report(options.json_file, [&] { return gate_json(gate).dump(1) + "\n"; }),
-        write_report(options.summary_file, [&] { return gate_markdown(gate); })}) {
+       {write_report(options.html, [&] { return gate_page(gate); }),
+        write_report(options.junit, [&] { return gate_junit(gate); }),
+        write_report(options.json, [&] { return gate_json(gate).dump(1) + "\n"; }),
+        write_report(options.summary, [&] { return gate_markdown(gate); })}) {
     if (written) continue;
     print_error(written.error());
     return Exit::internal;

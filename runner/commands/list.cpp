@@ -11,10 +11,10 @@
 #include "cases/sweep.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
-#include "commands/selection.h"
 #include "commands/words.h"
 #include "reports/closing.h"
+#include "requests/open.h"
+#include "requests/selection.h"
 
 namespace lockstep {
 namespace {
@@ -57,7 +57,7 @@ Exit list_unswept(const PlanRequest& request) {
       sweeps.push_back(std::move(sweep));
     }
   }
-  if (sweeps.empty()) return nothing_selected(request);
+  if (sweeps.empty()) return tell(nothing_selected(request).value());
   std::set<std::string> lines;
   for (const auto& [name, op] : registry->operators()) {
     for (const Overload& overload : op.overloads) {
@@ -73,12 +73,12 @@ Exit list_unswept(const PlanRequest& request) {
 }
 
 /// The levels that take each instance, by its id, without `all`.
-tl::expected<std::map<std::string, std::vector<std::string>>, Exit> levels_of_instances(
-    const Options& options, Session& session) {
+Answer<std::map<std::string, std::vector<std::string>>> levels_of_instances(const Basis& basis,
+                                                                            Session& session) {
   std::map<std::string, std::vector<std::string>> levels;
-  for (const std::string& name : level_names(options)) {
+  for (const std::string& name : level_names(basis.at.suite)) {
     if (name == "all") continue;
-    const auto ids = ids_of_level(options, session, name);
+    const auto ids = ids_of_level(basis, session, name);
     if (!ids) return tl::unexpected(ids.error());
     for (const std::string& id : *ids) levels[id].push_back(name);
   }
@@ -104,11 +104,33 @@ std::string in_json(const std::vector<Selected>& all,
   return list.dump(1) + "\n";
 }
 
+/// How many verdicts there are on each path, and how many of what there are in all.
+std::string count_text(const std::vector<std::string>& ids, const std::vector<Path>& paths) {
+  std::map<std::string, std::size_t> on_path;
+  std::set<std::string> instances, cases;
+  for (const std::string& id : ids) {
+    const std::size_t slash = id.find('/', id.find('@'));
+    if (slash != std::string::npos) ++on_path[id.substr(slash + 1)];
+    instances.insert(id.substr(0, slash));
+    cases.insert(id.substr(0, id.find_first_of("[@")));
+  }
+  std::string text, total;
+  std::size_t width = 0;
+  for (const auto& [path, count] : on_path) width = std::max(width, path.size());
+  for (const Path& path : paths) {
+    if (const auto found = on_path.find(path.name); found != on_path.end())
+      text += fmt::format("{:<{}}  {:>6}\n", path.name, width, found->second);
+  }
+  if (!on_path.empty()) total = counted(ids.size(), "verdict") + " of ";
+  return text + total + counted(instances.size(), "instance") + " of " +
+         counted(cases.size(), "case") + "\n";
+}
+
 /// What an expectation says of the cases that it names: "bug: value_differs on inductor*".
 std::string known_text(const Expectation& rule) {
   const std::string what = rule.causes.empty() ? std::string(info(rule.status).name)
                                                : fmt::format("{}", fmt::join(rule.causes, ", "));
-  return fmt::format("{}: {} on {}{}", rule.because, what, fmt::join(rule.paths, ", "),
+  return fmt::format("{}: {} on {}{}", name_of(rule.because), what, fmt::join(rule.paths, ", "),
                      rule.torch.empty() ? "" : " with torch " + rule.torch);
 }
 
@@ -141,77 +163,76 @@ WordTable case_table(const std::vector<std::string>& ids, const Suite& suite,
   return table;
 }
 
-/// How many verdicts there are on each path, and how many of what there are in all.
-std::string count_text(const std::vector<std::string>& ids, const std::vector<Path>& paths) {
-  std::map<std::string, std::size_t> on_path;
-  std::set<std::string> instances, cases;
-  for (const std::string& id : ids) {
-    const std::size_t slash = id.find('/', id.find('@'));
-    if (slash != std::string::npos) ++on_path[id.substr(slash + 1)];
-    instances.insert(id.substr(0, slash));
-    cases.insert(id.substr(0, id.find_first_of("[@")));
-  }
-  std::string text, total;
-  std::size_t width = 0;
-  for (const auto& [path, count] : on_path) width = std::max(width, path.size());
-  for (const Path& path : paths) {
-    if (const auto found = on_path.find(path.name); found != on_path.end())
-      text += fmt::format("{:<{}}  {:>6}\n", path.name, width, found->second);
-  }
-  if (!on_path.empty()) total = counted(ids.size(), "verdict") + " of ";
-  return text + total + counted(instances.size(), "instance") + " of " +
-         counted(cases.size(), "case") + "\n";
+void write(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// Refuses what cannot be printed together.
+Answer<void> check(const ListOptions& options) {
+  const int others =
+      options.unswept + options.as_level + options.count + static_cast<int>(options.words.size());
+  const int forms = options.words.empty() ? options.json + options.markdown : 0;
+  if (others + forms > 1)
+    return refuse(Exit::usage,
+                  {"found several of --count, --as-level, --unswept, --paths, --levels, --policies "
+                   "and --statuses, expected one",
+                   "--json or --markdown goes with the last four, and with none of them"});
+  return {};
 }
 
-void write(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+Exit list_words(const ListOptions& options, const Basis& basis, Session& session) {
+  const auto tables = word_tables(options.words.front(), basis, session);
+  if (!tables) return tell(tables.error());
+  write(options.json       ? to_json(*tables)
+        : options.markdown ? to_markdown(*tables)
+                           : to_text(*tables));
+  return Exit::ok;
+}
+
+/// What is said of the ids that a request takes.
+Answer<std::string> text_of(const ListOptions& options, const PlanRequest& request,
+                            const Selection& chosen, Session& session) {
+  Diagnostics diagnostics;
+  std::vector<Selected> all;
+  std::vector<std::string> ids;
+  if (options.json) {
+    all = selected(request, diagnostics);
+    for (const Selected& each : all) ids.push_back(each.id);
+  } else {
+    ids = selected_ids(request, diagnostics);
+  }
+  if (!diagnostics.empty()) return refuse(std::move(diagnostics));
+  if (ids.empty()) return nothing_selected(request);
+  if (options.markdown) {
+    std::string text = to_markdown({case_table(ids, session.suite(), diagnostics)});
+    return diagnostics.empty() ? Answer<std::string>(std::move(text))
+                               : refuse(std::move(diagnostics));
+  }
+  if (options.json) {
+    auto levels = levels_of_instances(options.basis, session);
+    if (!levels) return tl::unexpected(levels.error());
+    return in_json(all, *levels);
+  }
+  if (options.as_level) return level_file(ids, chosen, session);
+  if (options.count) return count_text(ids, request.paths);
+  return fmt::format("{}\n", fmt::join(ids, "\n"));
+}
 
 }  // namespace
 
-Exit command_list(const Options& options) {
-  Options quiet = options;
-  const bool of_cases = options.markdown && options.words.empty();
-  quiet.no_expectations = !of_cases;  // else no matter here
-  auto session = open_session(quiet);
-  if (!session) return session.error();
-  if (!options.words.empty()) {
-    const auto tables = word_tables(options.words, quiet, *session);
-    if (!tables) return tables.error();
-    write(options.json       ? to_json(*tables)
-          : options.markdown ? to_markdown(*tables)
-                             : to_text(*tables));
-    return Exit::ok;
-  }
-  auto chosen = selection(quiet, *session);
-  if (!chosen) return chosen.error();
+Exit command_list(const ListOptions& options) {
+  if (auto checked = check(options); !checked) return tell(checked.error());
+  Basis basis = options.basis;
+  basis.files.expectations = options.markdown && options.words.empty();  // else no matter
+  auto session = open_session(basis);
+  if (!session) return tell(session.error());
+  if (!options.words.empty()) return list_words(options, basis, *session);
+  auto chosen = selection(basis, *session, {false, false, options.unswept ? "all" : nullptr});
+  if (!chosen) return tell(chosen.error());
   PlanRequest request = session->plan_request(chosen->filter);
   request.earlier = &chosen->earlier;
   if (options.unswept) return list_unswept(request);
-  Diagnostics diagnostics;
-  std::string text;
-  std::vector<std::string> ids;
-  if (options.json) {
-    const std::vector<Selected> all = selected(request, diagnostics);
-    for (const Selected& each : all) ids.push_back(each.id);
-    auto levels = levels_of_instances(quiet, *session);
-    if (!levels) return levels.error();
-    text = in_json(all, *levels);
-  } else {
-    ids = selected_ids(request, diagnostics);
-    if (of_cases) text = to_markdown({case_table(ids, session->suite(), diagnostics)});
-  }
-  if (!diagnostics.empty()) {
-    print_diagnostics(diagnostics);
-    return Exit::usage;
-  }
-  if (ids.empty()) return nothing_selected(request);
-  if (options.as_level) {
-    text = level_file(ids, *chosen, *session);
-  } else if (options.count) {
-    text = count_text(ids, request.paths);
-  } else if (text.empty()) {
-    for (const std::string& id : ids) text += id + "\n";
-  }
-  write(text);
+  const auto text = text_of(options, request, *chosen, *session);
+  if (!text) return tell(text.error());
+  write(*text);
   return Exit::ok;
 }
 

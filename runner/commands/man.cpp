@@ -44,7 +44,7 @@ std::string as_they_are(const std::string& text) {
 
 }  // namespace
 
-Exit command_man(const Options&) {
+Exit command_man(const ManOptions&) {
   const std::vector<CommandFacts> all = command_facts();
   std::string text = fmt::format(
       ".TH LOCKSTEP 1 \"\" \"lockstep {}\" \"User Commands\"\n"

@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <optional>
 
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/finish.h"
-#include "commands/run_directory.h"
 #include "record/log.h"
 #include "record/machine.h"
 #include "reports/closing.h"
 #include "reports/terminal.h"
+#include "requests/reporting.h"
+#include "requests/run_directory.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -29,7 +31,7 @@ Result<void> copy_tensors(const fs::path& from, const fs::path& to) {
                           error.message()));
 }
 
-void print_closing(const RunRecord& record, const Options& options) {
+void print_closing(const RunRecord& record, const Reporting& options, const std::string& color) {
   const Terminal terminal = real_terminal();
   ClosingOptions look;
   look.strict = options.strict;
@@ -37,7 +39,7 @@ void print_closing(const RunRecord& record, const Options& options) {
   look.quiet = options.quiet;
   look.columns = terminal.out_is_terminal ? terminal.columns : 0;
   look.seconds = record.end->seconds;
-  const auto [out, style] = people_output(options);
+  const auto [out, style] = people_output(options, color);
   for (const Verdict& verdict : record.verdicts) {
     if (options.verbose || verdict.fails(options.strict))
       out << one_line_of(style, verdict, options.strict) << '\n';
@@ -46,16 +48,11 @@ void print_closing(const RunRecord& record, const Options& options) {
   out.flush();
 }
 
-}  // namespace
-
-Exit command_merge(const Options& options) {
-  if (auto unused = check_out(options.out); !unused) {
-    print_error(unused.error());
-    return Exit::usage;
-  }
+/// The logs of all shards; errors are printed.
+std::optional<std::vector<RunRecord>> read_shards(const std::vector<fs::path>& names) {
   std::vector<RunRecord> shards;
   bool readable = true;
-  for (const std::string& name : options.select) {
+  for (const fs::path& name : names) {
     auto shard = read_log(name);
     readable = readable && shard;
     if (shard) {
@@ -64,29 +61,33 @@ Exit command_merge(const Options& options) {
       print_error(shard.error());
     }
   }
-  if (!readable) return Exit::usage;
+  return readable ? std::optional(std::move(shards)) : std::nullopt;
+}
+
+}  // namespace
+
+Exit command_merge(const MergeOptions& options) {
+  if (auto fits = check(options.reporting); !fits) return tell(fits.error());
+  if (auto unused = check_out(options.out); !unused) return tell({Exit::usage, {unused.error()}});
+  auto shards = read_shards(options.shards);
+  if (!shards) return Exit::usage;
   std::vector<fs::path> folders;
-  for (const RunRecord& shard : shards) folders.push_back(shard.directory);
-  auto record = merge(std::move(shards));
-  if (!record) {
-    for (const Error& error : record.error()) print_error(error);
-    return Exit::usage;
-  }
-  const auto directory = run_directory(options, utc_now());
+  for (const RunRecord& shard : *shards) folders.push_back(shard.directory);
+  auto record = merge(std::move(*shards));
+  if (!record) return tell({Exit::usage, record.error()});
+  const Surroundings& at = options.basis.at;
+  const auto directory = run_directory(options.out, at.cache, utc_now());
   auto written = directory ? RunLog::write(*directory, *record)
                            : Result<void>(tl::unexpected(directory.error()));
   for (const fs::path& folder : folders) {
     if (written) written = copy_tensors(folder, *directory);
   }
-  if (!written) {
-    print_error(written.error());
-    return Exit::internal;
-  }
+  if (!written) return tell({Exit::internal, {written.error()}});
   record->directory = *directory;
-  if (options.min_judged) record->info.min_judged = options.min_judged;
+  if (options.reporting.min_judged) record->info.min_judged = options.reporting.min_judged;
   if (options.out.empty()) point_latest_at(*directory);
-  print_closing(*record, options);
-  return finish(*record, options, *directory, {});
+  print_closing(*record, options.reporting, at.color);
+  return finish({*record, options.reporting, at, *directory});
 }
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 #include "cases/write.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/open.h"
+#include "requests/open.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -53,8 +53,9 @@ Json example_input() {
           {"fill", {{"arange", {{"start", -1}, {"divide", 2}}}}}};
 }
 
-/// One call of an operator, each of its tensors an input, what else it needs by its type.
-Result<Json> calling(Json root, const std::string& name, const Registry& registry) {
+/// The overload that a name means, if a case may call it.
+Result<std::pair<const Operator*, const Overload*>> overload_of(const std::string& name,
+                                                                const Registry& registry) {
   const std::string bare = name.starts_with("aten::") ? name.substr(6) : name;
   const Operator* op = registry.find("aten::" + bare.substr(0, bare.find('.')));
   const Overload* overload = registry.find_overload(bare);
@@ -67,6 +68,28 @@ Result<Json> calling(Json root, const std::string& name, const Registry& registr
   }
   if (const std::string why = refusal(*op, *overload); !why.empty())
     return fail(fmt::format("no case may call {}: {}", short_name(*op, *overload), why));
+  return std::pair(op, overload);
+}
+
+/// Twice the same tensor in each list of tensors: a list of one would say little.
+void fill_lists(const Overload& overload, Json& step) {
+  for (std::size_t i = 0; i < overload.arguments.size(); ++i) {
+    const Argument& argument = overload.arguments[i];
+    if (!argument.type.starts_with("Tensor") || argument.type.find('[') == std::string::npos)
+      continue;
+    for (Json* value :
+         {i < step["args"].size() ? &step["args"][i] : nullptr,
+          step["kwargs"].contains(argument.name) ? &step["kwargs"][argument.name] : nullptr}) {
+      if (value != nullptr) *value = {*value, *value};
+    }
+  }
+}
+
+/// One call of an operator, each of its tensors an input, what else it needs by its type.
+Result<Json> calling(Json root, const std::string& name, const Registry& registry) {
+  const auto found = overload_of(name, registry);
+  if (!found) return tl::unexpected(found.error());
+  const auto& [op, overload] = *found;
   Sweep sweep;
   sweep.op = short_name(*op, *overload);
   sweep.given = {{"Scalar", 2},        {"float", 0.5},  {"int", 1},
@@ -89,17 +112,7 @@ Result<Json> calling(Json root, const std::string& name, const Registry& registr
   root["inputs"] = inputs;
   root.update(swept_program(sweep, overload));
   Json& step = root["steps"][0];
-  for (std::size_t i = 0; i < overload->arguments.size(); ++i) {
-    const Argument& argument = overload->arguments[i];
-    if (!argument.type.starts_with("Tensor") || argument.type.find('[') == std::string::npos)
-      continue;
-    // Twice the same tensor: a list of one would say little.
-    for (Json* value :
-         {i < step["args"].size() ? &step["args"][i] : nullptr,
-          step["kwargs"].contains(argument.name) ? &step["kwargs"][argument.name] : nullptr}) {
-      if (value != nullptr) *value = {*value, *value};
-    }
-  }
+  fill_lists(*overload, step);
   if (step["kwargs"].empty()) step.erase("kwargs");
   return root;
 }
@@ -132,57 +145,56 @@ Diagnostics faults_of(const std::string& name, const std::string& text, const Re
   return diagnostics;
 }
 
-}  // namespace
+/// What the case begins with: another one's program, or a call.
+Result<Json> program_of(const NewOptions& options, const Session& session, Json root) {
+  if (!options.like.empty()) return like(std::move(root), options.like, session.suite().cases);
+  if (const Registry* registry = session.operators())
+    return calling(std::move(root), options.op.empty() ? "add.Tensor" : options.op, *registry);
+  // What every torch has.
+  root["inputs"] = {{"x", example_input()}};
+  root["steps"] = {{{"let", "y"}, {"op", "add.Tensor"}, {"args", {"%x", "%x"}}}};
+  root["outputs"] = {"y"};
+  return root;
+}
 
-Exit command_new(const Options& options) {
-  const auto usage = [](const Error& error) {
-    print_error(error);
-    return Exit::usage;
-  };
-  const auto report = report_of(options.select.front());
-  if (!report) return usage(report.error());
-  auto session = open_session(options);
-  if (!session) return session.error();
-  if (!options.op.empty()) {
-    if (auto needed = need_operators(*session); !needed) return needed.error();
-  }
-  const bool in_suite = options.out.empty();
-  const fs::path file = in_suite ? options.suite / "cases" / "bugs" / (report->name + ".json")
-                                 : options.directory / options.out;
-  Json root = beginning(*report, in_suite && options.suite == options.home);
-  const std::string op = options.op.empty() ? "add.Tensor" : options.op;
-  Result<Json> begun = Json();
-  if (!options.like.empty()) {
-    begun = like(std::move(root), options.like, session->suite().cases);
-  } else if (const Registry* registry = session->operators()) {
-    begun = calling(std::move(root), op, *registry);
-  } else {  // what every torch has
-    root["inputs"] = {{"x", example_input()}};
-    root["steps"] = {{{"let", "y"}, {"op", "add.Tensor"}, {"args", {"%x", "%x"}}}};
-    root["outputs"] = {"y"};
-    begun = std::move(root);
-  }
-  if (!begun) return usage(begun.error());
-  const std::string text = json_text(*begun);
-  const std::string shown = fs::absolute(file).lexically_normal().string();
-  const Diagnostics faults = faults_of(shown, text, session->operators());
-  if (!faults.empty()) {
-    print_diagnostics(faults);
-    return Exit::usage;
-  }
+/// Writes it where nothing is yet.
+Answer<void> write_new(const fs::path& file, const std::string& shown, const std::string& text) {
   std::error_code error;
   if (fs::exists(file, error))
-    return usage({fmt::format("there is {} already", shown), "give it another name: NUMBER-NAME"});
+    return refuse(Exit::usage,
+                  {fmt::format("there is {} already", shown), "give it another name: NUMBER-NAME"});
   fs::create_directories(file.parent_path(), error);
-  if (auto done = write_file(file, text); !done) {
-    print_error(done.error());
-    return Exit::internal;
+  if (auto done = write_file(file, text); !done) return refuse(Exit::internal, done.error());
+  return {};
+}
+
+}  // namespace
+
+Exit command_new(const NewOptions& options) {
+  const auto report = report_of(options.report);
+  if (!report) return tell({Exit::usage, {report.error()}});
+  auto session = open_session(options.basis);
+  if (!session) return tell(session.error());
+  if (!options.op.empty()) {
+    if (auto needed = need_operators(*session); !needed) return tell(needed.error());
   }
+  const Surroundings& at = options.basis.at;
+  const bool in_suite = options.out.empty();
+  const fs::path file = in_suite ? at.suite / "cases" / "bugs" / (report->name + ".json")
+                                 : at.directory / options.out;
+  const auto begun =
+      program_of(options, *session, beginning(*report, in_suite && at.suite == at.home));
+  if (!begun) return tell({Exit::usage, {begun.error()}});
+  const std::string text = json_text(*begun);
+  const std::string shown = fs::absolute(file).lexically_normal().string();
+  Diagnostics faults = faults_of(shown, text, session->operators());
+  if (!faults.empty()) return tell({Exit::usage, {}, std::move(faults)});
+  if (auto written = write_new(file, shown, text); !written) return tell(written.error());
   const std::string word = shell_quote(shown);
   fmt::print(
       "{}\nFill in its title, its inputs and its steps (cases/README.md), then:\n"
       "    {} check {}\n    {} run {}\n",
-      shown, options.launcher, word, options.launcher, word);
+      shown, at.launcher, word, at.launcher, word);
   return Exit::ok;
 }
 

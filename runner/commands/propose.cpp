@@ -36,6 +36,62 @@ Json subject_of(const Json& rule) {
   return subject;
 }
 
+/// The torch that a run was of; empty: nobody says.
+std::string torch_of(const RunRecord& record) {
+  std::string torch;
+  for (const auto& [name, values] : record.environment.items()) {
+    if (values.is_object() && values.contains("torch") && values["torch"].is_string())
+      torch = values["torch"].get<std::string>();
+    if (name == "eager" && !torch.empty()) break;
+  }
+  return torch;
+}
+
+/// What diverges by one cause, whatever its instances and paths: it gets one rule.
+struct Group {
+  std::set<std::string> cases, paths, devices;
+  std::optional<Grade> grade;
+  const Verdict* example = nullptr;
+  std::string link;
+};
+
+std::map<std::string, Group> groups_of(const RunRecord& record, bool crashes) {
+  std::map<std::string, Group> groups;
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.fails(false) || verdict.account.standing != Standing::new_) continue;
+    if (verdict.found.status == Status::harness ||
+        (info(verdict.found.status).crashed() && !crashes))
+      continue;
+    for (const Cause& cause : causes_of(verdict.facts, verdict.found)) {
+      Group& group = groups[cause.name];
+      group.cases.insert(case_of(verdict.facts.instance));
+      group.paths.insert(verdict.facts.path);
+      group.devices.insert(verdict.facts.device);
+      group.grade = std::max(group.grade, cause.grade);  // none is less than any
+      if (group.link.empty() && !verdict.facts.links.empty())
+        group.link = verdict.facts.links.front();
+      if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
+    }
+  }
+  return groups;
+}
+
+Json rule_of(const std::string& cause, const Group& group, const std::string& range,
+             const std::string& date) {
+  Json rule = {{"causes", {cause}},
+               {"instances", group.cases},
+               {"paths", group.paths},
+               {"devices", group.devices},
+               {"torch", range.empty() ? ">=0" : range}};
+  if (group.grade) rule["grade"] = name_of(*group.grade);
+  rule["because"] = name_of(Because::unreported);
+  rule["reason"] = "";
+  rule["finding"] = fmt::format("{}: {}", group.example->facts.id, finding(group.example->found));
+  if (group.link.starts_with("https://")) rule["link"] = group.link;
+  rule["date"] = date;
+  return rule;
+}
+
 }  // namespace
 
 Result<std::string> proposal(const RunRecord& record, const std::string& existing, bool crashes,
@@ -48,49 +104,10 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
       return fail("the file of proposals is no file of expectations");
   }
   Json& known = document["known"];
-  std::string torch;
-  for (const auto& [name, values] : record.environment.items()) {
-    if (values.is_object() && values.contains("torch") && values["torch"].is_string())
-      torch = values["torch"].get<std::string>();
-    if (name == "eager" && !torch.empty()) break;
-  }
-  // One rule for a cause, whatever its instances and paths.
-  struct Group {
-    std::set<std::string> cases, paths, devices;
-    std::optional<Grade> grade;
-    const Verdict* example = nullptr;
-    std::string link;
-  };
-  std::map<std::string, Group> groups;
-  for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.fails(false) || verdict.account.standing != Standing::new_) continue;
-    if (verdict.found.status == Status::harness ||
-        (info(verdict.found.status).crashed() && !crashes))
-      continue;
-    for (const Cause& cause : causes_of(verdict)) {
-      Group& group = groups[cause.name];
-      group.cases.insert(case_of(verdict.facts.instance));
-      group.paths.insert(verdict.facts.path);
-      group.devices.insert(verdict.facts.device);
-      group.grade = std::max(group.grade, cause.grade);  // none is less than any
-      if (group.link.empty() && !verdict.facts.links.empty())
-        group.link = verdict.facts.links.front();
-      if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
-    }
-  }
-  const std::string range = minor_range(torch);
+  const auto groups = groups_of(record, crashes);
+  const std::string range = minor_range(torch_of(record));
   for (const auto& [cause, group] : groups) {
-    Json rule = {{"causes", {cause}},
-                 {"instances", group.cases},
-                 {"paths", group.paths},
-                 {"devices", group.devices},
-                 {"torch", range.empty() ? ">=0" : range}};
-    if (group.grade) rule["grade"] = name_of(*group.grade);
-    rule["because"] = name_of(Because::unreported);
-    rule["reason"] = "";
-    rule["finding"] = fmt::format("{}: {}", group.example->facts.id, finding(group.example->found));
-    if (group.link.starts_with("https://")) rule["link"] = group.link;
-    rule["date"] = record.info.started.substr(0, 10);
+    Json rule = rule_of(cause, group, range, record.info.started.substr(0, 10));
     const Json spoken_of = subject_of(rule);
     if (std::any_of(known.begin(), known.end(),
                     [&](const Json& there) { return subject_of(there) == spoken_of; }))
@@ -104,22 +121,22 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> propose(const RunRecord& record, const Options& options) {
-  const bool to_stdout = options.update_known == "-";
+Result<void> propose(const RunRecord& record, const std::string& file, bool crashes) {
+  const bool to_stdout = file == "-";
   std::string existing;
   std::error_code error;
-  if (!to_stdout && fs::exists(options.update_known, error)) {
-    auto text = read_file(options.update_known);
+  if (!to_stdout && fs::exists(file, error)) {
+    auto text = read_file(file);
     if (!text) return tl::unexpected(text.error());
     existing = std::move(*text);
   }
   std::size_t proposed = 0;
-  auto text = proposal(record, existing, options.accept_crashes, proposed);
+  auto text = proposal(record, existing, crashes, proposed);
   if (!text) return tl::unexpected(text.error());
   std::size_t kept_back = 0, fixed = 0;
   for (const Verdict& verdict : record.verdicts) {
     const bool is_new = verdict.fails(false) && verdict.account.standing == Standing::new_;
-    if (is_new && info(verdict.found.status).crashed() && !options.accept_crashes) ++kept_back;
+    if (is_new && info(verdict.found.status).crashed() && !crashes) ++kept_back;
     if (verdict.account.standing == Standing::fixed) ++fixed;
   }
   if (kept_back > 0)
@@ -135,9 +152,9 @@ Result<void> propose(const RunRecord& record, const Options& options) {
     std::fwrite(text->data(), 1, text->size(), stdout);
     return {};
   }
-  if (auto written = write_file(options.update_known, *text); !written) return written;
+  if (auto written = write_file(file, *text); !written) return written;
   fmt::print(stderr, "{} proposed in {}: write the reason of each; without one it is refused\n",
-             proposed, options.update_known);
+             proposed, file);
   return {};
 }
 

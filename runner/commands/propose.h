@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/result.h"
-#include "commands/options.h"
 #include "record/record.h"
 
 namespace lockstep {
@@ -13,7 +12,8 @@ namespace lockstep {
 Result<std::string> proposal(const RunRecord& record, const std::string& existing, bool crashes,
                              std::size_t& proposed);
 
-/// Writes it where --update-known says.
-Result<void> propose(const RunRecord& record, const Options& options);
+/// Writes it to a file, or to standard output where that is "-"; of crashes and the like only where
+/// `crashes`.
+Result<void> propose(const RunRecord& record, const std::string& file, bool crashes);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 Result<Json> ask_python_worker(
-    const Options& options, const std::string& word, const Json& question,
+    const std::string& python, const std::string& word, const Json& question,
     const std::vector<std::pair<std::string, std::string>>& environment) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
@@ -16,7 +16,7 @@ Result<Json> ask_python_worker(
   const fs::path output = scratch->path() / "answer.json";
   if (auto written = write_file(input, question.dump()); !written)
     return tl::unexpected(written.error());
-  auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", word},
+  auto done = run_to_end({{python, "-W", "ignore", "-m", "lockstep_worker", word},
                           environment,
                           input,
                           output,

@@ -13,28 +13,29 @@
 #include "reports/closing.h"
 #include "reports/ladder.h"
 #include "reports/operators.h"
+#include "requests/reporting.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
 /// A line for every verdict.
-void print_verdicts(const RunRecord& record, const Options& options) {
-  const auto [out, style] = people_output(options);
+void print_verdicts(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
   for (const Verdict& verdict : record.verdicts)
-    out << one_line_of(style, verdict, options.strict) << '\n';
+    out << one_line_of(style, verdict, options.reporting.strict) << '\n';
   out.flush();
 }
 
-void print_causes(const RunRecord& record, const Options& options) {
-  const auto [out, style] = people_output(options);
-  const std::string text = causes_text(record, style, options.strict, true);
+void print_causes(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
+  const std::string text = causes_text(record, style, options.reporting.strict, true);
   out << (text.empty() && options.causes ? "there is no cause: nothing differs\n" : text);
   out.flush();
 }
 
-void print_ladder(const RunRecord& record, const Options& options) {
-  const auto [out, style] = people_output(options);
+void print_ladder(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
   const std::string text = ladder_text(record, style, true);
   out << (text.empty() && options.ladder
               ? "nothing departs, or the run did not go down to the lowest rung: run --ladder\n"
@@ -42,66 +43,74 @@ void print_ladder(const RunRecord& record, const Options& options) {
   out.flush();
 }
 
-void print_operators(const RunRecord& record, const Options& options) {
-  const auto [out, style] = people_output(options);
-  out << operators_text(record, style, options.strict);
+void print_operators(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
+  out << operators_text(record, style, options.reporting.strict);
   out.flush();
 }
 
-void print_tolerated(const RunRecord& record, const Options& options) {
-  const auto [out, style] = people_output(options);
+void print_tolerated(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
   const std::vector<Tolerated> all = tolerated(record);
   for (const Tolerated& one : all) out << tolerated_line(style, one) << '\n';
   if (all.empty()) out << "nothing was tolerated: what conforms is equal in bits\n";
-  if (const std::string line = conform_line(tally(record, options.strict)); !line.empty())
+  if (const std::string line = conform_line(tally(record, options.reporting.strict)); !line.empty())
     out << line << '\n';
   out.flush();
 }
 
+/// What is asked for besides files.
+void print_lists(const RunRecord& record, const ReportOptions& options) {
+  const bool verbose = options.reporting.verbose;
+  if (verbose) print_verdicts(record, options);
+  if (options.causes || verbose) print_causes(record, options);
+  if (options.ladder || verbose) print_ladder(record, options);
+  if (options.tolerated) print_tolerated(record, options);
+  if (options.operators) print_operators(record, options);
+  if (options.reporting.github || options.basis.at.in_github)
+    print_annotations(record, options.reporting, options.basis.at.color);
+}
+
+/// The last lines: how much there is, and what fails; the exit status.
+Exit print_totals(const RunRecord& record, const ReportOptions& options, const fs::path& log,
+                  const std::string& where) {
+  const bool strict = options.reporting.strict;
+  const std::size_t failing = tally(record, strict)[Column::failing];
+  if (!writes_to_stdout(options.reporting))
+    fmt::print("{} of {}, {} failing{}\n", record.verdicts.size(),
+               counted(record.info.planned, "verdict"), failing, where);
+  if (!record.complete())
+    fmt::print(stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",
+               unfinished_line(record), options.basis.at.launcher,
+               shell_quote(fs::absolute(fs::is_directory(log) ? log : log.parent_path()).string()));
+  const std::string too_little = judged_too_little(record, strict);
+  if (!too_little.empty()) print_error({too_little, "--min-judged PERCENT demands less"});
+  return failing > 0 || !too_little.empty() ? Exit::failures : Exit::ok;
+}
+
 }  // namespace
 
-Exit command_report(const Options& options) {
-  if (options.select.size() > 1) {
-    print_error({"found more than one log, expected one", ""});
-    return Exit::usage;
-  }
+Exit command_report(const ReportOptions& options) {
+  const Reporting& reporting = options.reporting;
+  if (auto fits = check(reporting); !fits) return tell(fits.error());
+  if (options.logs.size() > 1)
+    return tell({Exit::usage, {{"found more than one log, expected one", ""}}});
   const fs::path log =
-      options.select.empty() ? options.cache / "runs" / "latest" : fs::path(options.select.front());
+      options.logs.empty() ? options.basis.at.cache / "runs" / "latest" : options.logs.front();
   auto record = read_log(log);
-  if (!record) {
-    print_error(record.error());
-    return Exit::usage;
-  }
-  if (options.min_judged) record->info.min_judged = options.min_judged;
+  if (!record) return tell({Exit::usage, {record.error()}});
+  if (reporting.min_judged) record->info.min_judged = reporting.min_judged;
   const fs::path directory = !options.out.empty()    ? options.out
                              : fs::is_directory(log) ? log
                                                      : log.parent_path();
   bool single = false;
-  auto written = write_single_reports(*record, options, single);
+  auto written = write_single_reports(*record, reporting, single);
   if (written && (!single || !options.out.empty()))
-    written = write_reports(*record, directory, options.strict);
-  if (!written) {
-    print_error(written.error());
-    return Exit::internal;
-  }
-  if (options.verbose) print_verdicts(*record, options);
-  if (options.causes || options.verbose) print_causes(*record, options);
-  if (options.ladder || options.verbose) print_ladder(*record, options);
-  if (options.tolerated) print_tolerated(*record, options);
-  if (options.operators) print_operators(*record, options);
-  if (options.github) print_annotations(*record, options);
-  const Tally counts = tally(*record, options.strict);
-  if (!writes_to_stdout(options))
-    fmt::print("{} of {}, {} failing{}\n", record->verdicts.size(),
-               counted(record->info.planned, "verdict"), counts[Column::failing],
-               single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
-  if (!record->complete())
-    fmt::print(stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",
-               unfinished_line(*record), options.launcher,
-               shell_quote(fs::absolute(fs::is_directory(log) ? log : log.parent_path()).string()));
-  const std::string too_little = judged_too_little(*record, options.strict);
-  if (!too_little.empty()) print_error({too_little, "--min-judged PERCENT demands less"});
-  return counts[Column::failing] > 0 || !too_little.empty() ? Exit::failures : Exit::ok;
+    written = write_reports(*record, directory, reporting.strict);
+  if (!written) return tell({Exit::internal, {written.error()}});
+  print_lists(*record, options);
+  return print_totals(*record, options, log,
+                      single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
 }
 
 }  // namespace lockstep

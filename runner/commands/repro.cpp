@@ -6,69 +6,74 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/one_item.h"
-#include "commands/open.h"
 #include "commands/reproducer.h"
-#include "commands/selection.h"
 #include "engine/scratch.h"
+#include "requests/one_verdict.h"
+#include "requests/open.h"
+#include "requests/selection.h"
 
 namespace lockstep {
 
-Exit command_repro(const Options& options) {
-  auto session = open_session(options);
-  if (!session) return session.error();
-  if (const auto had = need_operators(*session); !had) return had.error();
-  auto selected = selection(options, *session);
-  if (!selected) return selected.error();
+namespace {
+
+/// The item that a script is of, or why there is none.
+Answer<const PlanItem*> scripted_item(const Plan& plan) {
+  if (plan.instances.size() > 1)
+    return refuse(Exit::usage, several(plan.instances, "a script is of one"));
+  const Instance& instance = plan.instances[0];
+  const PlanItem* item = compiled_item(plan);
+  if (item == nullptr)
+    return refuse(Exit::usage,
+                  {fmt::format("`{}` is not compiled by the Python worker", plan.items[0].id),
+                   "name a path of torch.compile: " + instance.id + "/inductor"});
+  const std::string& device = plan.paths[item->path].reference.device;
+  if (!device.empty() && device != instance.device)
+    return refuse(
+        Exit::usage,
+        {fmt::format("`{}` is compared with eager on {}, and a script compares on one device",
+                     item->id, device),
+         "a path file without `reference` compares with eager on the same device"});
+  const Case& declared = *instance.declared;
+  if (!declared.newer_lockstep.empty())
+    return refuse(Exit::usage, {fmt::format("the case needs Lockstep {}, this is {}",
+                                            declared.newer_lockstep, LOCKSTEP_VERSION),
+                                ""});
+  if (!declared.lacking.empty())
+    return refuse(Exit::usage, {fmt::format("this torch lacks {}", declared.lacking), ""});
+  return item;
+}
+
+Result<std::string> script_of(const ReproOptions& options, const Plan& plan, const PlanItem& item,
+                              const SessionSettings& settings) {
+  auto scratch = Scratch::create();
+  if (!scratch) return tl::unexpected(scratch.error());
+  if (!options.brief) return script_of(plan, item, settings, scratch->path());
+  auto scripts = brief_scripts_of(plan, {&item}, settings, scratch->path());
+  return scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
+}
+
+}  // namespace
+
+Exit command_repro(const ReproOptions& options) {
+  auto session = open_session(options.basis);
+  if (!session) return tell(session.error());
+  if (const auto had = need_operators(*session); !had) return tell(had.error());
+  auto selected = selection(options.basis, *session);
+  if (!selected) return tell(selected.error());
   PlanRequest request = session->plan_request(selected->filter);
   request.earlier = &selected->earlier;
-  Diagnostics diagnostics;
-  const Plan plan = make_plan(request, diagnostics);
-  if (!diagnostics.empty()) {
-    print_diagnostics(diagnostics);
-    return Exit::usage;
-  }
-  if (plan.items.empty()) return nothing_selected(request);
-  if (plan.instances.size() > 1) {
-    print_error(several(plan.instances, "a script is of one"));
-    return Exit::usage;
-  }
-  const PlanItem* item = compiled_item(plan);
-  if (item == nullptr) {
-    print_error({fmt::format("`{}` is not compiled by the Python worker", plan.items[0].id),
-                 "name a path of torch.compile: " + plan.instances[0].id + "/inductor"});
-    return Exit::usage;
-  }
-  if (const Path& path = plan.paths[item->path];
-      !path.reference.device.empty() &&
-      path.reference.device != plan.instances[item->instance].device) {
-    print_error({fmt::format("`{}` is compared with eager on {}, and a script compares on one "
-                             "device",
-                             item->id, path.reference.device),
-                 "a path file without `reference` compares with eager on the same device"});
-    return Exit::usage;
-  }
-  if (const Case& declared = *plan.instances[item->instance].declared;
-      !declared.newer_lockstep.empty()) {
-    print_error({fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
-                             LOCKSTEP_VERSION),
-                 ""});
-    return Exit::usage;
-  }
-  if (const Case& declared = *plan.instances[item->instance].declared; !declared.lacking.empty()) {
-    print_error({fmt::format("this torch lacks {}", declared.lacking), ""});
-    return Exit::usage;
-  }
-  auto scratch = Scratch::create();
-  auto script = scratch ? script_of(plan, *item, options, scratch->path())
-                        : Result<std::string>(tl::unexpected(scratch.error()));
+  const auto plan = plan_of(request);
+  if (!plan) return tell(plan.error());
+  const auto item = scripted_item(*plan);
+  if (!item) return tell(item.error());
+  const auto script = script_of(options, *plan, **item, session->settings());
   if (!script) {
     print_error(script.error());
     return Exit::internal;
   }
   if (!write_answer(options.out, *script)) return Exit::internal;
   if (!options.out.empty())
-    fmt::print(stderr, "{}: python {}\n", item->id, shell_quote(options.out.string()));
+    fmt::print(stderr, "{}: python {}\n", (*item)->id, shell_quote(options.out.string()));
   return Exit::ok;
 }
 

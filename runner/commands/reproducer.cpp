@@ -7,7 +7,6 @@
 #include "base/files.h"
 #include "base/spawn.h"
 #include "cases/inputs.h"
-#include "commands/open.h"
 #include "paths/policy_of_case.h"
 #include "policies/policy.h"
 #include "run/scheduler.h"
@@ -44,8 +43,27 @@ std::string_view name_of(StrideRule rule) {
   return "significant";
 }
 
+/// How the inputs of a case are made, where a program makes them.
+Result<Json> prepare_of(const Case& declared, const fs::path& scratch) {
+  if (!declared.prepare) return Json();
+  std::error_code error;
+  fs::create_directory(scratch / "prepare", error);
+  auto made = write_prepare_inputs(*declared.prepare, scratch / "prepare");
+  if (!made) return tl::unexpected(made.error());
+  return Json{{"program", made->wire_program()},
+              {"storages", made->storages},
+              {"calls", made->calls},
+              {"seed", declared.prepare->seed},
+              {"requires_grad", declared.prepare->requires_grad}};
+}
+
+int threads_of(const Path& path, const Case& declared, const SessionSettings& settings) {
+  if (path.site.threads > 0) return path.site.threads;
+  return declared.threads > 0 ? declared.threads : settings.pace.threads;
+}
+
 /// What `python -m lockstep_worker repro` reads.
-Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& options,
+Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSettings& settings,
                         const fs::path& scratch) {
   const Instance& instance = plan.instances[item.instance];
   const Case& declared = *instance.declared;
@@ -63,9 +81,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"reseed", declared.random},
-                  {"threads", path.site.threads > 0  ? path.site.threads
-                              : declared.threads > 0 ? declared.threads
-                                                     : options.threads},
+                  {"threads", threads_of(path, declared, settings)},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
@@ -78,29 +94,23 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Options& o
   if (declared.raises) {
     request["raises"] = {{"class", declared.raises->class_name}, {"match", declared.raises->match}};
   }
-  for (const fs::path& library : options.libraries)
+  for (const fs::path& library : settings.files.libraries)
     request["libraries"].push_back(library.string());
-  if (declared.prepare) {
-    fs::create_directory(scratch / "prepare", error);
-    auto made = write_prepare_inputs(*declared.prepare, scratch / "prepare");
-    if (!made) return tl::unexpected(made.error());
-    request["prepare"] = {{"program", made->wire_program()},
-                          {"storages", made->storages},
-                          {"calls", made->calls},
-                          {"seed", declared.prepare->seed},
-                          {"requires_grad", declared.prepare->requires_grad}};
-  }
+  auto prepare = prepare_of(declared, scratch);
+  if (!prepare) return tl::unexpected(prepare.error());
+  request["prepare"] = std::move(*prepare);
   return request;
 }
 
 /// What the Python worker renders of a message.
-Result<std::string> render(const Json& request, const Options& options, const fs::path& scratch) {
+Result<std::string> render(const Json& request, const SessionSettings& settings,
+                           const fs::path& scratch) {
   const fs::path input = scratch / "request.json";
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto done = run_to_end({{options.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
-                                {python_path(session_settings(options))},
+  const auto done = run_to_end({{settings.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
+                                {python_path(settings)},
                                 input,
                                 output,
                                 log});
@@ -113,31 +123,27 @@ Result<std::string> render(const Json& request, const Options& options, const fs
 
 }  // namespace
 
-Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Options& options,
-                              const fs::path& scratch) {
-  if (options.brief) {
-    auto briefs = brief_scripts_of(plan, {&item}, options, scratch);
-    return briefs ? std::move(briefs->front()) : tl::unexpected(briefs.error());
-  }
-  return request_of(plan, item, options, scratch).and_then([&](const Json& message) {
-    return render(message, options, scratch);
+Result<std::string> script_of(const Plan& plan, const PlanItem& item,
+                              const SessionSettings& settings, const fs::path& scratch) {
+  return request_of(plan, item, settings, scratch).and_then([&](const Json& message) {
+    return render(message, settings, scratch);
   });
 }
 
 Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
                                                           const std::vector<const PlanItem*>& items,
-                                                          const Options& options,
+                                                          const SessionSettings& settings,
                                                           const fs::path& scratch) {
   Json requests = Json::array();
   for (const PlanItem* item : items) {
     const fs::path folder = scratch / std::to_string(requests.size());
     std::error_code error;
     fs::create_directory(folder, error);
-    auto request = request_of(plan, *item, options, folder);
+    auto request = request_of(plan, *item, settings, folder);
     if (!request) return tl::unexpected(request.error());
     requests.push_back(std::move(*request));
   }
-  const auto text = render({{"brief", std::move(requests)}}, options, scratch);
+  const auto text = render({{"brief", std::move(requests)}}, settings, scratch);
   if (!text) return tl::unexpected(text.error());
   std::vector<Result<std::string>> scripts;
   for (const Json& each : Json::parse(*text)) {  // what our own worker wrote

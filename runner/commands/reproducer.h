@@ -5,22 +5,23 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "commands/options.h"
 #include "plan/plan.h"
+#include "run/session_settings.h"
 
 namespace lockstep {
 
 /// An item of a plan as a Python script without Lockstep: the whole one, which judges and is fit
-/// for `git bisect run`, or the few lines for a report (`options.brief`). `scratch` is an empty
+/// for `git bisect run`. `scratch` is an empty
 /// folder. The error says what the Python worker could not render, and why.
-Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Options& options,
+Result<std::string> script_of(const Plan& plan, const PlanItem& item,
+                              const SessionSettings& settings,
                               const std::filesystem::path& scratch);
 
 /// The few lines of each item, by one process; of an item that needs more than a few lines, what it
 /// needs.
 Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
                                                           const std::vector<const PlanItem*>& items,
-                                                          const Options& options,
+                                                          const SessionSettings& settings,
                                                           const std::filesystem::path& scratch);
 
 }  // namespace lockstep

@@ -8,9 +8,9 @@
 #include "cases/write.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/one_item.h"
 #include "commands/reproducer.h"
 #include "engine/scratch.h"
+#include "requests/one_verdict.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -35,59 +35,48 @@ Plan plan_of_one(const Case& declared, const Path& path, const std::string& devi
   return plan;
 }
 
-}  // namespace
-
-Exit command_shrink(const Options& options) {
-  watch_for_interrupts();
-  const fs::path out = options.out.empty() ? fs::path() : options.directory / options.out;
+/// Where it is remembered what an earlier search found out about the same candidates; empty:
+/// nowhere.
+fs::path journal_of(const ShrinkOptions& options, const ShrinkRequest& request) {
+  if (options.basis.no_cache) return {};
   std::error_code error;
-  if (!out.empty() && fs::exists(out, error)) {
-    print_error({fmt::format("there is {} already", out.string()), "give it another name"});
-    return Exit::usage;
-  }
-  auto asked = one_verdict(options, "what is shrunk is one");
-  if (!asked) return asked.error();
-  Session& session = asked->session;
-  const PlanItem& item = asked->item();
-  const Instance& instance = asked->plan.instances[item.instance];
-  const Path& path = asked->plan.paths[item.path];
-  Trials trials(session.engine(), session.scheduler_options(), instance.device,
-                deadline_of(options));
+  const fs::path folder = options.basis.at.cache / "shrink";
+  fs::create_directories(folder, error);
+  return folder / (Digest().add(request.id).add(request.torch).hex() + ".txt");
+}
+
+ShrinkRequest request_of(const ShrinkOptions& options, const OneVerdict& asked) {
+  const PlanItem& item = asked.item();
   ShrinkRequest request;
   request.id = item.id;
-  request.declared = instance.declared;
-  request.path = path;
-  request.registry = session.operators();
+  request.declared = asked.plan.instances[item.instance].declared;
+  request.path = asked.plan.paths[item.path];
+  request.registry = asked.session->operators();
   request.same_operators = options.same_operators;
-  request.torch = session.environment().dump();
-  request.on_smaller = [&](const Case& smaller) {
+  request.torch = asked.session->environment().dump();
+  request.on_smaller = [](const Case& smaller) {
     fmt::print(stderr, "{} steps, {} elements\n", step_count(smaller.program),
                grouped(static_cast<std::uint64_t>(element_count(smaller))));
   };
-  fs::path journal_file;
-  if (!options.no_cache) {
-    const fs::path folder = options.cache / "shrink";
-    fs::create_directories(folder, error);
-    journal_file = folder / (Digest().add(item.id).add(request.torch).hex() + ".txt");
-  }
-  Journal journal(journal_file);
-  const Shrunk shrunk = shrink(request, trials, journal);
-  if (interrupted()) return Exit::interrupted;
-  if (!shrunk.departs) {
-    fmt::print(stderr, "{}: {}: there is nothing to shrink\n", item.id,
-               info(shrunk.first.found.status).label);
-    return Exit::ok;
-  }
-  const std::string text = case_text(shrunk.declared);
-  fmt::print(stderr, "{} {} steps became {}, {} elements {}; {} candidates{}{}\n", item.id,
-             step_count(instance.declared->program), step_count(shrunk.declared.program),
-             grouped(static_cast<std::uint64_t>(element_count(*instance.declared))),
+  return request;
+}
+
+void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
+  fmt::print(stderr, "{} {} steps became {}, {} elements {}; {} candidates{}{}\n", id,
+             step_count(before.program), step_count(shrunk.declared.program),
+             grouped(static_cast<std::uint64_t>(element_count(before))),
              grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
              shrunk.known > 0 ? fmt::format(", {} known from before", shrunk.known) : "",
              shrunk.complete ? "" : "; time ran out: the same command goes on from here");
   fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.found.status).label,
              shrunk.verdict.found.reason);
-  if (auto faults = faults_of(text, session.operators()); !faults.empty()) {
+}
+
+/// Prints the case, or writes it, and then its script.
+Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path& out) {
+  const std::string text = case_text(shrunk.declared);
+  const Registry* registry = asked.session->operators();
+  if (auto faults = faults_of(text, registry); !faults.empty()) {
     print_diagnostics(faults);
     print_error({"the smallest case is none that a file can say", "the case as it was can be run"});
     return Exit::internal;
@@ -98,18 +87,49 @@ Exit command_shrink(const Options& options) {
     print_error(written.error());
     return Exit::internal;
   }
-  const Plan plan = plan_of_one(shrunk.declared, path, instance.device);
+  const Plan plan = plan_of_one(shrunk.declared, asked.plan.paths[asked.item().path],
+                                asked.plan.instances[asked.item().instance].device);
   auto scratch = Scratch::create();
-  Options brief = options;
-  brief.brief = true;
-  auto script = scratch ? script_of(plan, plan.items[0], brief, scratch->path())
-                        : Result<std::string>(tl::unexpected(scratch.error()));
+  auto scripts =
+      scratch ? brief_scripts_of(plan, {&plan.items[0]}, asked.session->settings(), scratch->path())
+              : tl::unexpected(scratch.error());
+  const Result<std::string> script =
+      scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
   // Of what no script can say the case remains.
   if (script)
     fmt::print("{}{}", out.empty() ? "\n" : "", *script);
   else
     fmt::print(stderr, "no script: {}\n", script.error().message);
   return Exit::failures;
+}
+
+}  // namespace
+
+Exit command_shrink(const ShrinkOptions& options) {
+  watch_for_interrupts();
+  const fs::path out = options.out.empty() ? fs::path() : options.basis.at.directory / options.out;
+  std::error_code error;
+  if (!out.empty() && fs::exists(out, error)) {
+    print_error({fmt::format("there is {} already", out.string()), "give it another name"});
+    return Exit::usage;
+  }
+  auto asked = prepare_one(options.basis, "what is shrunk is one");
+  if (!asked) return tell(asked.error());
+  Session& session = *asked->session;
+  const Instance& instance = asked->plan.instances[asked->item().instance];
+  Trials trials(session.engine(), session.workplace(), instance.device,
+                deadline_in(options.seconds));
+  const ShrinkRequest request = request_of(options, *asked);
+  Journal journal(journal_of(options, request));
+  const Shrunk shrunk = shrink(request, trials, journal);
+  if (interrupted()) return Exit::interrupted;
+  if (!shrunk.departs) {
+    fmt::print(stderr, "{}: {}: there is nothing to shrink\n", request.id,
+               info(shrunk.first.status).label);
+    return Exit::ok;
+  }
+  tell_of(shrunk, request.id, *instance.declared);
+  return write_shrunk(shrunk, *asked, out);
 }
 
 }  // namespace lockstep

@@ -92,28 +92,28 @@ WordTable paths(const Session& session) {
   return table;
 }
 
-tl::expected<WordTable, Exit> levels(const Options& options, Session& session) {
+Answer<WordTable> levels(const Basis& basis, Session& session) {
   WordTable table{"levels", {"name", "cases", "instances", "title"}, {}};
-  std::vector<std::string> names = level_names(options);
+  std::vector<std::string> names = level_names(basis.at.suite);
   for (const std::string& name : names) {
-    const auto ids = ids_of_level(options, session, name);
+    const auto ids = ids_of_level(basis, session, name);
     if (!ids) return tl::unexpected(ids.error());
     std::set<std::string> cases;
     for (const std::string& id : *ids) cases.insert(id.substr(0, id.find_first_of("[@")));
     table.rows.push_back({name, std::to_string(cases.size()), std::to_string(ids->size()),
-                          level_title(options, name)});
+                          level_title(basis.at.suite, name)});
   }
   return table;
 }
 
 }  // namespace
 
-tl::expected<std::vector<WordTable>, Exit> word_tables(const std::string& kind,
-                                                       const Options& options, Session& session) {
+Answer<std::vector<WordTable>> word_tables(const std::string& kind, const Basis& basis,
+                                           Session& session) {
   if (kind == "statuses") return std::vector{statuses(), standings(), grades(), transitions()};
   if (kind == "policies") return std::vector{policies()};
   if (kind == "paths") return std::vector{paths(session)};
-  auto table = levels(options, session);
+  auto table = levels(basis, session);
   if (!table) return tl::unexpected(table.error());
   return std::vector{std::move(*table)};
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/selection.h"
+#include "requests/selection.h"
 
 namespace lockstep {
 
@@ -15,10 +15,10 @@ struct WordTable {
 };
 
 /// The tables of `list --statuses` and its like, from the one home of each thing: `kind` is
-/// Options::words.  The levels are those of the suite, with how much each takes; one that cannot
-/// be read is an error that was printed.
-tl::expected<std::vector<WordTable>, Exit> word_tables(const std::string& kind,
-                                                       const Options& options, Session& session);
+/// ListOptions::words.  The levels are those of the suite, with how much each takes; one that
+/// cannot be read is a failure.
+Answer<std::vector<WordTable>> word_tables(const std::string& kind, const Basis& basis,
+                                           Session& session);
 
 /// In columns as wide as they need be, the last one as it comes.
 std::string to_text(const std::vector<WordTable>& tables);

@@ -162,13 +162,15 @@ void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
     reader.mismatch(*reader.child(node, "flake"),
                     "no flake that is unreported: what happens now and then needs a link");
   // What nobody has reported yet has no link.
-  rule.link = rule_text(reader, node, "link", rule.because != Because::unreported, "the report or thread");
+  rule.link =
+      rule_text(reader, node, "link", rule.because != Because::unreported, "the report or thread");
   if (!rule.link.empty() && !rule.link.starts_with("https://"))
     reader.mismatch(*reader.child(node, "link"), "a link that begins with https://");
   rule.example = rule_text(reader, node, "example", false, "");
   rule.searched = trimmed(rule_text(reader, node, "searched", !rule.example.empty(),
                                     "which public reports were looked through"));
-  if (const auto example = reader.child(node, "example"); example && rule.because != Because::unreported)
+  if (const auto example = reader.child(node, "example");
+      example && rule.because != Because::unreported)
     reader.mismatch(*example,
                     "no example where there is a report: it is a case of its own in bugs/");
   rule.date =
@@ -420,7 +422,8 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
 
 void waive_front_end(const Findings& found, const Path& path, Account& account) {
   const bool is_anothers = found.front_end && !path.torchs_own;
-  if (!is_anothers || account.standing != Standing::new_ || !info(found.status).fails_strict) return;
+  if (!is_anothers || account.standing != Standing::new_ || !info(found.status).fails_strict)
+    return;
   account.standing = Standing::waived;
   account.expectation =
       ExpectationRef{"", found.status, Because::front_end,

@@ -204,15 +204,15 @@ class OnFakeTorch : public testing::Test {
   }
 
   Trials trials(double seconds = 60) {
-    SchedulerOptions options;
-    options.scratch = scratch_.path();
-    options.eager = {"eager", {"eager"}, {}};
-    options.worker_of = [](const Path& each) {
+    Workplace workplace;
+    workplace.scratch = scratch_.path();
+    workplace.eager = {"eager", {"eager"}, {}};
+    workplace.worker_of = [](const Path& each) {
       return each.worker == "eager" ? WorkerSpec{"eager", {"eager"}, {}}
                                     : WorkerSpec{"compiled", {"compiled"}, {}};
     };
-    options.torch = "2.13.0";
-    return {engine_, std::move(options), "cpu",
+    workplace.torch = "2.13.0";
+    return {engine_, std::move(workplace), "cpu",
             Trials::Clock::now() + std::chrono::milliseconds(static_cast<int>(seconds * 1000))};
   }
 

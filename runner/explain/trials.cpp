@@ -36,13 +36,13 @@ bool Trials::time_is_up() const { return interrupted() || Clock::now() >= deadli
 
 std::vector<std::vector<Tried>> Trials::run(const std::vector<Trial>& trials,
                                             const GoldSet& golds) {
-  SchedulerOptions options = options_;
+  SchedulerOptions options;
   options.golds = golds;
   return execute(trials, std::move(options));
 }
 
 std::vector<std::vector<Tried>> Trials::glance(const std::vector<Trial>& trials) {
-  SchedulerOptions options = options_;
+  SchedulerOptions options;
   options.shared_counts = true;
   return execute(trials, std::move(options));
 }
@@ -51,9 +51,10 @@ std::vector<std::vector<Tried>> Trials::execute(const std::vector<Trial>& trials
                                                 SchedulerOptions options) {
   const Plan plan = plan_of(trials, device_);
   std::vector<Tried> tried(plan.items.size());
-  options.scratch = options_.scratch / fmt::format("trials{}", runs_++);
+  options.workplace = workplace_;
+  options.workplace.scratch = workplace_.scratch / fmt::format("trials{}", runs_++);
   std::error_code error;
-  fs::create_directories(options.scratch, error);
+  fs::create_directories(options.workplace.scratch, error);
   options.on_executed = [&](Executed executed) {
     tried[executed.item].executed = std::move(executed);
   };
@@ -75,7 +76,7 @@ std::vector<std::vector<Tried>> Trials::execute(const std::vector<Trial>& trials
     }
   }
   engine_.abandon();
-  fs::remove_all(options_.scratch / fmt::format("trials{}", runs_ - 1), error);
+  fs::remove_all(workplace_.scratch / fmt::format("trials{}", runs_ - 1), error);
   std::vector<std::vector<Tried>> result;
   std::size_t next = 0;
   for (const Trial& trial : trials) {

@@ -33,10 +33,10 @@ class Trials {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `options` say what a scheduler needs; trials are on `device`.
-  Trials(Engine& engine, SchedulerOptions options, std::string device, Clock::time_point deadline)
+  /// Trials are on `device`.
+  Trials(Engine& engine, Workplace workplace, std::string device, Clock::time_point deadline)
       : engine_(engine),
-        options_(std::move(options)),
+        workplace_(std::move(workplace)),
         device_(std::move(device)),
         deadline_(deadline) {}
 
@@ -61,7 +61,7 @@ class Trials {
                                           SchedulerOptions options);
 
   Engine& engine_;
-  SchedulerOptions options_;
+  Workplace workplace_;
   std::string device_;
   Clock::time_point deadline_;
   bool ran_out_ = false;

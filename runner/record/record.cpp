@@ -9,8 +9,9 @@
 namespace lockstep {
 
 void sort_by_place(std::vector<Verdict>& verdicts) {
-  std::stable_sort(verdicts.begin(), verdicts.end(),
-                   [](const Verdict& a, const Verdict& b) { return a.facts.index < b.facts.index; });
+  std::stable_sort(verdicts.begin(), verdicts.end(), [](const Verdict& a, const Verdict& b) {
+    return a.facts.index < b.facts.index;
+  });
 }
 
 Json to_json(const RunInfo& info) {

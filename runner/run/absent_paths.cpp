@@ -27,11 +27,11 @@ Json configure(const Path& path) {
                         {"outputs", Json::array()},
                         {"context", Json::object()},
                         {"backward", nullptr}};
-  return to_json(RunRequest{.path = path.declared,
-                            .device = "cpu",
-                            .mode = kMode,
-                            .program = nothing,
-                            .calls = Json::array()});
+  return to_json(ExecutionRequest{.path = path.declared,
+                                  .device = "cpu",
+                                  .mode = kMode,
+                                  .program = nothing,
+                                  .calls = Json::array()});
 }
 
 }  // namespace

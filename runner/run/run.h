@@ -12,16 +12,17 @@
 #include "record/log.h"
 #include "record/reporter.h"
 #include "run/cluster.h"
+#include "run/interrupts.h"
 #include "run/orders.h"
 #include "run/verdict_cache.h"
+#include "run/workplace.h"
 
 namespace lockstep {
 
 /// What a run needs besides its plan.
 struct RunSettings {
   std::filesystem::path directory;  ///< of the log; made where needed
-  std::filesystem::path scratch;
-  std::size_t jobs = 1;          ///< judges on so many threads, and is so far ahead of the engine
+  Workplace workplace;
   std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
   bool strict = false;
   int repeat = 1;     ///< executions of every item on its path; the worst one counts
@@ -43,9 +44,6 @@ struct RunSettings {
   int log_to = -1;
   /// What the log in `directory` says, of a run that is to be gone on with.
   std::optional<RunRecord> resumed;
-  WorkerSpec eager;
-  std::vector<std::string> cpu_levels;  ///< of the machine, as torch names them; empty: not known
-  std::function<WorkerSpec(const Path&)> worker_of;
   /// The command that repeats a verdict: how Lockstep is called, to do what, and what that needs
   /// besides the id.
   std::string launcher = "ci/lockstep", command = "run", repro_options;
@@ -68,10 +66,5 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
 /// what was done.  Errors are those of the log; the verdicts so far are in it.
 Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter);
-
-/// Catches SIGINT and SIGTERM: the first makes `interrupted` true, the second ends the process at
-/// once with status 130.  SIGUSR1 makes a run say on standard error what is under way.
-void watch_for_interrupts();
-bool interrupted();
 
 }  // namespace lockstep

@@ -77,15 +77,15 @@ class Runs : public testing::Test {
     while (engine.hello_of(eager) == nullptr) engine.step(0.05);
     RunSettings settings;
     settings.directory = scratch_.path() / directory;
-    settings.scratch = scratch_.path();
-    settings.jobs = jobs;
+    settings.workplace.scratch = scratch_.path();
+    settings.workplace.jobs = jobs;
     if (resume) {
       auto before = read_log(settings.directory);
       if (!before) return tl::unexpected(before.error());
       settings.resumed = std::move(*before);
     }
-    settings.eager = eager;
-    settings.worker_of = [&](const Path&) { return worker; };
+    settings.workplace.eager = eager;
+    settings.workplace.worker_of = [&](const Path&) { return worker; };
     settings.info.plan = made.digest;
     settings.info.planned = made.items.size();
     settings.expectations = std::move(expectations);

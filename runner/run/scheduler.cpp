@@ -49,7 +49,7 @@ Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
       engine_(engine),
       options_(std::move(options)),
       skip_(std::move(skip)),
-      judges_(options_.jobs, [this] { engine_.wake(); }) {
+      judges_(options_.workplace.jobs, [this] { engine_.wake(); }) {
   std::size_t items = 0;
   for (const Unit& unit : units_of(plan_)) {
     const std::size_t before = items;
@@ -130,16 +130,17 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
   const Case& declared = *task.instance->declared;
   Job job;
   job.id = std::move(id);
-  job.parts = {{options_.eager, to_json(RunRequest{.instance = task.instance->id,
-                                                   .path = Json{{"name", "eager"}},
-                                                   .device = task.instance->device,
-                                                   .mode = mode,
-                                                   .repeat = repeat + (declared.random ? 1 : 0),
-                                                   .seed = declared.seed,
-                                                   .reseed = declared.random,
-                                                   .threads = declared.threads,
-                                                   .program = task.inputs.wire_program(),
-                                                   .calls = task.inputs.calls})}};
+  job.parts = {{options_.workplace.eager,
+                to_json(ExecutionRequest{.instance = task.instance->id,
+                                         .path = Json{{"name", "eager"}},
+                                         .device = task.instance->device,
+                                         .mode = mode,
+                                         .repeat = repeat + (declared.random ? 1 : 0),
+                                         .seed = declared.seed,
+                                         .reseed = declared.random,
+                                         .threads = declared.threads,
+                                         .program = task.inputs.wire_program(),
+                                         .calls = task.inputs.calls})}};
   job.storages = storage_files(task.inputs);
   job.order = task.index;
   return job;
@@ -148,7 +149,7 @@ Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode,
 Job Scheduler::reference_job(const Task& task, const Reference& reference, std::string id,
                              const std::string& mode, int repeat) const {
   Job job = job_of(task, std::move(id), mode, repeat);
-  job.parts[0].worker = at_cpu_level(options_.eager, reference.site.cpu_level);
+  job.parts[0].worker = at_cpu_level(options_.workplace.eager, reference.site.cpu_level);
   Json& message = job.parts[0].message;
   message["device"] = reference.site.device;
   if (reference.site.threads > 0) message["threads"] = reference.site.threads;
@@ -162,11 +163,12 @@ Job Scheduler::reference_job(const Task& task, const Reference& reference, std::
 
 Job Scheduler::path_job(const Task& task, std::string id, const Path& path) const {
   Job job = job_of(task, std::move(id), "plain", options_.repeat);
-  job.parts[0].worker = options_.worker_of(path);
+  job.parts[0].worker = options_.workplace.worker_of(path);
   job.parts[0].message["path"] = path.declared;
   if (path.site.threads > 0) job.parts[0].message["threads"] = path.site.threads;
   if (path.packages) {
-    job.parts.push_back({at_cpu_level(options_.eager, path.site.cpu_level), job.parts[0].message});
+    job.parts.push_back(
+        {at_cpu_level(options_.workplace.eager, path.site.cpu_level), job.parts[0].message});
     job.parts[1].message["mode"] = "package";
   }
   return job;
@@ -182,19 +184,19 @@ void Scheduler::begin(const TaskPtr& task) {
   }
   if (!declared.lacking.empty()) {
     return give_up(task, Status::unsupported,
-                   fmt::format("torch {} lacks {}", options_.torch, declared.lacking),
+                   fmt::format("torch {} lacks {}", options_.workplace.torch, declared.lacking),
                    UnsupportedBy::torch);
   }
-  if (!version_matches(options_.torch, declared.requires_torch)) {
-    return give_up(
-        task, Status::unsupported,
-        fmt::format("the case needs torch {}, this is {}", declared.requires_torch, options_.torch),
-        UnsupportedBy::case_);
+  if (!version_matches(options_.workplace.torch, declared.requires_torch)) {
+    return give_up(task, Status::unsupported,
+                   fmt::format("the case needs torch {}, this is {}", declared.requires_torch,
+                               options_.workplace.torch),
+                   UnsupportedBy::case_);
   }
   emit_unexecuted(task);
   find_references(*task, plan_);
   if (task->references.empty()) return eager_known(*task);
-  task->directory = options_.scratch / fmt::format("in{}", task->index);
+  task->directory = options_.workplace.scratch / fmt::format("in{}", task->index);
   std::error_code error;
   fs::create_directory(task->directory, error);
   if (!declared.prepare) return write_inputs_of(task, nullptr);
@@ -233,7 +235,7 @@ void Scheduler::emit_unexecuted(const TaskPtr& task) {
     };
     if (!item.declared.unsupported.empty()) {
       emit_unsupported(declared_reason(item.declared.unsupported), UnsupportedBy::declaration);
-    } else if (const std::string lacking = lacking_cpu_level(path, options_.cpu_levels);
+    } else if (const std::string lacking = lacking_cpu_level(path, options_.workplace.cpu_levels);
                !lacking.empty()) {
       emit_unsupported(lacking, UnsupportedBy::machine);
     } else if (const std::string none = lacking_reference(path, *task->instance); !none.empty()) {

@@ -15,6 +15,7 @@
 #include "run/judgement.h"
 #include "run/task.h"
 #include "run/thread_pool.h"
+#include "run/workplace.h"
 
 namespace lockstep {
 
@@ -25,17 +26,11 @@ struct Executed {
   std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for
 };
 
-/// What a scheduler needs to know of its surroundings.
+/// How a scheduler executes.
 struct SchedulerOptions {
-  std::size_t jobs = 1;
-  std::filesystem::path scratch;
-  WorkerSpec eager;
-  /// The worker of a path.
-  std::function<WorkerSpec(const Path&)> worker_of;
-  std::vector<std::string> cpu_levels;  ///< of the machine; empty: not known
-  std::string torch;                    ///< version of the reference, for `requires`
-  int repeat = 2;                       ///< calls within one execution
-  int executions = 1;                   ///< of every item on its path; the worst one counts
+  Workplace workplace;
+  int repeat = 2;      ///< calls within one execution
+  int executions = 1;  ///< of every item on its path; the worst one counts
   /// Which items these are, by their ids; the others are executed once.  Null: all.
   std::function<bool(const std::string&)> repeated;
   std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere

@@ -96,11 +96,13 @@ class Schedulers : public testing::Test {
 
   SchedulerOptions options(std::size_t jobs) const {
     SchedulerOptions result;
-    result.jobs = jobs;
-    result.scratch = scratch_.path();
-    result.eager = {"eager", {"eager"}, {}};
-    result.worker_of = [](const Path& path) { return WorkerSpec{path.name, {path.name}, {}}; };
-    result.torch = "2.13.0";
+    result.workplace.jobs = jobs;
+    result.workplace.scratch = scratch_.path();
+    result.workplace.eager = {"eager", {"eager"}, {}};
+    result.workplace.worker_of = [](const Path& path) {
+      return WorkerSpec{path.name, {path.name}, {}};
+    };
+    result.workplace.torch = "2.13.0";
     return result;
   }
 
@@ -402,7 +404,7 @@ TEST_F(Schedulers, ALevelThatTheMachineLacksIsUnsupportedWithoutAnExecution) {
     return returned(job);
   });
   SchedulerOptions poor = options(1);
-  poor.cpu_levels = {"default", "avx2"};
+  poor.workplace.cpu_levels = {"default", "avx2"};
   for (const Verdict& verdict : run_plan(made, engine, poor)) {
     const bool lacks = verdict.facts.path == "avx512";
     EXPECT_EQ(verdict.found.status, lacks ? Status::unsupported : Status::conform)
@@ -615,9 +617,11 @@ TEST_F(Schedulers, GiveAPathThatPackagesTwoParts) {
     return returned(job);
   });
   SchedulerOptions options;
-  options.scratch = scratch_.path();
-  options.eager = {"eager", {"lockstep-eager"}, {}};
-  options.worker_of = [](const Path& path) { return WorkerSpec{path.name, {"python"}, {}}; };
+  options.workplace.scratch = scratch_.path();
+  options.workplace.eager = {"eager", {"lockstep-eager"}, {}};
+  options.workplace.worker_of = [](const Path& path) {
+    return WorkerSpec{path.name, {"python"}, {}};
+  };
   Scheduler scheduler(packages, engine, options, std::vector<bool>(packages.items.size(), false));
   scheduler.on_verdict = [](const Verdict&) {};
   while (!scheduler.done()) {

@@ -27,12 +27,12 @@ namespace {
 /// What a record says of the machine, and of what runs on it that no worker tells.
 Json machine_of(const SessionSettings& settings, const Json& eager) {
   Json machine = machine_environment(cuda_runtime_of(settings, eager));
-  machine["threads"] = settings.threads;
+  machine["threads"] = settings.pace.threads;
   machine["eager worker"] = file_digest(settings.eager);
   machine["compiled worker"] =
       folder_digest(compiled_worker_modules(settings) / "lockstep_worker", ".py");
-  for (std::size_t i = 0; i < settings.libraries.size(); ++i) {
-    const fs::path& library = settings.libraries[i];
+  for (std::size_t i = 0; i < settings.files.libraries.size(); ++i) {
+    const fs::path& library = settings.files.libraries[i];
     machine[fmt::format("library {}", i)] =
         fmt::format("{} ({})", library.string(), file_digest(library));
   }
@@ -87,28 +87,6 @@ std::vector<PathInfo> paths_of(const Plan& plan) {
 
 }  // namespace
 
-std::string repeat_options(const SessionSettings& settings) {
-  std::string options;
-  const auto files = [&](std::string_view flag, const std::vector<fs::path>& named) {
-    for (const fs::path& file : named)
-      options += fmt::format(" {} {}", flag, shell_quote(fs::absolute(file).string()));
-  };
-  const auto number = [&](std::string_view flag, auto value, auto fallback) {
-    if (value != fallback) options += fmt::format(" {} {}", flag, value);
-  };
-  if (settings.root != settings.home) files("--suite", {settings.root});
-  files("--case-file", settings.case_files);
-  files("--path-file", settings.path_files);
-  files("--library", settings.libraries);
-  files("--known", settings.known_files);
-  if (!settings.expectations) options += " --no-expectations";
-  number("--threads", settings.threads, 1);
-  number("--timeout", settings.limits.other, StageLimits().other);
-  number("--compile-timeout", settings.limits.compile, StageLimits().compile);
-  number("--memory", static_cast<double>(settings.memory_bytes) / (1 << 30), 0.0);
-  return options;
-}
-
 Result<void> Session::read_suite(Diagnostics& diagnostics) {
   auto suite = lockstep::read_suite(settings_, diagnostics);
   if (!suite) return tl::unexpected(suite.error());
@@ -139,9 +117,9 @@ Result<void> Session::start(const fs::path& logs) {
   if (!scratch) return tl::unexpected(scratch.error());
   const fs::path path = scratch->path();
   scratch_.emplace(std::move(*scratch));
-  engine_ = std::make_unique<LocalEngine>(
-      LocalEngineOptions{settings_.jobs, settings_.limits, path, logs.empty() ? path : logs,
-                         hello_message(settings_, suite_.paths), settings_.keep});
+  engine_ = std::make_unique<LocalEngine>(LocalEngineOptions{
+      settings_.pace.executions(), settings_.pace.limits, path, logs.empty() ? path : logs,
+      hello_message(settings_, suite_.paths), settings_.keep});
   if (!settings_.kept.empty())
     engine_ = std::make_unique<ReplayingEngine>(std::move(engine_), settings_.kept);
   return {};
@@ -213,40 +191,31 @@ Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, 
 RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, RunInfo info,
                                   bool whole_suite) const {
   RunSettings run;
-  run.scratch = scratch_->path();
-  run.jobs = settings_.jobs;
+  run.workplace = workplace();
   run.scope = scope_of(request, plan, whole_suite);
-  run.eager = eager();
-  run.worker_of = [settings = settings_](const Path& path) { return worker_of(path, settings); };
   run.launcher = settings_.launcher;
-  run.repro_options = repeat_options(settings_);
   run.machine = machine_of(settings_, environment_);
   run.expectations = suite_.expectations;
   run.operators = operators();
   run.conditions = conditions_of(run.machine, environment_, info.started.substr(0, 10));
   run.conditions.cpu_of_paths = cpu_conditions_of(plan.paths, cpu_line("flags"));
-  run.cpu_levels = cpu_levels_;
   run.info = std::move(info);
   run.info.digests = digests_of_suite(settings_);
   run.info.plan = plan.digest;
   run.info.planned = plan.items.size();
-  run.info.jobs = settings_.jobs;
+  run.info.jobs = settings_.pace.executions();
   run.info.paths = paths_of(plan);
   run.info.devices = plan.devices;
   return run;
 }
 
-SchedulerOptions Session::scheduler_options() const {
-  SchedulerOptions options;
-  options.jobs = settings_.jobs;
-  options.scratch = scratch_->path();
-  options.eager = eager();
-  options.worker_of = [settings = settings_](const Path& path) {
-    return lockstep::worker_of(path, settings);
-  };
-  options.torch = environment_.value("torch", std::string());
-  options.cpu_levels = cpu_levels_;
-  return options;
+Workplace Session::workplace() const {
+  return {settings_.pace.executions(),
+          scratch_->path(),
+          eager(),
+          [settings = settings_](const Path& path) { return worker_of(path, settings); },
+          cpu_levels_,
+          environment_.value("torch", std::string())};
 }
 
 Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
@@ -258,8 +227,8 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
                   {"python", settings_.python},
                   {"packages", identity_of_packages(settings_.python)},
                   {"compiler", identity_of_compiler()},
-                  {"seconds", {settings_.limits.compile, settings_.limits.other}},
-                  {"memory", settings_.memory_bytes}};
+                  {"seconds", {settings_.pace.limits.compile, settings_.pace.limits.other}},
+                  {"memory", settings_.pace.memory_bytes()}};
   setting["machine"].erase("host");
   for (auto fact = setting["machine"].begin(); fact != setting["machine"].end();)
     fact = fact.key().ends_with(kFreeMemory) ? setting["machine"].erase(fact) : std::next(fact);

@@ -10,15 +10,10 @@
 #include "plan/level.h"
 #include "run/operators.h"
 #include "run/run.h"
-#include "run/scheduler.h"
 #include "run/session_settings.h"
 #include "run/suite.h"
 
 namespace lockstep {
-
-/// The options, each with a blank before it, with which a command finds the same cases and judges
-/// them in the same way: ` --suite DIR --threads 2`.  Words of a shell; files are absolute.
-std::string repeat_options(const SessionSettings& settings);
 
 /// A suite, the operators of a torch, and the workers that execute: what every command needs, each
 /// as much of it as it asks for.  In this order: read_suite, read_operators, expand; start,
@@ -82,8 +77,8 @@ class Session {
   /// imports modules, or has a worker of its own.
   Result<void> reuse_verdicts(const std::filesystem::path& folder, const Plan& plan,
                               RunSettings& run) const;
-  /// What a scheduler needs that executes beside a run, after meet_torch.
-  SchedulerOptions scheduler_options() const;
+  /// Where runs and what is tried beside them are executed, after meet_torch.
+  Workplace workplace() const;
   /// Executes a plan (run.h).
   Result<RunRecord> run(const Plan& plan, const RunSettings& settings, Reporter& reporter);
 

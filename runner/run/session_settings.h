@@ -12,16 +12,32 @@
 
 namespace lockstep {
 
+/// Files besides those of the suite; absolute.
+struct OwnFiles {
+  std::vector<std::filesystem::path> case_files;  ///< folders of them, too
+  std::vector<std::filesystem::path> path_files, known_files;
+  bool expectations = true;  ///< read them
+  /// Shared objects that add operators or kernels to torch.
+  std::vector<std::filesystem::path> libraries;
+};
+
+/// How fast, and with how much of the machine, instances are executed.
+struct Pace {
+  std::size_t jobs = 0;  ///< executions at a time; 0: three for two cores
+  StageLimits limits;
+  int threads = 1;        ///< of each execution
+  double memory_gib = 0;  ///< address space of one execution; 0: what the machine has
+
+  /// `jobs`, or as many as this machine has room for.
+  std::size_t executions() const;
+  std::int64_t memory_bytes() const { return static_cast<std::int64_t>(memory_gib * (1 << 30)); }
+};
+
 /// From what a session is made.
 struct SessionSettings {
   std::filesystem::path home;  ///< of Lockstep: the folder that has runner/paths and runner/workers
   std::filesystem::path root;  ///< of the suite: the folder that has cases/, may be `home`, too
-  /// Besides those of the suite: case files, folders of them, path files, files of expectations;
-  /// absolute.
-  std::vector<std::filesystem::path> case_files, path_files, known_files;
-  bool expectations = true;  ///< read them
-  /// Shared objects that add operators or kernels to torch; absolute.
-  std::vector<std::filesystem::path> libraries;
+  OwnFiles files;
   /// The dump of the operators that was made with the build; need not be there.
   std::filesystem::path schemas;
   std::filesystem::path eager;  ///< the executable of the eager worker
@@ -33,11 +49,7 @@ struct SessionSettings {
   std::string launcher = "ci/lockstep";  ///< how people call Lockstep: words of a shell
   /// Of plans that are made before a worker has said which devices there are; none: the CPU.
   std::vector<std::string> devices;
-  std::size_t jobs = 1;  ///< executions at a time
-  StageLimits limits;
-  int threads = 1;  ///< of each execution
-  /// Address space and largest file of one execution, bytes; 0: the memory of the machine.
-  std::int64_t memory_bytes = 0;
+  Pace pace;
   /// Where compilers keep what later runs can use; empty: their caches live as long as the session.
   std::filesystem::path compiler_cache;
   int eager_batch = 1;         ///< executions for the CPU that one child of the eager worker takes

@@ -201,9 +201,9 @@ TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
   other_path.replace(other_path.find("\"bits\""), 6, "\"values\"");
   write("runner/paths/torchs.json", other_path);
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.threads = 2;
+  settings_.pace.threads = 2;
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.threads = 1;
+  settings_.pace.threads = 1;
   EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 5", "bugs/2@cpu/torchs of 5"));
 }
 
@@ -233,11 +233,13 @@ TEST_F(Sessions, HaveADigestOfEachKindOfFile) {
   EXPECT_EQ(changed_by([&] { write("expected/known/x.json", "{}"); }), "expectations ");
   EXPECT_EQ(changed_by([&] { write("expected/levels/1.0/core.json", "{}"); }), "levels ");
   EXPECT_EQ(changed_by([&] { write("runner/paths/other.json", kPath); }), "paths ");
-  EXPECT_EQ(changed_by([&] { settings_.path_files = {scratch_.path() / "cases/bugs/1.json"}; }),
-            "paths ");
-  EXPECT_EQ(changed_by([&] { settings_.libraries = {scratch_.path() / "cases/bugs/1.json"}; }),
-            "libraries ");
-  EXPECT_EQ(changed_by([&] { settings_.expectations = false; }), "expectations ");
+  EXPECT_EQ(
+      changed_by([&] { settings_.files.path_files = {scratch_.path() / "cases/bugs/1.json"}; }),
+      "paths ");
+  EXPECT_EQ(
+      changed_by([&] { settings_.files.libraries = {scratch_.path() / "cases/bugs/1.json"}; }),
+      "libraries ");
+  EXPECT_EQ(changed_by([&] { settings_.files.expectations = false; }), "expectations ");
   EXPECT_EQ(digests_of_suite(settings_).at("expectations"), "");
   EXPECT_EQ(digests_of_suite(settings_).at("judge"), judge_digest());
 }

@@ -52,7 +52,7 @@ std::vector<std::string> ids_of_suite(const SessionSettings& settings, const Sui
 void add_own_cases(const SessionSettings& settings, Suite& suite, Diagnostics& diagnostics) {
   std::map<std::string, std::string> files, own;  // by id
   for (const CaseFile& file : suite.cases) files[file.id] = file.file.name;
-  for (const fs::path& path : settings.case_files) {
+  for (const fs::path& path : settings.files.case_files) {
     std::vector<std::string>& ids = suite.own[path];
     ids = ids_of_suite(settings, suite, path);
     if (!ids.empty()) continue;
@@ -84,14 +84,14 @@ Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnosti
   add_own_cases(settings, suite, diagnostics);
   const std::size_t before = diagnostics.size();
   suite.paths = read_paths(settings.home / "runner" / "paths", paths_of_suite(settings),
-                           settings.path_files, diagnostics);
+                           settings.files.path_files, diagnostics);
   // Of a path whose file is wrong nobody has misspelt the name.
   if (diagnostics.size() == before) suite.names = known_names(suite.paths);
   for (const Path& path : suite.paths) check_declarations(path, suite.names, nullptr, diagnostics);
   for (const CaseFile& file : suite.cases) check_names(file, suite.names, diagnostics);
-  if (settings.expectations)
+  if (settings.files.expectations)
     suite.expectations =
-        read_expectations(settings.root, settings.known_files, suite.names, diagnostics);
+        read_expectations(settings.root, settings.files.known_files, suite.names, diagnostics);
   return suite;
 }
 
@@ -99,22 +99,24 @@ std::map<std::string, std::string> digests_of_suite(const SessionSettings& setti
   const fs::path expected = settings.root / "expected";
   std::vector<fs::path> cases, paths = paths_of_suite(settings);
   std::error_code error;
-  for (const fs::path& own : settings.case_files) {
+  for (const fs::path& own : settings.files.case_files) {
     if (fs::is_directory(own, error)) {
       for (fs::path& file : files_below(own, ".json")) cases.push_back(std::move(file));
     } else {
       cases.push_back(own);
     }
   }
-  paths.insert(paths.end(), settings.path_files.begin(), settings.path_files.end());
+  paths.insert(paths.end(), settings.files.path_files.begin(), settings.files.path_files.end());
   std::map<std::string, std::string> digests = {
       {"cases", digest_of(settings.root / "cases", cases)},
       {"judge", std::string(judge_digest())},
       {"paths", digest_of(settings.home / "runner" / "paths", paths)},
-      {"expectations",
-       settings.expectations ? digest_of(expected / "known", settings.known_files) : std::string()},
+      {"expectations", settings.files.expectations
+                           ? digest_of(expected / "known", settings.files.known_files)
+                           : std::string()},
       {"levels", digest_of(expected / "levels", {})}};
-  if (!settings.libraries.empty()) digests["libraries"] = digest_of({}, settings.libraries);
+  if (!settings.files.libraries.empty())
+    digests["libraries"] = digest_of({}, settings.files.libraries);
   return digests;
 }
 

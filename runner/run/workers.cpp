@@ -82,18 +82,18 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
 }
 
 Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths) {
-  const std::int64_t bytes = settings.memory_bytes > 0
-                                 ? settings.memory_bytes
+  const std::int64_t bytes = settings.pace.memory_bytes() > 0
+                                 ? settings.pace.memory_bytes()
                                  : static_cast<std::int64_t>(physical_memory());
   std::set<std::string> modules;
   for (const Path& path : paths) {
     for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
   }
-  HelloRequest hello{settings.threads,
+  HelloRequest hello{settings.pace.threads,
                      std::nullopt,
                      bytes,
                      bytes,
-                     settings.libraries,
+                     settings.files.libraries,
                      {modules.begin(), modules.end()},
                      settings.digests};
   if (!settings.compiler_cache.empty()) hello.cache = settings.compiler_cache;

@@ -62,9 +62,9 @@ TEST(Kinds, TheLogsPageNamesThem) {
                         fmt::join(by, ", "))));
   EXPECT_THAT(page, testing::HasSubstr(fmt::format("| `nearer` | who is nearer to the gold: {} |",
                                                    fmt::join(quoted_names(all_nearer()), ", "))));
-  EXPECT_THAT(page, testing::HasSubstr(fmt::format(
-                        "| `execution` | how it is known who executed: `{}`;",
-                        fmt::join(witness_names(), "`, `"))));
+  EXPECT_THAT(page,
+              testing::HasSubstr(fmt::format("| `execution` | how it is known who executed: `{}`;",
+                                             fmt::join(witness_names(), "`, `"))));
   EXPECT_THAT(page, testing::HasSubstr(fmt::format("`because` is {}",
                                                    enumerate(quoted_names(all_because()), "or"))));
 }

@@ -82,18 +82,18 @@ std::set<std::string> keys(const Json& object) {
 }
 
 TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
-  const RunRequest request{.instance = "test@cpu",
-                           .path = {{"name", "eager-python"}},
-                           .device = "cpu",
-                           .mode = "plain",
-                           .program = Json::object(),
-                           .calls = Json::array()};
+  const ExecutionRequest request{.instance = "test@cpu",
+                                 .path = {{"name", "eager-python"}},
+                                 .device = "cpu",
+                                 .mode = "plain",
+                                 .program = Json::object(),
+                                 .calls = Json::array()};
   const Json said = run_message(1, to_json(request), {{"in", 16}}, "out", "");
   EXPECT_EQ(said["run"], 1);
   EXPECT_EQ(said["out"], "out");
   const Example first = examples("requests.jsonl", "request").front();
   EXPECT_EQ(keys(said), keys(first.line["request"]));
-  RunRequest all = request;
+  ExecutionRequest all = request;
   all.reseed = true;
   all.threads = 2;
   const Example second = examples("requests.jsonl", "request").at(1);

@@ -17,7 +17,7 @@ Json to_json(const HelloRequest& request) {
   return hello;
 }
 
-Json to_json(const RunRequest& request) {
+Json to_json(const ExecutionRequest& request) {
   Json run = {{"instance", request.instance}, {"path", request.path},
               {"device", request.device},     {"mode", request.mode},
               {"repeat", request.repeat},     {"seed", request.seed},

@@ -34,7 +34,7 @@ struct HelloRequest {
 Json to_json(const HelloRequest& request);
 
 /// What to execute; which number it has, where it reads and where it writes is the engine's.
-struct RunRequest {
+struct ExecutionRequest {
   std::string instance = {};  ///< for people
   Json path;                  ///< the path file, whole
   std::string device;
@@ -49,12 +49,12 @@ struct RunRequest {
 };
 
 /// A `run` without what run_message adds.
-Json to_json(const RunRequest& request);
+Json to_json(const ExecutionRequest& request);
 
-/// The `run` message: `request` is what `to_json` made of a RunRequest, and nothing in it can put
-/// something else in the place of what the engine says.  `before`: where the part before it wrote;
-/// empty for the first one.  `known`: of a worker that can tell what of these it need not send;
-/// null: it cannot.
+/// The `run` message: `request` is what `to_json` made of an ExecutionRequest, and nothing in it
+/// can put something else in the place of what the engine says.  `before`: where the part before it
+/// wrote; empty for the first one.  `known`: of a worker that can tell what of these it need not
+/// send; null: it cannot.
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
                  const std::filesystem::path& out, const std::filesystem::path& before,
                  const KnownStorages* known = nullptr);

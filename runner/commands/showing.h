@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "requests/requests.h"
+
+namespace lockstep {
+
+/// Prints what a certificate says, and writes the page and the badge that are asked for; `file` is
+/// the archive's, `bytes` what it holds.
+Result<void> show_certificate(const Showing& showing, const std::string& launcher,
+                              const Json& statement, const std::filesystem::path& file,
+                              std::string_view bytes);
+
+}  // namespace lockstep

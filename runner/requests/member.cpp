@@ -1,0 +1,121 @@
+#include "requests/member.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "requests/decode.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// Takes off what is the business of whoever gives the orders.
+void leave_to_others(RunRequest& request) {
+  request.on.clear();
+  request.resume.clear();
+  request.reporting.update_known.clear();
+  request.reporting.accept_crashes = false;
+  request.reporting.files.clear();
+  request.max_fail = 0;
+  request.explain_seconds = 0;
+  request.reuse = request.reporting.verbose = request.reporting.github = false;
+  request.reporting.quiet = true;
+  if (request.shard.empty()) request.durations.clear();
+}
+
+std::vector<std::string> texts_of(const Json& message, const char* key) {
+  std::vector<std::string> words;
+  for (const Json& word : message.value(key, Json::array())) {
+    if (word.is_string()) words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<Json> parse_cluster(const std::string& text, const fs::path& directory) {
+  const auto refuse = [&] {
+    return fail(fmt::format("found --on {}, expected dask, dask://HOST:PORT, dask+tls://HOST:PORT, "
+                            "dask:FILE or local",
+                            text),
+                "HOST:PORT, or the FILE that it writes, is that of a Dask scheduler: "
+                "runner/run/CLUSTER.md");
+  };
+  if (text.empty() || text == "local") return Json();
+  if (text == "dask") return Json{{"here", true}};
+  for (const auto& [scheme, protocol] :
+       {std::pair("dask://", "tcp://"), std::pair("dask+tls://", "tls://")}) {
+    if (!text.starts_with(scheme)) continue;
+    const std::string address = text.substr(std::string_view(scheme).size());
+    const std::size_t colon = address.rfind(':');
+    if (colon == 0 || colon == std::string::npos || colon + 1 == address.size() ||
+        address.find_first_not_of("0123456789", colon + 1) != std::string::npos)
+      return refuse();
+    return Json{{"address", protocol + address}};
+  }
+  if (!text.starts_with("dask:") || text.size() == 5) return refuse();
+  return Json{{"file", (directory / text.substr(5)).lexically_normal().string()}};
+}
+
+std::optional<ClusterOptions> cluster_options(const RunRequest& request, const Filter& filter,
+                                              const Plan& plan, const fs::path& directory,
+                                              std::map<std::string, double> seconds) {
+  const Surroundings& at = request.basis.at;
+  const Json on = parse_cluster(request.on, at.directory).value_or(Json());
+  if (on.is_null()) return std::nullopt;
+  Json run = {{"arguments", words_of(request)}, {"directory", at.directory.string()}};
+  if (request.basis.pace.jobs > 0 && !on.contains("here")) run["jobs"] = request.basis.pace.jobs;
+  // No other machine has the log that such terms read.
+  if (filter.mentions(FilterSource::log)) {
+    run["ids"] = Json::array();
+    for (const PlanItem& item : plan.items) run["ids"].push_back(item.id);
+  }
+  ClusterOptions cluster;
+  cluster.bridge = {(at.home / "ci" / "dask").string(), "bridge"};
+  cluster.begin = {{"on", on},
+                   {"home", at.home.string()},
+                   {"directory", directory.string()},
+                   {"run", std::move(run)}};
+  if (on.contains("here")) {
+    cluster.begin["on"]["workers"] = request.basis.pace.executions();
+    cluster.patience = 0;
+  }
+  cluster.seconds = std::move(seconds);
+  return cluster;
+}
+
+Result<RunRequest> decode_member(const Json& message) {
+  const std::string out = message.value("out", std::string());
+  auto request =
+      decode_run(texts_of(message, "arguments"), message.value("directory", std::string()));
+  if (!request || out.empty())
+    return fail("standard input does not say which run it is, or where its files go",
+                "`run --on` starts this command");
+  leave_to_others(*request);
+  request->out = out;
+  request->basis.pace.jobs = message.value("jobs", std::size_t{1});
+  if (message.contains("ids")) {
+    request->basis.choice = {};
+    for (const std::string& id : texts_of(message, "ids"))
+      request->basis.choice.select.push_back("id:" + id);
+  }
+  return request;
+}
+
+Answer<MemberRequest> read_member() {
+  auto orders = Orders::open(STDIN_FILENO);
+  if (!orders) return refuse(Exit::usage, orders.error());
+  auto run = decode_member(orders->first());
+  if (!run) return refuse(Exit::usage, run.error());
+  MemberRequest request;
+  request.run = std::move(*run);
+  request.log_to = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (request.log_to < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return refuse(Exit::usage, {"standard output cannot be written to", ""});
+  request.orders = std::make_shared<Orders>(std::move(*orders));
+  return request;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "plan/filter.h"
+#include "plan/plan.h"
+#include "requests/failure.h"
+#include "requests/requests.h"
+#include "run/cluster.h"
+
+namespace lockstep {
+
+/// What `--on` says, as the bridge is told: {"here": true}, {"address": …}, {"file": …}; null for
+/// `local` and where it says nothing.  Files begin in `directory`.
+Result<Json> parse_cluster(const std::string& text, const std::filesystem::path& directory);
+
+/// How a run is executed on the cluster that it names; empty: here.  `directory` is that of the
+/// run, `seconds` are as ClusterOptions has them.
+std::optional<ClusterOptions> cluster_options(const RunRequest& request, const Filter& filter,
+                                              const Plan& plan,
+                                              const std::filesystem::path& directory,
+                                              std::map<std::string, double> seconds);
+
+/// Of what a cluster's message says: the run of which a member executes parts.
+Result<RunRequest> decode_member(const Json& message);
+
+/// What standard input says first.  Standard output is the log's from now on; what is printed there
+/// goes to standard error.
+Answer<MemberRequest> read_member();
+
+}  // namespace lockstep

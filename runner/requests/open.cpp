@@ -1,0 +1,95 @@
+#include "requests/open.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "requests/own_cases.h"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+namespace {
+
+/// A file beside the running binary: lockstep-eager, schemas.json.
+fs::path beside_binary(std::string_view name) {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
+}
+
+/// Of LOCKSTEP_DIGESTS and beside the binary, by the kind of a device: what digests storages there.
+std::map<std::string, fs::path> digest_libraries(const std::string& given) {
+  std::map<std::string, fs::path> found;
+  std::error_code error;
+  if (fs::path cuda = beside_binary("lockstep-digests-cuda.so"); fs::exists(cuda, error))
+    found["cuda"] = std::move(cuda);
+  std::istringstream entries(given);
+  for (std::string entry; std::getline(entries, entry, ':');) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    found.erase(entry.substr(0, equals));
+    if (equals + 1 < entry.size())
+      found[entry.substr(0, equals)] = fs::absolute(entry.substr(equals + 1));
+  }
+  return found;
+}
+
+}  // namespace
+
+SessionSettings session_settings(const Basis& basis) {
+  const Surroundings& at = basis.at;
+  SessionSettings settings;
+  settings.home = at.home;
+  settings.root = at.suite;
+  settings.files = basis.files;
+  settings.files.case_files = own_cases(basis);
+  settings.launcher = at.launcher;
+  settings.schemas = beside_binary("schemas.json");
+  settings.eager = at.eager.empty() ? beside_binary("lockstep-eager") : at.eager;
+  settings.cuda_runtime = at.cudart;
+  settings.digests = digest_libraries(at.digests);
+  settings.python = at.python;
+  settings.devices = basis.choice.devices;
+  settings.pace = basis.pace;
+  if (!basis.no_cache) settings.compiler_cache = fs::absolute(at.cache) / "inductor";
+  return settings;
+}
+
+Answer<void> read_operators(Session& session) {
+  for (const fs::path& library : session.settings().files.libraries) {
+    std::error_code error;
+    if (fs::is_regular_file(library, error)) continue;
+    return refuse(Exit::usage,
+                  {fmt::format("found --library {}, expected a file that exists", library.string()),
+                   "it names the shared object (.so) that a build of your operators makes"});
+  }
+  if (auto read = session.read_operators(); !read) return refuse(Exit::internal, read.error());
+  return {};
+}
+
+Answer<void> need_operators(const Session& session) {
+  if (session.operators() != nullptr) return {};
+  return refuse(Exit::internal, {"there is no dump of the operator schemas beside this binary",
+                                 "`ci/lockstep` builds it; a build without torch has none"});
+}
+
+Answer<Session> open_session(SessionSettings settings) {
+  Session session(std::move(settings));
+  Diagnostics diagnostics;
+  if (auto read = session.read_suite(diagnostics); !read) return refuse(Exit::usage, read.error());
+  if (!diagnostics.empty()) return refuse(std::move(diagnostics));
+  if (auto read = read_operators(session); !read) return tl::unexpected(read.error());
+  session.expand();
+  return session;
+}
+
+Answer<Session> open_session(const Basis& basis) { return open_session(session_settings(basis)); }
+
+Answer<void> start(Session& session, const fs::path& logs, std::unique_ptr<Engine> engine) {
+  auto ready = engine ? session.start_on(std::move(engine)) : session.start(logs);
+  if (ready) ready = session.meet_torch();
+  if (ready) return {};
+  if (interrupted()) return tl::unexpected<Failure>(Failure{Exit::interrupted, {}, {}});
+  return refuse(Exit::internal, ready.error());
+}
+
+}  // namespace lockstep

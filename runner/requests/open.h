@@ -1,0 +1,27 @@
+#pragma once
+
+#include "requests/failure.h"
+#include "requests/requests.h"
+#include "run/session.h"
+
+namespace lockstep {
+
+/// What a request says of a session.
+SessionSettings session_settings(const Basis& basis);
+
+/// Reads the operators.
+Answer<void> read_operators(Session& session);
+
+/// Refuses where there is no dump of the operators, without which no case can be spelled as Python.
+Answer<void> need_operators(const Session& session);
+
+/// A session that has read the suite and the operators; every file's errors are in the failure.
+Answer<Session> open_session(SessionSettings settings);
+Answer<Session> open_session(const Basis& basis);
+
+/// Starts the workers of this machine, or takes another engine, and meets torch; `logs` as
+/// Session::start has it.
+Answer<void> start(Session& session, const std::filesystem::path& logs,
+                   std::unique_ptr<Engine> engine = nullptr);
+
+}  // namespace lockstep

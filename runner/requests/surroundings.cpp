@@ -1,0 +1,35 @@
+#include "requests/surroundings.h"
+
+#include <cstdlib>
+
+namespace lockstep {
+namespace fs = std::filesystem;
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Surroundings surroundings_of_environment(fs::path directory) {
+  Surroundings at;
+  at.directory = std::move(directory);
+  at.home = environment_variable("LOCKSTEP_HOME");
+  at.launcher = environment_variable("LOCKSTEP_COMMAND");
+  at.python = environment_variable("LOCKSTEP_PYTHON");
+  at.cache = environment_variable("LOCKSTEP_CACHE");
+  at.eager = environment_variable("LOCKSTEP_EAGER");
+  at.cudart = environment_variable("LOCKSTEP_CUDART");
+  at.digests = environment_variable("LOCKSTEP_DIGESTS");
+  at.in_github = environment_variable("GITHUB_ACTIONS") == "true";
+  return at;
+}
+
+void complete(Surroundings& at) {
+  if (at.home.empty()) at.home = at.suite.empty() ? "." : at.suite;
+  if (at.suite.empty()) at.suite = at.home;
+  if (at.launcher.empty()) at.launcher = "ci/lockstep";
+  if (at.cache.empty()) at.cache = at.home / ".lockstep";
+  if (at.python.empty()) at.python = "python3";
+}
+
+}  // namespace lockstep

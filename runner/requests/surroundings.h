@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "requests/requests.h"
+
+namespace lockstep {
+
+/// A variable of the environment; empty: it is not set.
+std::string environment_variable(const char* name);
+
+/// What the environment says of the place; `directory` is where a request was made.
+Surroundings surroundings_of_environment(std::filesystem::path directory);
+
+/// Fills in what nobody said.
+void complete(Surroundings& at);
+
+}  // namespace lockstep
