@@ -5,6 +5,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+#: What tests are made on, in testdata/, is no part of the project.
 FOLDERS = ("runner", "reports", "ci")
 LONGEST = 80
 FLOOR, LONGEST_THERE = pathlib.Path("runner/commands"), 40
@@ -20,13 +21,12 @@ def sources(*suffixes):
         file.relative_to(ROOT)
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*"))
-        if file.suffix in suffixes and ".lockstep" not in file.parts
+        if file.suffix in suffixes and not {".lockstep", "testdata"} & set(file.parts)
     ]
 
 
 def without_texts(code):
-    """The code with comments, literals and what is the preprocessor's blanked, line by line, so
-    that every brace counts."""
+    """The code with comments, literals and what is the preprocessor's blanked, line by line, so that every brace counts."""
     return re.sub(
         r'R"(\w*)\(.*?\)\1"|^[ ]*\#(?:[^\n\\]|\\.)*|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/',
         lambda found: re.sub(r"[^\n]", " ", found[0]),
@@ -36,8 +36,7 @@ def without_texts(code):
 
 
 def cpp_functions(code):
-    """First line, last line and the words before the brace of every function that no other one
-    holds.
+    """First line, last line and the words before the brace of every function that no other one holds.
 
     A function is a brace behind a parameter list, outside of any other one; what is between it and
     the end of the statement before it is its head."""
