@@ -125,7 +125,7 @@ Exit command_shrink(const ShrinkOptions& options) {
   if (interrupted()) return Exit::interrupted;
   if (!shrunk.departs) {
     fmt::print(stderr, "{}: {}: there is nothing to shrink\n", request.id,
-               info(shrunk.first.status).label);
+               info(shrunk.first.found.status).label);
     return Exit::ok;
   }
   tell_of(shrunk, request.id, *instance.declared);

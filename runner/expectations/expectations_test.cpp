@@ -19,7 +19,7 @@ Expectation rule(Status status) {
   result.where = "expected/known/a.json:3";
   result.instances = {"bugs/1*"};
   result.paths = {"inductor"};
-  result.found.status = status;
+  result.status = status;
   result.because = Because::bug;
   return result;
 }

@@ -1,3 +1,4 @@
+#include "paths/globs.h"
 #include "requests/certify.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ bool is_meant(const std::vector<CaseFile>& cases, const std::string& instance,
               const std::string& device, const std::string& path) {
   const std::size_t bracket = std::min(instance.find('['), instance.size());
   const auto file = std::find_if(cases.begin(), cases.end(), [&](const CaseFile& each) {
-    return each.facts.id == instance.substr(0, bracket);
+    return each.id == instance.substr(0, bracket);
   });
   if (file == cases.end()) return true;
   // Of a sweep's instances the torch at hand decides; nothing of them is in `only`.

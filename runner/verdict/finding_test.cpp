@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A pointwise case under `bits`, with x as its input and the gold as its truth.
-struct Sweep {
+struct Swept {
   Tensor x, eager, compiled;
   std::optional<Tensor> gold = {};
   bool pointwise = true;
@@ -37,7 +37,7 @@ struct Sweep {
   }
 };
 
-Sweep of(const std::vector<double>& x, const std::vector<double>& e, const std::vector<double>& c) {
+Swept of(const std::vector<double>& x, const std::vector<double>& e, const std::vector<double>& c) {
   return {tensor("float16", x), tensor("float16", e), tensor("float16", c), tensor("float64", e)};
 }
 
@@ -54,7 +54,7 @@ TEST(Finding, SaysWhatDiffersWhereAndWhoIsNearer) {
 TEST(Finding, EachSabotageIsInTheReason) {
   const std::vector<double> good = {NAN, INFINITY, 0.0, 0x1p-20, 1.0, 1.0};
   const auto reason = [&](std::vector<double> bad) {
-    Sweep sweep = of(good, good, bad);
+    Swept sweep = of(good, good, bad);
     sweep.gold.reset();
     return sweep.judged().reason;
   };
@@ -66,7 +66,7 @@ TEST(Finding, EachSabotageIsInTheReason) {
 }
 
 TEST(Finding, OnlyPointwiseCasesAreLookedAtCloser) {
-  Sweep sweep = of({1, 2}, {1, 2}, {1, 3});
+  Swept sweep = of({1, 2}, {1, 2}, {1, 3});
   sweep.pointwise = false;
   const Findings found = sweep.judged();
   EXPECT_THAT(found.reason, HasSubstr("(policy bits); compiled is further"));
@@ -77,7 +77,7 @@ TEST(Finding, OnlyPointwiseCasesAreLookedAtCloser) {
 }
 
 TEST(Finding, AccuracyIsThereWhereEverythingIsEqual) {
-  Sweep sweep = of({0, 1}, {0.5, 1}, {0.5, 1});
+  Swept sweep = of({0, 1}, {0.5, 1}, {0.5, 1});
   sweep.gold = tensor("float64", {0.5, 1 + 0x1p-12});
   const Findings found = sweep.judged();
   EXPECT_EQ(found.status, Status::conform);
@@ -92,7 +92,7 @@ TEST(Finding, OutputsWithoutUlpHaveNoAccuracy) {
     const Tensor y = zeros(dtype, {2}), other = zeros(dtype, {2});
     (*other.bytes)[0] = std::byte{1};
     const Tensor gold = zeros(y.view.dtype->is_complex() ? "complex128" : "float64", {2});
-    const Findings found = Sweep{tensor("float16", {1, 2}), y, other, gold}.judged();
+    const Findings found = Swept{tensor("float16", {1, 2}), y, other, gold}.judged();
     EXPECT_THAT(found.outputs[0].accuracy, IsEmpty()) << dtype;
     ASSERT_EQ(found.outputs[0].first.size(), 1u) << dtype;
     EXPECT_THAT(found.outputs[0].first[0].inputs, ElementsAre("x = 1.0 (0x3c00)"));
