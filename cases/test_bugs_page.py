@@ -12,12 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUGS = ROOT / "cases" / "bugs"
 #: As it is read: without what escapes in Markdown.
 PAGE = re.sub(r"\\([\\`*_\[\]|~#])", r"\1", html.unescape((BUGS / "README.md").read_text()))
-LABELS = {
-    "crash": "crash",
-    "timeout": "time-out",
-    "oom": "out of memory",
-    "nonfinite_differs": "non-finite differs",
-}
+WORDS = json.loads((ROOT / "reports" / "words.json").read_text("utf-8"))
+LABELS = {status["name"]: status["label"] for status in WORDS["statuses"]}
 
 
 def rows():
@@ -94,7 +90,7 @@ def names_case(rule, name):
 
 def expects(rule, label):
     """Whether a rule expects what the page calls so. The page has no causes: a rule about one may mean any status."""
-    return "causes" in rule or LABELS.get(rule["status"], rule["status"].replace("_", " ")) == label
+    return "causes" in rule or LABELS[rule["status"]] == label
 
 
 def test_it_has_every_case_as_it_is():

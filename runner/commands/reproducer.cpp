@@ -9,6 +9,7 @@
 #include "cases/inputs.h"
 #include "commands/open.h"
 #include "policies/policy.h"
+#include "reports/words.h"
 #include "run/scheduler.h"
 #include "run/workers.h"
 
@@ -29,18 +30,6 @@ Json policies(const Case& declared, const Path& path) {
     if (const auto own = policy_for(declared, name, path.name)) result[name] = to_string(*own);
   }
   return result;
-}
-
-std::string_view name_of(StrideRule rule) {
-  switch (rule) {
-    case StrideRule::significant:
-      return "significant";
-    case StrideRule::exact:
-      return "exact";
-    case StrideRule::ignore:
-      return "ignore";
-  }
-  return "significant";
 }
 
 /// What `python -m lockstep_worker repro` reads.
@@ -118,7 +107,8 @@ Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Opti
     auto briefs = brief_scripts_of(plan, {&item}, options, scratch);
     return briefs ? std::move(briefs->front()) : tl::unexpected(briefs.error());
   }
-  return request_of(plan, item, options, scratch).and_then([&](const Json& message) {
+  return request_of(plan, item, options, scratch).and_then([&](Json message) {
+    message["words"] = words_document();
     return render(message, options, scratch);
   });
 }

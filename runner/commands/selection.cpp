@@ -16,7 +16,7 @@
 #include "plan/terms.h"
 #include "record/log.h"
 #include "record/tally.h"
-#include "reports/tolerated.h"
+#include "reports/marks.h"
 #include "verdict/cause.h"
 
 namespace lockstep {
@@ -156,13 +156,7 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   add("status", "departing", info(verdict.status).departs());
   const Column column = column_of(verdict, strict);
   for (const ColumnInfo& each : all_columns()) add("is", each.name, each.column == column);
-  add("is", "unstable", verdict.unstable);
-  add("is", "vacuous", verdict.vacuous);
-  add("is", "weak", !verdict.weak.empty());
-  add("is", "tolerated", tolerated(verdict).output != nullptr);
-  add("is", "partly", verdict.share > 0 && verdict.status != Status::fell_back);
-  add("is", "stated", verdict.execution == "stated");
-  add("is", "front-end", verdict.front_end);
+  for (const std::string_view mark : marks_of(verdict)) add("is", mark);
   add("standing", name_of(verdict.standing));
   if (verdict.grade) add("grade", name_of(*verdict.grade));
   add("stage", verdict.stage);
@@ -181,9 +175,7 @@ LogWords closed_lists() {
   LogWords said;
   for (const StandingInfo& each : all_standings()) said["standing"].emplace_back(each.name);
   for (const ColumnInfo& each : all_columns()) said["is"].emplace_back(each.name);
-  for (const char* mark :
-       {"unstable", "vacuous", "weak", "tolerated", "partly", "stated", "front-end"})
-    said["is"].emplace_back(mark);
+  for (const MarkInfo& each : all_marks()) said["is"].emplace_back(each.name);
   said["grade"] = grade_names();
   said["nearer"] = {"compiled", "eager", "both", "ill-conditioned"};
   said["because"] = {"bug", "intended", "undefined", "unreported"};

@@ -63,7 +63,7 @@ TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
   const Explanation found = explain(kRoundTrip);
   EXPECT_EQ(found.status, "value_differs") << found.reason;
   EXPECT_EQ(found.observing, "stays");
-  EXPECT_EQ(found.how, "fused");
+  EXPECT_EQ(found.how, How::fused);
   EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
   EXPECT_EQ(found.cast, "compiled keeps float32 where eager rounds to float16 after step h");
   EXPECT_EQ(found.steps[1].value, "same") << "h is rounded where it is returned";
@@ -100,7 +100,7 @@ TEST_F(Explaining, NamesTheOperatorThatDepartsByItselfAndTheLowestRung) {
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.layer, "low");
   EXPECT_EQ(found.layer_title, "The path low");
-  EXPECT_EQ(found.how, "alone");
+  EXPECT_EQ(found.how, How::alone);
   EXPECT_THAT(guilty(found), ElementsAre("r"));
   EXPECT_EQ(found.steps[0].explained, "yes");
   EXPECT_EQ(found.steps[2].value, "differs");
@@ -112,7 +112,7 @@ TEST_F(Explaining, NamesWhatEagerRefuses) {
   torch_.raising_operator = "aten::relu.default";
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.status, "validation_lost") << found.reason;
-  EXPECT_EQ(found.how, "raises");
+  EXPECT_EQ(found.how, How::raises);
   EXPECT_THAT(guilty(found), ElementsAre("r"));
   EXPECT_EQ(found.steps[1].alone, "validation_lost");
 }

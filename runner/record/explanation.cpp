@@ -5,10 +5,31 @@
 
 #include <algorithm>
 
+#include "base/enum_table.h"
 #include "base/text.h"
 
 namespace lockstep {
 namespace {
+
+// Columns: how, name, brief, full, in_context.
+constexpr std::array kHows = {
+    HowInfo{How::unknown, "", "{} in the whole program", "{}", false},
+    HowInfo{How::alone, "alone", "{} by itself", "{}, which departs by itself on eager's values",
+            false},
+    HowInfo{How::fused, "fused", "fusion of {}", "{}, which depart together on eager's values",
+            false},
+    HowInfo{How::value, "value", "{} in the whole program",
+            "{}, which is not what eager makes of what it was given; alone on eager's values it "
+            "conforms",
+            false},
+    HowInfo{How::first, "first", "{} at the end of all before it",
+            "{}: the shortest beginning of the program that departs ends with it", true},
+    HowInfo{How::gradient, "gradient", "the gradient of {}",
+            "the gradient of {}, which departs by itself on what eager's backward hands it", true},
+    HowInfo{How::raises, "raises", "the error of {}",
+            "{0}, which raises in eager; alone on this path: {1}", false},
+};
+static_assert(has_every_row(kHows, &HowInfo::how));
 
 using Json = nlohmann::ordered_json;
 
@@ -93,12 +114,7 @@ std::string operators_text(const Explanation& explanation) {
 std::string culprit(const Explanation& explanation) {
   if (explanation.guilty.empty()) return "no step found";
   const std::string operators = operators_text(explanation);
-  if (explanation.how == "alone") return operators + " by itself";
-  if (explanation.how == "fused") return "fusion of " + operators;
-  if (explanation.how == "gradient") return "the gradient of " + operators;
-  if (explanation.how == "raises") return "the error of " + operators;
-  if (explanation.how == "first") return operators + " at the end of all before it";
-  return operators + " in the whole program";
+  return fmt::format(fmt::runtime(info(explanation.how).brief), operators);
 }
 
 std::string knobs_text(const Explanation& explanation) {
@@ -166,6 +182,10 @@ std::string misfit_in(const Json& json, const JsonKinds& kinds) {
 }
 
 }  // namespace
+
+std::span<const HowInfo> all_hows() { return kHows; }
+
+const HowInfo& info(How how) { return kHows[static_cast<std::size_t>(how)]; }
 
 Result<void> check_explanation(const Json& json) {
   static const JsonKinds kTop = {{"id", JsonKind::text},
@@ -259,7 +279,7 @@ Json to_json(const Explanation& explanation) {
   put(json, "layer_title", explanation.layer_title);
   json["ladder"] = list_of(explanation.ladder, rung_json);
   put(json, "operators", explanation.operators());
-  put(json, "how", explanation.how);
+  put(json, "how", std::string(info(explanation.how).name));
   put(json, "guilty", explanation.guilty);
   put(json, "observing", explanation.observing);
   put(json, "ended_by", explanation.ended_by);
@@ -281,7 +301,7 @@ std::string sentence_of(const Explanation& explanation) {
   text += ", " + culprit(explanation);
   if (!explanation.amplifier.empty())
     text += fmt::format(", which `{}` makes a difference", explanation.amplifier);
-  if (explanation.observing == "vanishes" && explanation.how != "fused")
+  if (explanation.observing == "vanishes" && explanation.how != How::fused)
     text += ", unless its values are seen";
   return text + knobs_text(explanation) + golds_text(explanation);
 }
