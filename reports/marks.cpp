@@ -10,15 +10,11 @@ namespace {
 
 // Columns: mark, name, label, meaning, is_of.
 constexpr std::array kMarks = {
-    MarkInfo{Mark::unstable, "unstable", "unstable", "the compiled program disagrees with itself",
-             [](const Verdict& verdict) { return verdict.unstable; }},
-    MarkInfo{Mark::vacuous, "vacuous", "vacuous", "there was nothing to compare or to compile",
-             [](const Verdict& verdict) { return verdict.vacuous; }},
-    MarkInfo{Mark::weak, "weak", "weak", "it says little although something was compared",
-             [](const Verdict& verdict) { return !verdict.weak.empty(); }},
     MarkInfo{Mark::tolerated, "tolerated", "tolerated",
              "yet it differs from eager; worst first by grade",
              [](const Verdict& verdict) { return tolerated(verdict).output != nullptr; }},
+    MarkInfo{Mark::weak, "weak", "weak", "it says little although something was compared",
+             [](const Verdict& verdict) { return !verdict.weak.empty(); }},
     MarkInfo{Mark::partly, "partly", "partly executed by others",
              "others than the path's own code executed a part of it",
              [](const Verdict& verdict) {
@@ -27,6 +23,10 @@ constexpr std::array kMarks = {
     MarkInfo{Mark::stated, "stated", "executed as stated",
              "who executed it is stated, not observed",
              [](const Verdict& verdict) { return verdict.execution == "stated"; }},
+    MarkInfo{Mark::vacuous, "vacuous", "vacuous", "there was nothing to compare or to compile",
+             [](const Verdict& verdict) { return verdict.vacuous; }},
+    MarkInfo{Mark::unstable, "unstable", "unstable", "the compiled program disagrees with itself",
+             [](const Verdict& verdict) { return verdict.unstable; }},
     MarkInfo{Mark::front_end, "front-end", "of the front end",
              "its error came of tracing: no backend was reached",
              [](const Verdict& verdict) { return verdict.front_end; }},

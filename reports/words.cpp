@@ -62,9 +62,15 @@ Json of_transition(const TransitionInfo& each) {
       {"name", each.name}, {"label", each.label}, {"fails", each.fails}, {"meaning", each.meaning}};
 }
 
+Json of_gold(const GoldInfo& each) { return {{"name", each.name}, {"meaning", each.meaning}}; }
+
 Json of_policy(const PolicyInfo& each) {
+  Json golds = Json::array();  // that it reads
+  for (const GoldInfo& gold : all_golds()) {
+    if (each.golds[gold.gold]) golds.push_back(gold.name);
+  }
   return {{"name", each.name},
-          {"golds", {{"fp64", each.golds.fp64}, {"stepwise", each.golds.stepwise}}},
+          {"golds", std::move(golds)},
           {"written", each.written},
           {"formula", each.formula}};
 }
@@ -80,6 +86,7 @@ Json words_document() {
           {"marks", table(all_marks(), of_mark)},
           {"transitions", table(all_transitions(), of_transition)},
           {"policies", table(all_policies(), of_policy)},
+          {"golds", table(all_golds(), of_gold)},
           {"promises", promise_names()},
           {"strides", stride_rule_names()},
           {"input_kinds", kInputKinds}};

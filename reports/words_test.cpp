@@ -1,10 +1,15 @@
 #include "reports/words.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/fixtures.h"
+#include "plan/filter.h"
+#include "reports/html.h"
+#include "reports/json.h"
+#include "reports/junit.h"
 #include "reports/marks.h"
 
 namespace lockstep {
@@ -18,13 +23,38 @@ TEST(Words, TheFileIsWhatTheTablesSay) {
 }
 
 TEST(Words, NoNameIsTwiceInATable) {
-  for (const auto& [name, rows] : words_document().items()) {
+  const Json words = words_document();
+  for (const auto& [name, rows] : words.items()) {
     std::set<std::string> names;
     for (const Json& row : rows)
       EXPECT_TRUE(
           names.insert(row.is_object() ? row["name"].get<std::string>() : row.dump()).second)
           << name << " " << row.dump();
     EXPECT_FALSE(names.empty()) << name;
+  }
+}
+
+// A status is a row: no report has to be told of it.
+TEST(Words, EveryStatusIsInEveryReport) {
+  for (const StatusInfo& status : all_statuses()) {
+    RunRecord record;
+    Verdict& verdict = record.verdicts.emplace_back();
+    verdict.id = "bugs/1@cpu/a";
+    verdict.instance = "bugs/1@cpu";
+    verdict.path = "a";
+    verdict.device = "cpu";
+    verdict.status = status.status;
+    record.info.planned = 1;
+    const std::string name(status.name), label(status.label);
+    EXPECT_NE(html(record).find(fmt::format("\"values\":[\"{}\"]", name)), std::string::npos)
+        << name;
+    EXPECT_NE(run_document(record).dump().find(name), std::string::npos) << name;
+    EXPECT_EQ(
+        junit(record, false).find(fmt::format("<{}", name_of(status.junit))) != std::string::npos,
+        status.junit != JunitElement::pass)
+        << name;
+    EXPECT_TRUE(Filter::parse({"status:" + name})) << name;
+    EXPECT_EQ(verdict_from_json(to_json(verdict)), verdict) << name;
   }
 }
 
@@ -36,9 +66,9 @@ TEST(Marks, AreThoseOfTheVerdict) {
   verdict.front_end = true;
   verdict.share = 0.5;
   using Names = std::vector<std::string_view>;
-  EXPECT_EQ(marks_of(verdict), (Names{"unstable", "weak", "partly", "front-end"}));
+  EXPECT_EQ(marks_of(verdict), (Names{"weak", "partly", "unstable", "front-end"}));
   verdict.status = Status::fell_back;  // which says so of all of it
-  EXPECT_EQ(marks_of(verdict), (Names{"unstable", "weak", "front-end"}));
+  EXPECT_EQ(marks_of(verdict), (Names{"weak", "unstable", "front-end"}));
 }
 
 }  // namespace

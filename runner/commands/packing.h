@@ -15,6 +15,10 @@ namespace lockstep {
 /// of its own.
 tl::expected<void, Exit> begin_packing(Options& options);
 
+/// The names of the paths that make packages, without variants: what is packed where nobody names a
+/// path.
+std::vector<std::string> packaging_paths(const std::vector<Path>& paths);
+
 /// Says of a plan with paths that make no packages that it cannot be packed.
 tl::expected<void, Exit> check_packable(const Plan& plan);
 

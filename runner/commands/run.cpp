@@ -119,7 +119,7 @@ Exit command_run(const Options& given) {
   auto selected = selection(options, *session);
   if (!selected) return selected.error();
   if (packs && !names_paths(selected->filter))
-    selected->filter = selected->filter.on_paths({"aoti"});
+    selected->filter = selected->filter.on_paths(packaging_paths(session->suite().paths));
   const std::string now = utc_now();
   const auto directory = run_directory(options, now);
   if (!directory) {

@@ -1,5 +1,6 @@
 #include "explain/explain.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "explain/fake_torch.h"
@@ -138,6 +139,14 @@ TEST_F(Explaining, IsTheSameEachTime) {
   one.seconds = other.seconds = 0;
   EXPECT_EQ(one, other);
   EXPECT_EQ(to_json(one).dump(), to_json(other).dump());
+}
+
+TEST(How, EveryTextNamesTheOperators) {
+  for (const HowInfo& each : all_hows()) {
+    EXPECT_THAT(fmt::format(fmt::runtime(each.brief), "`sin`"), HasSubstr("`sin`")) << each.name;
+    EXPECT_THAT(fmt::format(fmt::runtime(each.full), "step y", "crash"), HasSubstr("step y"))
+        << each.name;
+  }
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Sweep {
     JudgeRequest request;
     request.eager = &e;
     request.compiled = &c;
-    request.fp64 = gold ? &truth : nullptr;
+    request.golds[Gold::fp64] = gold ? &truth : nullptr;
     request.inputs = &inputs;
     request.pointwise = pointwise;
     request.policy_of = [](std::string_view) { return Policy{}; };
@@ -110,7 +110,7 @@ TEST(Finding, GradientsAreOutputs) {
   JudgeRequest request;
   request.eager = &e;
   request.compiled = &c;
-  request.fp64 = &g;
+  request.golds[Gold::fp64] = &g;
   request.inputs = &inputs;
   request.pointwise = true;
   const Verdict verdict = judge(request);
