@@ -28,11 +28,15 @@ SHAPES = ((8,), (17,), (33,), (4, 6), (5, 5), (3, 16), (2, 3, 8), (1, 7), (2, 3,
 #: Operators whose last result is indices.
 INDEXING = ("argmax", "argmin", "sort", "topk")
 
-#: Statuses that fail nothing.
-QUIET = ("unsupported", "refused", "inconclusive")
+_WORDS = json.loads((Path(__file__).parents[1] / "reports" / "words.json").read_text("utf-8"))
+
+#: Statuses that say nothing of the compiler, and fail nothing.
+QUIET = frozenset(each["name"] for each in _WORDS["statuses"] if each["junit"] == "skipped")
 
 #: Statuses that rounding alone might bring about; no other is a matter of noise.
-OF_VALUES = ("value_differs", "nonfinite_differs")
+OF_VALUES = frozenset(
+    each["name"] for each in _WORDS["statuses"] if each["rank"] in ("value", "nonfinite")
+)
 
 Step = tuple[str, list[Any], dict[str, Any]]
 

@@ -71,18 +71,16 @@ def test_what_fails_is_named_with_its_reason(tmp_path, capsys):
         "status": "conform",
         "weak": "of the sign of zero",
     }
-    lacking = {
-        "type": "verdict",
-        "path": "p",
-        "instance": "c@cpu",
-        "id": "c@cpu/p",
-        "status": "unsupported",
-    }
+    quiet = [
+        {**weak, "id": f"{status}@cpu/p", "status": status, "weak": ""}
+        for status in ("unsupported", "extension")
+    ]
     (tmp_path / "run.jsonl").write_text(
-        "".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, lacking))
+        "".join(json.dumps(each) + "\n" for each in ({"type": "run"}, verdict, weak, *quiet))
     )
     random_programs.rates(tmp_path / "run.jsonl")
     assert capsys.readouterr().out == (
-        "p: 1 of 2 fail, 50.00 %, 1 by values, 50.00 %  (1 value_differs, 1 weak, 1 unsupported)\n"
+        "p: 1 of 2 fail, 50.00 %, 1 by values, 50.00 %"
+        "  (1 value_differs, 1 weak, 1 unsupported, 1 extension)\n"
         "a@cpu/p  value_differs: y: 1 of 2 differ\n"
     )

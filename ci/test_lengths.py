@@ -11,7 +11,8 @@ LONGEST = 80
 FLOOR, LONGEST_THERE = pathlib.Path("runner/commands"), 40
 #: What opens a brace and is no function: types, namespaces, tables and lists.
 NO_FUNCTION = re.compile(
-    r"^\s*(?:namespace|extern|struct|class|enum|union|template <[^>]*>\s*(?:struct|class))\b|[=({,]\s*$|\breturn\s*$"
+    r"^\s*(?:namespace|extern|struct|class|enum|union|template <[^>]*>\s*(?:struct|class))\b"
+    r"|[=({,]\s*$|\breturn\s*$"
 )
 CONTROL = re.compile(r"^\s*(?:\} )?(?:if|for|while|switch|else|do|try|catch|case|default)\b")
 
@@ -26,9 +27,11 @@ def sources(*suffixes):
 
 
 def without_texts(code):
-    """The code with comments, literals and what is the preprocessor's blanked, line by line, so that every brace counts."""
+    """The code with comments, literals and what is the preprocessor's blanked, line by line, so
+    that every brace counts."""
     return re.sub(
-        r'R"(\w*)\(.*?\)\1"|^[ ]*\#(?:[^\n\\]|\\.)*|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/',
+        r'R"(\w*)\(.*?\)\1"|^[ ]*\#(?:[^\n\\]|\\.)*|"(?:\\.|[^"\\\n])*"'
+        r"|(?<![0-9a-zA-Z_])'(?:\\.|[^'\\\n])+'|//[^\n]*|/\*.*?\*/",
         lambda found: re.sub(r"[^\n]", " ", found[0]),
         code,
         flags=re.DOTALL | re.MULTILINE,
@@ -36,7 +39,8 @@ def without_texts(code):
 
 
 def cpp_functions(code):
-    """First line, last line and the words before the brace of every function that no other one holds.
+    """First line, last line and the words before the brace of every function that no other one
+    holds.
 
     A function is a brace behind a parameter list, outside of any other one; what is between it and
     the end of the statement before it is its head."""

@@ -75,22 +75,8 @@ std::string operator_text(const Explanation& explanation) {
     steps.push_back(step.name.empty() ? step.text : step.name);
   }
   const std::string names = enumerate(steps);
-  if (explanation.how == "alone")
-    return fmt::format("{}, which departs by itself on eager's values", names);
-  if (explanation.how == "fused")
-    return fmt::format("{}, which depart together on eager's values", names);
-  if (explanation.how == "gradient")
-    return fmt::format(
-        "the gradient of {}, which departs by itself on what eager's backward hands it", names);
-  if (explanation.how == "raises")
-    return fmt::format("{}, which raises in eager; alone on this path: {}", names,
-                       label_of(explanation.steps[explanation.guilty.front()].alone));
-  if (explanation.how == "first")
-    return fmt::format("{}: the shortest beginning of the program that departs ends with it",
-                       names);
-  return fmt::format(
-      "{}, which is not what eager makes of what it was given; alone on eager's values it conforms",
-      names);
+  return fmt::format(fmt::runtime(info(explanation.how).full), names,
+                     label_of(explanation.steps[explanation.guilty.front()].alone));
 }
 
 std::string step_table(const Explanation& explanation, const Style& style) {

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The run of testdata/sample.jsonl: every status and every standing, as a run could have them.
+/// The run of testdata/sample.jsonl: many statuses and every standing, as a run could have them.
 RunRecord sample_run();
 
 /// A small run whose every string tries to break out of what it is put into.

@@ -18,10 +18,12 @@
 #include "reports/gzip.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"
+#include "reports/marks.h"
 #include "reports/markup.h"
 #include "reports/story.h"
 #include "reports/text.h"
 #include "reports/tolerated.h"
+#include "reports/words.h"
 
 namespace lockstep {
 namespace {
@@ -83,6 +85,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
   ValueColumn passed;
   ValueColumn ulps;
   ValueColumn errors;
+  ValueColumn marks;
   for (std::size_t place = 0; place < record.verdicts.size(); ++place) {
     const Verdict& verdict = record.verdicts[place];
     const Json& json = verdicts[place];
@@ -102,6 +105,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
     for (const OutputComparison& output : verdict.found.outputs)
       greatest = std::max<std::uint64_t>(greatest, output.max_ulp.value_or(0));
     ulps.add(greatest);
+    marks.add(marks_of(verdict));
     std::string classes;
     for (const char* side : {"eager_error", "compiled_error"}) {
       const auto error = json.find(side);
@@ -117,6 +121,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
   columns["tolerated"] = passed.json();
   columns["ulps"] = ulps.json();
   columns["errors"] = errors.json();
+  columns["marks"] = marks.json();
 }
 
 /// Takes out of the verdicts of a block what several of them repeat (the program of a case, the
@@ -175,30 +180,9 @@ std::vector<std::string> data_of(const RunRecord& record) {
   document["derived"] = std::move(derived);
   if (const AccuracyTable table = accuracy_table(record); !table.rows.empty())
     document["accuracy"] = accuracy_document(table);
-  Json& statuses = document["statuses"] = Json::array();
-  for (const StatusInfo& status : all_statuses()) {
-    statuses.push_back({{"name", status.name},
-                        {"label", status.label},
-                        {"fails", status.fails},
-                        {"fails_strict", status.fails_strict},
-                        {"junit", name_of(status.junit)},
-                        {"departs", status.departs()},
-                        {"meaning", status.meaning}});
-  }
-  Json& standings = document["standings"] = Json::array();
-  for (const StandingInfo& standing : all_standings()) {
-    Json row = {{"name", standing.name}};
-    if (standing.fails) row["fails"] = *standing.fails;
-    if (standing.fails_strict) row["fails_strict"] = *standing.fails_strict;
-    standings.push_back(std::move(row));
-  }
-  Json& kinds = document["kinds"] = Json::array();
-  for (const ColumnInfo& column : all_columns()) {
-    kinds.push_back({{"name", column.name},
-                     {"glyph", column.glyph},
-                     {"always", column.always},
-                     {"meaning", column.meaning}});
-  }
+  const Json words = words_document();
+  for (const char* table : {"statuses", "standings", "kinds", "marks"})
+    document[table] = words[table];
   document["grades"] = grade_names();
   document["input_kinds"] = kInputKinds;
   document["judged_too_little"] = judged_too_little(record, false);

@@ -82,8 +82,8 @@ TEST(Html, ItsDataIsRunJson) {
     EXPECT_EQ(data["count"], record.verdicts.size());
     data["verdicts"] = verdicts_of(page);
     for (const char* table :
-         {"statuses", "standings", "kinds", "grades", "input_kinds", "judged_too_little", "phases",
-          "count", "block", "columns", "derived"})
+         {"statuses", "standings", "kinds", "marks", "grades", "input_kinds", "judged_too_little",
+          "phases", "count", "block", "columns", "derived"})
       data.erase(table);
     // The order of a verdict's keys is not told.
     EXPECT_EQ(nlohmann::json(data), nlohmann::json(run_document(record)));

@@ -18,27 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 #: Every level takes what the one before takes, and more.
 LEVELS = ("smoke", "core", "all")
+_STATUSES = json.loads((ROOT / "reports" / "words.json").read_text("utf-8"))["statuses"]
 #: Verdicts that fail a run and say something of the path: `harness` is between eager and eager.
-FAILING = frozenset(
-    {
-        "value_differs",
-        "nonfinite_differs",
-        "metadata_differs",
-        "aliasing_differs",
-        "mutation_differs",
-        "validation_lost",
-        "spurious_error",
-        "error_differs",
-        "internal_error",
-        "crash",
-        "timeout",
-        "oom",
-        "worker_lost",
-        "not_compiled",
-        "fell_back",
-        "state_differs",
-    }
-)
+FAILING = frozenset(status["name"] for status in _STATUSES if status["accuses"])
 #: What a mutant that hangs or devours memory is given, instead of a minute and all of the machine.
 LIMITS = ("--timeout", "6", "--compile-timeout", "6", "--memory", "8")
 #: Arguments of one process: below every system's limit.

@@ -161,11 +161,7 @@ function countAll() {
     }
     if (verdict.kind !== "conform") continue;
     add(result.conforming, `grade:${verdict.grade}`);
-    if (verdict.tolerated) add(result.conforming, "is:tolerated");
-    if (verdict.vacuous) add(result.conforming, "is:vacuous");
-    else if (verdict.weak) add(result.conforming, "is:weak");
-    if (verdict.share > 0) add(result.conforming, "is:partly");
-    if (verdict.execution === "stated") add(result.conforming, "is:stated");
+    for (const mark of verdict.marks) add(result.conforming, `is:${mark}`);
   }
   return result;
 }

@@ -300,14 +300,13 @@ function verdictDetails(verdict, open) {
       h("p", { class: "reason" }, `Departs already on ${begins}, a rung below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
-    verdict.share > 0 &&
-      verdict.status !== "fell_back" &&
+    verdict.marks.includes("partly") &&
       h(
         "p",
         { class: "reason" },
         `Others than the path's own code executed ${Math.round(100 * verdict.share)} % of it: ${Object.keys(verdict.proof?.foreign ?? {}).join(", ")}.`,
       ),
-    verdict.execution === "stated" &&
+    verdict.marks.includes("stated") &&
       h("p", { class: "reason" }, "Who executed it is stated, not observed."),
     verdict.reference && h("p", { class: "reason" }, `Eager is that ${verdict.reference}.`),
     verdict.front_end &&

@@ -329,7 +329,7 @@ const helpText = () => [
       ["ops/*  bugs/185337*", "ids"],
       [
         `is:${kinds.map((kind) => kind.name).join(" is:")}`,
-        "what it does to the run; also is:tolerated, is:weak, is:vacuous, is:partly, is:stated, is:front-end, is:unstable",
+        `what it does to the run; also is:${run.marks.map((mark) => mark.name).join(", is:")}`,
       ],
       ["status:crash status:timeout", "what the judge says"],
       ["cause:softshrink:*", "what went wrong, by its name"],

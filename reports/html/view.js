@@ -471,23 +471,9 @@ function fillSummary() {
       ...grades.map((grade) =>
         chip(`grade:${grade}`, `the strictest that holds is ${grade}`, grade),
       ),
-      chip(
-        "is:tolerated",
-        "conforms, and yet differs from eager; worst first by grade",
-        "tolerated",
+      ...run.marks.map(({ name, label, meaning }) =>
+        chip(`is:${name}`, `conforms, and ${meaning}`, label),
       ),
-      chip("is:weak", "conforms, and says little although something was compared", "weak"),
-      chip(
-        "is:partly",
-        "conforms, and others than the path's own code executed a part of it",
-        "partly executed by others",
-      ),
-      chip(
-        "is:stated",
-        "conforms, and who executed it is stated, not observed",
-        "executed as stated",
-      ),
-      chip("is:vacuous", "conforms, and there was nothing to compare or to compile", "vacuous"),
     ].filter(Boolean),
   );
   $("grades").hidden = $("grades").children.length === 0;

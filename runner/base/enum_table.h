@@ -17,6 +17,16 @@ consteval bool is_enumerator() {
   return text[text.rfind(kBefore) + kBefore.size()] != '(';
 }
 
+/// How many enumerators an enumeration has that counts from 0.
+template <class Enum, std::size_t from = 0>
+consteval std::size_t enumerators() {
+  if constexpr (is_enumerator<static_cast<Enum>(from)>()) {
+    return enumerators<Enum, from + 1>();
+  } else {
+    return from;
+  }
+}
+
 /// Whether a table has one row for each enumerator, in their order, so that a value is its row's
 /// place.  `key` is the column with the enumerator.  Meant for a static_assert beside the table: an
 /// enumerator without a row then does not compile, and needs no counter among the enumerators.

@@ -112,10 +112,9 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
         reader.integer(*threads, 1, kMostThreads, "a number of threads, 1 to 64").value_or(0));
   }
   if (const auto strides = reader.child(root, "strides")) {
-    const auto word = reader.word(*strides, {"significant", "exact", "ignore"},
-                                  "`significant`, `exact` or `ignore`");
-    if (word == "exact") result.strides = StrideRule::exact;
-    if (word == "ignore") result.strides = StrideRule::ignore;
+    const auto word =
+        reader.word(*strides, stride_rule_names(), "`significant`, `exact` or `ignore`");
+    if (word) result.strides = *find_stride_rule(*word);
   }
   if (const auto pointwise = reader.child(root, "pointwise"))
     result.pointwise = reader.boolean(*pointwise).value_or(false);

@@ -391,8 +391,7 @@ void put_compare(const Case& declared, Json& root) {
       of[rule.path] = to_string(rule.policy);
     }
   }
-  if (declared.strides != StrideRule::significant)
-    root["strides"] = declared.strides == StrideRule::exact ? "exact" : "ignore";
+  if (declared.strides != StrideRule::significant) root["strides"] = name_of(declared.strides);
   if (declared.raises) {
     Json& json = root["raises"] = Json::object();
     if (!declared.raises->class_name.empty()) json["class"] = declared.raises->class_name;

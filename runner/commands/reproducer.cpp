@@ -9,6 +9,7 @@
 #include "cases/inputs.h"
 #include "paths/policy_of_case.h"
 #include "policies/policy.h"
+#include "reports/words.h"
 #include "run/scheduler.h"
 #include "run/workers.h"
 
@@ -29,18 +30,6 @@ Json policies(const Case& declared, const Path& path) {
     if (const auto own = policy_for(declared, name, path.name)) result[name] = to_string(*own);
   }
   return result;
-}
-
-std::string_view name_of(StrideRule rule) {
-  switch (rule) {
-    case StrideRule::significant:
-      return "significant";
-    case StrideRule::exact:
-      return "exact";
-    case StrideRule::ignore:
-      return "ignore";
-  }
-  return "significant";
 }
 
 /// How the inputs of a case are made, where a program makes them.
@@ -125,7 +114,8 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
 
 Result<std::string> script_of(const Plan& plan, const PlanItem& item,
                               const SessionSettings& settings, const fs::path& scratch) {
-  return request_of(plan, item, settings, scratch).and_then([&](const Json& message) {
+  return request_of(plan, item, settings, scratch).and_then([&](Json message) {
+    message["words"] = words_document();
     return render(message, settings, scratch);
   });
 }

@@ -81,7 +81,9 @@ def test_text_is_its_golden(suite, name, arguments, status):
 def test_an_invalid_file_is_its_golden_and_leaves_nothing_behind(suite):
     suite.write(
         "cases/bugs/3-bad.json",
-        '{"format": 1, "titel": "x",\n "inputs": {"x": {"dtype": "float23", "shape": [2]}},\n "outputs": []}\n',
+        '{"format": 1, "titel": "x",\n'
+        ' "inputs": {"x": {"dtype": "float23", "shape": [2]}},\n'
+        ' "outputs": []}\n',
     )
     suite.write("cases/ops/broken.json", '{"format": 1,')
     suite.write(

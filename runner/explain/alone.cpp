@@ -107,8 +107,9 @@ std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
 
 /// The step gives what eager would not: by itself, or which others does it take?  Where neither is
 /// seen, it is blamed for `how` it was found.
-void OperatorSearch::find_company(std::size_t step, const char* how) {
-  if (std::find(alone_.begin(), alone_.end(), step) != alone_.end()) return blame({step}, "alone");
+void OperatorSearch::find_company(std::size_t step, How how) {
+  if (std::find(alone_.begin(), alone_.end(), step) != alone_.end())
+    return blame({step}, How::alone);
   blame({step}, how);
   const Places before = producers_of({step});
   Places after;
@@ -119,14 +120,15 @@ void OperatorSearch::find_company(std::size_t step, const char* how) {
   Places neighbours = before;
   neighbours.insert(neighbours.end(), after.begin(), after.end());
   for (const std::size_t other : neighbours) {
-    if (departs_together({step, other}) == true) return blame({step, other}, "fused");
+    if (departs_together({step, other}) == true) return blame({step, other}, How::fused);
   }
   // All that it is made of, one generation more each time.
   Places together = {step};
   for (Places more = before; !more.empty() && !trials_.time_is_up();
        more = producers_of(together)) {
     together.insert(together.end(), more.begin(), more.end());
-    if (together.size() > 2 && departs_together(together) == true) return blame(together, "fused");
+    if (together.size() > 2 && departs_together(together) == true)
+      return blame(together, How::fused);
   }
 }
 
@@ -179,8 +181,8 @@ void OperatorSearch::find_shortest_beginning() {
     (tried.departs() ? high : low) = middle;
   }
   // It may only show what an earlier one did.
-  if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, "first");
-  blame({high - 1}, "first");
+  if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, How::first);
+  blame({high - 1}, How::first);
 }
 
 /// Eager raises: the step whose error it is, and whether the path departs there alone.
@@ -198,7 +200,7 @@ void OperatorSearch::find_what_raises() {
     const auto& eager = tried[i].front().executed.eager;
     if (!eager) return leave_open("which step raises: no time");
     if (eager->outcome == Outcome::returned) continue;
-    blame({i}, "raises");
+    blame({i}, How::raises);
     std::vector<std::string> names;
     for (std::size_t k = 0; k < i; ++k) {
       for (std::string& name : results_of(flat_[k].step)) names.push_back(std::move(name));
@@ -297,7 +299,7 @@ void OperatorSearch::try_gradients() {
   if (!suspect_.declared->program.backward) {
     try_alone(all_steps());
     if (!alone_.empty())
-      blame({alone_.front()}, "alone");
+      blame({alone_.front()}, How::alone);
     else
       find_shortest_beginning();
     return;
@@ -310,8 +312,8 @@ void OperatorSearch::try_gradients() {
   }
   run_alone(std::move(parts), "'s gradient alone");
   // The first of the backward is the last of the program.
-  if (!alone_.empty()) return blame({alone_.back()}, "gradient");
-  if (flat_.size() == 1) return blame({0}, "gradient");
+  if (!alone_.empty()) return blame({alone_.back()}, How::gradient);
+  if (flat_.size() == 1) return blame({0}, How::gradient);
   leave_open(
       "which operator's gradient it is: no step's backward departs alone, on what eager's hands "
       "it");

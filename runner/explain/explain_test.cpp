@@ -1,5 +1,6 @@
 #include "explain/explain.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "explain/fake_torch.h"
@@ -63,7 +64,7 @@ TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
   const Explanation found = explain(kRoundTrip);
   EXPECT_EQ(found.status, "value_differs") << found.reason;
   EXPECT_EQ(found.observing, "stays");
-  EXPECT_EQ(found.how, "fused");
+  EXPECT_EQ(found.how, How::fused);
   EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
   EXPECT_EQ(found.cast, "compiled keeps float32 where eager rounds to float16 after step h");
   EXPECT_EQ(found.steps[1].value, "same") << "h is rounded where it is returned";
@@ -100,7 +101,7 @@ TEST_F(Explaining, NamesTheOperatorThatDepartsByItselfAndTheLowestRung) {
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.layer, "low");
   EXPECT_EQ(found.layer_title, "The path low");
-  EXPECT_EQ(found.how, "alone");
+  EXPECT_EQ(found.how, How::alone);
   EXPECT_THAT(guilty(found), ElementsAre("r"));
   EXPECT_EQ(found.steps[0].explained, "yes");
   EXPECT_EQ(found.steps[2].value, "differs");
@@ -112,7 +113,7 @@ TEST_F(Explaining, NamesWhatEagerRefuses) {
   torch_.raising_operator = "aten::relu.default";
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.status, "validation_lost") << found.reason;
-  EXPECT_EQ(found.how, "raises");
+  EXPECT_EQ(found.how, How::raises);
   EXPECT_THAT(guilty(found), ElementsAre("r"));
   EXPECT_EQ(found.steps[1].alone, "validation_lost");
 }
@@ -138,6 +139,14 @@ TEST_F(Explaining, IsTheSameEachTime) {
   one.seconds = other.seconds = 0;
   EXPECT_EQ(one, other);
   EXPECT_EQ(to_json(one).dump(), to_json(other).dump());
+}
+
+TEST(How, EveryTextNamesTheOperators) {
+  for (const HowInfo& each : all_hows()) {
+    EXPECT_THAT(fmt::format(fmt::runtime(each.brief), "`sin`"), HasSubstr("`sin`")) << each.name;
+    EXPECT_THAT(fmt::format(fmt::runtime(each.full), "step y", "crash"), HasSubstr("step y"))
+        << each.name;
+  }
 }
 
 }  // namespace

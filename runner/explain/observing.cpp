@@ -14,8 +14,9 @@ namespace {
 
 /// The golds by which the promise `values` is judged, and those that say what nobody can be held
 /// to.
-constexpr GoldSet kPlainGolds = gold_set({kFp64, kStepwise});
-constexpr GoldSet kNoisyGolds = gold_set({kFp64, kStepwise, kFp64Noise, kStepwiseNoise});
+constexpr GoldSet kPlainGolds = gold_set({Gold::fp64, Gold::stepwise});
+constexpr GoldSet kNoisyGolds =
+    gold_set({Gold::fp64, Gold::stepwise, Gold::fp64_noise, Gold::stepwise_noise});
 
 /// The outputs of one call of an observation, some of them, under other names.
 Observation outputs_of(const KnownValues& values,
@@ -99,8 +100,8 @@ void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
   };
   take(tried.executed.eager, seen_.eager, true);
   take(tried.executed.compiled, seen_.compiled, true);
-  take(tried.executed.golds[kFp64], seen_.fp64, false);
-  take(tried.executed.golds[kStepwise], seen_.stepwise, false);
+  take(tried.executed.golds[Gold::fp64], seen_.fp64, false);
+  take(tried.executed.golds[Gold::stepwise], seen_.stepwise, false);
 }
 
 void OperatorSearch::see_all() {
@@ -215,17 +216,14 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
   KnownValues without = seen_.compiled;
   forget_gradients(without);
   const Observation compiled = outputs_of(without, made);
-  const auto fp64 = outputs_alone(tried.executed.golds[kFp64]);
-  const auto stepwise = outputs_alone(tried.executed.golds[kStepwise]);
-  const auto fp64_noise = outputs_alone(tried.executed.golds[kFp64Noise]);
-  const auto stepwise_noise = outputs_alone(tried.executed.golds[kStepwiseNoise]);
+  PerGold<std::shared_ptr<const Observation>> made_golds;
   JudgeRequest request;
   request.eager = eager.get();
   request.compiled = &compiled;
-  request.fp64 = fp64.get();
-  request.stepwise = stepwise.get();
-  request.fp64_noise = fp64_noise.get();
-  request.stepwise_noise = stepwise_noise.get();
+  for (const GoldInfo& each : all_golds()) {
+    made_golds[each.gold] = outputs_alone(tried.executed.golds[each.gold]);
+    request.golds[each.gold] = made_golds[each.gold].get();
+  }
   request.promise = suspect_.path.promise;
   request.strides = StrideRule::ignore;
   request.compiles = false;

@@ -47,7 +47,7 @@ class OperatorSearch {
   std::optional<Case> gradient_part(std::size_t step, const HandedGradients& handed) const;
   /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
   std::optional<bool> departs_together(const Places& steps);
-  void find_company(std::size_t step, const char* how);
+  void find_company(std::size_t step, How how);
   void find_shortest_beginning();
   void find_what_raises();
   Case beginning(std::size_t steps) const;
@@ -64,7 +64,7 @@ class OperatorSearch {
   std::string trial_name(const std::string& what) const;
   Places all_steps() const;
   std::vector<std::string> tensors_of(std::size_t step) const;
-  void blame(Places steps, const char* how);
+  void blame(Places steps, How how);
 
   const Suspect& suspect_;
   Trials& trials_;

@@ -81,7 +81,7 @@ void OperatorSearch::leave_open(const std::string& question) {
   if (!contains(out_.open, question)) out_.open.push_back(question);
 }
 
-void OperatorSearch::blame(Places steps, const char* how) {
+void OperatorSearch::blame(Places steps, How how) {
   std::sort(steps.begin(), steps.end());
   out_.guilty = std::move(steps);
   out_.how = how;
@@ -116,11 +116,11 @@ SeenValues OperatorSearch::run() {
     try_alone(all_steps());
   }
   if (!wrong.empty()) {
-    find_company(wrong.front(), "value");
+    find_company(wrong.front(), How::value);
     if (rounding) note_amplifier(wrong.front());
     if (!suspect_.brief) name_cast(wrong.front());
   } else if (!alone_.empty()) {
-    blame({alone_.front()}, "alone");
+    blame({alone_.front()}, How::alone);
     if (!suspect_.brief) name_cast(alone_.front());
   } else if (flat_.size() > 1) {
     find_shortest_beginning();

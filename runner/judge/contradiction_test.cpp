@@ -24,7 +24,7 @@ Findings with_gold(std::vector<double> e, std::vector<double> c, std::vector<dou
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;
-  request.fp64 = &gold;
+  request.golds[Gold::fp64] = &gold;
   return judged(request);
 }
 
@@ -256,7 +256,8 @@ TEST(Contradiction, EveryPolicyIsToldAgain) {
             JudgeRequest request;
             request.eager = &eager;
             request.compiled = &compiled;
-            if (std::string_view(dtype) != "complex64") request.fp64 = request.stepwise = &gold;
+            if (std::string_view(dtype) != "complex64")
+              request.golds[Gold::fp64] = request.golds[Gold::stepwise] = &gold;
             request.policy_of = [&](std::string_view) { return *parse_policy(text); };
             const Findings found = judged(request);
             ++(found.status == Status::conform ? held : failed);

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-using fixtures::between;
+using namespace fixtures;
 using testing::HasSubstr;
 
 TEST(Judge, SaysWhoIsNearerToTheTruth) {
@@ -18,8 +18,8 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
   const auto nearer = [&](double truth, const Observation* perturbed = nullptr) {
     const Observation gold = returned(tensor("float64", {1.0, truth}));
     JudgeRequest request = between(eager, compiled);
-    request.fp64 = &gold;
-    request.perturbed = perturbed;
+    request.golds[Gold::fp64] = &gold;
+    request.golds[Gold::perturbed] = perturbed;
     request.promise = Promise::bits;
     return fixtures::judged(request);
   };
@@ -46,7 +46,7 @@ TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
     Observation gold = returned(tensor("float64", truth));
     if (origin) gold.repetitions.front().front().from["outputs/y"] = *origin;
     JudgeRequest request = between(eager, compiled);
-    request.fp64 = &gold;
+    request.golds[Gold::fp64] = &gold;
     request.promise = Promise::bits;
     request.pointwise = pointwise;
     return fixtures::judged(request);
@@ -77,9 +77,9 @@ TEST(Judge, SaysWhyAGoldIsLost) {
   gold.repetitions.front().front().outputs.clear();
   gold.repetitions.front().front().lost["outputs/y"] = "it would draw other numbers";
   JudgeRequest request = between(eager, compiled);
-  request.fp64 = &gold;
+  request.golds[Gold::fp64] = &gold;
   EXPECT_THAT(judge(request).reason, HasSubstr("no fp64 gold: it would draw other numbers"));
-  request.stepwise = &gold;
+  request.golds[Gold::stepwise] = &gold;
   request.promise = Promise::casts;
   EXPECT_THAT(judge(request).reason, HasSubstr("no stepwise gold: it would draw other numbers"));
 }
@@ -94,7 +94,7 @@ TEST(Judge, SaysWhoHasTheWrongNanOrInfinity) {
     const Observation gold =
         returned(tensor(dtype.starts_with("complex") ? "complex128" : "float64", truth));
     JudgeRequest request = between(eager, compiled);
-    request.fp64 = &gold;
+    request.golds[Gold::fp64] = &gold;
     return fixtures::judged(request);
   };
   const Findings infinite = judged("float32", {3e38, 1.5}, {INFINITY, 1}, {3e38, 1});
@@ -134,8 +134,8 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
     const Observation gold = returned(tensor("int64", fp64));
     const Observation noise = samples("int64", {e, sample});
     JudgeRequest request = between(eager, compiled);
-    request.fp64 = &gold;
-    request.fp64_noise = &noise;
+    request.golds[Gold::fp64] = &gold;
+    request.golds[Gold::fp64_noise] = &noise;
     request.promise = promise;
     return fixtures::judged(request);
   };
@@ -178,8 +178,8 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
     const Observation gold = returned(tensor("float64", {1000, 0.25}));
     const Observation sampled = samples(dtype, noise);
     JudgeRequest request = between(eager, other);
-    request.fp64 = &gold;
-    request.fp64_noise = &sampled;
+    request.golds[Gold::fp64] = &gold;
+    request.golds[Gold::fp64_noise] = &sampled;
     return fixtures::judged(request);
   };
   const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
@@ -199,8 +199,8 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
     const Observation gold = returned(tensor("float64", {truth, 1}));
     const Observation sampled = samples("float16", noise);
     JudgeRequest request = between(eager, other);
-    request.fp64 = &gold;
-    request.fp64_noise = &sampled;
+    request.golds[Gold::fp64] = &gold;
+    request.golds[Gold::fp64_noise] = &sampled;
     return fixtures::judged(request);
   };
   const Findings turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
@@ -223,8 +223,8 @@ TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
     const Observation gold = returned(tensor("float16", ones));
     const Observation noise = samples("float16", {ones, s});
     JudgeRequest request = between(eager, compiled);
-    request.stepwise = &gold;
-    request.stepwise_noise = &noise;
+    request.golds[Gold::stepwise] = &gold;
+    request.golds[Gold::stepwise_noise] = &noise;
     request.promise = Promise::casts;
     return fixtures::judged(request);
   };
@@ -242,8 +242,8 @@ TEST(Judge, TheCastsOfABackwardAreNobodysPromise) {
   const Observation eager = with_gradient(0.5), compiled = with_gradient(0.4995);
   const Observation gold = with_gradient(0.4995);
   JudgeRequest request = between(eager, compiled);
-  request.fp64 = &gold;
-  request.stepwise = &eager;
+  request.golds[Gold::fp64] = &gold;
+  request.golds[Gold::stepwise] = &eager;
   request.promise = Promise::casts;
   EXPECT_EQ(judge(request).status, Status::conform) << judge(request).reason;
 }

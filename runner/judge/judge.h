@@ -25,15 +25,11 @@ struct Elsewhere {
 struct JudgeRequest {
   const Observation* eager = nullptr;     ///< by lockstep-eager: the reference
   const Observation* compiled = nullptr;  ///< by the path on trial
-  const Observation* fp64 = nullptr;      ///< golds; null where not made
-  const Observation* stepwise = nullptr;
-  /// The fp64 gold on inputs moved by one unit in the last place: where it moves the result further
-  /// than eager and compiled are apart, the case is ill-conditioned (gold.h).  Optional.
-  const Observation* perturbed = nullptr;
-  /// What errors as small as any implementation's make of the golds: a sample in each repetition
-  /// (numerics/noise.h); of executions with other seeds, the second half.
-  const Observation* fp64_noise = nullptr;
-  const Observation* stepwise_noise = nullptr;
+  /// Golds; null where not made.  Where the fp64 gold on inputs moved by one unit in the last place
+  /// moves the result further than eager and compiled are apart, the case is ill-conditioned
+  /// (gold.h).  What errors as small as any implementation's make of a gold is a sample in each
+  /// repetition (numerics/noise.h); of executions with other seeds, the second half.
+  PerGold<const Observation*> golds;
   /// The inputs of each call as they were before it.  Optional; with it, an input that eager left
   /// alone must have the same bits after the compiled program, whatever the policy.
   const std::vector<NamedValues>* inputs = nullptr;

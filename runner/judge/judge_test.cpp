@@ -312,8 +312,8 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
     const Observation gold = returned(tensor("float64", truth));
     const Observation perturbed = returned(tensor("float64", moved));
     JudgeRequest request = between(eager, compiled);
-    request.fp64 = &gold;
-    request.perturbed = &perturbed;
+    request.golds[Gold::fp64] = &gold;
+    request.golds[Gold::perturbed] = &perturbed;
     request.promise = Promise::bits;
     return judge(request);
   };
@@ -334,8 +334,8 @@ TEST(Judge, IllConditionedIsSaidOfWhatTheInputsCannotDecide) {
   const Observation eager = two({0.5}, {5}, "float32"), compiled = two({0.25}, {6}, "float32");
   const Observation gold = two({0.4}, {5}, "float64"), moved = two({0.9}, {5}, "float64");
   JudgeRequest request = between(eager, compiled);
-  request.fp64 = &gold;
-  request.perturbed = &moved;
+  request.golds[Gold::fp64] = &gold;
+  request.golds[Gold::perturbed] = &moved;
   EXPECT_EQ(judge(request).nearer, Nearer::eager);
   EXPECT_THAT(judge(request).reason, HasSubstr("; z: compiled is further"));
   // Nor is an infinity that the perturbed gold has not.

@@ -236,12 +236,6 @@ class CallComparison {
                  ? view
                  : nullptr;
     };
-    subject.fp64 = gold(request_.fp64);
-    if (subject.fp64 != nullptr) subject.origin = origin_of(group, name);
-    subject.lost_fp64 = loss_of(request_.fp64, group, name);
-    subject.lost_stepwise = loss_of(request_.stepwise, group, name);
-    subject.stepwise = gold(request_.stepwise);
-    subject.perturbed = gold(request_.perturbed);
     const auto noise = [&](const Observation* observation) {
       std::vector<const TensorView*> samples;
       for (const CallResult* call : samples_of(observation)) {
@@ -252,8 +246,16 @@ class CallComparison {
       }
       return samples;
     };
-    subject.fp64_noise = noise(request_.fp64_noise);
-    subject.stepwise_noise = noise(request_.stepwise_noise);
+    for (const GoldInfo& each : all_golds()) {
+      const Observation* made = request_.golds[each.gold];
+      if (each.samples) {
+        subject.samples[each.gold] = noise(made);
+      } else {
+        subject.golds[each.gold] = gold(made);
+        subject.lost[each.gold] = loss_of(made, group, name);
+      }
+    }
+    if (subject.golds[Gold::fp64] != nullptr) subject.origin = origin_of(group, name);
     subject.eager_tensor = tensors_of(eager_);
     subject.compiled_tensor = tensors_of(compiled_);
     Comparison comparison(std::move(subject));
@@ -267,7 +269,8 @@ class CallComparison {
     if (!result.holds() && judges_positions(policy)) {
       output.heat = heat_map(*comparison.subject().eager, *comparison.subject().compiled);
     }
-    if (comparison.subject().fp64 != nullptr && (output.differing > 0 || request_.pointwise))
+    if (comparison.subject().golds[Gold::fp64] != nullptr &&
+        (output.differing > 0 || request_.pointwise))
       output.gold = source_of(comparison.subject().origin);
     if (request_.pointwise) look_closer(comparison.subject(), output);
     note_nearer(result.status, nearer_of(comparison, output));
@@ -294,9 +297,10 @@ class CallComparison {
       }
     }
     if (output.differing > 0) output.first = first_differences(eager, *subject.compiled, inputs);
-    if (subject.fp64 != nullptr && has_accuracy(*eager.dtype, subject.origin)) {
-      output.accuracy = accuracy(eager, *subject.compiled, *subject.fp64, inputs);
-      output.error_curve = error_curve(eager, *subject.compiled, *subject.fp64, inputs);
+    if (subject.golds[Gold::fp64] != nullptr && has_accuracy(*eager.dtype, subject.origin)) {
+      output.accuracy = accuracy(eager, *subject.compiled, *subject.golds[Gold::fp64], inputs);
+      output.error_curve =
+          error_curve(eager, *subject.compiled, *subject.golds[Gold::fp64], inputs);
     }
   }
 
@@ -347,7 +351,7 @@ class CallComparison {
   }
 
   const ValueOrigin* origin_of(Group group, const std::string& name) const {
-    const CallResult* call = call_of(request_.fp64);
+    const CallResult* call = call_of(request_.golds[Gold::fp64]);
     const auto from = call->from.find(remark_key(group, name));
     return from == call->from.end() ? nullptr : &from->second;
   }

@@ -14,10 +14,10 @@ namespace {
 using Kind = Policy::Kind;
 
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
-constexpr GoldNeeds kReadsNone{};
-constexpr GoldNeeds kReadsFp64{.fp64 = true};
-constexpr GoldNeeds kReadsStepwise{.stepwise = true};
-constexpr GoldNeeds kReadsBoth{.fp64 = true, .stepwise = true};
+constexpr GoldSet kReadsNone{};
+constexpr GoldSet kReadsFp64 = gold_set({Gold::fp64});
+constexpr GoldSet kReadsStepwise = gold_set({Gold::stepwise});
+constexpr GoldSet kReadsBoth = gold_set({Gold::fp64, Gold::stepwise});
 
 // Columns: kind, name, brackets, fallback, judges, golds, examples, written, formula.
 constexpr std::array kPolicies = {
@@ -254,12 +254,11 @@ Policy tolerant(Policy promised, const Dtype& dtype, std::span<const ToleranceRu
   return promised;
 }
 
-GoldNeeds gold_needs(const Policy& policy) {
-  GoldNeeds needs = info(policy.kind).golds;
+GoldSet gold_needs(const Policy& policy) {
+  GoldSet needs = info(policy.kind).golds;
   for (const Policy& child : policy.children) {
-    const GoldNeeds more = gold_needs(child);
-    needs.fp64 |= more.fp64;
-    needs.stepwise |= more.stepwise;
+    const GoldSet more = gold_needs(child);
+    for (const GoldInfo& each : all_golds()) needs[each.gold] = needs[each.gold] || more[each.gold];
   }
   return needs;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/gold.h"
 #include "base/result.h"
 #include "policies/rules.h"
 
@@ -72,12 +73,6 @@ Policy default_policy(Promise promise, const struct Dtype& dtype);
 Policy tolerant(Policy promised, const struct Dtype& dtype,
                 std::span<const ToleranceRule> tolerances);
 
-/// Which golds a policy reads.
-struct GoldNeeds {
-  bool fp64 = false;
-  bool stepwise = false;
-};
-
 /// What may stand in the brackets after a policy's name.
 enum class Brackets { none, count, number, probability, tolerance, tensor, policies };
 
@@ -98,7 +93,7 @@ struct PolicyInfo {
   /// Value of the parameter where the text gives none; NaN where it must be given.
   double fallback;
   Judges judges;
-  GoldNeeds golds;
+  GoldSet golds;                             ///< that it reads
   std::array<std::string_view, 3> examples;  ///< as a case may spell it; the rest is empty
   std::string_view written;                  ///< in Markdown, for the table in cases/README.md
   std::string_view formula;                  ///< when two tensors agree; likewise
@@ -110,7 +105,7 @@ std::span<const PolicyInfo> all_policies();
 const PolicyInfo& info(Policy::Kind kind);
 
 /// Which golds the policy reads, its children's among them.
-GoldNeeds gold_needs(const Policy& policy);
+GoldSet gold_needs(const Policy& policy);
 
 /// Whether the policy judges elements by their positions, so that two executions must have the same
 /// at each.

@@ -146,8 +146,8 @@ TEST(Policy, TheSchemasHaveExamplesAndPromises) {
 
 TEST(Policy, SaysWhichGoldsItReads) {
   const auto needs = [](std::string_view text) {
-    const GoldNeeds found = gold_needs(*parse_policy(text));
-    return std::string(found.fp64 ? "f" : "-") + (found.stepwise ? "s" : "-");
+    const GoldSet found = gold_needs(*parse_policy(text));
+    return std::string(found[Gold::fp64] ? "f" : "-") + (found[Gold::stepwise] ? "s" : "-");
   };
   EXPECT_EQ(needs("bits"), "--");
   EXPECT_EQ(needs("any_of(close, no_worse(1))"), "f-");

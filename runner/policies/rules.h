@@ -1,12 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockstep {
 
 /// How strictly strides are compared.
 enum class StrideRule { significant, exact, ignore };
+
+/// "significant", "exact", "ignore".
+std::string_view name_of(StrideRule rule);
+/// The rule of that name, or nothing.
+std::optional<StrideRule> find_stride_rule(std::string_view name);
+/// The names of all rules, in the order of the enumeration.
+std::vector<std::string> stride_rule_names();
 
 /// An error by which a path says that it does not support a program (paths/declarations.h).
 struct RefusalRule {

@@ -7,11 +7,32 @@
 #include <concepts>
 #include <optional>
 
+#include "base/enum_table.h"
 #include "base/json.h"
 #include "base/text.h"
 
 namespace lockstep {
 namespace {
+
+// Columns: how, name, brief, full, in_context.
+constexpr std::array kHows = {
+    HowInfo{How::unknown, "", "{} in the whole program", "{}", false},
+    HowInfo{How::alone, "alone", "{} by itself", "{}, which departs by itself on eager's values",
+            false},
+    HowInfo{How::fused, "fused", "fusion of {}", "{}, which depart together on eager's values",
+            false},
+    HowInfo{How::value, "value", "{} in the whole program",
+            "{}, which is not what eager makes of what it was given; alone on eager's values it "
+            "conforms",
+            false},
+    HowInfo{How::first, "first", "{} at the end of all before it",
+            "{}: the shortest beginning of the program that departs ends with it", true},
+    HowInfo{How::gradient, "gradient", "the gradient of {}",
+            "the gradient of {}, which departs by itself on what eager's backward hands it", true},
+    HowInfo{How::raises, "raises", "the error of {}",
+            "{0}, which raises in eager; alone on this path: {1}", false},
+};
+static_assert(has_every_row(kHows, &HowInfo::how));
 
 // Writing and checking go through one list of members for each struct, as in verdict_json.cpp.
 
@@ -81,7 +102,7 @@ void members(Visitor& visit, const Explanation& explanation) {
   visit("layer_title", explanation.layer_title);
   visit.always("ladder", explanation.ladder);
   visit("operators", explanation.operators());
-  visit("how", explanation.how);
+  visit("how", std::string(info(explanation.how).name));
   visit("guilty", explanation.guilty);
   visit("observing", explanation.observing);
   visit("ended_by", explanation.ended_by);
@@ -201,12 +222,7 @@ std::string operators_text(const Explanation& explanation) {
 std::string culprit(const Explanation& explanation) {
   if (explanation.guilty.empty()) return "no step found";
   const std::string operators = operators_text(explanation);
-  if (explanation.how == "alone") return operators + " by itself";
-  if (explanation.how == "fused") return "fusion of " + operators;
-  if (explanation.how == "gradient") return "the gradient of " + operators;
-  if (explanation.how == "raises") return "the error of " + operators;
-  if (explanation.how == "first") return operators + " at the end of all before it";
-  return operators + " in the whole program";
+  return fmt::format(fmt::runtime(info(explanation.how).brief), operators);
 }
 
 std::string knobs_text(const Explanation& explanation) {
@@ -239,6 +255,10 @@ std::string golds_text(const Explanation& explanation) {
 }
 
 }  // namespace
+
+std::span<const HowInfo> all_hows() { return kHows; }
+
+const HowInfo& info(How how) { return kHows[static_cast<std::size_t>(how)]; }
 
 Result<void> check_explanation(const Json& json) {
   if (!json.is_object()) return fail("an explanation is an object");
@@ -273,7 +293,7 @@ std::string sentence_of(const Explanation& explanation) {
   text += ", " + culprit(explanation);
   if (!explanation.amplifier.empty())
     text += fmt::format(", which `{}` makes a difference", explanation.amplifier);
-  if (explanation.observing == "vanishes" && explanation.how != "fused")
+  if (explanation.observing == "vanishes" && explanation.how != How::fused)
     text += ", unless its values are seen";
   return text + knobs_text(explanation) + golds_text(explanation);
 }

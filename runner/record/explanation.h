@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -62,6 +64,30 @@ struct ExplainedPass {
   bool operator==(const ExplainedPass&) const = default;
 };
 
+/// How the guilty steps were found.
+enum class How {
+  unknown,   ///< none was found
+  alone,     ///< each diverges by itself
+  fused,     ///< only together
+  value,     ///< what it gives is not what eager makes of what it got, in the whole program alone
+  first,     ///< the shortest beginning of the program that diverges ends with it
+  gradient,  ///< its backward alone
+  raises,    ///< eager's error is its
+};
+
+/// Everything that depends on it alone.  The table in explanation.cpp is its only home.
+struct HowInfo {
+  How how;
+  std::string_view name;   ///< as in logs; empty: the key is left out
+  std::string_view brief;  ///< who did it in a few words; {} is the operators
+  std::string_view full;   ///< as a sentence; {0} is the steps, {1} what became of the first alone
+  bool in_context;  ///< the steps are guilty among others only: no program of their own shows it
+};
+
+/// All of them in the order of the enumeration.
+std::span<const HowInfo> all_hows();
+const HowInfo& info(How how);
+
 /// Who did it: the answer to a verdict that departs.
 struct Explanation {
   std::string id;      ///< of the verdict
@@ -82,11 +108,7 @@ struct Explanation {
   std::string observing;
   std::vector<std::string> ended_by;  ///< names of values each of which ends it when it is seen
   std::vector<std::size_t> guilty;    ///< which of `steps`, in their order
-  /// How these were found: "alone" (each departs by itself), "fused" (only together), "value" (what
-  /// it gives is not what eager makes of what it got, in the whole program alone), "first" (the
-  /// shortest beginning of the program that departs ends with it), "gradient" (its backward alone),
-  /// "raises" (eager's error is its); empty: not found.
-  std::string how;
+  How how = How::unknown;             ///< these were found
   std::string cast;       ///< the cast that one side lacks, as a sentence; empty: none was found
   std::string amplifier;  ///< the step that makes rounding a difference; empty: none
   /// What agrees with eager, and with the path, at that element: "fp64", "stepwise".

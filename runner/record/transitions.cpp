@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/enum_table.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "record/alike.h"
@@ -56,58 +57,21 @@ constexpr std::array kTransitions = {
     TransitionInfo{Transition::fixed, "fixed", "fixed", false, "it conforms, and did not"},
 };
 
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < kTransitions.size(); ++i) {
-    if (static_cast<std::size_t>(kTransitions[i].transition) != i) return false;
-  }
-  return true;
-}
-static_assert(in_order());
+static_assert(has_every_row(kTransitions, &TransitionInfo::transition));
 
-/// What a status means for a transition; of what departs, what is worse comes later.
-enum class Severity { conforms, nothing, refused, fell_back, divergence, error, crash };
-
-Severity severity_of(const Verdict& verdict) {
-  const StatusInfo& status = info(verdict.found.status);
-  switch (verdict.found.status) {
-    case Status::conform:
-      return Severity::conforms;
-    case Status::refused:
-      return Severity::refused;
-    case Status::fell_back:
-    case Status::not_compiled:
-      return Severity::fell_back;
-    case Status::unsupported:
-    case Status::extension:
-    case Status::inconclusive:
-      return Severity::nothing;
-    default:
-      break;
-  }
-  if (status.crashed()) return Severity::crash;
-  return status.rank == Rank::error || status.rank == Rank::reference ? Severity::error
-                                                                      : Severity::divergence;
-}
-
-Transition became(Severity kind) {
-  switch (kind) {
-    case Severity::crash:
-      return Transition::new_crash;
-    case Severity::error:
-      return Transition::new_error;
-    case Severity::divergence:
-      return Transition::new_divergence;
-    case Severity::refused:
-      return Transition::refused;
-    case Severity::fell_back:
-      return Transition::fell_back;
-    case Severity::nothing:
-      return Transition::not_judged;
-    case Severity::conforms:
-      break;
-  }
-  return Transition::fixed;
-}
+/// What a verdict becomes that gets there, where nothing better can be said of it.
+struct BecameRow {
+  Severity severity;
+  Transition became;
+};
+constexpr std::array kBecame = {BecameRow{Severity::conforms, Transition::fixed},
+                                BecameRow{Severity::nothing, Transition::not_judged},
+                                BecameRow{Severity::refused, Transition::refused},
+                                BecameRow{Severity::fell_back, Transition::fell_back},
+                                BecameRow{Severity::divergence, Transition::new_divergence},
+                                BecameRow{Severity::error, Transition::new_error},
+                                BecameRow{Severity::crash, Transition::new_crash}};
+static_assert(has_every_row(kBecame, &BecameRow::severity));
 
 /// What a verdict that does not conform found, as one text: two that are equal say the same.
 std::string finding_of(const Verdict& verdict) {
@@ -127,7 +91,7 @@ std::string finding_of(const Verdict& verdict) {
 }
 
 std::optional<Transition> transition_of(const Verdict& before, const Verdict& after) {
-  const Severity from = severity_of(before), to = severity_of(after);
+  const Severity from = info(before.found.status).severity, to = info(after.found.status).severity;
   if (to == Severity::conforms) {
     if (from == Severity::nothing) return Transition::now_judged;
     if (from != Severity::conforms) return Transition::fixed;
@@ -144,7 +108,7 @@ std::optional<Transition> transition_of(const Verdict& before, const Verdict& af
   // failure.
   const bool failed = from >= Severity::divergence;
   const bool better = to == Severity::refused || (to >= Severity::divergence && to < from);
-  return failed && better ? Transition::changed : became(to);
+  return failed && better ? Transition::changed : kBecame[static_cast<std::size_t>(to)].became;
 }
 
 /// "value differs (close), known: y: 12 of 20 elements differ".
@@ -235,9 +199,7 @@ const TransitionInfo& info(Transition transition) {
 }
 
 const TransitionInfo* find_transition(std::string_view name) {
-  const auto found = std::find_if(kTransitions.begin(), kTransitions.end(),
-                                  [&](const TransitionInfo& each) { return each.name == name; });
-  return found == kTransitions.end() ? nullptr : &*found;
+  return find_named(kTransitions, name);
 }
 
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {

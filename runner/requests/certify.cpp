@@ -1,5 +1,5 @@
-#include "paths/globs.h"
 #include "requests/certify.h"
+#include "paths/globs.h"
 
 #include <fmt/format.h>
 

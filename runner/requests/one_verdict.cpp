@@ -14,7 +14,9 @@ const PlanItem* compiled_item(const Plan& plan) {
   for (const PlanItem& item : plan.items) {
     const Path& path = plan.paths[item.path];
     if (path.worker != "compiled" || !path.compiles) continue;
-    if (chosen == nullptr || path.name == "inductor") chosen = &item;
+    const Path* other = chosen == nullptr ? nullptr : &plan.paths[chosen->path];
+    if (other == nullptr || (path.is_default && (!other->is_default || other->above == path.name)))
+      chosen = &item;
   }
   return chosen;
 }

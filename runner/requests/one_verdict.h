@@ -12,7 +12,8 @@
 
 namespace lockstep {
 
-/// Of several paths that the Python worker compiles for `inductor`, else the first; null: none.
+/// Of several paths that the Python worker compiles for the lowest that is taken without being
+/// asked for, else the first; null: none.
 const PlanItem* compiled_item(const Plan& plan);
 
 /// Why nothing is done where several instances are selected; `one` says of what it is, "a script is

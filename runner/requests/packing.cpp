@@ -39,7 +39,7 @@ std::string lacking(const fs::path& kept, const Instance& instance, const Site& 
 /// The jobs that a verdict of an instance rests on besides its own, whichever of them there are.
 std::set<std::string> jobs_of(const Instance& instance, const Site& site) {
   std::set<std::string> jobs = {eager_job(instance, site), prepare_job(instance)};
-  for (const std::string_view gold : kGolds) jobs.insert(gold_job(instance, site, gold));
+  for (const GoldInfo& gold : all_golds()) jobs.insert(gold_job(instance, site, gold.name));
   return jobs;
 }
 
@@ -111,6 +111,14 @@ void remove_others(const fs::path& kept, const std::set<std::string>& jobs) {
 }
 
 }  // namespace
+
+std::vector<std::string> packaging_paths(const std::vector<Path>& paths) {
+  std::vector<std::string> names;
+  for (const Path& path : paths) {
+    if (path.packages && path.base.empty()) names.push_back(path.name);
+  }
+  return names;
+}
 
 Answer<void> check_packable(const Plan& plan) {
   for (const PlanItem& item : plan.items) {

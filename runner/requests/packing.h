@@ -11,6 +11,10 @@ namespace lockstep {
 
 // What `pack` and `replay` do besides a run.
 
+/// The names of the paths that make packages, without variants: what is packed where nobody names a
+/// path.
+std::vector<std::string> packaging_paths(const std::vector<Path>& paths);
+
 /// Refuses a plan with paths that make no packages.
 Answer<void> check_packable(const Plan& plan);
 

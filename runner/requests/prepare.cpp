@@ -239,7 +239,7 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
   auto selected = selection(request.basis, *session, {request.reporting.strict, true});
   if (!selected) return tl::unexpected(selected.error());
   if (variant.pack && !names_paths(selected->filter))
-    selected->filter = selected->filter.on_paths({"aoti"});
+    selected->filter = selected->filter.on_paths(packaging_paths(session->suite().paths));
   const std::string now = utc_now();
   const auto directory = run_directory(request.resume.empty() ? request.out : request.resume,
                                        request.basis.at.cache, now);

@@ -15,7 +15,7 @@
 #include "plan/terms.h"
 #include "record/log.h"
 #include "record/tally.h"
-#include "reports/tolerated.h"
+#include "reports/marks.h"
 #include "requests/own_cases.h"
 #include "verdict/cause.h"
 
@@ -157,13 +157,7 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   add("status", "departing", info(verdict.found.status).departs());
   const Column column = column_of(verdict, strict);
   for (const ColumnInfo& each : all_columns()) add("is", each.name, each.column == column);
-  add("is", "unstable", verdict.found.unstable);
-  add("is", "vacuous", verdict.found.vacuous);
-  add("is", "weak", !verdict.found.weak.empty());
-  add("is", "tolerated", tolerated(verdict).output != nullptr);
-  add("is", "partly", verdict.found.share > 0 && verdict.found.status != Status::fell_back);
-  add("is", "stated", verdict.found.execution == Witness::stated);
-  add("is", "front-end", verdict.found.front_end);
+  for (const std::string_view mark : marks_of(verdict)) add("is", mark);
   add("standing", name_of(verdict.account.standing));
   if (verdict.found.grade) add("grade", name_of(*verdict.found.grade));
   add("stage", verdict.found.stage);
@@ -182,9 +176,7 @@ LogWords closed_lists() {
   LogWords said;
   for (const StandingInfo& each : all_standings()) said["standing"].emplace_back(each.name);
   for (const ColumnInfo& each : all_columns()) said["is"].emplace_back(each.name);
-  for (const char* mark :
-       {"unstable", "vacuous", "weak", "tolerated", "partly", "stated", "front-end"})
-    said["is"].emplace_back(mark);
+  for (const MarkInfo& each : all_marks()) said["is"].emplace_back(each.name);
   said["grade"] = grade_names();
   for (const NearerInfo& each : all_nearer()) said["nearer"].emplace_back(each.name);
   for (const BecauseInfo& each : all_because()) said["because"].emplace_back(each.name);

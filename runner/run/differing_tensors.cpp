@@ -1,5 +1,7 @@
 #include "run/differing_tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/files.h"
@@ -27,11 +29,11 @@ const TensorView* find_tensor(const Observation* observation, const std::string&
 
 Result<void> keep_tensors(const fs::path& directory, const std::string& id,
                           const JudgeRequest& request, Findings& found) {
-  const std::pair<const char*, const Observation*> sides[] = {{"eager", reference_of(request)},
-                                                              {"compiled", request.compiled},
-                                                              {"fp64", request.fp64},
-                                                              {"perturbed", request.perturbed},
-                                                              {"stepwise", request.stepwise}};
+  std::vector<std::pair<std::string_view, const Observation*>> sides = {
+      {"eager", reference_of(request)}, {"compiled", request.compiled}};
+  for (const GoldInfo& each : all_golds()) {
+    if (each.saved) sides.emplace_back(each.name, request.golds[each.gold]);
+  }
   for (OutputComparison& output : found.outputs) {
     if (output.status == Status::conform) continue;
     for (const auto& [side, observation] : sides) {
@@ -39,8 +41,8 @@ Result<void> keep_tensors(const fs::path& directory, const std::string& id,
       if (tensor == nullptr) continue;
       const auto npy = to_npy(*tensor);
       if (!npy) continue;
-      const fs::path file =
-          fs::path("tensors") / id / (file_word(output.name) + "." + side + npy->extension);
+      const fs::path file = fs::path("tensors") / id /
+                            fmt::format("{}.{}{}", file_word(output.name), side, npy->extension);
       std::error_code error;
       fs::create_directories((directory / file).parent_path(), error);  // shows at the write
       if (auto written = write_file(directory / file, npy->bytes); !written) return written;

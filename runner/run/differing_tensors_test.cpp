@@ -60,7 +60,7 @@ TEST(Keep, WritesWhatDoesNotConformAndNothingElse) {
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;
-  request.fp64 = &gold;
+  request.golds[Gold::fp64] = &gold;
   Findings found = judge(request);
   ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));
   using Files = std::vector<std::string>;

@@ -10,14 +10,14 @@ namespace lockstep {
 namespace {
 
 /// Golds are made only where they can decide something: an output is not `close` to eager, or its
-/// policy reads one.  The perturbed one, which tells why something differs, and the samples of
-/// noise wait until the gold alone has not made it conform; of a pointwise case, each input and
-/// each result is meant to the last bit, and the fp64 gold is to be rounded correctly.
+/// policy reads one.  Those that tell why something differs, and the samples of noise, wait until
+/// the gold alone has not made it conform; of a pointwise case, each input and each result is meant
+/// to the last bit, and the fp64 gold is to be rounded correctly, which costs microseconds an
+/// element.
 GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
-  const auto is_there = [](const Observation* gold) {
-    return gold != nullptr && gold->outcome == Outcome::returned;
+  const auto is_there = [&](Gold gold) {
+    return request.golds[gold] != nullptr && request.golds[gold]->outcome == Outcome::returned;
   };
-  const bool pointwise = request.pointwise;
   GoldSet needs{};
   for (const OutputComparison& output : found.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
@@ -28,16 +28,17 @@ GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
                                                     difference.status == Status::nonfinite_differs);
         });
     if (!differs && !fails) continue;
-    needs[kFp64] = true;
-    // It costs microseconds an element: only where it decides.
-    needs[kMpfr] = pointwise;
     const auto policy = parse_policy(output.policy);
-    const GoldNeeds of_policy = policy ? gold_needs(*policy) : GoldNeeds();
-    needs[kStepwise] = needs[kStepwise] || of_policy.stepwise;
-    if (!fails || pointwise) continue;
-    if (is_there(request.fp64)) needs[kPerturbed] = true;
-    if (is_there(request.fp64) && of_policy.fp64) needs[kFp64Noise] = true;
-    if (is_there(request.stepwise) && of_policy.stepwise) needs[kStepwiseNoise] = true;
+    const GoldSet reads = policy ? gold_needs(*policy) : GoldSet();
+    for (const GoldInfo& each : all_golds()) {
+      const bool late = fails && !request.pointwise && is_there(each.of);
+      const bool asked = each.asked == GoldAsked::always      ? true
+                         : each.asked == GoldAsked::pointwise ? request.pointwise
+                         : each.asked == GoldAsked::read      ? reads[each.gold]
+                         : each.asked == GoldAsked::failing   ? late
+                                                              : late && reads[each.of];
+      needs[each.gold] = needs[each.gold] || asked;
+    }
   }
   return needs;
 }
@@ -48,13 +49,13 @@ JudgeRequest request_of(const Evidence& evidence) {
   JudgeRequest request;
   request.compiled = evidence.compiled.get();
   request.eager = evidence.eager.get();
-  const Observation* correct = evidence.golds[kMpfr].get();
-  const bool usable = correct != nullptr && correct->outcome == Outcome::returned;
-  request.fp64 = usable ? correct : evidence.golds[kFp64].get();
-  request.perturbed = evidence.golds[kPerturbed].get();
-  request.stepwise = evidence.golds[kStepwise].get();
-  request.fp64_noise = evidence.golds[kFp64Noise].get();
-  request.stepwise_noise = evidence.golds[kStepwiseNoise].get();
+  for (const GoldInfo& each : all_golds())
+    request.golds[each.gold] = evidence.golds[each.gold].get();
+  for (const GoldInfo& each : all_golds()) {
+    const Observation* made = request.golds[each.gold];
+    if (each.better && made != nullptr && made->outcome == Outcome::returned)
+      request.golds[each.of] = made;
+  }
   request.inputs = &evidence.inputs->calls;
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
@@ -88,9 +89,9 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   judgement.origin.stderr_tail = evidence.compiled->stderr_tail;
   const GoldSet needs = golds_for(found, request);
   bool is_final = true;
-  for (std::size_t index = 0; index < kGolds.size(); ++index) {
-    judgement.needs[index] = needs[index] && !evidence.golds[index];
-    is_final = is_final && !judgement.needs[index];
+  for (const GoldInfo& each : all_golds()) {
+    judgement.needs[each.gold] = needs[each.gold] && !evidence.golds[each.gold];
+    is_final = is_final && !judgement.needs[each.gold];
   }
   // Which of a graph's programs others executed, only an execution alone tells; golds, which are
   // cheaper than a compilation, tell of some values that they conform.

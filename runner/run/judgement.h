@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -15,19 +14,6 @@
 #include "wire/observation.h"
 
 namespace lockstep {
-
-/// The modes of golds; their indices in a GoldSet.
-enum GoldIndex : std::size_t { kFp64, kPerturbed, kStepwise, kMpfr, kFp64Noise, kStepwiseNoise };
-constexpr std::array<std::string_view, 6> kGolds = {"fp64", "perturbed",  "stepwise",
-                                                    "mpfr", "fp64_noise", "stepwise_noise"};
-using GoldSet = std::array<bool, kGolds.size()>;
-
-/// The set of these golds.
-constexpr GoldSet gold_set(std::initializer_list<GoldIndex> golds) {
-  GoldSet set{};
-  for (const GoldIndex gold : golds) set[gold] = true;
-  return set;
-}
 
 /// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread
 /// whatever becomes of the run.
@@ -47,7 +33,7 @@ struct Evidence {
   int repeat = 2;                        ///< how often everything was executed with the same seeds
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
   std::shared_ptr<const Observation> eager, compiled;
-  std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for
+  PerGold<std::shared_ptr<const Observation>> golds;  ///< null: not asked for
 };
 
 /// What the judge says of an item, and whether that is its last word.

@@ -291,16 +291,16 @@ void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   engine_.submit(std::move(job));
 }
 
-void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, std::size_t index) {
-  pending.golds[index] = true;
+void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold) {
+  pending.golds[gold] = true;
   Reference& reference = task->references[pending.reference];
-  Gold& gold = reference.golds[index];
-  if (std::exchange(gold.asked, true)) return;
-  const std::string mode(kGolds[index]);
+  MadeGold& made = reference.golds[gold];
+  if (std::exchange(made.asked, true)) return;
+  const std::string mode(info(gold).name);
   Job job =
       reference_job(*task, reference, gold_job(*task->instance, reference.site, mode), mode, 1);
-  job.done = [this, task, &gold](Observation observation, double) {
-    gold.made = std::make_shared<const Observation>(std::move(observation));
+  job.done = [this, task, &made](Observation observation, double) {
+    made.made = std::make_shared<const Observation>(std::move(observation));
     judge_waiting(task);
   };
   engine_.submit(std::move(job));
@@ -314,9 +314,9 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   if (reference.eager->outcome == Outcome::returned &&
       pending.observation->outcome == Outcome::returned) {
     // A pointwise case tells of whatever returns how far it is from the truth.
-    if (task->instance->declared->pointwise) need_gold(task, pending, kFp64);
-    for (std::size_t index = 0; index < kGolds.size(); ++index) {
-      if (options_.golds[index]) need_gold(task, pending, index);
+    if (task->instance->declared->pointwise) need_gold(task, pending, Gold::fp64);
+    for (const GoldInfo& each : all_golds()) {
+      if (options_.golds[each.gold]) need_gold(task, pending, each.gold);
     }
   }
   const PlanItem& item = plan_.items[pending.item];
@@ -337,10 +337,10 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     .eager = reference.eager,
                     .compiled = pending.observation,
                     .golds = {}};
-  for (std::size_t index = 0; index < kGolds.size(); ++index) {
-    if (!pending.golds[index]) continue;
-    if (!reference.golds[index].made) return;
-    evidence.golds[index] = reference.golds[index].made;
+  for (const GoldInfo& each : all_golds()) {
+    if (!pending.golds[each.gold]) continue;
+    if (!reference.golds[each.gold].made) return;
+    evidence.golds[each.gold] = reference.golds[each.gold].made;
   }
   pending.judging = true;
   const auto judgement = std::make_shared<Judgement>();
@@ -365,9 +365,9 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
     return submit_path(task, pending);
   }
   bool more = false;
-  for (std::size_t index = 0; index < kGolds.size(); ++index) {
-    if (!judgement.needs[index]) continue;
-    need_gold(task, pending, index);
+  for (const GoldInfo& each : all_golds()) {
+    if (!judgement.needs[each.gold]) continue;
+    need_gold(task, pending, each.gold);
     more = true;
   }
   if (more) return judge_with_golds(task, pending);
@@ -384,8 +384,8 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findi
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
     Executed executed{pending.item, reference.eager, pending.observation, {}};
-    for (std::size_t index = 0; index < kGolds.size(); ++index) {
-      if (pending.golds[index]) executed.golds[index] = reference.golds[index].made;
+    for (const GoldInfo& each : all_golds()) {
+      if (pending.golds[each.gold]) executed.golds[each.gold] = reference.golds[each.gold].made;
     }
     options_.on_executed(std::move(executed));
   }

@@ -23,7 +23,7 @@ namespace lockstep {
 struct Executed {
   std::size_t item = 0;  ///< of the plan
   std::shared_ptr<const Observation> eager, compiled;
-  std::array<std::shared_ptr<const Observation>, kGolds.size()> golds;  ///< null: not asked for
+  PerGold<std::shared_ptr<const Observation>> golds;  ///< null: not asked for
 };
 
 /// How a scheduler executes.
@@ -82,7 +82,7 @@ class Scheduler {
   void submit_paths(const SharedGraph& graph);
   void submit_shared(std::vector<Sharer> sharers);
   void submit_path(const TaskPtr& task, PendingVerdict& pending);
-  void need_gold(const TaskPtr& task, PendingVerdict& pending, std::size_t index);
+  void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
   void judge_with_golds(const TaskPtr& task, PendingVerdict& pending);
   void judge_waiting(const TaskPtr& task);
   void judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement);

@@ -15,7 +15,7 @@
 namespace lockstep {
 
 /// An observation in higher precision, made where it can decide something.
-struct Gold {
+struct MadeGold {
   bool asked = false;
   std::shared_ptr<const Observation> made;
 };
@@ -25,7 +25,7 @@ struct Reference {
   Site site;
   std::shared_ptr<const Case> declared;      ///< the case on its device
   std::shared_ptr<const Observation> eager;  ///< null: not yet
-  std::array<Gold, kGolds.size()> golds;
+  PerGold<MadeGold> golds;
 };
 
 /// A verdict of an instance on its way.

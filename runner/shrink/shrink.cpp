@@ -270,7 +270,7 @@ class Shrinker {
       for (const std::string& name : uses_of(flat[at].step)) used.insert(name);
     }
     if (request_.same_operators) kept_ = operators_of(accused);
-    if (accused.empty() || explanation.how == "first" || explanation.how == "gradient") return;
+    if (accused.empty() || info(explanation.how).in_context) return;
     std::vector<std::string> outputs;
     for (const FlatStep& each : accused) {
       for (std::string& name : results_of(each.step)) {

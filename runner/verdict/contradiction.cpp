@@ -35,7 +35,7 @@ bool counts_faults(Quantity of, Policy::Kind kind) {
 }
 
 /// Whether samples of a gold's noise may explain NaN and infinities to the policy.
-bool reads_gold(Policy::Kind kind) { return info(kind).golds.fp64 || info(kind).golds.stepwise; }
+bool reads_gold(Policy::Kind kind) { return info(kind).golds != GoldSet(); }
 
 /// The number of the output that a leaf repeats; negative where there is none.
 double repeated_number(const OutputComparison& output, Quantity of, Policy::Kind kind) {

@@ -29,7 +29,7 @@ struct Swept {
     JudgeRequest request;
     request.eager = &e;
     request.compiled = &c;
-    request.fp64 = gold ? &truth : nullptr;
+    request.golds[Gold::fp64] = gold ? &truth : nullptr;
     request.inputs = &inputs;
     request.pointwise = pointwise;
     request.policy_of = [](std::string_view) { return Policy{}; };
@@ -109,7 +109,7 @@ TEST(Finding, GradientsAreOutputs) {
   JudgeRequest request;
   request.eager = &e;
   request.compiled = &c;
-  request.fp64 = &g;
+  request.golds[Gold::fp64] = &g;
   request.inputs = &inputs;
   request.pointwise = true;
   const Findings found = judge(request);

@@ -14,57 +14,64 @@ constexpr auto kFailure = JunitElement::failure;
 constexpr auto kError = JunitElement::error;
 constexpr auto kSkipped = JunitElement::skipped;
 
-// Columns: status, name, label, fails, fails_strict, junit, rank, stderr_tells, meaning.
+// Columns: status, name, label, fails, fails_strict, junit, rank, severity, stderr_tells, meaning.
 constexpr std::array kStatuses = {
-    StatusInfo{conform, "conform", "conform", false, false, kPass, Rank::nothing, false,
+    StatusInfo{conform, "conform", "conform", false, false, kPass, Rank::nothing,
+               Severity::conforms, false,
                "agrees with eager under the policy, or both raise the same class of error"},
     StatusInfo{value_differs, "value_differs", "value differs", true, true, kFailure, Rank::value,
-               false, "an output's values are outside the policy"},
+               Severity::divergence, false, "an output's values are outside the policy"},
     StatusInfo{nonfinite_differs, "nonfinite_differs", "non-finite differs", true, true, kFailure,
-               Rank::nonfinite, false,
+               Rank::nonfinite, Severity::divergence, false,
                "NaN or infinity where the other side has none, or another one"},
     StatusInfo{metadata_differs, "metadata_differs", "metadata differs", true, true, kFailure,
-               Rank::metadata, false,
+               Rank::metadata, Severity::divergence, false,
                "dtype, shape, strides, device, layout or requires_grad differ"},
     StatusInfo{aliasing_differs, "aliasing_differs", "aliasing differs", true, true, kFailure,
-               Rank::aliasing, false, "other outputs and inputs share memory than in eager"},
+               Rank::aliasing, Severity::divergence, false,
+               "other outputs and inputs share memory than in eager"},
     StatusInfo{mutation_differs, "mutation_differs", "mutation differs", true, true, kFailure,
-               Rank::mutation, false, "an input is left behind in another state"},
+               Rank::mutation, Severity::divergence, false,
+               "an input is left behind in another state"},
     StatusInfo{state_differs, "state_differs", "state differs", true, true, kFailure, Rank::state,
-               false,
+               Severity::divergence, false,
                "a call leaves random generators or modes in another state, or changes the results "
                "of an earlier one"},
     StatusInfo{validation_lost, "validation_lost", "validation lost", true, true, kFailure,
-               Rank::error, false, "eager raises, the compiled program accepts"},
+               Rank::error, Severity::error, false, "eager raises, the compiled program accepts"},
     StatusInfo{spurious_error, "spurious_error", "spurious error", true, true, kFailure,
-               Rank::error, false, "eager accepts, the compiled program raises"},
+               Rank::error, Severity::error, false, "eager accepts, the compiled program raises"},
     StatusInfo{error_differs, "error_differs", "error differs", true, true, kFailure, Rank::error,
-               false, "both raise, but not the same class of error, or not what the case is about"},
+               Severity::error, false,
+               "both raise, but not the same class of error, or not what the case is about"},
     StatusInfo{internal_error, "internal_error", "internal error", true, true, kFailure,
-               Rank::error, true, "the compiler itself failed"},
-    StatusInfo{crash, "crash", "crash", true, true, kError, Rank::ending, true, "the process died"},
-    StatusInfo{timeout, "timeout", "time-out", true, true, kError, Rank::ending, true,
-               "not done in the time allowed"},
-    StatusInfo{oom, "oom", "out of memory", true, true, kError, Rank::ending, true,
+               Rank::error, Severity::error, true, "the compiler itself failed"},
+    StatusInfo{crash, "crash", "crash", true, true, kError, Rank::ending, Severity::crash, true,
+               "the process died"},
+    StatusInfo{timeout, "timeout", "time-out", true, true, kError, Rank::ending, Severity::crash,
+               true, "not done in the time allowed"},
+    StatusInfo{oom, "oom", "out of memory", true, true, kError, Rank::ending, Severity::crash, true,
                "ended by a memory limit or the kernel"},
-    StatusInfo{worker_lost, "worker_lost", "worker lost", true, true, kError, Rank::ending, true,
-               "the worker died or broke the protocol"},
-    StatusInfo{not_compiled, "not_compiled", "not compiled", true, true, kError, Rank::proof, false,
-               "there is no proof that the compiler saw the program"},
-    StatusInfo{fell_back, "fell_back", "fell back", true, true, kError, Rank::proof, false,
+    StatusInfo{worker_lost, "worker_lost", "worker lost", true, true, kError, Rank::ending,
+               Severity::crash, true, "the worker died or broke the protocol"},
+    StatusInfo{not_compiled, "not_compiled", "not compiled", true, true, kError, Rank::proof,
+               Severity::fell_back, false, "there is no proof that the compiler saw the program"},
+    StatusInfo{fell_back, "fell_back", "fell back", true, true, kError, Rank::proof,
+               Severity::fell_back, false,
                "it agrees with eager, but others than the path's own code executed all of it"},
-    StatusInfo{harness, "harness", "harness", true, true, kError, Rank::reference, true,
-               "the two eager executions disagree: nothing is said of the compiler"},
-    StatusInfo{refused, "refused", "refused", false, true, kSkipped, Rank::error, false,
-               "the compiler says that it does not support this"},
-    StatusInfo{extension, "extension", "extension", false, false, kSkipped, Rank::error, false,
-               "eager has no implementation, the compiled program does"},
+    StatusInfo{harness, "harness", "harness", true, true, kError, Rank::reference, Severity::error,
+               true, "the two eager executions disagree: nothing is said of the compiler"},
+    StatusInfo{refused, "refused", "refused", false, true, kSkipped, Rank::error, Severity::refused,
+               false, "the compiler says that it does not support this"},
+    StatusInfo{extension, "extension", "extension", false, false, kSkipped, Rank::error,
+               Severity::nothing, false, "eager has no implementation, the compiled program does"},
     StatusInfo{
-        unsupported, "unsupported", "unsupported", false, false, kSkipped, Rank::support, false,
+        unsupported, "unsupported", "unsupported", false, false, kSkipped, Rank::support,
+        Severity::nothing, false,
         "this device, dtype, operator, layout or torch lacks what the case needs, eager too, or "
         "the path declares that it does"},
     StatusInfo{inconclusive, "inconclusive", "inconclusive", false, true, kSkipped, Rank::noise,
-               false, "eager disagrees with itself"},
+               Severity::nothing, false, "eager disagrees with itself"},
 };
 
 static_assert(has_every_row(kStatuses, &StatusInfo::status));
@@ -73,7 +80,13 @@ static_assert(std::all_of(kStatuses.begin(), kStatuses.end(), [](const StatusInf
 }));
 // Else something that is wrong could lose against what conforms.
 static_assert(std::all_of(kStatuses.begin(), kStatuses.end(), [](const StatusInfo& row) {
-  return (row.rank == Rank::nothing) == (row.status == conform);
+  return (row.rank == Rank::nothing) == (row.status == conform) &&
+         (row.severity == Severity::conforms) == (row.status == conform);
+}));
+// Else a run from which something is skipped would be taken for one that found something.
+static_assert(std::all_of(kStatuses.begin(), kStatuses.end(), [](const StatusInfo& row) {
+  return (row.junit == kSkipped) ==
+         (row.severity == Severity::nothing || row.severity == Severity::refused);
 }));
 
 struct ElementRow {
@@ -84,10 +97,49 @@ constexpr std::array kElements = {ElementRow{kPass, "pass"}, ElementRow{kFailure
                                   ElementRow{kError, "error"}, ElementRow{kSkipped, "skipped"}};
 static_assert(has_every_row(kElements, &ElementRow::element));
 
+struct RankRow {
+  Rank rank;
+  std::string_view name;
+};
+constexpr std::array kRanks = {
+    RankRow{Rank::support, "support"},     RankRow{Rank::ending, "ending"},
+    RankRow{Rank::reference, "reference"}, RankRow{Rank::error, "error"},
+    RankRow{Rank::metadata, "metadata"},   RankRow{Rank::aliasing, "aliasing"},
+    RankRow{Rank::nonfinite, "nonfinite"}, RankRow{Rank::value, "value"},
+    RankRow{Rank::mutation, "mutation"},   RankRow{Rank::state, "state"},
+    RankRow{Rank::proof, "proof"},         RankRow{Rank::noise, "noise"},
+    RankRow{Rank::nothing, "nothing"}};
+static_assert(has_every_row(kRanks, &RankRow::rank));
+
+struct SeverityRow {
+  Severity severity;
+  std::string_view name;
+};
+constexpr std::array kSeverities = {SeverityRow{Severity::conforms, "conforms"},
+                                    SeverityRow{Severity::nothing, "nothing"},
+                                    SeverityRow{Severity::refused, "refused"},
+                                    SeverityRow{Severity::fell_back, "fell_back"},
+                                    SeverityRow{Severity::divergence, "divergence"},
+                                    SeverityRow{Severity::error, "error"},
+                                    SeverityRow{Severity::crash, "crash"}};
+static_assert(has_every_row(kSeverities, &SeverityRow::severity));
+
 }  // namespace
 
 std::string_view name_of(JunitElement element) {
   return kElements[static_cast<std::size_t>(element)].name;
+}
+
+std::string_view name_of(Rank rank) { return kRanks[static_cast<std::size_t>(rank)].name; }
+
+std::vector<std::string> rank_names() {
+  std::vector<std::string> names;
+  for (const RankRow& row : kRanks) names.emplace_back(row.name);
+  return names;
+}
+
+std::string_view name_of(Severity severity) {
+  return kSeverities[static_cast<std::size_t>(severity)].name;
 }
 
 std::span<const StatusInfo> all_statuses() { return kStatuses; }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep {
 
@@ -55,6 +57,26 @@ enum class Rank {
   nothing,
 };
 
+/// "support", "ending", "reference", …
+std::string_view name_of(Rank rank);
+/// All of them, in the order in which the judge looks.
+std::vector<std::string> rank_names();
+
+/// What a status weighs where two runs are compared (record/transitions.cpp); of what fails a run,
+/// what is worse comes later.
+enum class Severity {
+  conforms,
+  nothing,  ///< nothing can be said of the path
+  refused,
+  fell_back,  ///< somebody else executed it, or it was not compiled
+  divergence,
+  error,
+  crash,
+};
+
+/// "conforms", "nothing", "refused", …
+std::string_view name_of(Severity severity);
+
 /// Everything that depends on a status alone.  The table in status.cpp is its only home.
 struct StatusInfo {
   Status status;
@@ -64,6 +86,7 @@ struct StatusInfo {
   bool fails_strict;       ///< the same with --strict
   JunitElement junit;
   Rank rank;
+  Severity severity;
   bool stderr_tells;         ///< whether what the process wrote to standard error explains it
   std::string_view meaning;  ///< one line for reports
 
@@ -77,6 +100,8 @@ struct StatusInfo {
     return junit == JunitElement::pass || junit == JunitElement::failure ||
            (crashed() && status != Status::worker_lost);
   }
+  /// Whether it fails a run and is about the path: that two eager executions disagree is not.
+  constexpr bool accuses() const { return fails && rank != Rank::reference; }
   /// Whether the path departs from eager: it was judged, and does not conform.
   constexpr bool departs() const { return judged() && status != Status::conform; }
   /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/bounded_json.h"
+#include "base/enum_table.h"
 #include "base/text.h"
 #include "wire/witness.h"
 
@@ -136,15 +137,29 @@ RaisedError read_error(const JsonAt& node) {
   return error;
 }
 
+struct OutcomeRow {
+  Outcome outcome;
+  std::string_view name;
+  bool said;  ///< by a worker; the others are what the runner sees of one
+};
+constexpr std::array kOutcomes = {OutcomeRow{Outcome::returned, "returned", true},
+                                  OutcomeRow{Outcome::raised, "raised", true},
+                                  OutcomeRow{Outcome::unsupported, "unsupported", true},
+                                  OutcomeRow{Outcome::crashed, "crashed", false},
+                                  OutcomeRow{Outcome::timed_out, "timed_out", false},
+                                  OutcomeRow{Outcome::out_of_memory, "out_of_memory", false},
+                                  OutcomeRow{Outcome::lost, "lost", false}};
+static_assert(has_every_row(kOutcomes, &OutcomeRow::outcome));
+
 void read_outcome(const JsonAt& root, Values& values, Observation& observation) {
-  const std::string outcome = root.at("outcome").string();
-  if (outcome == "returned") {
-    observation.outcome = Outcome::returned;
+  const OutcomeRow* row = find_named(kOutcomes, root.at("outcome").string());
+  if (row == nullptr || !row->said) root.at("outcome").wrong("returned, raised or unsupported");
+  observation.outcome = row->outcome;
+  if (row->outcome == Outcome::returned) {
     if (observation.repetitions.empty() || observation.repetitions.front().empty()) {
       broken(root.where, "returned, but no call is recorded");
     }
-  } else if (outcome == "raised") {
-    observation.outcome = Outcome::raised;
+  } else if (row->outcome == Outcome::raised) {
     observation.error = read_error(root.at("error"));
     if (root.has("after_error")) {
       const JsonAt after = root.at("after_error").object();
@@ -153,11 +168,8 @@ void read_outcome(const JsonAt& root, Values& values, Observation& observation) 
       if (after.has("inputs")) left.inputs = values.read(after.at("inputs"));
       if (after.has("state")) left.state = read_state(after.at("state"));
     }
-  } else if (outcome == "unsupported") {
-    observation.outcome = Outcome::unsupported;
-    observation.reason = root.at("reason").bounded_text();
   } else {
-    root.at("outcome").wrong("returned, raised or unsupported");
+    observation.reason = root.at("reason").bounded_text();
   }
 }
 
@@ -222,9 +234,7 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
 }  // namespace
 
 std::string_view name_of(Outcome outcome) {
-  constexpr std::array<std::string_view, 7> names = {
-      "returned", "raised", "unsupported", "crashed", "timed_out", "out_of_memory", "lost"};
-  return names[static_cast<std::size_t>(outcome)];
+  return kOutcomes[static_cast<std::size_t>(outcome)].name;
 }
 
 Result<Observation> read_observation(const std::filesystem::path& directory,

@@ -284,7 +284,8 @@ TEST(Observation, FuzzedTextNeverCrashes) {
       JudgeRequest request;
       request.eager = eager;
       request.compiled = &*read;
-      request.fp64 = request.perturbed = request.stepwise = &*read;
+      request.golds[Gold::fp64] = request.golds[Gold::perturbed] = request.golds[Gold::stepwise] =
+          &*read;
       request.strides = StrideRule::ignore;
       request.policy_of = [&](std::string_view) { return policies[random() % policies.size()]; };
       static_cast<void>(judge(request));

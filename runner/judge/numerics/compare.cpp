@@ -40,60 +40,67 @@ const PairNumbers& Comparison::pair(const Tolerance& tolerance) {
 }
 
 const GoldNumbers* Comparison::gold_fp64() {
-  if (subject_.fp64 == nullptr) return nullptr;
+  if (subject_.golds[Gold::fp64] == nullptr) return nullptr;
   if (!fp64_) {
-    const std::array views = {subject_.eager, subject_.compiled, subject_.fp64};
-    fp64_ = compare_with_gold(TensorWalk(views), dtype_, *subject_.fp64->dtype, 0, options_);
+    const std::array views = {subject_.eager, subject_.compiled, subject_.golds[Gold::fp64]};
+    fp64_ = compare_with_gold(TensorWalk(views), dtype_, *subject_.golds[Gold::fp64]->dtype, 0,
+                              options_);
   }
   return &*fp64_;
 }
 
 const GoldNumbers* Comparison::gold_stepwise(double steps) {
-  if (subject_.stepwise == nullptr) return nullptr;
+  if (subject_.golds[Gold::stepwise] == nullptr) return nullptr;
   for (const auto& [of_pass, numbers] : stepwise_) {
     if (of_pass == steps) return &numbers;
   }
-  const std::array views = {subject_.eager, subject_.compiled, subject_.stepwise};
-  stepwise_.emplace_back(steps, compare_with_gold(TensorWalk(views), dtype_,
-                                                  *subject_.stepwise->dtype, steps, options_));
+  const std::array views = {subject_.eager, subject_.compiled, subject_.golds[Gold::stepwise]};
+  stepwise_.emplace_back(
+      steps, compare_with_gold(TensorWalk(views), dtype_, *subject_.golds[Gold::stepwise]->dtype,
+                               steps, options_));
   return &stepwise_.back().second;
 }
 
 const NoiseNumbers& Comparison::noise_fp64() {
   if (!fp64_noise_) {
     fp64_noise_.emplace();
-    if (subject_.fp64 != nullptr) {
-      fp64_noise_ =
-          measure_noise(subject_.fp64_noise, *subject_.eager, *subject_.fp64, 0, options_);
+    if (subject_.golds[Gold::fp64] != nullptr) {
+      fp64_noise_ = measure_noise(subject_.samples[Gold::fp64_noise], *subject_.eager,
+                                  *subject_.golds[Gold::fp64], 0, options_);
     }
   }
   return *fp64_noise_;
 }
 
 NoiseNumbers Comparison::noise_stepwise(double steps) const {
-  if (subject_.stepwise == nullptr || subject_.stepwise_noise.empty()) return {};
-  std::vector<const TensorView*> samples = subject_.stepwise_noise;
+  if (subject_.golds[Gold::stepwise] == nullptr || subject_.samples[Gold::stepwise_noise].empty())
+    return {};
+  std::vector<const TensorView*> samples = subject_.samples[Gold::stepwise_noise];
   samples.push_back(subject_.eager);
-  return measure_noise(samples, *subject_.stepwise, *subject_.stepwise, steps, options_);
+  return measure_noise(samples, *subject_.golds[Gold::stepwise], *subject_.golds[Gold::stepwise],
+                       steps, options_);
 }
 
 std::optional<Conditioning> Comparison::conditions() const {
-  if (subject_.fp64 == nullptr || subject_.perturbed == nullptr ||
-      subject_.perturbed->dtype != subject_.fp64->dtype)
+  if (subject_.golds[Gold::fp64] == nullptr || subject_.golds[Gold::perturbed] == nullptr ||
+      subject_.golds[Gold::perturbed]->dtype != subject_.golds[Gold::fp64]->dtype)
     return std::nullopt;
-  const std::array views = {subject_.eager, subject_.compiled, subject_.fp64, subject_.perturbed};
-  return conditioning(TensorWalk(views), dtype_, *subject_.fp64->dtype, table_.atol);
+  const std::array views = {subject_.eager, subject_.compiled, subject_.golds[Gold::fp64],
+                            subject_.golds[Gold::perturbed]};
+  return conditioning(TensorWalk(views), dtype_, *subject_.golds[Gold::fp64]->dtype, table_.atol);
 }
 
 std::int64_t Comparison::unexplained(const Policy& rule) {
-  const GoldNeeds needs = gold_needs(rule);
+  const GoldSet needs = gold_needs(rule);
   std::vector<const TensorView*> others;
-  if (needs.fp64 && subject_.fp64 != nullptr && !subject_.fp64_noise.empty()) {
-    others = subject_.fp64_noise;
-    others.push_back(subject_.fp64);
+  if (needs[Gold::fp64] && subject_.golds[Gold::fp64] != nullptr &&
+      !subject_.samples[Gold::fp64_noise].empty()) {
+    others = subject_.samples[Gold::fp64_noise];
+    others.push_back(subject_.golds[Gold::fp64]);
   }
-  if (needs.stepwise)
-    others.insert(others.end(), subject_.stepwise_noise.begin(), subject_.stepwise_noise.end());
+  if (needs[Gold::stepwise])
+    others.insert(others.end(), subject_.samples[Gold::stepwise_noise].begin(),
+                  subject_.samples[Gold::stepwise_noise].end());
   const std::int64_t all = pair().nonfinite;
   return all == 0 || others.empty()
              ? all

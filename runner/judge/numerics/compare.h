@@ -21,15 +21,13 @@ namespace lockstep {
 struct Subject {
   const TensorView* eager = nullptr;
   const TensorView* compiled = nullptr;
-  const TensorView* fp64 = nullptr;
-  const TensorView* stepwise = nullptr;
-  const TensorView* perturbed = nullptr;
-  /// Samples of the noise of the fp64 and of the stepwise gold, of eager's dtype.
-  std::vector<const TensorView*> fp64_noise, stepwise_noise;
+  PerGold<const TensorView*> golds;
+  /// Of those golds that are samples, each of eager's dtype.
+  PerGold<std::vector<const TensorView*>> samples;
   /// Where the fp64 gold comes from, if it says so; null: torch's float64 kernels, in any number of
   /// steps.
   const ValueOrigin* origin = nullptr;
-  std::string_view lost_fp64, lost_stepwise;  ///< why such a gold is not there; empty: unknown
+  PerGold<std::string_view> lost;  ///< why such a gold is not there; empty: unknown
   /// A tensor of the same call by name, first among the outputs, then among the inputs; nullptr if
   /// there is none.
   std::function<const TensorView*(std::string_view name)> eager_tensor, compiled_tensor;

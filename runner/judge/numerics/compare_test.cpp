@@ -25,8 +25,8 @@ struct Trial {
     Subject subject;
     subject.eager = &eager.view;
     subject.compiled = &compiled.view;
-    if (fp64) subject.fp64 = &fp64->view;
-    if (stepwise) subject.stepwise = &stepwise->view;
+    if (fp64) subject.golds[Gold::fp64] = &fp64->view;
+    if (stepwise) subject.golds[Gold::stepwise] = &stepwise->view;
     subject.eager_tensor =
         subject.compiled_tensor = [this](std::string_view name) -> const TensorView* {
       const auto found = others.find(name);

@@ -23,16 +23,16 @@ struct Turning {
 std::optional<Decisions> decisions(const Comparison& comparison) {
   const Subject& subject = comparison.subject();
   const Dtype& dtype = *subject.eager->dtype;
-  if (number_dtype(dtype).is_floating() || subject.fp64 == nullptr ||
-      subject.fp64->dtype != &dtype || subject.fp64_noise.empty())
+  if (number_dtype(dtype).is_floating() || subject.golds[Gold::fp64] == nullptr ||
+      subject.golds[Gold::fp64]->dtype != &dtype || subject.samples[Gold::fp64_noise].empty())
     return std::nullopt;
   std::vector<Turning> turning;
   side_by_side(*subject.eager, *subject.compiled,
                [&](std::int64_t index, double e, double c, bool same) {
                  if (!same) turning.push_back({index, c, e, e});
                });
-  std::vector<const TensorView*> golds = subject.fp64_noise;
-  golds.push_back(subject.fp64);
+  std::vector<const TensorView*> golds = subject.samples[Gold::fp64_noise];
+  golds.push_back(subject.golds[Gold::fp64]);
   for (const TensorView* gold : golds) {
     look_up(turning, *subject.eager, *gold, [](Turning& each, double g, bool same) {
       each.decided = each.decided && same;

@@ -20,7 +20,7 @@ Comparison against(const Tensor& eager, const Tensor& compiled, const Tensor& go
   Subject subject;
   subject.eager = &eager.view;
   subject.compiled = &compiled.view;
-  subject.fp64 = &gold.view;
+  subject.golds[Gold::fp64] = &gold.view;
   return Comparison(std::move(subject));
 }
 

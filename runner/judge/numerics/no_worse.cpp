@@ -12,7 +12,8 @@ CheckResult check_no_worse(Comparison& comparison, double factor) {
   const GoldNumbers* gold = comparison.gold_fp64();
   if (gold == nullptr) {
     return leaf(Quantity::without_gold, unequal, 0, [&] {
-      return "no fp64 gold" + because(comparison.subject().lost_fp64) + comparison.worst_place();
+      return "no fp64 gold" + because(comparison.subject().lost[Gold::fp64]) +
+             comparison.worst_place();
     });
   }
   if (gold->without_gold > 0) {

@@ -179,8 +179,8 @@ TEST(PoliciesOracle, EveryPolicyDecidesAsItsFormula) {
     Subject subject;
     subject.eager = &made.eager.view;
     subject.compiled = &made.compiled.view;
-    subject.fp64 = &made.fp64.view;
-    subject.stepwise = &made.stepwise.view;
+    subject.golds[Gold::fp64] = &made.fp64.view;
+    subject.golds[Gold::stepwise] = &made.stepwise.view;
     Comparison comparison(std::move(subject));
     for (const auto& [policy, holds] : expected) {
       const CheckResult result = comparison.check(*parse_policy(policy));

@@ -206,7 +206,7 @@ CheckResult check_same(Comparison& comparison, double tol, bool cast_faithful) {
   const std::int64_t outside = count_outside(comparison, tol);
   const std::string apart = fmt::format("{} of {} numbers further apart than {:.3g}", outside,
                                         dtype.is_complex() ? 2 * all : all, tol);
-  const bool stepwise = cast_faithful && subject.stepwise != nullptr;
+  const bool stepwise = cast_faithful && subject.golds[Gold::stepwise] != nullptr;
   const GoldNumbers* gold = nullptr;
   if (outside > 0) gold = stepwise ? comparison.gold_stepwise(0) : comparison.gold_fp64();
   if (gold == nullptr) {
@@ -227,7 +227,8 @@ CheckResult check_same(Comparison& comparison, double tol, bool cast_faithful) {
 
 CheckResult check_same_upstream(Comparison& comparison, double tol) {
   const Subject& subject = comparison.subject();
-  const auto same = same_upstream(*subject.eager, *subject.compiled, subject.fp64, tol, true);
+  const auto same =
+      same_upstream(*subject.eager, *subject.compiled, subject.golds[Gold::fp64], tol, true);
   return leaf(Quantity::not_same, same && *same ? 0 : 1, 0, [&] {
     if (!same) return same.error().message;
     return fmt::format("torch._dynamo.utils.same(tol={:.3g}) is False{}", tol,

@@ -85,9 +85,9 @@ TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
     Subject subject;
     subject.eager = view("ref");
     subject.compiled = view("res");
-    subject.fp64 = subject.stepwise = view("gold");
+    subject.golds[Gold::fp64] = subject.golds[Gold::stepwise] = view("gold");
     if (pair.at("rule") == "same") {
-      const auto same = same_upstream(*subject.eager, *subject.compiled, subject.fp64,
+      const auto same = same_upstream(*subject.eager, *subject.compiled, subject.golds[Gold::fp64],
                                       pair.at("tol"), pair.at("equal_nan"));
       answers.push_back(same ? nlohmann::json(*same) : nlohmann::json());
       continue;

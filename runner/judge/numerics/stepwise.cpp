@@ -14,7 +14,7 @@ CheckResult check_stepwise(Comparison& comparison, double steps) {
   const GoldNumbers* gold = comparison.gold_stepwise(steps);
   if (gold == nullptr) {
     return leaf(Quantity::without_gold, unequal, 0, [&] {
-      return "no stepwise gold" + because(comparison.subject().lost_stepwise) +
+      return "no stepwise gold" + because(comparison.subject().lost[Gold::stepwise]) +
              comparison.worst_place();
     });
   }

@@ -17,8 +17,9 @@ using Kind = Policy::Kind;
 /// Where eager is far from the gold that a rule measured against.
 std::string far_from_gold(Comparison& comparison, const Policy& rule) {
   if (comparison.pair().not_close == 0) return "";
-  const bool stepwise = rule.kind == Kind::stepwise ||
-                        (rule.kind == Kind::same && comparison.subject().stepwise != nullptr);
+  const bool stepwise =
+      rule.kind == Kind::stepwise ||
+      (rule.kind == Kind::same && comparison.subject().golds[Gold::stepwise] != nullptr);
   const double steps = rule.kind == Kind::stepwise ? rule.parameter : 0;
   const GoldNumbers* gold = stepwise ? comparison.gold_stepwise(steps) : comparison.gold_fp64();
   if (gold == nullptr) return "";

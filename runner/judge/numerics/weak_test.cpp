@@ -18,7 +18,7 @@ std::string weak(const Tensor& eager, const Tensor& compiled, std::string_view p
   Subject subject;
   subject.eager = &eager.view;
   subject.compiled = &compiled.view;
-  if (gold != nullptr) subject.fp64 = &gold->view;
+  if (gold != nullptr) subject.golds[Gold::fp64] = &gold->view;
   Comparison comparison(std::move(subject));
   const CheckResult result = comparison.check(*parse_policy(policy));
   EXPECT_TRUE(result.holds()) << result.reason;

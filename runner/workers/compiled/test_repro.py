@@ -4,6 +4,7 @@ compiled agree."""
 import ast
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -29,6 +30,9 @@ ROUND_TRIP: dict = {
 SEVENTHS = pack([i / 7 for i in range(20)], "f")
 
 
+WORDS = json.loads((pathlib.Path(HERE).parents[2] / "reports" / "words.json").read_text("utf-8"))
+
+
 def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path_=None, **rest):
     files = []
     for i, data in enumerate(storages):
@@ -49,6 +53,7 @@ def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path
         "policies": {"y": "bits"},
         "strides": "significant",
         "raises": None,
+        "words": WORDS,
         "prepare": None,
         **rest,
     }

@@ -6,6 +6,7 @@ agreement is skipped."""
 
 import functools
 import itertools
+import json
 import math
 import os
 import pathlib
@@ -30,7 +31,9 @@ from lockstep_worker.repro.script.pair import Pair  # noqa: E402
 from lockstep_worker.repro.script.policy import check, default_policy, parse_policy  # noqa: E402
 from lockstep_worker.repro.script.samples import samples_agree  # noqa: E402
 from lockstep_worker.repro.script.view import FLOATS, OPAQUE, PARTS, WORDS, Snapshot, doubles  # noqa: E402
+from lockstep_worker.repro.write import _accusing  # noqa: E402
 
+ACCUSING = _accusing(json.loads((RUNNER.parent / "reports" / "words.json").read_text("utf-8")))
 PAIRS = 4000 * int(os.environ.get("LOCKSTEP_JUDGE_EFFORT", "1"))
 DTYPES = [
     name
@@ -376,7 +379,7 @@ def verdict(eager, compiled, promise="bits", before=None, was_compiled=True, **r
         execution(eager),
         execution(compiled),
         [before or {}],
-        Rules(rules.pop("policies", {}), promise, **rules),
+        Rules(rules.pop("policies", {}), promise, ACCUSING, **rules),
         was_compiled,
     ).status
 
@@ -401,9 +404,9 @@ def test_who_shares_memory_with_whom():
 def test_metadata_hide_no_values():
     wide = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     other = torch.tensor([[1.0, 2.0], [3.0, 5.0]]).t().contiguous().t()
-    found = compare_call(called(y=wide), called(y=other), {}, Rules({}, "bits"))
+    found = compare_call(called(y=wide), called(y=other), {}, Rules({}, "bits", ACCUSING))
     assert [status for status, _, _ in found] == ["metadata_differs", "value_differs"]
-    found = compare_call(called(y=wide), called(y=other.double()), {}, Rules({}, "bits"))
+    found = compare_call(called(y=wide), called(y=other.double()), {}, Rules({}, "bits", ACCUSING))
     assert [status for status, _, _ in found] == ["metadata_differs"], "of another dtype"
 
 
@@ -560,11 +563,11 @@ def test_a_tensor_that_lockstep_does_not_compare_is_not_judged():
         1 << 70,
     ):
         with pytest.raises(CannotTell):
-            compare_call(called(y=value), called(y=value), {}, Rules({}, "bits"))
+            compare_call(called(y=value), called(y=value), {}, Rules({}, "bits", ACCUSING))
 
 
 def test_a_zero_tensor_is_compared_as_zeros():
-    zero, rules = torch._efficientzerotensor([2]), Rules({}, "bits")
+    zero, rules = torch._efficientzerotensor([2]), Rules({}, "bits", ACCUSING)
     assert compare_call(called(y=torch.zeros(2)), called(y=zero), {}, rules) == compare_call(
         called(y=zero), called(y=zero), {}, rules
     )

@@ -253,7 +253,7 @@ void Execution::repeat() {
   const c10::Device device = parse_device(request_.value("device", "cpu"));
   if (!c10::impl::hasDeviceGuardImpl(device.type())) throw Unsupported("device " + device.str());
   const std::string asked = request_.value("mode", "plain");
-  const Mode mode = asked == kPackageMode ? Mode::plain : parse_mode(asked);
+  const Mode mode = asked == kPackageMode ? kPlain : parse_mode(asked);
   if (asked == kPackageMode) package_.emplace(request_.value("before", ""), program_, device);
   const int repetitions = request_.value("repeat", 1);
   if (repetitions < 1) throw Malformed("`repeat` must be at least 1");

@@ -317,13 +317,8 @@ bool is_written(const c10::Argument& argument) {
 }
 
 Mode parse_mode(const std::string& name) {
-  if (name == "plain") return Mode::plain;
-  if (name == "fp64") return Mode::fp64;
-  if (name == "mpfr") return Mode::mpfr;
-  if (name == "perturbed") return Mode::perturbed;
-  if (name == "stepwise") return Mode::stepwise;
-  if (name == "fp64_noise") return Mode::fp64_noise;
-  if (name == "stepwise_noise") return Mode::stepwise_noise;
+  if (name == kPlainMode) return kPlain;
+  if (const Mode gold = find_gold(name)) return gold;
   throw Unsupported("mode " + name);
 }
 
@@ -345,7 +340,7 @@ std::vector<IValue> call_fp64(const c10::OperatorHandle& op, Stack stack, const 
     const Stack wide = wide_stack(op.schema(), stack, as_it_is);
     std::vector<IValue> results = call_operator(op, wide);
     if (results.size() == 1 && results[0].isTensor() && wide[0].isTensor() && is_cast(op)) {
-      const double undefined = mode == Mode::perturbed ? 1 : 0;
+      const double undefined = mode == Gold::perturbed ? 1 : 0;
       results[0] = mark_undefined(wide[0].toTensor(), results[0].toTensor(), undefined);
     }
     return results;

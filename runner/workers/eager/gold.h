@@ -3,9 +3,11 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/gold.h"
 #include "program/program.h"
 #include "workers/eager/noise.h"
 
@@ -26,14 +28,18 @@
 // stepwise_noise  stepwise, each result moved by the error of a kernel before it is rounded.
 namespace lockstep::eager {
 
-enum class Mode { plain, fp64, mpfr, perturbed, stepwise, fp64_noise, stepwise_noise };
+/// What an execution computes: a gold, or nothing else than what the program says.
+using Mode = std::optional<Gold>;
+constexpr Mode kPlain = std::nullopt;
+constexpr const char* kPlainMode = "plain";
 
 /// Whether every tensor is float64 from the start.
-inline bool is_wide(Mode mode) {
-  return mode == Mode::fp64 || mode == Mode::mpfr || mode == Mode::perturbed;
-}
+inline bool is_wide(Mode mode) { return mode && info(*mode).wide; }
 
-inline bool is_noise(Mode mode) { return mode == Mode::fp64_noise || mode == Mode::stepwise_noise; }
+/// Whether results have the dtypes of plain eager, which is executed beside it.
+inline bool is_narrow(Mode mode) { return mode && !info(*mode).wide; }
+
+inline bool is_noise(Mode mode) { return mode && info(*mode).samples; }
 
 /// How many samples there are of each execution.  With one more, the chance that the next is the
 /// furthest falls from 1/8 to 1/9; what a judge allows beside is said at its checks.

@@ -164,8 +164,9 @@ void Parent::hello(const json& request) {
     for (const auto& [kind, file] : limits_.digests) answer["digests"].push_back(kind);
     answer["dtypes"] = ordered_json::array();
     for (const c10::ScalarType type : all_dtypes()) answer["dtypes"].push_back(dtype_name(type));
-    answer["modes"] = {"plain",    "fp64",       "mpfr",           "perturbed",
-                       "stepwise", "fp64_noise", "stepwise_noise", kPackageMode};
+    answer["modes"] = {kPlainMode};
+    for (const GoldInfo& gold : all_golds()) answer["modes"].push_back(gold.name);
+    answer["modes"].push_back(kPackageMode);
     answer["seconds"] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     greeted_ = true;

@@ -30,10 +30,9 @@ Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs, 
       inputs_(inputs),
       tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given) {
   build_inputs();
-  if (mode == Mode::stepwise || is_noise(mode))
-    plain_ = std::make_unique<Interpreter>(sources, Mode::plain, inputs);
+  if (is_narrow(mode)) plain_ = std::make_unique<Interpreter>(sources, kPlain, inputs);
   if (is_noise(mode)) {
-    noise_.emplace(mode == Mode::fp64_noise ? Noise::Of::rounding : Noise::Of::kernels,
+    noise_.emplace(mode == Gold::fp64_noise ? Noise::Of::rounding : Noise::Of::kernels,
                    static_cast<std::uint64_t>(sample));
   }
 }
@@ -46,11 +45,11 @@ void Interpreter::build_inputs() {
       scope_[name] = to_ivalue(parse_value(value), {});
       continue;
     }
-    if (mode_ == Mode::perturbed) tensors_.perturb(value.at("storage").get<std::size_t>());
+    if (mode_ == Gold::perturbed) tensors_.perturb(value.at("storage").get<std::size_t>());
     try {
       scope_[name] = build(tensors_, value);
     } catch (const Unsupported& lacking) {
-      if (mode_ == Mode::plain) throw;
+      if (mode_ == kPlain) throw;
       lost[name] = lacking.what();
     }
   }
@@ -67,7 +66,7 @@ void Interpreter::build_inputs() {
 
 void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
   if (is_wide(mode_) && asks_plain(steps)) {
-    plain_ = std::make_unique<Interpreter>(sources_, Mode::plain, inputs_);
+    plain_ = std::make_unique<Interpreter>(sources_, kPlain, inputs_);
     plain_->run(steps, context);
     writes_ = writes(steps);  // through a view of bits, too, which here is a copy
   }
@@ -79,7 +78,7 @@ void Interpreter::take(const NamedValues& results) {
 }
 
 void Interpreter::block(const std::vector<Step>& steps, const Context& context) {
-  if (mode_ == Mode::stepwise && context.autocast) {
+  if (mode_ == Gold::stepwise && context.autocast) {
     // Which operands it casts, only the operators know.
     plain_->block(steps, context);
     next_note_ = plain_->notes_.size();
@@ -94,11 +93,11 @@ void Interpreter::step(const Step& step) {
   if (const auto* with = std::get_if<WithBlock>(&step.does)) {
     return block(with->steps, with->context);
   }
-  if (mode_ == Mode::stepwise || noise_) plain_->step(step);
+  if (is_narrow(mode_)) plain_->step(step);
   std::string reason;
   try {
     const PlainStep* plain = nullptr;
-    if (mode_ != Mode::plain) {
+    if (mode_ != kPlain) {
       if (asks_plain(step)) plain = &plain_->notes_.at(next_note_++);
       if (plain != nullptr && writes_ && plain->viewed != c10::ScalarType::Undefined) {
         throw Unsupported("fp64 of a view of bits, where something is written to");
@@ -109,18 +108,18 @@ void Interpreter::step(const Step& step) {
       const std::size_t noted = notes_.size();
       last_ = results_of(step, plain);
       bind(step.let, last_);
-      if (mode_ == Mode::plain) note_bits(step, noted);
-      if (mode_ != Mode::plain) losses_.found(step);
-      if (mode_ == Mode::mpfr) note_origin(step);
+      if (mode_ == kPlain) note_bits(step, noted);
+      if (mode_ != kPlain) losses_.found(step);
+      if (mode_ == Gold::mpfr) note_origin(step);
       return;
     }
   } catch (const Unsupported& lacking) {
-    if (mode_ == Mode::plain) throw;
+    if (mode_ == kPlain) throw;
     reason = lacking.what();
   } catch (const c10::OutOfMemoryError&) {
     throw;
   } catch (const c10::Error& error) {
-    if (mode_ == Mode::plain) throw;
+    if (mode_ == kPlain) throw;
     reason = error.what_without_backtrace();
   }
   losses_.lose(step, reason, scope_);
@@ -144,7 +143,7 @@ std::optional<c10::ScalarType> Interpreter::bits_of(const std::string& name) con
 }
 
 std::optional<Origin> Interpreter::origin(const std::string& name) const {
-  if (mode_ != Mode::mpfr) return std::nullopt;
+  if (mode_ != Gold::mpfr) return std::nullopt;
   const auto known = origins_.find(name);
   return known == origins_.end() ? Origin{"its inputs", 0} : known->second;
 }
@@ -206,27 +205,27 @@ std::vector<IValue> Interpreter::results_of(const Step& step, const PlainStep* p
 std::vector<IValue> Interpreter::call(const OpCall& call, const PlainStep* plain) {
   const c10::OperatorHandle op = find_operator(call.op);
   torch::jit::Stack stack = bind_arguments(op.schema(), call.arguments, scope_);
-  switch (mode_) {
-    case Mode::plain: {
-      uses_.begin(op, stack);
-      std::vector<IValue> results =
-          asks_plain(op) ? call_plain(op, std::move(stack), sources_.device, notes_.emplace_back())
-                         : call_operator(op, std::move(stack));
-      uses_.done();
-      return results;
-    }
-    case Mode::fp64:
-    case Mode::perturbed:
+  if (mode_ == kPlain) {
+    uses_.begin(op, stack);
+    std::vector<IValue> results =
+        asks_plain(op) ? call_plain(op, std::move(stack), sources_.device, notes_.emplace_back())
+                       : call_operator(op, std::move(stack));
+    uses_.done();
+    return results;
+  }
+  switch (*mode_) {
+    case Gold::fp64:
+    case Gold::perturbed:
       return call_fp64(op, std::move(stack), plain, mode_);
-    case Mode::mpfr: {
+    case Gold::mpfr: {
       std::vector<IValue> results = call_fp64(op, stack, plain, mode_);
       const bool corrected = plain == nullptr && make_correct(op, stack, results);
       rounded_by_ = corrected ? correct_by() : is_correct_by_ieee(op, stack) ? "IEEE 754" : "";
       return results;
     }
-    case Mode::stepwise:
-    case Mode::fp64_noise:
-    case Mode::stepwise_noise:
+    case Gold::stepwise:
+    case Gold::fp64_noise:
+    case Gold::stepwise_noise:
       return call_stepwise(op, std::move(stack), plain_->last_, plain, noise_ ? &*noise_ : nullptr);
   }
   throw Malformed("no such mode");

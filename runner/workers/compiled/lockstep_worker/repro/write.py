@@ -3,9 +3,9 @@
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
 `reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare:
 `policies` (output, as the judge names it → the policy that the case asks for), `strides` and
-`raises`; and `prepare`: null, or an object of `program`, `storages`, `calls`, `seed` and
-`requires_grad`. What comes from a case reaches the script as checked names, as literals or as
-escaped comments.
+`raises`; `words`, which is `reports/words.json`; and `prepare`: null, or an object of `program`,
+`storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches the script as
+checked names, as literals or as escaped comments.
 
 Everything else in the script is the text of the modules in `script/`, of `errors.py` and of its
 `compat/errors.py`, as it is."""
@@ -42,8 +42,6 @@ MODULES = (
     "repro/script/exported.py",
     "repro/script/run.py",
 )
-PROMISES = ("bits", "casts", "values")
-STRIDES = ("significant", "exact", "ignore")
 
 
 def render(request: dict) -> str:
@@ -122,14 +120,15 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
     policies = {str(name): str(policy) for name, policy in (request.get("policies") or {}).items()}
     for policy in policies.values():
         parse_policy(policy)
+    words = need(request, "words", "request")
     promise, strides, raises = (
         path.get("promise", "values"),
         request.get("strides") or "significant",
         request.get("raises"),
     )
     if (
-        promise not in PROMISES
-        or strides not in STRIDES
+        promise not in words["promises"]
+        or strides not in words["strides"]
         or not (raises is None or isinstance(raises, dict))
     ):
         raise Malformed(
@@ -165,7 +164,14 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         "PROMISE": promise,
         "STRIDES": strides,
         "RAISES": raises,
+        "ACCUSING": _accusing(words),
     }
+
+
+def _accusing(words: dict) -> list[str]:
+    """The statuses that accuse the compiler, in the order in which the judge looks."""
+    rows = [row for row in words["statuses"] if row["accuses"]]
+    return [row["name"] for row in sorted(rows, key=lambda row: words["ranks"].index(row["rank"]))]
 
 
 def _export(path: dict, part: Part) -> dict | None:

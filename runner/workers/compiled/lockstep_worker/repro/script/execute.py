@@ -38,6 +38,7 @@ class Case:
         return Rules(
             settings["POLICIES"],
             settings["PROMISE"],
+            settings["ACCUSING"],
             settings["STRIDES"],
             settings["RAISES"],
             settings["RESEED"],

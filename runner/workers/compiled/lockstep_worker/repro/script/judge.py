@@ -12,17 +12,8 @@ from .view import View, as_view
 
 #: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
 Call = dict[str, Any]
-#: Which statuses decide first.
-RANK = (
-    "metadata_differs",
-    "aliasing_differs",
-    "nonfinite_differs",
-    "value_differs",
-    "mutation_differs",
-    "state_differs",
-    "unknown",
-)
-METADATA = RANK[:2]
+#: Statuses of what does not depend on the noise of values.
+METADATA = ("metadata_differs", "aliasing_differs")
 
 
 @dataclass
@@ -53,11 +44,24 @@ class Rules:
 
     policies: dict[str, str]
     promise: str
+    #: The statuses that accuse the compiler, those first that decide first.
+    accusing: list[str]
     strides: str = "significant"
     raises: dict | None = None
     #: Whether the last repetition had other seeds, and whether the path draws numbers of its own.
     reseed: bool = False
     own_random: bool = False
+
+    def is_worse(self, status: str, other: str) -> bool:
+        """Whether a status decides before another one: what differs before what a gold decides, and
+        that before `conform`."""
+
+        def place(status: str) -> int:
+            if status in self.accusing:
+                return self.accusing.index(status)
+            return len(self.accusing) + (status == "conform")
+
+        return place(status) < place(other)
 
     def policy_of(self, name: str, eager: Any) -> Policy:
         if name in self.policies:
@@ -180,7 +184,7 @@ def compare_run(
     for at, (mine, other) in enumerate(zip(eager, compiled, strict=True)):
         for status, name, text in compare_call(mine, other, before[at], rules):
             lines.append((f"call {at + 1}: " if len(eager) > 1 else "") + f"{name}: {text}")
-            if worst == "conform" or RANK.index(status) < RANK.index(worst):
+            if rules.is_worse(status, worst):
                 worst = status
     return Verdict(worst, lines)
 

@@ -4,7 +4,6 @@ generators, earlier results."""
 from .endings import Verdict, judge_endings
 from .judge import (
     METADATA,
-    RANK,
     Call,
     Execution,
     Rules,
@@ -93,9 +92,7 @@ def judge(
             compiled.runs[1:-1] if rules.reseed else compiled.runs[1:], start=2
         ):
             other = compare_run(eager.runs[0], later, before, rules)
-            if other.status != "conform" and (
-                verdict.status == "conform" or RANK.index(other.status) < RANK.index(verdict.status)
-            ):
+            if rules.is_worse(other.status, verdict.status):
                 verdict = Verdict(
                     other.status, [f"repetition {at}: {line}" for line in other.lines]
                 )

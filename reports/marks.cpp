@@ -1,0 +1,48 @@
+#include "reports/marks.h"
+
+#include <array>
+
+#include "base/enum_table.h"
+#include "reports/tolerated.h"
+
+namespace lockstep {
+namespace {
+
+// Columns: mark, name, label, meaning, is_of.
+constexpr std::array kMarks = {
+    MarkInfo{Mark::tolerated, "tolerated", "tolerated",
+             "yet it differs from eager; worst first by grade",
+             [](const Verdict& verdict) { return tolerated(verdict).output != nullptr; }},
+    MarkInfo{Mark::weak, "weak", "weak", "it says little although something was compared",
+             [](const Verdict& verdict) { return !verdict.found.weak.empty(); }},
+    MarkInfo{Mark::partly, "partly", "partly executed by others",
+             "others than the path's own code executed a part of it",
+             [](const Verdict& verdict) {
+               return verdict.found.share > 0 && verdict.found.status != Status::fell_back;
+             }},
+    MarkInfo{Mark::stated, "stated", "executed as stated",
+             "who executed it is stated, not observed",
+             [](const Verdict& verdict) { return verdict.found.execution == Witness::stated; }},
+    MarkInfo{Mark::vacuous, "vacuous", "vacuous", "there was nothing to compare or to compile",
+             [](const Verdict& verdict) { return verdict.found.vacuous; }},
+    MarkInfo{Mark::unstable, "unstable", "unstable", "the compiled program disagrees with itself",
+             [](const Verdict& verdict) { return verdict.found.unstable; }},
+    MarkInfo{Mark::front_end, "front-end", "of the front end",
+             "its error came of tracing: no backend was reached",
+             [](const Verdict& verdict) { return verdict.found.front_end; }},
+};
+static_assert(has_every_row(kMarks, &MarkInfo::mark));
+
+}  // namespace
+
+std::span<const MarkInfo> all_marks() { return kMarks; }
+
+std::vector<std::string_view> marks_of(const Verdict& verdict) {
+  std::vector<std::string_view> names;
+  for (const MarkInfo& mark : kMarks) {
+    if (mark.is_of(verdict)) names.push_back(mark.name);
+  }
+  return names;
+}
+
+}  // namespace lockstep
