@@ -5,6 +5,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+#: What tests are made on, in testdata/, is no part of the project.
 FOLDERS = ("runner", "reports", "ci")
 LONGEST = 80
 FLOOR, LONGEST_THERE = pathlib.Path("runner/commands"), 40
@@ -20,7 +21,7 @@ def sources(*suffixes):
         file.relative_to(ROOT)
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*"))
-        if file.suffix in suffixes and ".lockstep" not in file.parts
+        if file.suffix in suffixes and not {".lockstep", "testdata"} & set(file.parts)
     ]
 
 

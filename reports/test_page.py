@@ -529,6 +529,58 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
 
 
+def explanation_of(verdict):
+    """What `explain` may say of a verdict, with texts that would break out of the page."""
+    return {
+        "type": "explanation",
+        "format": 1,
+        "id": verdict["id"],
+        "status": verdict["status"],
+        "executions": 9,
+        "seconds": 1.5,
+        "sentence": f"Inductor, fusion of `to.dtype` twice {NASTY}",
+        "layer": "inductor",
+        "layer_title": "Inductor",
+        "operators": ["to.dtype"],
+        "ladder": [
+            {"path": "aot_eager", "status": "conform"},
+            {"path": "inductor", "status": "value_differs", "departs": True},
+        ],
+        "how": "fused",
+        "guilty": [1],
+        "cast": "compiled keeps float32 after step h",
+        "steps": [
+            {
+                "name": "h",
+                "text": f"h = aten::add(x, {NASTY})",
+                "value": "same",
+                "explained": "yes",
+            },
+            {
+                "name": "y",
+                "text": "y = aten::to.dtype(h, float32)",
+                "value": "differs",
+                "explained": "no",
+                "alone": "conform",
+                "at": [1, 2],
+                "eager": "1.5",
+                "compiled": "1.25",
+            },
+        ],
+        "knobs": [
+            {"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
+            {
+                "name": "emulate_precision_casts",
+                "title": "casts",
+                "status": "conform",
+                "ends": True,
+            },
+        ],
+        "pass": {"backend": "inductor", "subsystem": "lowerings", "what": NASTY},
+        "open": [NASTY],
+    }
+
+
 def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
     records = sample()
     verdict = next(
@@ -536,56 +588,7 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         for record in records
         if record.get("id") == "ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor"
     )
-    records.append(
-        {
-            "type": "explanation",
-            "format": 1,
-            "id": verdict["id"],
-            "status": verdict["status"],
-            "executions": 9,
-            "seconds": 1.5,
-            "sentence": f"Inductor, fusion of `to.dtype` twice {NASTY}",
-            "layer": "inductor",
-            "layer_title": "Inductor",
-            "operators": ["to.dtype"],
-            "ladder": [
-                {"path": "aot_eager", "status": "conform"},
-                {"path": "inductor", "status": "value_differs", "departs": True},
-            ],
-            "how": "fused",
-            "guilty": [1],
-            "cast": "compiled keeps float32 after step h",
-            "steps": [
-                {
-                    "name": "h",
-                    "text": f"h = aten::add(x, {NASTY})",
-                    "value": "same",
-                    "explained": "yes",
-                },
-                {
-                    "name": "y",
-                    "text": "y = aten::to.dtype(h, float32)",
-                    "value": "differs",
-                    "explained": "no",
-                    "alone": "conform",
-                    "at": [1, 2],
-                    "eager": "1.5",
-                    "compiled": "1.25",
-                },
-            ],
-            "knobs": [
-                {"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
-                {
-                    "name": "emulate_precision_casts",
-                    "title": "casts",
-                    "status": "conform",
-                    "ends": True,
-                },
-            ],
-            "pass": {"backend": "inductor", "subsystem": "lowerings", "what": NASTY},
-            "open": [NASTY],
-        }
-    )
+    records.append(explanation_of(verdict))
     dom = Page(records, tmp_path / "page").dom(f"#id={verdict['id']}")
     part = re.search(r"<h3>Who did it</h3>.*?</section>", dom, re.S).group(0)
     assert "<img" not in part and "<title>broken out" not in dom

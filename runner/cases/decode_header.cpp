@@ -16,9 +16,8 @@ std::string decode_range(Reader& reader, const Node& node, std::string_view exam
   return text.value_or("");
 }
 
-}  // namespace
-
-void decode_header(Reader& reader, const Node& root, Case& result) {
+/// What it is about: title, links and tags.
+void decode_about(Reader& reader, const Node& root, Case& result) {
   if (const auto title =
           reader.required(root, "title", "one line that says what the case is about")) {
     const auto text = reader.text(*title);
@@ -48,6 +47,30 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
       }
     }
   }
+}
+
+void decode_raises(Reader& reader, const Node& root, Case& result) {
+  if (const auto raises = reader.child(root, "raises");
+      raises && reader.object(*raises, {"class", "match"})) {
+    RaisesRule rule;
+    if (const auto name = reader.child(*raises, "class"))
+      rule.class_name = reader.text(*name, "the name of an exception class").value_or("");
+    if (const auto match = reader.child(*raises, "match")) {
+      rule.match = reader.text(*match, "a regular expression").value_or("");
+      if (!is_found(rule.match, "")) {
+        reader.mismatch(*match,
+                        "a regular expression (RE2, without back-references and lookahead) of "
+                        "at most 500 characters");
+      }
+    }
+    result.raises = rule;
+  }
+}
+
+}  // namespace
+
+void decode_header(Reader& reader, const Node& root, Case& result) {
+  decode_about(reader, root, result);
   if (const auto needs = reader.child(root, "requires");
       needs && reader.object(*needs, {"lockstep", "torch", "eager"})) {
     if ((*needs)->empty())
@@ -93,21 +116,7 @@ void decode_header(Reader& reader, const Node& root, Case& result) {
     result.pointwise = reader.boolean(*pointwise).value_or(false);
   if (const auto share = reader.child(root, "share"))
     result.share = reader.boolean(*share).value_or(false);
-  if (const auto raises = reader.child(root, "raises");
-      raises && reader.object(*raises, {"class", "match"})) {
-    RaisesRule rule;
-    if (const auto name = reader.child(*raises, "class"))
-      rule.class_name = reader.text(*name, "the name of an exception class").value_or("");
-    if (const auto match = reader.child(*raises, "match")) {
-      rule.match = reader.text(*match, "a regular expression").value_or("");
-      if (!is_found(rule.match, "")) {
-        reader.mismatch(*match,
-                        "a regular expression (RE2, without back-references and lookahead) of "
-                        "at most 500 characters");
-      }
-    }
-    result.raises = rule;
-  }
+  decode_raises(reader, root, result);
 }
 
 }  // namespace lockstep

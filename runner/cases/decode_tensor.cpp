@@ -96,47 +96,40 @@ void check_zero_tensor(Reader& reader, const Node& node) {
   }
 }
 
-}  // namespace
-
-std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
-                                        const std::vector<InputSpec>& declared) {
-  const int before = reader.failures();
-  const bool known =
-      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
-              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
-                                     "values", "view_of", "requires_grad", "conj", "neg",
-                                     "quantizer", "zero_tensor", "constant"});
-  if (!known) return std::nullopt;
-  TensorSpec spec;
+/// The input whose storage a view has; null, and an error, where there is none.
+const TensorSpec* decode_view_of(Reader& reader, const Node& node, const Node& view_of,
+                                 const std::vector<InputSpec>& declared, TensorSpec& spec) {
   const TensorSpec* base = nullptr;
-  if (const auto view_of = reader.child(node, "view_of")) {
-    std::vector<std::string> names;
-    const auto name = reader.text(*view_of, "the name of an input that comes before");
-    for (const InputSpec& input : declared) {
-      const auto* tensor = std::get_if<TensorSpec>(&input.value);
-      if (tensor == nullptr || !tensor->view_of.empty() || tensor->zero_tensor) continue;
-      names.push_back(input.name);
-      if (name == input.name) base = tensor;
-    }
-    if (name && base == nullptr) {
+  std::vector<std::string> names;
+  const auto name = reader.text(view_of, "the name of an input that comes before");
+  for (const InputSpec& input : declared) {
+    const auto* tensor = std::get_if<TensorSpec>(&input.value);
+    if (tensor == nullptr || !tensor->view_of.empty() || tensor->zero_tensor) continue;
+    names.push_back(input.name);
+    if (name == input.name) base = tensor;
+  }
+  if (name && base == nullptr) {
+    reader.error(
+        view_of.pointer,
+        fmt::format("found `{}`, expected an input before this one that has a storage of its own",
+                    one_line(*name, 60)),
+        suggestion(*name, names));
+  }
+  if (base == nullptr) return nullptr;
+  spec.view_of = *name;
+  spec.dtype = base->dtype;
+  for (const std::string_view key : {"fill", "values", "storage"}) {
+    if (node->contains(std::string(key))) {
       reader.error(
-          view_of->pointer,
-          fmt::format("found `{}`, expected an input before this one that has a storage of its own",
-                      one_line(*name, 60)),
-          suggestion(*name, names));
-    }
-    if (base == nullptr) return std::nullopt;
-    spec.view_of = *name;
-    spec.dtype = base->dtype;
-    for (const std::string_view key : {"fill", "values", "storage"}) {
-      if (node->contains(std::string(key))) {
-        reader.error(
-            child_pointer(node.pointer, key),
-            fmt::format("found `{}` in a view: the storage belongs to `{}`", key, spec.view_of), "",
-            true);
-      }
+          child_pointer(node.pointer, key),
+          fmt::format("found `{}` in a view: the storage belongs to `{}`", key, spec.view_of), "",
+          true);
     }
   }
+  return base;
+}
+
+void decode_dtype(Reader& reader, const Node& node, bool is_view, TensorSpec& spec) {
   if (const auto dtype = reader.child(node, "dtype")) {
     const std::vector<std::string> names = dtype_names();
     const auto name = reader.text(*dtype, "the name of a dtype");
@@ -147,23 +140,16 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
                    near.empty() ? "dtypes are named as in torch: float32, bfloat16, int64, ..."
                                 : suggestion(*name, names));
     }
-  } else if (base == nullptr) {
+  } else if (!is_view) {
     reader.required(node, "dtype", "every tensor names its dtype");
   }
-  if (spec.dtype == nullptr) return std::nullopt;
+}
 
-  const auto shape = reader.child(node, "shape");
+/// Strides as they are written, or those of a contiguous tensor; false, and an error, where they
+/// are none.
+bool decode_strides(Reader& reader, const Node& node, const std::optional<Node>& shape,
+                    TensorSpec& spec) {
   const auto strides = reader.child(node, "strides");
-  const auto values = reader.child(node, "values");
-  const auto fill = reader.child(node, "fill");
-  if (shape) {
-    const auto sizes = decode_sizes(reader, *shape, "a list of sizes", "a size of 0 or more");
-    if (!sizes) return std::nullopt;
-    spec.shape = *sizes;
-  } else if (!values || base != nullptr) {
-    reader.required(node, "shape", "a list of sizes ([] for a single element)");
-    return std::nullopt;
-  }
   double product = spec.dtype->bytes;
   for (const std::int64_t size : spec.shape)
     product *= static_cast<double>(std::max<std::int64_t>(size, 1));
@@ -174,30 +160,30 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
           shape ? shape->pointer : node.pointer,
           fmt::format("found a tensor of {:.3g} bytes, expected one that a machine can hold",
                       product));
-      return std::nullopt;
+      return false;
     }
     spec.strides = contiguous_strides(spec.shape);
   } else {
     const auto steps =
         decode_sizes(reader, *strides, "a list of strides, in elements", "a stride of 0 or more");
-    if (!steps) return std::nullopt;
+    if (!steps) return false;
     if (!shape || steps->size() != spec.shape.size()) {
       reader.error(strides->pointer,
                    fmt::format("found {} strides, expected {}, one for each dimension of `shape`",
                                steps->size(), spec.shape.size()));
-      return std::nullopt;
+      return false;
     }
     spec.strides = *steps;
   }
-  if (const auto offset = reader.child(node, "offset")) {
-    spec.offset =
-        reader.integer(*offset, 0, kMostTensorBytes, "an offset of 0 or more, in elements")
-            .value_or(0);
-  }
+  return true;
+}
+
+/// How large the storage is, which holds all that shape, strides and offset reach.
+bool decode_storage(Reader& reader, const Node& node, const TensorSpec* base, TensorSpec& spec) {
   const auto needed = reach_of(spec);
   if (!needed || *needed > kMostTensorBytes / spec.dtype->bytes) {
     reader.error(node.pointer, "found a view that reaches further than a machine's memory");
-    return std::nullopt;
+    return false;
   }
   spec.storage_elements = *needed;
   if (base != nullptr) {
@@ -219,6 +205,68 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
     }
     spec.storage_elements = elements.value_or(*needed);
   }
+  return true;
+}
+
+/// What a tensor is marked with: whether it gets a gradient, is conjugated or negated.
+void decode_marks(Reader& reader, const Node& node, TensorSpec& spec) {
+  if (const auto flag = reader.child(node, "requires_grad")) {
+    spec.requires_grad = reader.boolean(*flag).value_or(false);
+    if (spec.requires_grad && !spec.dtype->is_floating() && !spec.dtype->is_complex()) {
+      reader.error(
+          flag->pointer,
+          fmt::format("found requires_grad on {}: only floating and complex tensors have gradients",
+                      spec.dtype->name),
+          "", true);
+    }
+  }
+  if (const auto flag = reader.child(node, "conj")) {
+    spec.conj = reader.boolean(*flag).value_or(false);
+    if (spec.conj && !spec.dtype->is_complex())
+      reader.error(flag->pointer, "found conj on a tensor that is not complex", "", true);
+  }
+  if (const auto flag = reader.child(node, "neg")) spec.neg = reader.boolean(*flag).value_or(false);
+}
+
+}  // namespace
+
+std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool literal,
+                                        const std::vector<InputSpec>& declared) {
+  const int before = reader.failures();
+  const bool known =
+      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
+              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
+                                     "values", "view_of", "requires_grad", "conj", "neg",
+                                     "quantizer", "zero_tensor", "constant"});
+  if (!known) return std::nullopt;
+  TensorSpec spec;
+  const TensorSpec* base = nullptr;
+  if (const auto view_of = reader.child(node, "view_of")) {
+    base = decode_view_of(reader, node, *view_of, declared, spec);
+    if (base == nullptr) return std::nullopt;
+  }
+  decode_dtype(reader, node, base != nullptr, spec);
+  if (spec.dtype == nullptr) return std::nullopt;
+
+  const auto shape = reader.child(node, "shape");
+  const auto strides = reader.child(node, "strides");
+  const auto values = reader.child(node, "values");
+  const auto fill = reader.child(node, "fill");
+  if (shape) {
+    const auto sizes = decode_sizes(reader, *shape, "a list of sizes", "a size of 0 or more");
+    if (!sizes) return std::nullopt;
+    spec.shape = *sizes;
+  } else if (!values || base != nullptr) {
+    reader.required(node, "shape", "a list of sizes ([] for a single element)");
+    return std::nullopt;
+  }
+  if (!decode_strides(reader, node, shape, spec)) return std::nullopt;
+  if (const auto offset = reader.child(node, "offset")) {
+    spec.offset =
+        reader.integer(*offset, 0, kMostTensorBytes, "an offset of 0 or more, in elements")
+            .value_or(0);
+  }
+  if (!decode_storage(reader, node, base, spec)) return std::nullopt;
   if (const auto flag = reader.child(node, "constant"))
     spec.constant = reader.boolean(*flag).value_or(false);
   if (const auto flag = reader.child(node, "zero_tensor")) {
@@ -237,22 +285,7 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
       reader.error(node.pointer, "the elements are missing: `values`, `fill` or `zero_tensor`");
     }
   }
-  if (const auto flag = reader.child(node, "requires_grad")) {
-    spec.requires_grad = reader.boolean(*flag).value_or(false);
-    if (spec.requires_grad && !spec.dtype->is_floating() && !spec.dtype->is_complex()) {
-      reader.error(
-          flag->pointer,
-          fmt::format("found requires_grad on {}: only floating and complex tensors have gradients",
-                      spec.dtype->name),
-          "", true);
-    }
-  }
-  if (const auto flag = reader.child(node, "conj")) {
-    spec.conj = reader.boolean(*flag).value_or(false);
-    if (spec.conj && !spec.dtype->is_complex())
-      reader.error(flag->pointer, "found conj on a tensor that is not complex", "", true);
-  }
-  if (const auto flag = reader.child(node, "neg")) spec.neg = reader.boolean(*flag).value_or(false);
+  decode_marks(reader, node, spec);
   decode_quantizer(reader, node, spec);
   return reader.failures() == before ? std::optional(std::move(spec)) : std::nullopt;
 }

@@ -155,6 +155,24 @@ void report_no_fit(Reader& reader, const Node& name, const Operator& op,
                hint);
 }
 
+/// Of several that fit, the smaller one is meant.
+auto rank_of(const Attempt& each) {
+  // Python wraps numbers for the overloads called so: x + 2 is add.Tensor.
+  const std::string& called = each.overload->name;
+  const int wrapped = called == "Tensor" || called == "Tensor_mode" ? 0 : each.wrapped;
+  return std::tuple(each.defaults, wrapped, called != "default", -tensor_arguments(*each.overload));
+}
+
+void sort_by_meaning(std::vector<const Attempt*>& fitting) {
+  // A number for a tensor is only meant where no overload takes it for what it is: max(x, 0).
+  if (std::any_of(fitting.begin(), fitting.end(),
+                  [](const Attempt* each) { return each->wrapped == 0 && each->scalars == 0; })) {
+    std::erase_if(fitting, [](const Attempt* each) { return each->wrapped > 0; });
+  }
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const Attempt* a, const Attempt* b) { return rank_of(*a) < rank_of(*b); });
+}
+
 }  // namespace
 
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
@@ -215,21 +233,8 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
     report_no_fit(reader, name, *op, attempts);
     return std::nullopt;
   }
-  // A number for a tensor is only meant where no overload takes it for what it is: max(x, 0).
-  if (std::any_of(fitting.begin(), fitting.end(),
-                  [](const Attempt* each) { return each->wrapped == 0 && each->scalars == 0; })) {
-    std::erase_if(fitting, [](const Attempt* each) { return each->wrapped > 0; });
-  }
-  const auto rank = [](const Attempt* each) {
-    // Python wraps numbers for the overloads called so: x + 2 is add.Tensor.
-    const std::string& called = each->overload->name;
-    const int wrapped = called == "Tensor" || called == "Tensor_mode" ? 0 : each->wrapped;
-    return std::tuple(each->defaults, wrapped, each->overload->name != "default",
-                      -tensor_arguments(*each->overload));
-  };
-  std::stable_sort(fitting.begin(), fitting.end(),
-                   [&](const Attempt* a, const Attempt* b) { return rank(a) < rank(b); });
-  if (fitting.size() > 1 && rank(fitting[0]) == rank(fitting[1])) {
+  sort_by_meaning(fitting);
+  if (fitting.size() > 1 && rank_of(*fitting[0]) == rank_of(*fitting[1])) {
     std::string hint = "write one of:";
     for (const Attempt* each : fitting) hint += "\n      " + signature(*op, *each->overload);
     reader.error(name.pointer, fmt::format("`{}` is ambiguous with these arguments", text), hint);

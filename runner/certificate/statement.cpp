@@ -15,6 +15,42 @@ std::string without_mark(const std::string& reason) {
   return reason.starts_with(kMark) ? reason.substr(kMark.size()) : reason;
 }
 
+Json tolerances_of(const Path& path) {
+  Json tolerances = Json::array();
+  for (const ToleranceRule& rule : path.declarations.tolerances)
+    tolerances.push_back({{"operators", rule.operators},
+                          {"dtypes", rule.dtypes},
+                          {"rtol", rule.rtol},
+                          {"atol", rule.atol},
+                          {"reason", rule.reason}});
+  return tolerances;
+}
+
+Json waivers_of(const std::vector<Expectation>& rules) {
+  Json waivers = Json::array();
+  for (const Expectation& rule : rules)
+    waivers.push_back({{"instances", rule.instances},
+                       {"devices", rule.devices},
+                       {"environment", rule.environment},
+                       {"reason", rule.reason},
+                       {"link", rule.link},
+                       {"date", rule.date},
+                       {"expires", rule.expires}});
+  return waivers;
+}
+
+/// How many verdicts each declaration was about.
+Json declarations_of(const RunRecord& run) {
+  std::map<std::string, std::size_t> reasons;
+  for (const Verdict& verdict : run.verdicts) {
+    if (merit_of(verdict) == Merit::declared) ++reasons[without_mark(verdict.reason)];
+  }
+  Json declarations = Json::array();
+  for (const auto& [reason, verdicts] : reasons)
+    declarations.push_back({{"reason", reason}, {"verdicts", verdicts}});
+  return declarations;
+}
+
 }  // namespace
 
 Json statement_of(const Submission& submission, const Assessment& assessment) {
@@ -43,29 +79,8 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
     if (worker == "machine" || worker == "eager" || !values.is_object()) continue;
     packages[worker] = values;
   }
-  Json classes = Json::array(), tolerances = Json::array(), waivers = Json::array();
+  Json classes = Json::array();
   for (const ClassShare& each : assessment.classes) classes.push_back(share(each));
-  for (const ToleranceRule& rule : submission.path.declarations.tolerances)
-    tolerances.push_back({{"operators", rule.operators},
-                          {"dtypes", rule.dtypes},
-                          {"rtol", rule.rtol},
-                          {"atol", rule.atol},
-                          {"reason", rule.reason}});
-  for (const Expectation& rule : submission.waivers)
-    waivers.push_back({{"instances", rule.instances},
-                       {"devices", rule.devices},
-                       {"environment", rule.environment},
-                       {"reason", rule.reason},
-                       {"link", rule.link},
-                       {"date", rule.date},
-                       {"expires", rule.expires}});
-  std::map<std::string, std::size_t> reasons;
-  for (const Verdict& verdict : submission.run.verdicts) {
-    if (merit_of(verdict) == Merit::declared) ++reasons[without_mark(verdict.reason)];
-  }
-  Json declarations = Json::array();
-  for (const auto& [reason, verdicts] : reasons)
-    declarations.push_back({{"reason", reason}, {"verdicts", verdicts}});
   const auto judge = run.digests.find("judge");
   return {{"format", 1},
           {"level", submission.level_name},
@@ -96,10 +111,10 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
             {"verdicts", assessment.repeated}}},
           {"judged", share(assessment.all)},
           {"classes", std::move(classes)},
-          {"declarations", std::move(declarations)},
+          {"declarations", declarations_of(submission.run)},
           {"overdeclared", assessment.overdeclared},
-          {"tolerances", std::move(tolerances)},
-          {"waivers", std::move(waivers)}};
+          {"tolerances", tolerances_of(submission.path)},
+          {"waivers", waivers_of(submission.waivers)}};
 }
 
 std::string statement_text(const Json& statement) {

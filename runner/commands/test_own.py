@@ -370,6 +370,17 @@ def test_a_new_case_is_one_that_check_accepts(sweeping, tmp_path):
         and sweeping("check", tmp_path / "mine.json").returncode == 0
     )
     assert ids(sweeping("list", tmp_path / "mine.json")) == ["mine[rows=1]@cpu", "mine[rows=2]@cpu"]
+
+
+def test_what_no_case_can_begin_with_is_refused(sweeping):
+    sweeping.dump(
+        {
+            "aten::take_it": [overload("Tensor")],
+            "aten::draw": [overload("Tensor", "Generator")],
+            "aten::clone": [overload("Tensor")],
+        }
+    )
+    new_case(sweeping("new", "8", "--op", "take_it"))
     before = (sweeping.root / "cases/bugs/8.json").read_bytes()
     for arguments, words in (
         (["8"], "already"),

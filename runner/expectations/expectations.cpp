@@ -51,19 +51,24 @@ void check_cause(Reader& reader, const Node& node, const std::string& cause) {
   }
 }
 
-/// Decodes one rule; everything that a reader of the report needs is demanded.
-std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
-  const int before = reader.failures();
-  if (!reader.object(
-          node,
-          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
-           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
-           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
-    return std::nullopt;
+/// Of which machines it is, by what the log's environment says of them.
+void decode_facts(Reader& reader, const Node& node, Expectation& rule) {
+  if (const auto facts = reader.child(node, "environment")) {
+    if (!(*facts)->is_object() || (*facts)->empty()) {
+      reader.mismatch(*facts,
+                      "an object of globs by what the log's environment calls it, such as "
+                      "{\"cuda:0\": \"*H100*\"}");
+    } else {
+      for (const auto& [name, value] : (*facts)->items()) {
+        if (const auto glob = reader.text({&value, child_pointer(facts->pointer, name)}, "a glob"))
+          rule.environment[name] = *glob;
+      }
+    }
   }
-  Expectation rule;
-  const Position at = locate(reader.file().text, node.pointer);
-  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+}
+
+/// What a rule is about: instances or causes, paths, devices and machines.
+void decode_scope(Reader& reader, const Node& node, const KnownNames& names, Expectation& rule) {
   const auto globs = [&](std::string_view key, bool needed, std::string_view what) {
     const auto list = needed ? reader.required(node, key, what) : reader.child(node, key);
     std::vector<std::string> result;
@@ -99,18 +104,24 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const K
                                name, enumerate(known_cpu_features())),
                    suggestion(name, known_cpu_features()));
   });
-  if (const auto facts = reader.child(node, "environment")) {
-    if (!(*facts)->is_object() || (*facts)->empty()) {
-      reader.mismatch(*facts,
-                      "an object of globs by what the log's environment calls it, such as "
-                      "{\"cuda:0\": \"*H100*\"}");
-    } else {
-      for (const auto& [name, value] : (*facts)->items()) {
-        if (const auto glob = reader.text({&value, child_pointer(facts->pointer, name)}, "a glob"))
-          rule.environment[name] = *glob;
-      }
-    }
+  decode_facts(reader, node, rule);
+}
+
+/// Decodes one rule; everything that a reader of the report needs is demanded.
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
+  const int before = reader.failures();
+  if (!reader.object(
+          node,
+          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
+           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
+           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
+    return std::nullopt;
   }
+  Expectation rule;
+  const Position at = locate(reader.file().text, node.pointer);
+  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+  const bool by_cause = reader.child(node, "causes").has_value();
+  decode_scope(reader, node, names, rule);
   const auto text = [&](std::string_view key, bool needed, std::string_view what) {
     const auto value = needed ? reader.required(node, key, what) : reader.child(node, key);
     return value ? reader.text(*value).value_or("") : std::string();

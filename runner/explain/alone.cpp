@@ -224,6 +224,40 @@ void OperatorSearch::find_what_raises() {
   }
 }
 
+/// A step with its backward, on eager's values and on the gradients that eager's hands it.
+std::optional<Case> OperatorSearch::backward_of(
+    std::size_t i, const std::map<std::string, std::string>& gradient_of,
+    const KnownValues& handed) {
+  Backward backward;
+  backward.with.emplace();
+  auto derived = part({i}, tensors_of(i));
+  if (!derived) return std::nullopt;
+  CallSpec& call = derived->calls.front();
+  for (const std::string& name : tensors_of(i)) {
+    const auto as = gradient_of.find(name);
+    const TensorView* gradient = as == gradient_of.end() ? nullptr : tensor_in(handed, as->second);
+    if (gradient == nullptr) continue;
+    auto spec = spec_of(*gradient);
+    if (!spec) continue;
+    backward.of.push_back(name);
+    backward.with->push_back(as->second);
+    derived->program.inputs.push_back(as->second);
+    call.inputs.push_back({as->second, std::move(*spec)});
+  }
+  for (InputSpec& input : call.inputs) {
+    const TensorView* view = tensor_in(seen_.eager, input.name);
+    auto* spec = std::get_if<TensorSpec>(&input.value);
+    if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
+  }
+  if (backward.of.empty()) return std::nullopt;
+  if (bits_) {
+    for (const InputSpec& input : call.inputs)
+      derived->compare.push_back({input.name + ".grad", "*", Policy()});
+  }
+  derived->program.backward = std::move(backward);
+  return std::move(*derived);
+}
+
 /// The backward of each step alone, on eager's values, and on what eager's backward hands it.
 void OperatorSearch::try_gradients() {
   const Program& program = suspect_.declared->program;
@@ -269,34 +303,8 @@ void OperatorSearch::try_gradients() {
   std::vector<std::pair<std::size_t, Case>> parts;
   for (std::size_t i = 0; i < flat_.size(); ++i) {
     if (out_.steps[i].op.empty()) continue;
-    Backward backward;
-    backward.with.emplace();
-    auto derived = part({i}, tensors_of(i));
+    auto derived = backward_of(i, gradient_of, handed);
     if (!derived) continue;
-    CallSpec& call = derived->calls.front();
-    for (const std::string& name : tensors_of(i)) {
-      const auto as = gradient_of.find(name);
-      const TensorView* gradient =
-          as == gradient_of.end() ? nullptr : tensor_in(handed, as->second);
-      if (gradient == nullptr) continue;
-      auto spec = spec_of(*gradient);
-      if (!spec) continue;
-      backward.of.push_back(name);
-      backward.with->push_back(as->second);
-      derived->program.inputs.push_back(as->second);
-      call.inputs.push_back({as->second, std::move(*spec)});
-    }
-    for (InputSpec& input : call.inputs) {
-      const TensorView* view = tensor_in(seen_.eager, input.name);
-      auto* spec = std::get_if<TensorSpec>(&input.value);
-      if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
-    }
-    if (backward.of.empty()) continue;
-    if (bits_) {
-      for (const InputSpec& input : call.inputs)
-        derived->compare.push_back({input.name + ".grad", "*", Policy()});
-    }
-    derived->program.backward = std::move(backward);
     parts.emplace_back(i, std::move(*derived));
   }
   run_alone(std::move(parts), "'s gradient alone");

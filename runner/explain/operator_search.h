@@ -37,6 +37,9 @@ class OperatorSearch {
   /// names the part behind the step.
   void run_alone(std::vector<std::pair<std::size_t, Case>> parts, const std::string& what);
   void try_gradients();
+  std::optional<Case> backward_of(std::size_t step,
+                                  const std::map<std::string, std::string>& gradient_of,
+                                  const KnownValues& handed);
   /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
   std::optional<bool> departs_together(const Places& steps);
   void find_company(std::size_t step, const char* how);

@@ -185,6 +185,49 @@ std::optional<JudgedExecution> judge_other_seeds(const Observation& eager,
   return other;
 }
 
+/// Why it is not proven that what was judged is the compiler's work; empty: it is, or need not be.
+std::vector<Difference> unproven_of(const Observation& compiled, Compilation compilation,
+                                    const ExecutedBy& execution) {
+  std::vector<Difference> unproven;
+  if (compilation == Compilation::missing) {
+    unproven.push_back({Status::not_compiled, "",
+                        past_recompile_limit(compiled.proof)
+                            ? "past the limit of recompiles the program ran eagerly"
+                            : "the compiler was handed no graph"});
+  } else if (!execution.fell_back.empty()) {
+    unproven.push_back({Status::fell_back, "", execution.fell_back});
+  }
+  return unproven;
+}
+
+/// What is to be said of a verdict that conforms: what differs and was not promised, and whether it
+/// is stable; `expected` is the repetition of eager that was compared with that of compiled.
+void note_unpromised(const JudgeRequest& request, const Observation& eager, std::size_t expected,
+                     std::size_t repetition, const std::string& noise, Verdict& verdict) {
+  if (!request.unpromised_strides.empty()) {
+    const std::string strides = stride_difference(
+        eager.repetitions[expected], request.compiled->repetitions[repetition], request.strides);
+    if (!strides.empty())
+      verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
+                                   one_line(request.unpromised_strides));
+  }
+  for (const OutputComparison& output : verdict.outputs) {
+    const bool of_gradient = request.unpromised_bits.empty() && output.name.starts_with("grad ");
+    const std::string& why =
+        of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
+    if (output.differing == 0 || why.empty()) continue;
+    verdict.reason = fmt::format("{}: bits differ, which the path does not promise: {}",
+                                 output.name, one_line(why));
+    break;
+  }
+  if (verdict.unstable) {
+    verdict.reason = fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
+  }
+  const auto weak = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
+                                 [](const auto& output) { return !output.weak.empty(); });
+  if (weak != verdict.outputs.end()) verdict.weak = weak->name + ": " + weak->weak;
+}
+
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
 /// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
@@ -249,43 +292,11 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   const ExecutedBy execution = proves ? note_execution(request, verdict) : ExecutedBy();
   verdict.vacuous |=
       compilation == Compilation::vacuous || (compilation == Compilation::given && execution.idle);
-  std::vector<Difference> unproven;
-  if (compilation == Compilation::missing) {
-    unproven.push_back({Status::not_compiled, "",
-                        past_recompile_limit(compiled.proof)
-                            ? "past the limit of recompiles the program ran eagerly"
-                            : "the compiler was handed no graph"});
-  } else if (!execution.fell_back.empty()) {
-    unproven.push_back({Status::fell_back, "", execution.fell_back});
-  }
+  const std::vector<Difference> unproven = unproven_of(compiled, compilation, execution);
   verdict.differences = in_order(found, error, unproven, eager_noise);
-  if (verdict.differences.empty()) {
-    if (!request.unpromised_strides.empty()) {
-      const std::string strides =
-          stride_difference(eager.repetitions[repetition == request.reseeded ? repetition : 0],
-                            compiled.repetitions[repetition], request.strides);
-      if (!strides.empty())
-        verdict.reason = fmt::format("{}, which the path does not promise: {}", strides,
-                                     one_line(request.unpromised_strides));
-    }
-    for (const OutputComparison& output : verdict.outputs) {
-      const bool of_gradient = request.unpromised_bits.empty() && output.name.starts_with("grad ");
-      const std::string& why =
-          of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
-      if (output.differing == 0 || why.empty()) continue;
-      verdict.reason = fmt::format("{}: bits differ, which the path does not promise: {}",
-                                   output.name, one_line(why));
-      break;
-    }
-    if (verdict.unstable) {
-      verdict.reason =
-          fmt::format("unstable: the compiled program disagrees with itself: {}", noise);
-    }
-    const auto weak = std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
-                                   [](const auto& output) { return !output.weak.empty(); });
-    if (weak != verdict.outputs.end()) verdict.weak = weak->name + ": " + weak->weak;
-    return;
-  }
+  if (verdict.differences.empty())
+    return note_unpromised(request, eager, repetition == request.reseeded ? repetition : 0,
+                           repetition, noise, verdict);
   const Difference& first = verdict.differences.front();
   verdict.status = first.status;
   verdict.reason = reason_of(verdict.differences);

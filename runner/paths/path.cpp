@@ -95,23 +95,8 @@ void check_options(Reader& reader, const Node& root, const Node& options) {
   }
 }
 
-}  // namespace
-
-std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
-  Reader reader(file, diagnostics);
-  const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema",  "format",      "name",      "title",       "promise",   "default",
-                 "worker",   "backend",     "mode",      "dynamic",     "fullgraph", "import",
-                 "config",   "environment", "devices",   "unsupported", "refuses",   "executes",
-                 "may_call", "above",       "options",   "export",      "reference", "variants",
-                 "layer",    "fall_back",   "tolerances"})) {
-    return std::nullopt;
-  }
-  Path path;
-  path.declared = file.root;
-  path.file = std::make_shared<const JsonFile>(file);
-  reader.format(root);
+/// What it is called, what it promises, and who executes it.
+void decode_identity(Reader& reader, const Node& root, Path& path) {
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
     if ((*name)->is_string() && !valid_path_name(path.name))
@@ -138,6 +123,41 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
               .value_or("");
     }
   }
+}
+
+void decode_environment(Reader& reader, const Node& root, Path& path) {
+  if (const auto variables = reader.child(root, "environment")) {
+    if (!(*variables)->is_object()) {
+      reader.mismatch(*variables, "an object of strings by name");
+    } else {
+      for (const auto& [name, value] : (*variables)->items()) {
+        const Node node{&value, child_pointer(variables->pointer, name)};
+        if (name.empty() || name.find('=') != std::string::npos)
+          reader.error(node.pointer, "found no name of an environment variable", "", true);
+        if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
+  Reader reader(file, diagnostics);
+  const Node root{&file.root, ""};
+  if (!reader.object(
+          root, {"$schema",  "format",      "name",      "title",       "promise",   "default",
+                 "worker",   "backend",     "mode",      "dynamic",     "fullgraph", "import",
+                 "config",   "environment", "devices",   "unsupported", "refuses",   "executes",
+                 "may_call", "above",       "options",   "export",      "reference", "variants",
+                 "layer",    "fall_back",   "tolerances"})) {
+    return std::nullopt;
+  }
+  Path path;
+  path.declared = file.root;
+  path.file = std::make_shared<const JsonFile>(file);
+  reader.format(root);
+  decode_identity(reader, root, path);
   const auto text_or_null = [&](std::string_view key) {
     const auto node = reader.child(root, key);
     if (node && !(*node)->is_null()) reader.text(*node, "a string or null");
@@ -153,18 +173,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     reader.texts(*modules, "a list of Python modules");
   if (const auto config = reader.child(root, "config"); config && !(*config)->is_object())
     reader.mismatch(*config, "an object of values by dotted name");
-  if (const auto variables = reader.child(root, "environment")) {
-    if (!(*variables)->is_object()) {
-      reader.mismatch(*variables, "an object of strings by name");
-    } else {
-      for (const auto& [name, value] : (*variables)->items()) {
-        const Node node{&value, child_pointer(variables->pointer, name)};
-        if (name.empty() || name.find('=') != std::string::npos)
-          reader.error(node.pointer, "found no name of an environment variable", "", true);
-        if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
-      }
-    }
-  }
+  decode_environment(reader, root, path);
   path.devices = {"*"};
   if (const auto devices = reader.child(root, "devices"))
     path.devices = reader.texts(*devices, "a list of globs");

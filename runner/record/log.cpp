@@ -216,103 +216,147 @@ Result<Json> record_of(std::string_view line) {
   return json;
 }
 
-Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+namespace {
+
+/// Reads a log line by line.
+class LogReader {
+ public:
+  explicit LogReader(std::string_view where) : where_(where) {}
+
+  Result<void> take(std::string_view line);
+  Result<RunRecord> end();
+
+ private:
   /// Where an id was seen last.
   struct Seen {
     std::size_t place = 0, line = 0, resumptions = 0;
   };
-  RunRecord record;
-  std::unordered_map<std::string, Seen> seen;
-  std::size_t number = 0, resumptions = 0, end_line = 0;
-  for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
-       begin = newline + 1) {
-    ++number;
-    const std::string_view line = text.substr(begin, newline - begin);
-    const auto at = [&](const std::string& what) {
-      return fail(fmt::format("{}:{}: {}", where, number, what));
-    };
-    const Result<Json> parsed = record_of(line);
-    if (!parsed) {
-      if (number == 1)
-        return at("this is no run log: a run log begins with a record of type \"run\"");
-      return at(
-          fmt::format("this line is no record; the log was damaged: {}", parsed.error().message));
-    }
-    const Json& json = *parsed;
-    const std::string type = json["type"];
-    if ((type == "run") != (number == 1)) {
-      return at(number == 1 ? "a run log begins with a record of type \"run\""
-                            : "a second run begins here; one log holds one run");
-    }
-    const bool says_more = type == "environment" || type == "verdict" || type == "end";
-    if (says_more && end_line > 0 && record.info.format > 1) {
-      return at(
-          fmt::format("found a record of type \"{}\" after the end in line {}, expected "
-                      "one of type \"resumed\" between them",
-                      type, end_line));
-    }
-    if (type == "run") {
-      Result<RunInfo> info = run_info_from_json(json);
-      if (!info) return at(info.error().message);
-      record.info = std::move(*info);
-    } else if (type == "environment") {
-      if (!json.contains("name") || !json["name"].is_string() || !json.contains("values")) {
-        return at("an environment record needs a name and values");
-      }
-      record.environment[json["name"].get<std::string>()] = json["values"];
-    } else if (type == "verdict") {
-      Result<Verdict> verdict = verdict_from_json(json);
-      if (!verdict) return at(verdict.error().message);
-      if (record.info.format > 1) {  // verdicts of format 1 do not say what they rest on
-        const std::string wrong = contradiction(*verdict);
-        if (!wrong.empty()) {
-          return at(fmt::format("the verdict {} contradicts itself: {}", one_line(verdict->id, 200),
-                                one_line(wrong, 500)));
-        }
-      }
-      const auto [found, fresh] = seen.try_emplace(verdict->id, Seen{record.verdicts.size()});
-      Seen& last = found->second;
-      if (fresh) {
-        record.verdicts.emplace_back();
-      } else if (last.resumptions == resumptions && record.info.format > 1) {
-        return at(
-            fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
-                        "of type \"resumed\" between them",
-                        verdict->id, last.line));
-      }
-      last.line = number;
-      last.resumptions = resumptions;
-      record.verdicts[last.place] = std::move(*verdict);
-      record.end.reset();  // in format 1 nothing else tells that the run was resumed
-    } else if (type == "end") {
-      Result<RunEnd> end = run_end_from_json(json);
-      if (!end) return at(end.error().message);
-      record.end = std::move(*end);
-      end_line = number;
-    } else if (type == "explanation") {
-      Json explained = json;
-      explained.erase("type");
-      if (Result<void> checked = check_explanation(explained); !checked)
-        return at(checked.error().message);
-      const std::string id = explained["id"];
-      const auto found = seen.find(id);
-      if (found == seen.end())
-        return at(fmt::format("found an explanation of {}, of which there is no verdict before",
-                              one_line(id, 200)));
-      record.verdicts[found->second.place].explained = std::move(explained);
-    } else if (type == "resumed") {
-      ++resumptions;
-      record.end.reset();
-      end_line = 0;
-    }  // Other types are for newer readers: a format may gain some.
+  tl::unexpected<Error> at(const std::string& what) const {
+    return fail(fmt::format("{}:{}: {}", where_, number_, what));
   }
-  if (number == 0) {
-    return fail(fmt::format("{}: there is no whole record in this run log", where),
+  /// Refuses what may not stand where it does.
+  Result<void> check_place(const std::string& type) const;
+  Result<void> take_verdict(const Json& json);
+  Result<void> take_explanation(Json explained);
+  Result<void> take_record(const std::string& type, const Json& json);
+
+  std::string_view where_;
+  RunRecord record_;
+  std::unordered_map<std::string, Seen> seen_;
+  std::size_t number_ = 0, resumptions_ = 0, end_line_ = 0;
+};
+
+Result<void> LogReader::check_place(const std::string& type) const {
+  if ((type == "run") != (number_ == 1)) {
+    return at(number_ == 1 ? "a run log begins with a record of type \"run\""
+                           : "a second run begins here; one log holds one run");
+  }
+  const bool says_more = type == "environment" || type == "verdict" || type == "end";
+  if (!says_more || end_line_ == 0 || record_.info.format == 1) return {};
+  return at(
+      fmt::format("found a record of type \"{}\" after the end in line {}, expected "
+                  "one of type \"resumed\" between them",
+                  type, end_line_));
+}
+
+Result<void> LogReader::take_verdict(const Json& json) {
+  Result<Verdict> verdict = verdict_from_json(json);
+  if (!verdict) return at(verdict.error().message);
+  if (record_.info.format > 1) {  // verdicts of format 1 do not say what they rest on
+    const std::string wrong = contradiction(*verdict);
+    if (!wrong.empty()) {
+      return at(fmt::format("the verdict {} contradicts itself: {}", one_line(verdict->id, 200),
+                            one_line(wrong, 500)));
+    }
+  }
+  const auto [found, fresh] = seen_.try_emplace(verdict->id, Seen{record_.verdicts.size()});
+  Seen& last = found->second;
+  if (fresh) {
+    record_.verdicts.emplace_back();
+  } else if (last.resumptions == resumptions_ && record_.info.format > 1) {
+    return at(
+        fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
+                    "of type \"resumed\" between them",
+                    verdict->id, last.line));
+  }
+  last.line = number_;
+  last.resumptions = resumptions_;
+  record_.verdicts[last.place] = std::move(*verdict);
+  record_.end.reset();  // in format 1 nothing else tells that the run was resumed
+  return {};
+}
+
+Result<void> LogReader::take_explanation(Json explained) {
+  explained.erase("type");
+  if (Result<void> checked = check_explanation(explained); !checked)
+    return at(checked.error().message);
+  const std::string id = explained["id"];
+  const auto found = seen_.find(id);
+  if (found == seen_.end())
+    return at(fmt::format("found an explanation of {}, of which there is no verdict before",
+                          one_line(id, 200)));
+  record_.verdicts[found->second.place].explained = std::move(explained);
+  return {};
+}
+
+Result<void> LogReader::take_record(const std::string& type, const Json& json) {
+  if (type == "verdict") return take_verdict(json);
+  if (type == "explanation") return take_explanation(json);
+  if (type == "run") {
+    Result<RunInfo> info = run_info_from_json(json);
+    if (!info) return at(info.error().message);
+    record_.info = std::move(*info);
+  } else if (type == "environment") {
+    if (!json.contains("name") || !json["name"].is_string() || !json.contains("values"))
+      return at("an environment record needs a name and values");
+    record_.environment[json["name"].get<std::string>()] = json["values"];
+  } else if (type == "end") {
+    Result<RunEnd> end = run_end_from_json(json);
+    if (!end) return at(end.error().message);
+    record_.end = std::move(*end);
+    end_line_ = number_;
+  } else if (type == "resumed") {
+    ++resumptions_;
+    record_.end.reset();
+    end_line_ = 0;
+  }  // Other types are for newer readers: a format may gain some.
+  return {};
+}
+
+Result<void> LogReader::take(std::string_view line) {
+  ++number_;
+  const Result<Json> parsed = record_of(line);
+  if (!parsed) {
+    if (number_ == 1)
+      return at("this is no run log: a run log begins with a record of type \"run\"");
+    return at(
+        fmt::format("this line is no record; the log was damaged: {}", parsed.error().message));
+  }
+  const std::string type = (*parsed)["type"];
+  if (auto placed = check_place(type); !placed) return placed;
+  return take_record(type, *parsed);
+}
+
+Result<RunRecord> LogReader::end() {
+  if (number_ == 0) {
+    return fail(fmt::format("{}: there is no whole record in this run log", where_),
                 "the run was ended before it wrote its first line; start it anew");
   }
-  std::stable_sort(record.verdicts.begin(), record.verdicts.end(),
+  std::stable_sort(record_.verdicts.begin(), record_.verdicts.end(),
                    [](const Verdict& a, const Verdict& b) { return a.index < b.index; });
-  return record;
+  return std::move(record_);
+}
+
+}  // namespace
+
+Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+  LogReader reader(where);
+  for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
+       begin = newline + 1) {
+    if (auto taken = reader.take(text.substr(begin, newline - begin)); !taken)
+      return tl::unexpected(taken.error());
+  }
+  return reader.end();
 }
 
 Result<RunRecord> read_log(const fs::path& path) {

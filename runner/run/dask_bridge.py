@@ -37,6 +37,20 @@ IDLE = {
 }
 
 
+def files_of(line):
+    """The kept tensors that a verdict names; they are sent before it."""
+    for output in json.loads(line).get("outputs", []):
+        yield from output.get("tensors", [])
+
+
+def watch(process, mine):
+    """Ends a Lockstep of which nobody has heard for long."""
+    while process.poll() is None:
+        if time.monotonic() - mine["heard"] > SILENCE:
+            process.terminate()
+        time.sleep(1)
+
+
 def member(run, where, home, told):
     """On a dask worker: runs Lockstep until it ends; returns how it ended."""
     worker = get_worker()
@@ -69,17 +83,6 @@ def member(run, where, home, told):
             except (OSError, ValueError):  # what is not told is never done
                 process.terminate()
                 return
-
-    def files_of(line):
-        """The kept tensors that a verdict names; they are sent before it."""
-        for output in json.loads(line).get("outputs", []):
-            yield from output.get("tensors", [])
-
-    def watch(process, mine):
-        while process.poll() is None:
-            if time.monotonic() - mine["heard"] > SILENCE:
-                process.terminate()
-            time.sleep(1)
 
     home = pathlib.Path(os.environ.get("LOCKSTEP_HOME") or home)
     # What Dask's nanny sets for its own tasks changes what torch computes.

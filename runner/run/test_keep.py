@@ -69,9 +69,8 @@ def test_every_dtype_is_read_back(tmp_path):
     assert (bits.view(numpy.float32) == numpy.arange(6).reshape(2, 3).T).all()
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
-    """The fake worker flips a bit in the middle of x."""
+def write_suite(tmp_path):
+    """A suite of one case, and the files of two paths."""
     suite = tmp_path / "suite"
     for folder in ("cases/bugs", "expected", "runner/paths"):
         (suite / folder).mkdir(parents=True)
@@ -111,6 +110,13 @@ def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
                 }
             )
         )
+    return suite, files
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_run_keeps_what_does_not_conform(tmp_path, keep):
+    """The fake worker flips a bit in the middle of x."""
+    suite, files = write_suite(tmp_path)
     eager = tmp_path / "eager"
     eager.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKE}\n")
     eager.chmod(0o755)

@@ -76,6 +76,17 @@ LOCKSTEP_INLINE std::uint64_t free_ulps(const Tolerance& tolerance) {
   return 2 * static_cast<double>(free) * subnormal <= tolerance.atol ? free : 0;
 }
 
+/// Units in the last place between two numbers of the same format.
+template <class Raw>
+LOCKSTEP_INLINE std::uint64_t ulp_between(Raw eager, Raw compiled) {
+  const auto order = [](Raw raw) -> std::int64_t {
+    const auto magnitude = static_cast<std::int64_t>(raw & kMagnitude<Raw>);
+    return raw > kMagnitude<Raw> ? -magnitude : magnitude;
+  };
+  const std::int64_t e = order(eager), c = order(compiled);
+  return static_cast<std::uint64_t>(std::max(e, c)) - static_cast<std::uint64_t>(std::min(e, c));
+}
+
 template <class Format>
 LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const std::byte* compiled,
                                   std::size_t count, std::int64_t position,
@@ -117,14 +128,8 @@ LOCKSTEP_INLINE void float_kernel(const Dtype&, const std::byte* eager, const st
     if (nothing_new && found.max_ulp <= free_ulps<Format>(tolerance)) return;
   }
   const Elements<Format> elements(eager, compiled, rtol, atol);
-  const auto ulp_of = [&](std::size_t i) -> std::uint64_t {
-    const auto order = [](Raw raw) -> std::int64_t {
-      const auto magnitude = static_cast<std::int64_t>(raw & kMagnitude<Raw>);
-      return raw > kMagnitude<Raw> ? -magnitude : magnitude;
-    };
-    const std::int64_t e = order(load<Raw>(eager, i));
-    const std::int64_t c = order(load<Raw>(compiled, i));
-    return static_cast<std::uint64_t>(std::max(e, c)) - static_cast<std::uint64_t>(std::min(e, c));
+  const auto ulp_of = [&](std::size_t i) {
+    return ulp_between(load<Raw>(eager, i), load<Raw>(compiled, i));
   };
   if (finite) {
     // A little less than the greatest so far, because a product rounds.

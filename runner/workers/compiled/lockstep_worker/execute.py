@@ -386,6 +386,14 @@ def _package(
     }
 
 
+def _compile_for_threads(request: dict, config: dict) -> None:
+    """Where the path does not say for how many: a torch without this setting takes what there is."""
+    is_said = any(name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config)
+    if request.get("threads") and not is_said:
+        with contextlib.suppress(Unsupported):
+            apply_config({inductor.THREADS: int(request["threads"])})
+
+
 def _observe(
     request: dict,
     outputs: Outputs,
@@ -426,13 +434,7 @@ def _observe(
     if "torch.autograd.grad(" in program.source.text:
         dynamo.trace_gradients()
     apply_config(config)
-    if request.get("threads") and not any(
-        name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config
-    ):
-        with contextlib.suppress(
-            Unsupported
-        ):  # a torch without this setting compiles for those that there are
-            apply_config({inductor.THREADS: int(request["threads"])})
+    _compile_for_threads(request, config)
     if path.get("fall_back"):
         fall_back(path["fall_back"])
     # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed up.
