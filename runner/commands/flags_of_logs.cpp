@@ -84,10 +84,14 @@ void add_flags(Flags& flags, GateOptions& options) {
   flags
       .value("--junit", options.junit,
              "Write a test case for each change to FILE (- is standard output)")
+      ->transform(output_file)
       ->type_name("FILE");
   flags.value("--html", options.html, "Write the page, what changed first, to FILE")
+      ->transform(output_file)
       ->type_name("FILE");
-  flags.value("--json", options.json, "Write all of it as JSON to FILE")->type_name("FILE");
+  flags.value("--json", options.json, "Write all of it as JSON to FILE")
+      ->transform(output_file)
+      ->type_name("FILE");
   flags
       .value("--summary", options.summary,
              "Write Markdown for a comment to FILE; at most 60,000 bytes")

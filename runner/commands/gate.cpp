@@ -13,6 +13,7 @@
 #include "commands/errors.h"
 #include "record/log.h"
 #include "reports/gate_page.h"
+#include "requests/reporting.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -84,15 +85,21 @@ Result<void> write_report(const fs::path& file, const std::function<std::string(
 }  // namespace
 
 Exit command_gate(const GateOptions& options) {
+  Reporting reporting;
+  reporting.files = {{"--html", options.html},
+                     {"--json", options.json},
+                     {"--junit", options.junit},
+                     {"--summary", options.summary}};
+  if (auto fits = check(reporting); !fits) return tell(fits.error());
   const fs::path latest = options.basis.at.cache / "runs" / "latest";
   const auto before = whole_run(options.baseline);
-  const auto after = whole_run(options.logs.empty() ? latest : options.logs.front());
+  const auto after = whole_run(options.logs.empty() ? latest : fs::path(options.logs.front()));
   const auto fail_on = failing_transitions(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !fail_on || !allowances) return Exit::usage;
   Gate gate = make_gate(*before, *after, *fail_on, *allowances);
   if (options.eager) gate.eager = compare_eager(*before, *after);
-  const auto [out, style] = people_output({}, options.basis.at.color);
+  const auto [out, style] = people_output(reporting, options.basis.at.color);
   out << gate_text(gate, style, options.verbose) << std::flush;
   for (const auto& written :
        {write_report(options.html, [&] { return gate_page(gate); }),

@@ -114,7 +114,8 @@ void add_flags(Flags& flags, MergeOptions& options);
 
 struct GateOptions {
   Basis basis;
-  std::filesystem::path log, baseline;       ///< `log` empty: the latest
+  std::vector<std::string> logs;  ///< one, or none: the latest
+  std::filesystem::path baseline;
   std::vector<std::string> fail_on;          ///< transitions; none: the default
   std::vector<std::filesystem::path> allow;  ///< absolute
   bool eager = false;                        ///< compare eager with eager, too

@@ -378,6 +378,7 @@ def test_what_no_case_can_begin_with_is_refused(sweeping):
             "aten::take_it": [overload("Tensor")],
             "aten::draw": [overload("Tensor", "Generator")],
             "aten::clone": [overload("Tensor")],
+            "aten::add": [overload("Tensor", "Tensor", name="Tensor")],
         }
     )
     new_case(sweeping("new", "8", "--op", "take_it"))

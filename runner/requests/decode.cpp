@@ -116,7 +116,7 @@ std::vector<std::string> words_of(const std::string& command, const Basis& basis
   std::vector<std::string> words = {command};
   for (const FlagWords& flag : differing(basis, now, fallback))
     words.insert(words.end(), flag.words.begin(), flag.words.end());
-  if (basis.at.suite != basis.at.home)
+  if (basis.at.own_suite || basis.at.suite != basis.at.home)
     words.insert(words.end(), {"--suite", fs::absolute(basis.at.suite).string()});
   if (basis.at.color != Surroundings().color)
     words.insert(words.end(), {"--color", basis.at.color});

@@ -149,6 +149,11 @@ void add_ladder(Flags& flags, bool& ladder) {
              "of --path; the first one that departs is where a divergence begins");
 }
 
+std::string output_file(const std::string& file) {
+  const bool is_output = file == "/dev/stdout" || file == "/dev/fd/1" || file == "/proc/self/fd/1";
+  return is_output ? "-" : file;
+}
+
 void add_report_files(Flags& flags, Reporting& reporting) {
   for (const ReportFormat& report : report_formats()) {
     const std::string flag = report.flag;
@@ -156,11 +161,7 @@ void add_report_files(Flags& flags, Reporting& reporting) {
         .value(
             flag,
             [&reporting, flag](const std::string& file) {
-              // Opened by such a name, a file that standard output goes to would be written from
-              // its begin.
-              const bool is_output =
-                  file == "/dev/stdout" || file == "/dev/fd/1" || file == "/proc/self/fd/1";
-              reporting.files[flag] = is_output ? "-" : file;
+              reporting.files[flag] = output_file(file);
             },
             [&reporting, flag] {
               const auto found = reporting.files.find(flag);

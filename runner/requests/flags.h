@@ -51,7 +51,9 @@ class Flags {
   template <class T>
   CLI::Option* optional_value(const std::string& name, const std::string& fallback, T& place,
                               const std::string& help) {
+    const T now = place;
     CLI::Option* option = app_.add_flag(name + "{" + fallback + "}", place, help);
+    place = now;  // CLI11 sets a number to zero
     return added(
         option, [&place] { return texts_of(place); }, true);
   }
@@ -130,6 +132,9 @@ void add_path_files(Flags& flags, OwnFiles& files);
 void add_selection(Flags& flags, Basis& basis);
 /// Of what takes paths, or tells of them.
 void add_ladder(Flags& flags, bool& ladder);
+/// A file to write to: "-" where standard output is named as a file, which, opened by such a name,
+/// would be written from its begin.
+std::string output_file(const std::string& file);
 /// A flag for each format of a report.
 void add_report_files(Flags& flags, Reporting& reporting);
 /// `fallback`: what holds without the flag, in words.

@@ -20,6 +20,7 @@ struct Surroundings {
   std::filesystem::path directory;  ///< names of files begin there
   std::filesystem::path home;       ///< LOCKSTEP_HOME: where runner/paths and runner/workers are
   std::filesystem::path suite;      ///< --suite, or home: where cases/ and expected/ are
+  bool own_suite = false;           ///< it was named, so that a command line names it, too
   std::filesystem::path cache;      ///< LOCKSTEP_CACHE, or home/.lockstep
   std::string python = "python3";   ///< LOCKSTEP_PYTHON
   std::string launcher = "ci/lockstep";  ///< LOCKSTEP_COMMAND: how people call Lockstep

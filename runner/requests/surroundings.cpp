@@ -25,6 +25,7 @@ Surroundings surroundings_of_environment(fs::path directory) {
 }
 
 void complete(Surroundings& at) {
+  at.own_suite = !at.suite.empty();
   if (at.home.empty()) at.home = at.suite.empty() ? "." : at.suite;
   if (at.suite.empty()) at.suite = at.home;
   if (at.launcher.empty()) at.launcher = "ci/lockstep";
