@@ -95,6 +95,7 @@ void add_flags(Flags& flags, GateOptions& options) {
   flags
       .value("--summary", options.summary,
              "Write Markdown for a comment to FILE; at most 60,000 bytes")
+      ->transform(output_file)
       ->type_name("FILE");
   flags.flag("-v,--verbose", options.verbose, "A line for every change");
 }
