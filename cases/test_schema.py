@@ -114,7 +114,7 @@ def test_levels_fit_their_schema(file):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"status": "value_difers"},
+        {"status": "value_divreges"},
         {"because": "whim"},
         {"date": "yesterday"},
         {"date": "2026-02-31"},
@@ -131,7 +131,7 @@ def test_levels_fit_their_schema(file):
         {"torch": "2.14 or so"},
         {"grade": "good"},
         {"unknown": 1},
-        {"causes": ["add:value"]},
+        {"fingerprints": ["add:value"]},
     ],
 )
 def test_the_schema_of_expectations_catches(wrong):
@@ -144,33 +144,33 @@ def test_the_schema_of_expectations_catches(wrong):
         "link": "https://example.org",
         "date": "2026-11-21",
     }
-    assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
-    assert faults(EXPECTATIONS, {"format": 1, "known": [{**rule, **wrong}]}) != []
+    assert faults(EXPECTATIONS, {"format": 2, "known": [rule]}) == []
+    assert faults(EXPECTATIONS, {"format": 2, "known": [{**rule, **wrong}]}) != []
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"causes": []},
-        {"causes": ["add"]},
-        {"causes": ["*:value"]},
-        {"causes": [":value"]},
+        {"fingerprints": []},
+        {"fingerprints": ["add"]},
+        {"fingerprints": ["*:value"]},
+        {"fingerprints": [":value"]},
         {"torch": None},
         {"status": "crash"},
     ],
 )
-def test_the_schema_of_expectations_by_cause_catches(wrong):
+def test_the_schema_of_expectations_by_fingerprint_catches(wrong):
     rule = {
-        "causes": ["add:value", "linear+relu-gradient:*"],
+        "fingerprints": ["add:value", "linear+relu-gradient:*"],
         "paths": ["b"],
         "torch": ">=2.13,<2.16",
         "because": "unreported",
         "reason": "r",
         "date": "2026-11-21",
     }
-    assert faults(EXPECTATIONS, {"format": 1, "known": [rule]}) == []
+    assert faults(EXPECTATIONS, {"format": 2, "known": [rule]}) == []
     changed = {key: value for key, value in {**rule, **wrong}.items() if value is not None}
-    assert faults(EXPECTATIONS, {"format": 1, "known": [changed]}) != []
+    assert faults(EXPECTATIONS, {"format": 2, "known": [changed]}) != []
 
 
 def examples():

@@ -6,7 +6,7 @@
 A program is grown step by step: an operator is drawn, its arguments from what there is, and torch
 is asked at once what comes of it.  A step that raises, or that would only make NaN, infinity or
 huge numbers, is drawn again: such programs ask nothing of a compiler.  Every policy is left to the
-path's promise."""
+path's contract."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def sources(*folders):
 
 
 SEGFAULT = """
-#include "judge/endings.h"
+#include "judge/outcomes.h"
 #include "plan/filter.h"
 #include "record/transitions.h"
 int main() {
@@ -230,7 +230,7 @@ int main() {
   eager.outcome = Outcome::returned;
   compiled.outcome = Outcome::crashed;
   compiled.signal = 11;
-  const auto ending = judge_endings(eager, compiled);
+  const auto ending = judge_outcomes(eager, compiled);
   RunRecord before, after;
   Verdict verdict;
   verdict.id = "bugs/1@cpu/a";
@@ -266,20 +266,24 @@ def test_a_status_is_a_row_and_its_finder(copy):
         table,
         "};\n\nstatic_assert(has_every_row(kStatuses",
         """\
-    StatusInfo{segfault, "segfault", "bad access", true, true, kError, Rank::ending,
+    StatusInfo{segfault, "segfault", "bad access", true, true, kError, Rank::outcome,
     Severity::crash, true, "the process read or wrote where it may not"}, """,
     )
     insert(
         copy,
         title,
-        "runner/judge/endings.cpp",
+        "runner/judge/outcomes.cpp",
         "      return {Status::crash,\n",
         """\
       if (observation.signal == 11)
         return {Status::segfault, say("read or wrote where it may not")};
 """,
     )
-    others = ["runner/plan/filter.cpp", "runner/plan/filter_parser.cpp", "runner/judge/endings.cpp"]
+    others = [
+        "runner/plan/filter.cpp",
+        "runner/plan/filter_parser.cpp",
+        "runner/judge/outcomes.cpp",
+    ]
     groups = [sources("runner/verdict", "runner/record") + others, sources("reports")]
     build_and_run(copy, "added_status", groups, SEGFAULT)
     verdict = json.loads((copy / "verdict.json").read_text("utf-8"))

@@ -35,7 +35,7 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     result = lockstep("run", CASE, "--out", str(tmp_path))
     assert result.returncode == 0, result.stderr
     found = verdicts(tmp_path)
-    assert found["inductor"]["status"] == "value_differs"
+    assert found["inductor"]["status"] == "value_diverges"
     assert found["inductor"]["standing"] == "known"
     assert (
         found["inductor"]["expectation"]["link"]
@@ -113,7 +113,7 @@ def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
         "date": "2026-11-21",
     }
     (suite / "expected" / "known" / "wrong.json").write_text(
-        json.dumps({"format": 1, "known": [rule]})
+        json.dumps({"format": 2, "known": [rule]})
     )
     result = lockstep(
         "run", "--suite", str(suite), CASE + "@cpu/inductor", "--out", str(tmp_path / "run")
@@ -128,7 +128,7 @@ def test_the_record_says_what_it_was_made_with(lockstep, tmp_path):
     environment = json.loads((tmp_path / "run.json").read_text())["environment"]
     for worker in ("eager", "compiled"):
         assert environment[worker]["flush_denormals"] is False
-        for key in ("torch", "torch_git", "cpu_capability", "compiler", "fingerprint"):
+        for key in ("torch", "torch_git", "cpu_capability", "compiler", "operators_digest"):
             assert environment[worker][key], (worker, key)
     assert environment["machine"]["threads"] == 1
     assert environment["compiled"]["float32_matmul_precision"] == "highest"

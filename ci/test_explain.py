@@ -29,7 +29,7 @@ def test_the_half_round_trip_is_a_fused_pair_of_casts():
     found = explained("bugs/185337-half-round-trip@cpu/inductor", 1)
     assert (
         found["layer"] == "inductor"
-        and [rung["path"] for rung in found["ladder"]][-1] == "inductor"
+        and [layer["path"] for layer in found["ladder"]][-1] == "inductor"
     )
     assert (
         found["operators"] == ["to.dtype"] and found["how"] == "fused" and found["guilty"] == [0, 1]
@@ -58,7 +58,7 @@ def test_the_half_round_trip_is_a_fused_pair_of_casts():
         )
 
 
-def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
+def test_a_run_explains_what_fails_and_names_its_fingerprint_by_that(tmp_path):
     done = lockstep(
         *"""
             run bugs/185337-half-round-trip bugs/105264-uint8-wraps --path inductor
@@ -78,7 +78,7 @@ def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
     }
     assert [verdict["id"] for verdict in verdicts.values() if "explanation" in verdict] == [one]
     assert verdicts[one]["explanation"]["operators"] == ["to.dtype"] and verdicts[one][
-        "causes"
+        "fingerprints"
     ] == ["to:value/emulate_precision_casts"]
     assert (
         "explained: Inductor, fusion of `to.dtype` twice"
@@ -87,7 +87,7 @@ def test_a_run_explains_what_fails_and_names_its_cause_by_that(tmp_path):
     # Every report can be made again from the log, and a merged log has it, too.
     assert (
         "to:value/emulate_precision_casts"
-        in lockstep("report", "--causes", tmp_path / "run").stdout
+        in lockstep("report", "--fingerprints", tmp_path / "run").stdout
     )
     log = (tmp_path / "run" / "run.jsonl").read_text().splitlines()
     assert [json.loads(line)["type"] for line in log][-2:] == ["end", "explanation"]
@@ -153,7 +153,7 @@ def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     assert "torch.compile(" in done.stdout
     assert lockstep("check", str(file)).returncode == 0
     ran = lockstep("run", str(file), "--path", "inductor", "--out", str(tmp_path / "run"))
-    assert ran.returncode == 1 and "value differs" in ran.stdout, ran.stderr
+    assert ran.returncode == 1 and "value diverges" in ran.stdout, ran.stderr
     again = lockstep("shrink", one, LOCKSTEP_CACHE=str(cache))
     assert again.stdout.startswith(file.read_text())
     assert "known from before" in again.stderr

@@ -85,7 +85,7 @@ def result_of(name, level, **changes):
         "class": MUTANTS[name].cls,
         "level": level,
         "by": "bugs/x@cpu",
-        "status": "value_differs",
+        "status": "value_diverges",
         "reached": {},
         "differed": {},
         "breaks": [],

@@ -216,7 +216,7 @@ def test_jenkins(workspace):
     assert shell(workspace, "ci/recipes/jenkins.sh report").returncode == 1
     assert (
         sorted(verdicts(workspace.root / "whole-run/run.jsonl"))
-        == ["conform"] * 3 + ["value_differs"] * 3
+        == ["conform"] * 3 + ["value_diverges"] * 3
     )
     assert not (workspace.root / "gate.xml").exists()
     (workspace.root / "baseline").mkdir()
@@ -391,7 +391,7 @@ def test_slurm(workspace, tmp_path):
     assert result.returncode == 1, result.stdout + result.stderr + (tmp_path / "log").read_text()
     assert (
         sorted(verdicts(workspace.root / "out/run.jsonl"))
-        == ["conform"] * 3 + ["value_differs"] * 3
+        == ["conform"] * 3 + ["value_diverges"] * 3
     )
     assert (tmp_path / "cancelled").read_text().split() == ["17"]
 

@@ -13,7 +13,7 @@
 #include "record/coverage.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
-#include "reports/causes.h"
+#include "reports/fingerprints.h"
 #include "reports/ladder.h"
 #include "reports/story.h"
 #include "reports/text.h"
@@ -286,7 +286,7 @@ std::string closing(const RunRecord& record, const Style& style, const ClosingOp
   return wrapped(known_section(record, style, options) +
                      skipped_section(record, style, options.strict) +
                      (options.verbose ? tolerated_section(record, style) : std::string()) +
-                     causes_text(record, style, options.strict, options.verbose) +
+                     fingerprints_text(record, style, options.strict, options.verbose) +
                      ladder_text(record, style, options.verbose),
                  options.columns) +
          table(record, style, options.strict, options.columns) +

@@ -60,10 +60,10 @@ TEST(Console, ResultsGoToOneStreamAndProgressToTheOther) {
   const Output output = report(sample_run(), plain());
   EXPECT_THAT(
       output.out,
-      HasSubstr("value differs  ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor  3.10 s\n"));
+      HasSubstr("value diverges  ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor  3.10 s\n"));
   EXPECT_THAT(output.out, Not(HasSubstr("warming")));
   EXPECT_THAT(output.err, HasSubstr("warming"));
-  EXPECT_THAT(output.err, Not(HasSubstr("value differs")));
+  EXPECT_THAT(output.err, Not(HasSubstr("value diverges")));
 }
 
 TEST(Console, EveryFailureEndsWithTheCommandThatRepeatsIt) {

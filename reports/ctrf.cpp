@@ -40,11 +40,11 @@ std::string_view status_of(JunitElement element) {
   return element == JunitElement::skipped ? "skipped" : "failed";
 }
 
-Json test_of(const RunRecord& record, const Verdict& verdict, const Told& told,
+Json test_of(const RunRecord& record, const Verdict& verdict, const Rendered& rendered,
              const Fullness& fullness) {
-  const bool passes = told.element == JunitElement::pass;
+  const bool passes = rendered.element == JunitElement::pass;
   Json test = {{"name", one_line(clean(verdict.facts.id), 500)},
-               {"status", status_of(told.element)},
+               {"status", status_of(rendered.element)},
                {"duration", milliseconds(verdict.origin.seconds)},
                {"rawStatus", info(verdict.found.status).name}};
   if (!passes || fullness.facts_of_all) {
@@ -52,14 +52,15 @@ Json test_of(const RunRecord& record, const Verdict& verdict, const Told& told,
     test["filePath"] = clean(verdict.facts.case_file);
     test["line"] = verdict.facts.case_line;
   }
-  if (!told.message.empty()) test["message"] = one_line(clean(told.message), fullness.message);
-  if (const std::string text = told_text(verdict, told, fullness); !text.empty())
+  if (!rendered.message.empty())
+    test["message"] = one_line(clean(rendered.message), fullness.message);
+  if (const std::string text = rendered_text(verdict, rendered, fullness); !text.empty())
     test[passes ? "snippet" : "trace"] = text;
   if (!passes || fullness.facts_of_all) {
     Json& labels = test["labels"] = Json::object();
     for (const auto& [name, value] : facts_of(verdict)) {
       if (name == "id" || name == "file") continue;  // said above
-      const bool several = name == "dtype" || name == "operator" || name == "cause";
+      const bool several = name == "dtype" || name == "operator" || name == "fingerprint";
       if (several) {
         labels[std::string(name)].push_back(value);
       } else {
@@ -91,14 +92,14 @@ std::string ctrf_of(const RunRecord& record, bool strict, const Fullness& fullne
   std::string tests;
   const auto add = [&](const Json& test) { tests += (tests.empty() ? "\n" : ",\n") + dump(test); };
   for (const Verdict& verdict : record.verdicts) {
-    const Told told = tell(verdict, strict);
-    const std::string_view status = status_of(told.element);
+    const Rendered rendered = render(verdict, strict);
+    const std::string_view status = status_of(rendered.element);
     if (tests.size() > (status == "failed" ? room : room / 2)) {
       ++left_out;
       continue;
     }
     ++(status == "passed" ? passed : status == "failed" ? failed : skipped);
-    add(test_of(record, verdict, told, fullness));
+    add(test_of(record, verdict, rendered, fullness));
   }
   if (const std::string end = unfinished_line(record); !end.empty()) {
     add(whole("run complete", "the run was " + end));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "record/record.h"
-#include "reports/told.h"
+#include "reports/rendered.h"
 
 namespace lockstep {
 

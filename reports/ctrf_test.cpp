@@ -29,7 +29,7 @@ TEST(Ctrf, TellsEachVerdictAsJunitDoes) {
     for (std::size_t i = 0; i < record.verdicts.size(); ++i) {
       const Verdict& verdict = record.verdicts[i];
       const auto& test = results["tests"][i];
-      const JunitElement element = tell(verdict, strict).element;
+      const JunitElement element = render(verdict, strict).element;
       EXPECT_EQ(test["name"], verdict.facts.id);
       EXPECT_EQ(test["status"], element == JunitElement::pass      ? "passed"
                                 : element == JunitElement::skipped ? "skipped"

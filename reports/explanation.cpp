@@ -54,12 +54,12 @@ std::string label_of(const std::string& status) {
 
 std::string layer_text(const Explanation& explanation) {
   std::vector<std::string> conform, unknown;
-  for (const ExplainedRung& rung : explanation.ladder) {
-    if (rung.path == explanation.layer) break;
-    (rung.status == "conform" ? conform : unknown).push_back(rung.path);
+  for (const ExplainedLayer& layer : explanation.ladder) {
+    if (layer.path == explanation.layer) break;
+    (layer.status == "conform" ? conform : unknown).push_back(layer.path);
   }
-  std::string text = fmt::format("{}: `{}` is the first rung that departs", explanation.layer_title,
-                                 explanation.layer);
+  std::string text = fmt::format("{}: `{}` is the first layer that diverges",
+                                 explanation.layer_title, explanation.layer);
   if (!conform.empty())
     text +=
         fmt::format("; {} {}", enumerate(conform), conform.size() == 1 ? "conforms" : "conform");

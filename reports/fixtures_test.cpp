@@ -59,11 +59,11 @@ RunRecord hostile_run() {
     verdict.facts.title = verdict.found.reason = verdict.facts.case_file = verdict.facts.device =
         verdict.found.stage = nasty;
     verdict.facts.index = i;
-    verdict.found.status = i == 1 ? Status::crash : Status::value_differs;
+    verdict.found.status = i == 1 ? Status::crash : Status::value_diverges;
     OutputComparison& output = verdict.found.outputs.emplace_back();
     output.name = output.policy = output.reason = output.type = nasty;
     output.eager = output.compiled = nasty;
-    output.status = Status::value_differs;
+    output.status = Status::value_diverges;
     output.worst = {1};
     output.heat = HeatMap{-1, 1 << 20, {0, 3}, {}};
     output.tensors = {nasty};

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "reports/closing.h"
 #include "reports/markup.h"
+#include "reports/rendered.h"
 #include "reports/text.h"
-#include "reports/told.h"
 
 namespace lockstep {
 namespace {

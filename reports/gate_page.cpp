@@ -12,12 +12,12 @@
 #include "reports/html/assets.h"
 #include "reports/markup.h"
 #include "reports/story.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kCausesNamed = 12;  ///< of each transition, the most frequent ones
+constexpr std::size_t kFingerprintsNamed = 12;  ///< of each transition, the most frequent ones
 
 /// The look of a change: as that of a verdict that does the same to a run.
 const ColumnInfo& look_of(const GatedChange& each) {
@@ -47,7 +47,7 @@ std::string breakable(std::string_view id) {
   return text;
 }
 
-/// "= conform (bits)", "≠ value differs".
+/// "= conform (bits)", "≠ value diverges".
 std::string badge(const Verdict& verdict) {
   const ColumnInfo& look = all_columns()[static_cast<std::size_t>(column_of(verdict, false))];
   std::string label(info(verdict.found.status).label);
@@ -144,8 +144,8 @@ std::string setting_table(const Gate& gate) {
       rows);
 }
 
-/// The causes that its verdicts have most often, each a word to filter by.
-std::string causes_of_group(const Gate& gate, const std::vector<const GatedChange*>& group) {
+/// The fingerprints that its verdicts have most often, each a word to filter by.
+std::string fingerprints_of_group(const Gate& gate, const std::vector<const GatedChange*>& group) {
   std::map<std::string, std::size_t> counts;
   for (const GatedChange* each : group) {
     const Verdict* after = verdict_in(gate.after, each->change.after);
@@ -153,19 +153,20 @@ std::string causes_of_group(const Gate& gate, const std::vector<const GatedChang
     const Verdict* told =
         after != nullptr && after->found.status != Status::conform ? after : before;
     if (told == nullptr) continue;
-    for (const Cause& cause : causes_of(*told)) ++counts[cause.name];
+    for (const Fingerprint& fingerprint : fingerprints_of(*told)) ++counts[fingerprint.name];
   }
-  std::vector<std::pair<std::string, std::size_t>> causes(counts.begin(), counts.end());
-  std::stable_sort(causes.begin(), causes.end(),
+  std::vector<std::pair<std::string, std::size_t>> fingerprints(counts.begin(), counts.end());
+  std::stable_sort(fingerprints.begin(), fingerprints.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (causes.empty()) return {};
+  if (fingerprints.empty()) return {};
   std::string text = "<p class=\"chips\">";
-  for (std::size_t i = 0; i < std::min(causes.size(), kCausesNamed); ++i)
+  for (std::size_t i = 0; i < std::min(fingerprints.size(), kFingerprintsNamed); ++i)
     text += fmt::format(
         "<button type=\"button\" class=\"chip\" data-find=\"{0}\">{0} <b>{1}</b></button>\n",
-        html_text(causes[i].first), grouped(causes[i].second));
-  if (causes.size() > kCausesNamed)
-    text += fmt::format("<span>and {} more causes</span>", causes.size() - kCausesNamed);
+        html_text(fingerprints[i].first), grouped(fingerprints[i].second));
+  if (fingerprints.size() > kFingerprintsNamed)
+    text += fmt::format("<span>and {} more fingerprints</span>",
+                        fingerprints.size() - kFingerprintsNamed);
   return text + "</p>\n";
 }
 
@@ -214,7 +215,7 @@ std::string gate_page(const Gate& gate, std::size_t limit) {
         "<p class=\"meaning\">{}{}.</p>\n{}<ul>\n",
         facts.name, look.name, glyph_of(look), facts.label, grouped(group.size()),
         html_text(facts.meaning), failing > 0 ? "; it closes the gate" : "",
-        causes_of_group(gate, group));
+        fingerprints_of_group(gate, group));
     std::size_t told = 0;
     for (const GatedChange* each : group) {
       std::string next = item(gate, *each);

@@ -35,9 +35,10 @@ constexpr std::size_t kListed = 200;
 /// What lists, filters and counts read of a verdict.  The page decodes it when it is opened, and
 /// the rest of a verdict when somebody looks at it.
 constexpr std::array kColumns = {
-    "id",     "instance", "path",    "device", "title",     "status",      "standing", "grade",
-    "reason", "nearer",   "causes",  "tags",   "dtypes",    "operators",   "unstable", "vacuous",
-    "weak",   "share",    "seconds", "stage",  "execution", "expectation", "front_end"};
+    "id",       "instance",  "path",      "device",      "title",        "status",
+    "standing", "grade",     "reason",    "nearer",      "fingerprints", "tags",
+    "dtypes",   "operators", "unstable",  "vacuous",     "weak",         "foreign_fraction",
+    "seconds",  "stage",     "execution", "expectation", "front_end"};
 
 /// The rest stands in blocks of so many verdicts, each compressed by itself.
 constexpr std::size_t kBlock = 256;
@@ -127,7 +128,7 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
 /// Takes out of the verdicts of a block what several of them repeat (the program of a case, the
 /// proof of a path), and puts it there once: `common` of a verdict maps such a key to a place in
 /// `common` of the block.
-Json share(Json verdicts) {
+Json pooled(Json verdicts) {
   Json common = Json::array();
   std::unordered_map<std::string, std::size_t> places;
   for (Json& verdict : verdicts) {
@@ -191,7 +192,7 @@ std::vector<std::string> data_of(const RunRecord& record) {
     Json block = Json::array();
     for (std::size_t place = from; place < std::min(from + kBlock, verdicts.size()); ++place)
       block.push_back(std::move(verdicts[place]));
-    texts.push_back(inside_script(share(std::move(block))));
+    texts.push_back(inside_script(pooled(std::move(block))));
   }
   return texts;
 }

@@ -136,7 +136,7 @@ TEST(Html, NothingBreaksOut) {
               HasSubstr("</script><script>alert(1)</script>"));
   RunRecord nothing;  // no run, but as many blocks
   nothing.verdicts.resize(1);
-  nothing.verdicts[0].found.status = Status::value_differs;  // and a list of what fails
+  nothing.verdicts[0].found.status = Status::value_diverges;  // and a list of what fails
   const std::string quiet = html(nothing);
   for (const char* markup : {"<script", "</script", "<!--", "<img", "<style", "<div"}) {
     EXPECT_EQ(count(page, markup), count(quiet, markup)) << markup;

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "record/judged.h"
 #include "record/tally.h"
-#include "reports/causes.h"
+#include "reports/fingerprints.h"
 #include "reports/ladder.h"
 #include "reports/operators.h"
 
@@ -57,16 +57,17 @@ Json run_document(const RunRecord& record) {
   const Judged share = judged(record);
   document["judged"] = {{"judged", share.judged}, {"could", share.could}};
   const Json ladder = ladder_json(record);
-  document["rungs"] = ladder["rungs"];
-  document["departing"] = ladder["departing"];
-  document["causes"] = causes_json(record, false);
+  document["layers"] = ladder["layers"];
+  document["diverging"] = ladder["diverging"];
+  document["fingerprints"] = fingerprints_json(record, false);
   document["operators"] = operators_json(record, false);
   document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
   Json& verdicts = document["verdicts"] = Json::array();
   for (const Verdict& verdict : record.verdicts) {
     Json& entry = verdicts.emplace_back(to_json(verdict));
-    for (const Cause& cause : explained_causes_of(verdict)) entry["causes"].push_back(cause.name);
+    for (const Fingerprint& fingerprint : explained_fingerprints_of(verdict))
+      entry["fingerprints"].push_back(fingerprint.name);
     if (!verdict.account.explained.is_null()) entry["explanation"] = verdict.account.explained;
   }
   return document;

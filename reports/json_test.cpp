@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "record/judged.h"
 #include "reports/fixtures.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
@@ -23,17 +23,17 @@ TEST(RunJson, HasEverythingThatTheLogHas) {
   const RunRecord record = sample_run();
   const Json document = run_document(record);
   EXPECT_EQ(document.begin().key(), "format");
-  EXPECT_EQ(document["format"], 2);
+  EXPECT_EQ(document["format"], 3);
   ASSERT_EQ(document["verdicts"].size(), record.verdicts.size());
   for (std::size_t i = 0; i < record.verdicts.size(); ++i) {
     Json expected = to_json(record.verdicts[i]);
-    for (const Cause& cause : causes_of(record.verdicts[i]))
-      expected["causes"].push_back(cause.name);
+    for (const Fingerprint& fingerprint : fingerprints_of(record.verdicts[i]))
+      expected["fingerprints"].push_back(fingerprint.name);
     EXPECT_EQ(document["verdicts"][i], expected);
   }
-  EXPECT_EQ(document["causes"][0]["name"], "to:value");
-  EXPECT_EQ(document["causes"][0]["failing"], 1);
-  EXPECT_EQ(document["causes"][0]["verdicts"], 2);
+  EXPECT_EQ(document["fingerprints"][0]["name"], "to:value");
+  EXPECT_EQ(document["fingerprints"][0]["failing"], 1);
+  EXPECT_EQ(document["fingerprints"][0]["verdicts"], 2);
   EXPECT_EQ(document["environment"], record.environment);
   EXPECT_EQ(document["run"]["plan"], record.info.plan);
   EXPECT_EQ(document["end"]["seconds"], 83.4);

@@ -14,8 +14,8 @@
 #include "reports/by_path.h"
 #include "reports/closing.h"
 #include "reports/markup.h"
+#include "reports/rendered.h"
 #include "reports/text.h"
-#include "reports/told.h"
 
 namespace lockstep {
 namespace {
@@ -71,9 +71,9 @@ struct Suite {
 
 /// What stands in system-out: neither surefire's schema nor that of Jenkins' xUnit plugin knows
 /// properties or files of a test case, so these are lines in the form that has become usual.
-std::string system_out(const RunRecord& record, const Verdict& verdict, const Told& told,
+std::string system_out(const RunRecord& record, const Verdict& verdict, const Rendered& rendered,
                        const Fullness& fullness) {
-  const bool passes = told.element == JunitElement::pass;
+  const bool passes = rendered.element == JunitElement::pass;
   std::string text;
   if (!passes || fullness.facts_of_all) {
     for (const auto& [name, value] : facts_of(verdict))
@@ -81,29 +81,30 @@ std::string system_out(const RunRecord& record, const Verdict& verdict, const To
   }
   for (const std::string& file : attachments_of(record, verdict))
     text += fmt::format("[[ATTACHMENT|{}]]\n", one_line(clean(file), 1000));
-  if (passes) text += told_text(verdict, told, fullness);
+  if (passes) text += rendered_text(verdict, rendered, fullness);
   return text;
 }
 
 void add_case(Suite& suite, const RunRecord& record, const Verdict& verdict, bool strict,
               const Fullness& fullness) {
-  const Told told = tell(verdict, strict);
-  suite.counts.add(told.element, verdict.origin.seconds);
+  const Rendered rendered = render(verdict, strict);
+  suite.counts.add(rendered.element, verdict.origin.seconds);
   suite.tally.add(verdict, strict);
   suite.cases += "    <testcase" + xml_attribute("name", suite.unique(verdict.facts.instance)) +
                  xml_attribute("classname", class_name(verdict)) +
                  time_attribute(verdict.origin.seconds);
   std::string inside;
-  if (told.element != JunitElement::pass) {
-    const std::string_view tag = name_of(told.element);
+  if (rendered.element != JunitElement::pass) {
+    const std::string_view tag = name_of(rendered.element);
     // Surefire's schema has no type of what is skipped; the message begins with it.
     inside = fmt::format(
         "      <{}{}{}>{}</{}>\n", tag,
-        xml_attribute("message", one_line(clean(told.message), fullness.message)),
-        told.element == JunitElement::skipped ? std::string() : xml_attribute("type", told.type),
-        xml_text(told_text(verdict, told, fullness)), tag);
+        xml_attribute("message", one_line(clean(rendered.message), fullness.message)),
+        rendered.element == JunitElement::skipped ? std::string()
+                                                  : xml_attribute("type", rendered.type),
+        xml_text(rendered_text(verdict, rendered, fullness)), tag);
   }
-  if (const std::string said = system_out(record, verdict, told, fullness); !said.empty())
+  if (const std::string said = system_out(record, verdict, rendered, fullness); !said.empty())
     inside += fmt::format("      <system-out>{}</system-out>\n", xml_text(said));
   suite.cases += inside.empty() ? "/>\n" : ">\n" + inside + "    </testcase>\n";
 }
@@ -203,15 +204,16 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
     });
     if (suite == suites.end())
       suite = suites.insert(suites.end(), {verdict.facts.path, {}, {}, {}, {}});
-    const Told told = tell(verdict, strict);
-    const bool fails = told.element == JunitElement::failure || told.element == JunitElement::error;
+    const Rendered rendered = render(verdict, strict);
+    const bool fails =
+        rendered.element == JunitElement::failure || rendered.element == JunitElement::error;
     if (size > (fails ? room : room / 2)) {
       ++left_out;
       continue;
     }
     const std::size_t before = suite->cases.size();
     add_case(*suite, record, verdict, strict, fullness);
-    total.add(told.element, verdict.origin.seconds);
+    total.add(rendered.element, verdict.origin.seconds);
     size += suite->cases.size() - before;
   }
   std::string properties = properties_of(record);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "record/record.h"
-#include "reports/told.h"
+#include "reports/rendered.h"
 
 namespace lockstep {
 
@@ -15,8 +15,9 @@ namespace lockstep {
 /// `[[PROPERTY|name=value]]` and kept tensors as `[[ATTACHMENT|file]]`.  What is `known` is skipped
 /// with its reason; what is `fixed` passes with a note, and is a failure with `strict`.  A run with
 /// fewer verdicts than it planned has one more testcase that is an error, so that half a run is
-/// never green.  Never longer than `limit` bytes: of a larger run each verdict says less (told.h),
-/// and at last what passes is left out and counted in the property `lockstep.left_out`.
+/// never green.  Never longer than `limit` bytes: of a larger run each verdict says less
+/// (rendered.h), and at last what passes is left out and counted in the property
+/// `lockstep.left_out`.
 std::string junit(const RunRecord& record, bool strict, std::size_t limit = kReportLimit);
 
 }  // namespace lockstep

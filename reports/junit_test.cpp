@@ -57,8 +57,8 @@ TEST(Junit, EveryVerdictSaysItsFacts) {
   const std::string differs = find_case(document, "ops/softmax").child("system-out").text().get();
   EXPECT_THAT(differs,
               HasSubstr("[[PROPERTY|id=ops/softmax/last-dim[dtype=bfloat16]@cpu/inductor]]\n"));
-  EXPECT_THAT(differs, HasSubstr("[[PROPERTY|status=value_differs]]\n"));
-  EXPECT_THAT(differs, HasSubstr("[[PROPERTY|cause=to:value]]\n"));
+  EXPECT_THAT(differs, HasSubstr("[[PROPERTY|status=value_diverges]]\n"));
+  EXPECT_THAT(differs, HasSubstr("[[PROPERTY|fingerprint=to:value]]\n"));
   EXPECT_THAT(differs, HasSubstr("[[PROPERTY|file=cases/ops/softmax/last-dim.json:14]]\n"));
   const RunRecord record = sample_run();
   for (const Verdict& verdict : record.verdicts) {
@@ -139,7 +139,7 @@ TEST(Junit, AFailureTellsEverythingInItsText) {
   const pugi::xml_node test = find_case(document, "ops/softmax/last-dim[dtype=bfloat16]@cpu");
   EXPECT_STREQ(test.attribute("classname").value(), "lockstep.inductor.ops.softmax.last-dim");
   const pugi::xml_node failure = test.child("failure");
-  EXPECT_STREQ(failure.attribute("type").value(), "value_differs");
+  EXPECT_STREQ(failure.attribute("type").value(), "value_diverges");
   const std::string text = failure.text().get();
   EXPECT_THAT(text, HasSubstr("611 of 4,096"));
   EXPECT_THAT(text, HasSubstr("eager is nearer"));

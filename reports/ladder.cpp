@@ -15,21 +15,21 @@ namespace {
 
 constexpr std::size_t kFewInstances = 50;
 
-/// The rungs on which an instance begins to depart, lowest first.
+/// The layers on which an instance begins to diverge, lowest first.
 std::vector<const Verdict*> beginnings(const Ladder& ladder, const std::string& instance) {
   std::vector<const Verdict*> result;
-  for (const std::string& rung : ladder.rungs()) {
-    const Verdict* verdict = ladder.at(instance, rung);
-    if (verdict != nullptr && ladder.departure(*verdict) == Departure::first)
+  for (const std::string& layer : ladder.layers()) {
+    const Verdict* verdict = ladder.at(instance, layer);
+    if (verdict != nullptr && ladder.divergence(*verdict) == Divergence::first)
       result.push_back(verdict);
   }
   return result;
 }
 
-/// How many instances begin to depart on each rung.
+/// How many instances begin to diverge on each layer.
 std::map<std::string, std::size_t> firsts(const Ladder& ladder) {
   std::map<std::string, std::size_t> counts;
-  for (const std::string& instance : ladder.departing()) {
+  for (const std::string& instance : ladder.diverging()) {
     for (const Verdict* verdict : beginnings(ladder, instance)) ++counts[verdict->facts.path];
   }
   return counts;
@@ -37,12 +37,12 @@ std::map<std::string, std::size_t> firsts(const Ladder& ladder) {
 
 std::string sign(const Style& style, const Ladder& ladder, const Verdict* verdict) {
   if (verdict == nullptr) return " ";
-  switch (ladder.departure(*verdict)) {
-    case Departure::first:
+  switch (ladder.divergence(*verdict)) {
+    case Divergence::first:
       return style.bad("●");
-    case Departure::further:
+    case Divergence::further:
       return style.odd("x");
-    case Departure::none:
+    case Divergence::none:
       break;
   }
   if (verdict->found.status != Status::conform) return style.faint("?");
@@ -53,49 +53,50 @@ std::string sign(const Style& style, const Ladder& ladder, const Verdict* verdic
 
 std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
   const Ladder ladder(record);
-  const auto& departing = ladder.departing();
-  if (ladder.rungs().empty() || departing.empty()) return {};
+  const auto& diverging = ladder.diverging();
+  if (ladder.layers().empty() || diverging.empty()) return {};
   // A way that ends in the air says nothing of where a divergence begins.
-  const std::vector<std::string> way = ladder.down_from(ladder.rungs().back());
-  if (!contains(ladder.rungs(), way.front())) return {};
+  const std::vector<std::string> way = ladder.down_from(ladder.layers().back());
+  if (!contains(ladder.layers(), way.front())) return {};
 
   const std::map<std::string, std::size_t> counts = firsts(ladder);
   std::size_t width = 0;
-  for (const std::string& rung : ladder.rungs()) width = std::max(width, columns(clean(rung)));
+  for (const std::string& layer : ladder.layers()) width = std::max(width, columns(clean(layer)));
   std::string text =
-      fmt::format("the ladder, lowest rung first; {} on some rung:\n",
-                  departing.size() == 1 ? "1 instance departs"
-                                        : grouped(departing.size()) + " instances depart");
+      fmt::format("the ladder, lowest layer first; {} on some layer:\n",
+                  diverging.size() == 1 ? "1 instance diverges"
+                                        : grouped(diverging.size()) + " instances diverge");
   std::string head;
-  for (std::size_t i = 0; i < ladder.rungs().size(); ++i) {
-    const std::string name = clean(ladder.rungs()[i]);
-    const auto first = counts.find(ladder.rungs()[i]);
+  for (std::size_t i = 0; i < ladder.layers().size(); ++i) {
+    const std::string name = clean(ladder.layers()[i]);
+    const auto first = counts.find(ladder.layers()[i]);
     text += fmt::format(
         "    {:>2}  {}{}  {}\n", i + 1, name, std::string(width - columns(name), ' '),
         first == counts.end() ? style.faint("-") : style.bad(grouped(first->second) + " first"));
     head += fmt::format("{:>3}", i + 1);
   }
-  text += "\n" +
-          style.faint(fmt::format("   {}   ● departs first, x departs, · conforms, \" conforms by "
-                                  "the code of the rung below, ? not judged",
-                                  head)) +
-          "\n";
-  const std::size_t shown = all ? departing.size() : std::min(departing.size(), kFewInstances);
+  text +=
+      "\n" +
+      style.faint(fmt::format("   {}   ● diverges first, x diverges, · conforms, \" conforms by "
+                              "the code of the layer below, ? not judged",
+                              head)) +
+      "\n";
+  const std::size_t shown = all ? diverging.size() : std::min(diverging.size(), kFewInstances);
   for (std::size_t i = 0; i < shown; ++i) {
     text += "   ";
-    for (const std::string& rung : ladder.rungs())
-      text += "  " + sign(style, ladder, ladder.at(departing[i], rung));
+    for (const std::string& layer : ladder.layers())
+      text += "  " + sign(style, ladder, ladder.at(diverging[i], layer));
     std::vector<std::string> begins;
-    for (const Verdict* verdict : beginnings(ladder, departing[i])) {
+    for (const Verdict* verdict : beginnings(ladder, diverging[i])) {
       begins.push_back(
           fmt::format("{}: {}", clean(verdict->facts.path), info(verdict->found.status).label));
     }
-    text += fmt::format("   {}  {}\n", one_line(clean(departing[i])),
+    text += fmt::format("   {}  {}\n", one_line(clean(diverging[i])),
                         style.faint(fmt::format("{}", fmt::join(begins, "; "))));
   }
-  if (shown < departing.size()) {
+  if (shown < diverging.size()) {
     text += style.faint(fmt::format("    and {} more: ci/lockstep report --ladder",
-                                    grouped(departing.size() - shown))) +
+                                    grouped(diverging.size() - shown))) +
             "\n";
   }
   return text + "\n";
@@ -103,27 +104,27 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
 
 nlohmann::ordered_json ladder_json(const RunRecord& record) {
   const Ladder ladder(record);
-  Json rungs = Json::array(), departing = Json::object();
+  Json layers = Json::array(), diverging = Json::object();
   const std::map<std::string, std::size_t> counts = firsts(ladder);
-  for (const std::string& rung : ladder.rungs()) {
-    const std::vector<std::string> way = ladder.down_from(rung);
-    const auto first = counts.find(rung);
-    rungs.push_back({{"path", rung},
-                     {"above", way.size() > 1 ? Json(way[way.size() - 2]) : Json()},
-                     {"first", first == counts.end() ? 0 : first->second}});
+  for (const std::string& layer : ladder.layers()) {
+    const std::vector<std::string> way = ladder.down_from(layer);
+    const auto first = counts.find(layer);
+    layers.push_back({{"path", layer},
+                      {"above", way.size() > 1 ? Json(way[way.size() - 2]) : Json()},
+                      {"first", first == counts.end() ? 0 : first->second}});
   }
-  if (!ladder.rungs().empty()) {
-    for (const std::string& instance : ladder.departing()) {
-      Json& entry = departing[instance] = {{"first", Json::array()}, {"unknown", Json::array()}};
+  if (!ladder.layers().empty()) {
+    for (const std::string& instance : ladder.diverging()) {
+      Json& entry = diverging[instance] = {{"first", Json::array()}, {"unknown", Json::array()}};
       std::set<std::string> unknown;
       for (const Verdict* verdict : beginnings(ladder, instance)) {
         entry["first"].push_back(verdict->facts.path);
-        for (std::string& rung : ladder.unknown_below(*verdict)) unknown.insert(std::move(rung));
+        for (std::string& layer : ladder.unknown_below(*verdict)) unknown.insert(std::move(layer));
       }
       entry["unknown"] = unknown;
     }
   }
-  return {{"rungs", std::move(rungs)}, {"departing", std::move(departing)}};
+  return {{"layers", std::move(layers)}, {"diverging", std::move(diverging)}};
 }
 
 }  // namespace lockstep

@@ -27,48 +27,48 @@ void add(RunRecord& record, const std::string& instance, const std::string& path
   verdict.found.status = status;
 }
 
-RunRecord three_rungs() {
+RunRecord three_layers() {
   RunRecord record =
       run_of({{"eager-python", ""}, {"eager", "eager-python"}, {"inductor", "eager"}});
   for (const char* path : {"eager-python", "eager", "inductor"})
     add(record, "bugs/fine@cpu", path, Status::conform);
   add(record, "bugs/1@cpu", "eager-python", Status::conform);
-  add(record, "bugs/1@cpu", "eager", Status::value_differs);
+  add(record, "bugs/1@cpu", "eager", Status::value_diverges);
   add(record, "bugs/1@cpu", "inductor", Status::crash);
   add(record, "bugs/2@cpu", "eager-python", Status::conform);
   add(record, "bugs/2@cpu", "eager", Status::refused);
-  add(record, "bugs/2@cpu", "inductor", Status::metadata_differs);
+  add(record, "bugs/2@cpu", "inductor", Status::metadata_diverges);
   return record;
 }
 
-TEST(LadderText, ShowsEachRungAndMarksTheFirstThatDeparts) {
-  EXPECT_EQ(
-      ladder_text(three_rungs(), Style(false), false),
-      "the ladder, lowest rung first; 2 instances depart on some rung:\n"
-      "     1  eager-python  -\n"
-      "     2  eager         1 first\n"
-      "     3  inductor      1 first\n"
-      "\n"
-      "     1  2  3   ● departs first, x departs, · conforms, \" conforms by the code of the rung "
-      "below, ? not judged\n"
-      "     ·  ●  x   bugs/1@cpu  eager: value differs\n"
-      "     ·  ?  ●   bugs/2@cpu  inductor: metadata differs\n"
-      "\n");
+TEST(LadderText, ShowsEachLayerAndMarksTheFirstThatDiverges) {
+  EXPECT_EQ(ladder_text(three_layers(), Style(false), false),
+            "the ladder, lowest layer first; 2 instances diverge on some layer:\n"
+            "     1  eager-python  -\n"
+            "     2  eager         1 first\n"
+            "     3  inductor      1 first\n"
+            "\n"
+            "     1  2  3   ● diverges first, x diverges, · conforms, \" conforms by the code of "
+            "the layer "
+            "below, ? not judged\n"
+            "     ·  ●  x   bugs/1@cpu  eager: value diverges\n"
+            "     ·  ?  ●   bugs/2@cpu  inductor: metadata diverges\n"
+            "\n");
 }
 
-TEST(LadderText, IsSilentWhereNothingDepartsOrTheLowestRungIsMissing) {
+TEST(LadderText, IsSilentWhereNothingDivergesOrTheLowestLayerIsMissing) {
   RunRecord record = run_of({{"eager-python", ""}, {"eager", "eager-python"}});
   add(record, "bugs/1@cpu", "eager", Status::conform);
   EXPECT_EQ(ladder_text(record, Style(false), true), "");
   record = run_of({{"inductor", "eager"}, {"inductor-dynamic", "inductor"}});
-  add(record, "bugs/1@cpu", "inductor", Status::value_differs);
+  add(record, "bugs/1@cpu", "inductor", Status::value_diverges);
   EXPECT_EQ(ladder_text(record, Style(false), true), "");
 }
 
 TEST(LadderText, OfManyInstancesTheFirstFiftyAreShown) {
   RunRecord record = run_of({{"eager-python", ""}, {"eager", "eager-python"}});
   for (int i = 0; i < 52; ++i)
-    add(record, std::to_string(i) + "@cpu", "eager", Status::value_differs);
+    add(record, std::to_string(i) + "@cpu", "eager", Status::value_diverges);
   const std::string few = ladder_text(record, Style(false), false);
   EXPECT_THAT(few, HasSubstr("   49@cpu  "));
   EXPECT_THAT(few, Not(HasSubstr("   50@cpu  ")));
@@ -78,16 +78,16 @@ TEST(LadderText, OfManyInstancesTheFirstFiftyAreShown) {
 
 TEST(LadderText, NothingBreaksOut) {
   RunRecord record = run_of({{"\x1b[31m", ""}, {"eager", "\x1b[31m"}});
-  add(record, "a\n\x1b[2J@cpu", "eager", Status::value_differs);
+  add(record, "a\n\x1b[2J@cpu", "eager", Status::value_diverges);
   EXPECT_THAT(ladder_text(record, Style(false), false), Not(HasSubstr("\x1b")));
 }
 
-TEST(LadderJson, NamesTheRungsAndWhereEachInstanceBegins) {
-  const nlohmann::ordered_json json = ladder_json(three_rungs());
-  EXPECT_EQ(json["rungs"].dump(), R"([{"path":"eager-python","above":null,"first":0},)"
-                                  R"({"path":"eager","above":"eager-python","first":1},)"
-                                  R"({"path":"inductor","above":"eager","first":1}])");
-  EXPECT_EQ(json["departing"].dump(),
+TEST(LadderJson, NamesTheLayersAndWhereEachInstanceBegins) {
+  const nlohmann::ordered_json json = ladder_json(three_layers());
+  EXPECT_EQ(json["layers"].dump(), R"([{"path":"eager-python","above":null,"first":0},)"
+                                   R"({"path":"eager","above":"eager-python","first":1},)"
+                                   R"({"path":"inductor","above":"eager","first":1}])");
+  EXPECT_EQ(json["diverging"].dump(),
             R"({"bugs/1@cpu":{"first":["eager"],"unknown":[]},)"
             R"("bugs/2@cpu":{"first":["inductor"],"unknown":["eager"]}})");
 }

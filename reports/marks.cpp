@@ -18,7 +18,8 @@ constexpr std::array kMarks = {
     MarkInfo{Mark::partly, "partly", "partly executed by others",
              "others than the path's own code executed a part of it",
              [](const Verdict& verdict) {
-               return verdict.found.share > 0 && verdict.found.status != Status::fell_back;
+               return verdict.found.foreign_fraction > 0 &&
+                      verdict.found.status != Status::fell_back;
              }},
     MarkInfo{Mark::stated, "stated", "executed as stated",
              "who executed it is stated, not observed",

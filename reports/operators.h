@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// What became of one operator and one dtype on one path.  A verdict counts for each operator of
 /// its program and each dtype of its inputs.
-struct OperatorShare {
+struct OperatorConformance {
   std::string path, name, dtype;  ///< "aten::sum.dim_IntList", "float16"; "none" without a tensor
   std::size_t conform = 0;
   std::size_t judged = 0;    ///< StatusInfo::judged(), those that conform among them
@@ -21,7 +21,7 @@ struct OperatorShare {
 
 /// All that a run has: those that fail most first, then those of which least conforms, then by
 /// name.
-std::vector<OperatorShare> operator_shares(const RunRecord& record, bool strict);
+std::vector<OperatorConformance> operator_conformance(const RunRecord& record, bool strict);
 
 /// A line for each, for people: "  50.0 %     1 of     2  aten::mul.Tensor  float16  mine".
 std::string operators_text(const RunRecord& record, const Style& style, bool strict);

@@ -20,7 +20,7 @@ RunRecord record_of_some() {
   RunRecord record;
   add(record, Status::conform, {"aten::add.Tensor"}, {"float32"});
   add(record, Status::conform, {"aten::mul.Tensor", "aten::sin"}, {"float16"});
-  add(record, Status::value_differs, {"aten::mul.Tensor"}, {"float16"});
+  add(record, Status::value_diverges, {"aten::mul.Tensor"}, {"float16"});
   add(record, Status::unsupported, {"aten::add.Tensor"}, {"float32"}, UnsupportedBy::declaration);
   add(record, Status::refused, {"aten::sort"}, {});
   return record;
@@ -47,7 +47,7 @@ TEST(Operators, OfARunAreInItsDocument) {
 TEST(Operators, NothingRoundsUpToAll) {
   RunRecord record;
   for (int i = 0; i < 9999; ++i) add(record, Status::conform, {"aten::sin"}, {"float32"});
-  add(record, Status::value_differs, {"aten::sin"}, {"float32"});
+  add(record, Status::value_diverges, {"aten::sin"}, {"float32"});
   EXPECT_NE(operators_text(record, Style(false), false).find(" 99.9 %"), std::string::npos);
 }
 

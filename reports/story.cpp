@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "reports/text.h"
-#include "verdict/cause.h"
 #include "verdict/differences.h"
 #include "verdict/finding.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
@@ -124,9 +124,9 @@ std::string stability_remark(const Verdict& verdict) {
 
 std::string execution_remark(const Verdict& verdict) {
   std::string text;
-  if (verdict.found.share > 0 && verdict.found.status != Status::fell_back) {
+  if (verdict.found.foreign_fraction > 0 && verdict.found.status != Status::fell_back) {
     text = fmt::format("others than the path's own code executed {:.0f} % of it",
-                       100 * verdict.found.share);
+                       100 * verdict.found.foreign_fraction);
     const auto foreign = verdict.found.proof.find("foreign");
     std::vector<std::string> names;
     if (foreign != verdict.found.proof.end() && foreign->is_object()) {
@@ -146,20 +146,20 @@ std::string expectation_line(const Verdict& verdict) {
                                     name_of(rule.because), rule.reason)));
 }
 
-std::string causes_line(const Verdict& verdict) {
+std::string fingerprints_line(const Verdict& verdict) {
   std::vector<std::string> names;
-  for (const Cause& cause : causes_of(verdict)) names.push_back(cause.name);
+  for (const Fingerprint& fingerprint : fingerprints_of(verdict)) names.push_back(fingerprint.name);
   if (names.empty()) return {};
   return one_line(
-      clean(fmt::format("cause{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "))));
+      clean(fmt::format("fingerprint{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "))));
 }
 
 std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& options) {
   Lines lines;
   if (options.title && !verdict.facts.title.empty()) lines.add(Part::title, verdict.facts.title);
   lines.add(Part::reason, headline(verdict));
-  if (const std::string causes = causes_line(verdict); !causes.empty())
-    lines.add(Part::note, causes);
+  if (const std::string fingerprints = fingerprints_line(verdict); !fingerprints.empty())
+    lines.add(Part::note, fingerprints);
   if (verdict.account.explained.is_object())
     lines.add(Part::note,
               "explained: " + verdict.account.explained.value("sentence", std::string()));

@@ -48,10 +48,10 @@ std::string stability_remark(const Verdict& verdict);
 /// aten::mm", "who executed it is stated, not observed"; else empty.
 std::string execution_remark(const Verdict& verdict);
 
-/// "causes celu:value, celu-gradient:eager-nan"; empty where there is none.
-std::string causes_line(const Verdict& verdict);
+/// "fingerprints celu:value, celu-gradient:eager-nan"; empty where there is none.
+std::string fingerprints_line(const Verdict& verdict);
 
-/// "expected value_differs (bug): reason"; empty without an expectation.
+/// "expected value_diverges (bug): reason"; empty without an expectation.
 std::string expectation_line(const Verdict& verdict);
 
 }  // namespace lockstep

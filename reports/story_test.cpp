@@ -17,12 +17,12 @@ Verdict pointwise() {
   Verdict verdict;
   verdict.facts.id = "sweeps/sin@cpu/inductor";
   verdict.facts.operators = {"aten::sin"};
-  verdict.found.status = Status::value_differs;
+  verdict.found.status = Status::value_diverges;
   verdict.found.reason = "y: why (policy bits): 1 NaN, 4 value";
   for (const char* name : {"y", "z"}) {
     OutputComparison& output = verdict.found.outputs.emplace_back();
     output.name = name;
-    output.status = Status::value_differs;
+    output.status = Status::value_diverges;
     output.type = "float16[9]";
     output.policy = "bits";
     output.elements = 9;
@@ -41,7 +41,7 @@ Verdict pointwise() {
 TEST(Story, PointwiseCasesShowClassesAndTheFirst) {
   EXPECT_EQ(story_text(pointwise()),
             "y: why (policy bits): 1 NaN, 4 value\n"
-            "cause sin:compiled-nan\n"
+            "fingerprint sin:compiled-nan\n"
             "y: float16[9] under bits: 5 of 9 elements differ\n"
             "  x = 1.5 (0x3e00), k = 2 (0x02): eager 3.0, compiled nan\n"
             "  at [4]: eager 3.0, compiled 4.0\n"
@@ -86,7 +86,7 @@ TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
   EXPECT_EQ(execution_remark(verdict), "");
   verdict.found.execution = Witness::observed;
   EXPECT_EQ(execution_remark(verdict), "");
-  verdict.found.share = 0.4;
+  verdict.found.foreign_fraction = 0.4;
   verdict.found.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
   EXPECT_EQ(execution_remark(verdict),
             "others than the path's own code executed 40 % of it: aten::mm, aten::relu");

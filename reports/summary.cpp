@@ -12,8 +12,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "record/causes.h"
 #include "record/coverage.h"
+#include "record/fingerprints.h"
 #include "record/judged.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
@@ -21,7 +21,7 @@
 #include "reports/markup.h"
 #include "reports/story.h"
 #include "reports/text.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
@@ -76,7 +76,7 @@ std::string as_many(const Items& items, std::size_t limit, Write write) {
 }
 
 /// How much conforms of what is judged.
-struct Share {
+struct Rate {
   std::size_t conform = 0, judged = 0;
 
   void add(const Verdict& verdict) {
@@ -92,7 +92,7 @@ struct Share {
 };
 
 std::string table(const RunRecord& record, bool strict) {
-  std::map<std::string, Share> shares;
+  std::map<std::string, Rate> shares;
   for (const Verdict& verdict : record.verdicts) shares[verdict.facts.path].add(verdict);
   std::string head = "| path |", rule = "|:--|";
   for (const ColumnInfo* column : columns_as_read()) {
@@ -122,8 +122,8 @@ std::string tolerances_section(const RunRecord& record) {
 
 /// Which families conform in which dtypes, in percent of what is judged.
 std::string families_section(const RunRecord& record) {
-  std::map<std::string, std::map<std::string_view, Share>> rows;  // by dtype, then by family
-  std::map<std::string_view, Share> sums;
+  std::map<std::string, std::map<std::string_view, Rate>> rows;  // by dtype, then by family
+  std::map<std::string_view, Rate> sums;
   for (const Verdict& verdict : record.verdicts) {
     if (!info(verdict.found.status).judged()) continue;
     const std::string dtype = verdict.facts.dtypes.empty()       ? "no tensor"
@@ -143,11 +143,11 @@ std::string families_section(const RunRecord& record) {
       "say the family, or its first operator.\n\n| dtype | {} |\n|:--|",
       fmt::join(families, " | "));
   for (std::size_t i = 0; i < families.size(); ++i) text += "--:|";
-  const auto line = [&](const std::string& name, const std::map<std::string_view, Share>& shares) {
+  const auto line = [&](const std::string& name, const std::map<std::string_view, Rate>& shares) {
     std::string row = fmt::format("| {} |", name);
     for (const std::string_view family : families) {
       const auto share = shares.find(family);
-      row += fmt::format(" {} |", (share == shares.end() ? Share{} : share->second).text());
+      row += fmt::format(" {} |", (share == shares.end() ? Rate{} : share->second).text());
     }
     return row + "\n";
   };
@@ -202,9 +202,9 @@ std::string environment_section(const RunRecord& record) {
          as_many(rows, kListLimit, [](const std::string& row) { return row; }) + "\n</details>\n";
 }
 
-/// Verdicts of one cause.
-struct SameCause {
-  std::string cause;                 ///< the first of each of its verdicts
+/// Verdicts of one fingerprint.
+struct SameFingerprint {
+  std::string fingerprint;           ///< the first of each of its verdicts
   const Verdict* example = nullptr;  ///< the smallest (is_smaller)
   std::size_t count = 0;             ///< of verdicts
   std::set<std::string> operators{}, dtypes{};
@@ -217,18 +217,19 @@ struct SameCause {
   }
 };
 
-/// Each verdict once, with those that have the same first cause, in the order in which the causes
-/// are met; what has none (what is fixed) stands alone.
-std::vector<SameCause> by_cause(const std::vector<const Verdict*>& verdicts) {
-  std::vector<SameCause> groups;
+/// Each verdict once, with those that have the same first fingerprint, in the order in which the
+/// fingerprints are met; what has none (what is fixed) stands alone.
+std::vector<SameFingerprint> by_fingerprint(const std::vector<const Verdict*>& verdicts) {
+  std::vector<SameFingerprint> groups;
   std::unordered_map<std::string, std::size_t> places;
   for (const Verdict* verdict : verdicts) {
-    const std::vector<Cause> causes = causes_of(*verdict);
-    const std::string cause = causes.empty() ? std::string() : causes.front().name;
-    const auto place = places.find(cause);
-    if (causes.empty() || place == places.end()) {
-      if (!causes.empty()) places.emplace(cause, groups.size());
-      groups.push_back({cause});
+    const std::vector<Fingerprint> fingerprints = fingerprints_of(*verdict);
+    const std::string fingerprint =
+        fingerprints.empty() ? std::string() : fingerprints.front().name;
+    const auto place = places.find(fingerprint);
+    if (fingerprints.empty() || place == places.end()) {
+      if (!fingerprints.empty()) places.emplace(fingerprint, groups.size());
+      groups.push_back({fingerprint});
       groups.back().add(*verdict);
     } else {
       groups[place->second].add(*verdict);
@@ -238,13 +239,14 @@ std::vector<SameCause> by_cause(const std::vector<const Verdict*>& verdicts) {
 }
 
 /// The same, most verdicts first; but what is of JUnit's errors, as crashes, before all others.
-std::vector<SameCause> by_weight(const std::vector<const Verdict*>& verdicts) {
-  std::vector<SameCause> groups = by_cause(verdicts);
-  const auto weight = [](const SameCause& group) {
+std::vector<SameFingerprint> by_weight(const std::vector<const Verdict*>& verdicts) {
+  std::vector<SameFingerprint> groups = by_fingerprint(verdicts);
+  const auto weight = [](const SameFingerprint& group) {
     return std::pair(info(group.example->found.status).junit == JunitElement::error, group.count);
   };
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const SameCause& a, const SameCause& b) { return weight(a) > weight(b); });
+  std::stable_sort(
+      groups.begin(), groups.end(),
+      [&](const SameFingerprint& a, const SameFingerprint& b) { return weight(a) > weight(b); });
   return groups;
 }
 
@@ -259,9 +261,10 @@ std::string few(const std::set<std::string>& names) {
 }
 
 /// "<code>softshrink:eager-nan</code> 12 verdicts; aten::softshrink; bfloat16, float16".
-std::string heading(const SameCause& group) {
-  std::string text =
-      group.cause.empty() ? std::string() : markdown_code(one_line(clean(group.cause), 200)) + " ";
+std::string heading(const SameFingerprint& group) {
+  std::string text = group.fingerprint.empty()
+                         ? std::string()
+                         : markdown_code(one_line(clean(group.fingerprint), 200)) + " ";
   text += counted(group.count, "verdict");
   for (const auto* names : {&group.operators, &group.dtypes}) {
     if (!names->empty()) text += "; " + markdown(few(*names));
@@ -269,7 +272,7 @@ std::string heading(const SameCause& group) {
   return text;
 }
 
-std::string story(const SameCause& group) {
+std::string story(const SameFingerprint& group) {
   const Verdict& verdict = *group.example;
   return fmt::format(
       "<details><summary><b>{}</b> {}<br>{}: {}</summary>\n\n{}\n</details>\n\n", label(verdict),
@@ -277,18 +280,18 @@ std::string story(const SameCause& group) {
       fenced(cut(story_text(verdict, {.error_limit = 1024, .output_limit = 512}), kStoryLimit)));
 }
 
-std::string short_story(const SameCause& group) {
+std::string short_story(const SameFingerprint& group) {
   return fmt::format("- **{}** {}: {}\n", label(*group.example), heading(group),
                      markdown_code(one_line(clean(group.example->origin.repro), 500)));
 }
 
-/// What fails by cause within `limit` bytes: whole stories in two thirds of it, then lines.
+/// What fails by fingerprint within `limit` bytes: whole stories in two thirds of it, then lines.
 std::string failing_section(const std::vector<const Verdict*>& fails, std::size_t limit) {
   if (fails.empty()) return {};
-  const std::vector<SameCause> groups = by_weight(fails);
+  const std::vector<SameFingerprint> groups = by_weight(fails);
   std::string text =
-      fmt::format("### Failing, by cause\n\n{} of {}.\n\n",
-                  counted(fails.size(), "failing verdict"), counted(groups.size(), "cause"));
+      fmt::format("### Failing, by fingerprint\n\n{} of {}.\n\n",
+                  counted(fails.size(), "failing verdict"), counted(groups.size(), "fingerprint"));
   std::size_t told = 0;
   for (; told < groups.size(); ++told) {
     const std::string next = story(groups[told]);
@@ -303,7 +306,7 @@ std::string failing_section(const std::vector<const Verdict*>& fails, std::size_
          "\n";
 }
 
-/// What is known by cause, folded.
+/// What is known by fingerprint, folded.
 std::string known_section(const RunRecord& record, bool strict) {
   std::vector<const Verdict*> known;
   for (const Verdict& verdict : record.verdicts) {
@@ -311,9 +314,9 @@ std::string known_section(const RunRecord& record, bool strict) {
       known.push_back(&verdict);
   }
   if (known.empty()) return {};
-  return fmt::format("<details><summary>Known, by cause: {}</summary>\n\n{}\n</details>\n\n",
+  return fmt::format("<details><summary>Known, by fingerprint: {}</summary>\n\n{}\n</details>\n\n",
                      counted(known.size(), "verdict"),
-                     as_many(by_weight(known), kListLimit, [](const SameCause& group) {
+                     as_many(by_weight(known), kListLimit, [](const SameFingerprint& group) {
                        return fmt::format("- {}: {}\n", heading(group),
                                           markdown(expectation_line(*group.example), 300));
                      }));
@@ -378,7 +381,7 @@ std::string summary(const RunRecord& record, bool strict, std::size_t limit) {
 }
 
 std::string github_annotations(const RunRecord& record, bool strict) {
-  const std::vector<SameCause> failures = by_cause(failing(record, strict));
+  const std::vector<SameFingerprint> failures = by_fingerprint(failing(record, strict));
   const std::string too_little = judged_too_little(record, strict);
   const std::size_t room = kAnnotations - (too_little.empty() ? 0 : 1);
   const std::size_t listed = failures.size() > room ? room - 1 : failures.size();
@@ -387,8 +390,9 @@ std::string github_annotations(const RunRecord& record, bool strict) {
     const Verdict& verdict = *failures[i].example;
     std::string story = fmt::format("{}\n{}\n", verdict.facts.instance, headline(verdict));
     if (failures[i].count > 1) {
-      story += fmt::format("{} of this cause: {}\n", counted(failures[i].count, "failing verdict"),
-                           one_line(clean(failures[i].cause)));
+      story +=
+          fmt::format("{} of this fingerprint: {}\n", counted(failures[i].count, "failing verdict"),
+                      one_line(clean(failures[i].fingerprint)));
     }
     text += fmt::format(
         "::error file={},line={},title={}::{}\n", command_value(verdict.facts.case_file, true),
@@ -403,7 +407,7 @@ std::string github_annotations(const RunRecord& record, bool strict) {
     for (std::size_t i = listed; i < failures.size(); ++i) rest += failures[i].count;
     text += fmt::format("::error title=Lockstep::{} more {} of {}; the summary has them\n",
                         grouped(rest), rest == 1 ? "verdict fails" : "verdicts fail",
-                        counted(failures.size() - listed, "other cause"));
+                        counted(failures.size() - listed, "other fingerprint"));
   }
   return text;
 }

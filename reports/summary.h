@@ -12,15 +12,15 @@ namespace lockstep {
 constexpr std::size_t kSummaryLimit = 60'000;
 
 /// The run in Markdown for the page of a CI job: totals, counts and percent by path, percent by
-/// dtype and family of operators, what fails by cause (crashes and the like first, then the most
-/// verdicts; each with its operators, dtypes and one example, whose command repeats it), what is
-/// known by cause, what is fixed, expectations that met nothing, the environment.  Never longer
-/// than `limit` bytes: what does not fit is counted.
+/// dtype and family of operators, what fails by fingerprint (crashes and the like first, then the
+/// most verdicts; each with its operators, dtypes and one example, whose command repeats it), what
+/// is known by fingerprint, what is fixed, expectations that met nothing, the environment.  Never
+/// longer than `limit` bytes: what does not fit is counted.
 std::string summary(const RunRecord& record, bool strict, std::size_t limit = kSummaryLimit);
 
-/// Workflow commands that mark case files in a pull request, one for each cause of what fails, at
-/// its smallest example: at most ten lines, as many as GitHub takes from a step; the tenth counts
-/// the rest.
+/// Workflow commands that mark case files in a pull request, one for each fingerprint of what
+/// fails, at its smallest example: at most ten lines, as many as GitHub takes from a step; the
+/// tenth counts the rest.
 std::string github_annotations(const RunRecord& record, bool strict);
 
 }  // namespace lockstep

@@ -61,12 +61,12 @@ TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
     verdict.account.standing = Standing::new_;
     verdict.origin.stderr_tail = std::string(100'000, 'x');
     verdict.facts.operators = {
-        fmt::format("aten::op{}", verdict.facts.index)};  // a cause of its own
+        fmt::format("aten::op{}", verdict.facts.index)};  // a fingerprint of its own
   }
   const std::string text = summary(record, false);
   EXPECT_LE(text.size(), kSummaryLimit);
   EXPECT_GT(text.size(), kSummaryLimit / 2);
-  EXPECT_THAT(text, HasSubstr("3,000 failing verdicts of 3,000 causes"));
+  EXPECT_THAT(text, HasSubstr("3,000 failing verdicts of 3,000 fingerprints"));
   EXPECT_THAT(text, testing::ContainsRegex("\nand 2,[0-9]+ more\n"));
   EXPECT_THAT(text, HasSubstr("Environment"));
   for (const std::size_t limit : {0u, 10u, 1000u, 5000u}) {
@@ -78,7 +78,7 @@ TEST(Summary, StaysWithinItsLimitAndCountsTheRest) {
 Verdict differing(const std::string& op, const std::string& dtype, const std::string& instance) {
   const RunRecord sample = sample_run();
   Verdict verdict = *std::ranges::find_if(sample.verdicts, [](const Verdict& each) {
-    return each.found.status == Status::value_differs;
+    return each.found.status == Status::value_diverges;
   });
   verdict.account.standing = Standing::new_;
   verdict.account.expectation.reset();
@@ -96,7 +96,7 @@ TEST(Summary, AGroupHasItsCountOperatorsDtypesAndOneExampleWithItsCommand) {
                      differing("aten::sin.out", "float32", "a/longer-name@cpu"),
                      differing("aten::sin", "float16", "a/short@cpu")};
   const std::string text = summary(record, false);
-  EXPECT_THAT(text, HasSubstr("3 failing verdicts of 2 causes.\n"));
+  EXPECT_THAT(text, HasSubstr("3 failing verdicts of 2 fingerprints.\n"));
   EXPECT_THAT(text,
               HasSubstr("</code> 2 verdicts; aten&#58;&#58;sin, aten&#58;&#58;sin.out; float16, "
                         "float32<br><code>a/short&#64;cpu/inductor</code>"));
@@ -115,12 +115,13 @@ TEST(Summary, WhatCrashedComesFirstHoweverMuchElseFails) {
   EXPECT_LT(text.find("3 verdicts; aten"), text.find("ops/log/zero"));
 }
 
-TEST(Summary, WhatIsKnownIsFoldedByCause) {
+TEST(Summary, WhatIsKnownIsFoldedByFingerprint) {
   RunRecord record = sample_run();
-  EXPECT_THAT(summary(record, false), HasSubstr("<summary>Known, by cause: 1 verdict</summary>"));
+  EXPECT_THAT(summary(record, false),
+              HasSubstr("<summary>Known, by fingerprint: 1 verdict</summary>"));
   std::erase_if(record.verdicts,
                 [](const Verdict& verdict) { return verdict.account.standing == Standing::known; });
-  EXPECT_THAT(summary(record, false), Not(HasSubstr("Known, by cause")));
+  EXPECT_THAT(summary(record, false), Not(HasSubstr("Known, by fingerprint")));
 }
 
 TEST(Summary, PercentIsOfWhatIsJudgedAndRoundedDown) {
@@ -130,7 +131,7 @@ TEST(Summary, PercentIsOfWhatIsJudgedAndRoundedDown) {
     verdict.facts.tags = {"mutation", "reduction"};
     verdict.found.status = Status::conform;
   }
-  record.verdicts[0].found.status = Status::value_differs;
+  record.verdicts[0].found.status = Status::value_diverges;
   for (std::size_t i = 1; i <= 500; ++i) record.verdicts[i].found.status = Status::unsupported;
   record.verdicts[501].facts.tags = {"mutation"};
   record.verdicts[501].facts.operators = {"mylib::op"};
@@ -167,34 +168,35 @@ TEST(Annotations, AreAtMostTenLinesThatNothingBreaksOutOf) {
     }
   }
   EXPECT_THAT(github_annotations(sample_run(), false),
-              HasSubstr("::error file=cases/ops/softmax/last-dim.json,line=14,title=value differs "
+              HasSubstr("::error file=cases/ops/softmax/last-dim.json,line=14,title=value diverges "
                         "on inductor::"));
   EXPECT_THAT(github_annotations(hostile_run(), false),
               HasSubstr("file=</script><script>alert(1)"));
   EXPECT_THAT(github_annotations(hostile_run(), false), HasSubstr("%0A%3A%3Aerror%3A%3Ax %250A"));
 }
 
-TEST(Annotations, AreOneForEachCauseAtItsSmallestExample) {
+TEST(Annotations, AreOneForEachFingerprintAtItsSmallestExample) {
   RunRecord record = sample_run();
   std::erase_if(record.verdicts, [](const Verdict& verdict) {
-    return verdict.found.status != Status::value_differs;
+    return verdict.found.status != Status::value_diverges;
   });
   std::erase_if(record.verdicts, [](const Verdict& verdict) { return !verdict.fails(false); });
   ASSERT_EQ(record.verdicts.size(), 1u);
-  EXPECT_THAT(github_annotations(record, false), Not(HasSubstr("of this cause")));
+  EXPECT_THAT(github_annotations(record, false), Not(HasSubstr("of this fingerprint")));
   for (int i = 0; i < 30; ++i) {
     Verdict& larger = record.verdicts.emplace_back(record.verdicts.front());
-    larger.facts.operators.push_back(larger.facts.operators.front());  // the cause names each once
+    larger.facts.operators.push_back(
+        larger.facts.operators.front());  // the fingerprint names each once
     larger.facts.case_file = "cases/larger.json";
   }
   std::swap(record.verdicts.front(), record.verdicts.back());
   const std::string text = github_annotations(record, false);
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
   EXPECT_THAT(text, testing::StartsWith("::error file=cases/ops/softmax/last-dim.json,line=14,"));
-  EXPECT_THAT(text, HasSubstr("%0A31 failing verdicts of this cause: to:value%0A"));
+  EXPECT_THAT(text, HasSubstr("%0A31 failing verdicts of this fingerprint: to:value%0A"));
 }
 
-TEST(Annotations, TheTenthCountsVerdictsAndCauses) {
+TEST(Annotations, TheTenthCountsVerdictsAndFingerprints) {
   RunRecord record = sample_run();
   record.info.min_judged = 99;
   const std::string text = github_annotations(record, false);

@@ -74,7 +74,7 @@ def worse(verdicts):
             grade=None,
         )
         del verdict["grade"]
-    differs = next(verdict for verdict in verdicts if verdict["status"] == "value_differs")
+    differs = next(verdict for verdict in verdicts if verdict["status"] == "value_diverges")
     differs.update(status="conform", grade="bits", standing="new", reason="", outputs=[])
     differs.pop("expectation", None)
 

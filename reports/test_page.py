@@ -161,8 +161,8 @@ def test_a_chip_narrows_a_filter_of_any_form(page):
         ("op:add", 0),
         ("dtype:float32", 4),
         ("!tag:precision-cast", 22),
-        ("cause:to:value", 2),
-        ("cause:*:crash-in-*", 1),
+        ("fingerprint:to:value", 2),
+        ("fingerprint:*:crash-in-*", 1),
     ],
 )
 def test_its_filter_is_that_of_the_command_line(page, query, expected):
@@ -479,7 +479,7 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     assert "no such setting; not run" in dom and "0123" in dom and "2 of 3 that could be" in dom
 
 
-def test_it_marks_the_first_rung_that_departs(tmp_path):
+def test_it_marks_the_first_layer_that_diverges(tmp_path):
     run = {
         **sample()[0],
         "format": 2,
@@ -491,7 +491,7 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
             {
                 "name": name,
                 "title": name,
-                "promise": "bits",
+                "contract": "bits",
                 "digest": "",
                 "declared": {"above": above},
             }
@@ -522,18 +522,18 @@ def test_it_marks_the_first_rung_that_departs(tmp_path):
     ]
     page = Page([run, *verdicts], tmp_path / "page")
     dom = html.unescape(page.dom("#id=bugs/1@cpu/inductor"))
-    assert "Departs already on aot_eager, a rung below this one." in dom
-    rungs = one(r'<ul class="siblings">.*?</ul>', dom).group(0)
-    assert re.findall(r'<span>(\w+)</span>(<span class="tag">departs first</span>)?', rungs) == [
+    assert "Diverges already on aot_eager, a layer below this one." in dom
+    layers = one(r'<ul class="siblings">.*?</ul>', dom).group(0)
+    assert re.findall(r'<span>(\w+)</span>(<span class="tag">diverges first</span>)?', layers) == [
         ("eager", ""),
-        ("aot_eager", '<span class="tag">departs first</span>'),
+        ("aot_eager", '<span class="tag">diverges first</span>'),
         ("inductor", ""),
     ]
     matrix = page.dom("#view=matrix")
     assert [
         name for name in ("eager", "aot_eager", "inductor") if f'aria-label="{name}: ' in matrix
     ] == ["eager", "aot_eager", "inductor"]
-    assert 'aria-label="aot_eager: crash, failing, departs first"' in matrix
+    assert 'aria-label="aot_eager: crash, failing, diverges first"' in matrix
 
 
 def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
@@ -557,7 +557,7 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
             "operators": ["to.dtype"],
             "ladder": [
                 {"path": "aot_eager", "status": "conform"},
-                {"path": "inductor", "status": "value_differs", "departs": True},
+                {"path": "inductor", "status": "value_diverges", "diverges": True},
             ],
             "how": "fused",
             "guilty": [1],
@@ -581,7 +581,7 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
                 },
             ],
             "knobs": [
-                {"name": "dynamic=true", "title": "sizes", "status": "value_differs"},
+                {"name": "dynamic=true", "title": "sizes", "status": "value_diverges"},
                 {
                     "name": "emulate_precision_casts",
                     "title": "casts",
@@ -620,16 +620,16 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         and "Pass: inductor, lowerings, " in part
         and "Nobody looked into: " in part
     )
-    # Its cause has the name of what was found, and the one of others stays.
+    # Its fingerprint has the name of what was found, and the one of others stays.
     names = one(r'<p class="names">(.*?)</p>', dom).group(1)
     assert "to:value/emulate_precision_casts" in names
     assert "Who did it" not in page.dom(f"#id={verdict['id']}")
 
 
-def test_the_run_shows_causes_first_and_a_verdict_its_own(page):
+def test_the_run_shows_fingerprints_first_and_a_verdict_its_own(page):
     text = page.dom()
-    listed = one(r'<ol class="causes">(.*?)</ol>', text).group(1)
-    assert listed.count("<li>") == 21 and text.index("Causes: 21") < text.index("By path")
+    listed = one(r'<ol class="fingerprints">(.*?)</ol>', text).group(1)
+    assert listed.count("<li>") == 21 and text.index("Fingerprints: 21") < text.index("By path")
     first = html.unescape(re.sub(r"<[^>]*>", " ", listed.split("</li>")[0]))
     assert re.match(r"\s*to:value\s+1 failing\s+1 known", first), (
         first
@@ -653,7 +653,7 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
     assert list(rates) == ["aot_eager", "inductor"] and rates["aot_eager"] == "100 %"
     assert 0 < float(rates["inductor"].removesuffix(" %")) < 20  # 1 of those judged
     # Two workers that differ are both told; what is skipped counts for nothing; one of many that
-    # departs is seen.
+    # diverges is seen.
     run, *rest = sample()
     next(record for record in rest if record.get("name") == "compiled")["values"]["torch"] = (
         "2.15.0"
@@ -687,8 +687,8 @@ def test_the_first_screen_says_what_was_judged_and_how_much_conforms(page, tmp_p
     assert rates == {"inductor": "99.9 %"}
 
 
-def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page):
-    listed = one(r'<ol class="causes">(.*?)</ol>', page.dom()).group(1).split("</li>")
+def test_a_fingerprint_has_its_counts_operators_dtypes_and_an_example_that_opens(page):
+    listed = one(r'<ol class="fingerprints">(.*?)</ol>', page.dom()).group(1).split("</li>")
     known = next(html.unescape(item) for item in listed if re.search(r">\d+ known<", item))
     operators = next(html.unescape(item) for item in listed if "to:value" in item)
     assert "to.dtype" in operators and "float32" in operators
@@ -699,7 +699,7 @@ def test_a_cause_has_its_counts_operators_dtypes_and_an_example_that_opens(page)
         if record.get("id") == one(r'class="text">([^<]*)<', known).group(1)
     )
     opened = page.after(
-        "[...document.querySelectorAll('.causes li')]"
+        "[...document.querySelectorAll('.fingerprints li')]"
         ".find((item) => /[0-9] known/.test(item.textContent)).querySelector('.text').click();"
     )
     assert f"<h2>{verdict['title']}</h2>" in html.unescape(opened)
@@ -716,7 +716,7 @@ def long_ids():
     model = next(
         record
         for record in rest
-        if record.get("status") == "value_differs" and record["standing"] == "new"
+        if record.get("status") == "value_diverges" and record["standing"] == "new"
     )
     records = []
     for index in range(60):
@@ -729,7 +729,7 @@ def long_ids():
                 "index": index,
                 "instance": name,
                 "id": f"{name}/{model['path']}",
-                "status": "nonfinite_differs",
+                "status": "nonfinite_diverges",
                 "standing": "known",
                 "reason": f"reason {index % 9}",
                 "operators": [
@@ -842,7 +842,7 @@ def test_operators_and_dtypes_have_their_share(page):
             """const of = (row) => row.querySelector(".instance").textContent;
       [...document.querySelectorAll(".space .row")].find((row) => of(row) === "to.dtype")
         .querySelector("[data-column='0']").click();
-      await new Promise((done) => setTimeout(done, 300));
+      await new Contract((done) => setTimeout(done, 300));
       const found = [document.querySelector("#details h2").textContent,
         document.querySelectorAll("#details .siblings li").length];
       document.querySelector("#details .copies button").click();

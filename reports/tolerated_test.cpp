@@ -38,7 +38,7 @@ TEST(Tolerated, IsWhatConformsThoughItDiffers) {
             "1.501; let pass by no_worse(1) (and 1 more)");
   verdict.found.weak = "eager itself is as far off";
   EXPECT_THAT(describe(found), HasSubstr("; weak: eager itself is as far off"));
-  verdict.found.status = Status::metadata_differs;
+  verdict.found.status = Status::metadata_diverges;
   EXPECT_EQ(tolerated(verdict).output, nullptr) << "a verdict that fails was not let pass";
 }
 
@@ -86,7 +86,7 @@ TEST(ConformLine, SaysHowMuchOfWhatConformsReachesWhichGrade) {
   counts.add(verdict, false);
   EXPECT_EQ(conform_line(counts), "3 conform: 1 bits, 1 no_worse1, 1 without numbers; 1 weak");
   verdict.found.weak = "";
-  verdict.found.share = 0.4;
+  verdict.found.foreign_fraction = 0.4;
   verdict.found.execution = Witness::stated;
   counts.add(verdict, false);
   EXPECT_EQ(conform_line(counts),

@@ -28,7 +28,7 @@ Json of_status(const StatusInfo& each) {
           {"severity", name_of(each.severity)},
           {"accuses", each.accuses()},
           {"judged", each.judged()},
-          {"departs", each.departs()},
+          {"diverges", each.diverges()},
           {"expectable", each.expectable()},
           {"meaning", each.meaning}};
 }
@@ -87,7 +87,7 @@ Json words_document() {
           {"transitions", table(all_transitions(), of_transition)},
           {"policies", table(all_policies(), of_policy)},
           {"golds", table(all_golds(), of_gold)},
-          {"promises", promise_names()},
+          {"contracts", contract_names()},
           {"strides", stride_rule_names()},
           {"input_kinds", kInputKinds}};
 }

@@ -64,7 +64,7 @@ TEST(Marks, AreThoseOfTheVerdict) {
   verdict.found.unstable = true;
   verdict.found.weak = "of the sign of zero";
   verdict.found.front_end = true;
-  verdict.found.share = 0.5;
+  verdict.found.foreign_fraction = 0.5;
   using Names = std::vector<std::string_view>;
   EXPECT_EQ(marks_of(verdict), (Names{"weak", "partly", "unstable", "front-end"}));
   verdict.found.status = Status::fell_back;  // which says so of all of it

@@ -42,7 +42,7 @@ def test_misses_are_in_the_table():
     found = {
         "layer": "aot_eager",
         "operators": ["mul.Tensor"],
-        "status": "value_differs",
+        "status": "value_diverges",
         "how": "alone",
         "seconds": 3.0,
         "knobs": [{"name": "freezing", "ends": True}, {"name": "cse=false"}],
@@ -55,7 +55,7 @@ def test_misses_are_in_the_table():
     text = explained.table([hit, miss, explained.judged(known, {"failed": "no"})])
     assert (
         text.count("**(miss)**") == 2
-        and "Of 2 that depart here the layer of 1 and an operator of 1" in text
+        and "Of 2 that diverge here the layer of 1 and an operator of 1" in text
     )
 
 

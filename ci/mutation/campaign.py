@@ -46,10 +46,10 @@ def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
     """The path of a mutant, or of the faultless twin (None)."""
     name = mutant.name if mutant else FAULTLESS
     declared = {
-        "format": 1,
+        "format": 2,
         "name": path_of(name),
         "title": f"A mutant: {mutant.doc if mutant else 'none'}"[:200],
-        "promise": "values",
+        "contract": "values",
         "default": False,
         "worker": "compiled",
         "backend": mutant.backend if mutant else f"lockstep_mutant_{FAULTLESS}",

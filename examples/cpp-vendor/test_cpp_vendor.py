@@ -189,7 +189,7 @@ def test_the_twin_with_a_bug_gets_none_and_is_told_why(vendor):
         "twin.tar",
     )
     assert done.returncode == 1
-    assert "fails: relu-of-special-numbers@cpu/twin: non-finite differs" in done.stderr
+    assert "fails: relu-of-special-numbers@cpu/twin: non-finite diverges" in done.stderr
     assert not (vendor.folder / "twin.tar").exists()
 
 
@@ -300,7 +300,7 @@ def test_a_waiver_bears_what_its_owners_agreed_to_where_it_is_bound(vendor):
             "paths": ["waived"],
             "devices": ["cpu"],
             "environment": {"cpu": machine},
-            "status": "nonfinite_differs",
+            "status": "nonfinite_diverges",
             "waived": True,
             "because": "bug",
             "reason": "The unit knows no NaN.",
@@ -308,7 +308,7 @@ def test_a_waiver_bears_what_its_owners_agreed_to_where_it_is_bound(vendor):
             "date": "2026-11-20",
             **changes,
         }
-        file.write_text(json.dumps({"format": 1, "known": [rule]}))
+        file.write_text(json.dumps({"format": 2, "known": [rule]}))
         return vendor(
             "certify", "--level", "tiny-1", *path, "--waivers", file, "--out", "waived.tar"
         )

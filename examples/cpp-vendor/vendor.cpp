@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
     if (type == "hello") {
       memory = message.at("limits").value("memory_bytes", std::int64_t{0});
       say({{"type", "hello"},
-           {"protocol", 1},
+           {"protocol", 2},
            {"worker", "vendor"},
            {"concurrent", 1},
            {"environment", {{"package vendor", "1.0"}, {"compiler", __VERSION__}}},

@@ -108,7 +108,7 @@ def test_the_device_is_known_by_its_library_alone(lockstep, libraries):
     assert missing.returncode == 2 and "there is no device `hostdev*`" in missing.stderr
 
 
-@pytest.mark.parametrize(("library", "status"), [("good", "conform"), ("faulty", "value_differs")])
+@pytest.mark.parametrize(("library", "status"), [("good", "conform"), ("faulty", "value_diverges")])
 def test_a_kernel_that_is_wrong_is_found_against_the_cpu(
     lockstep, libraries, library, status, tmp_path
 ):

@@ -45,7 +45,7 @@ def warm() -> dict:
         "onnx": onnx.__version__,
         "onnxscript": onnxscript.__version__,
         "python": sys.version.split()[0],
-        "fingerprint": f"onnxruntime-{onnxruntime.__version__}-torch-{torch.__version__}",
+        "operators_digest": f"onnxruntime-{onnxruntime.__version__}-torch-{torch.__version__}",
     }
 
 
@@ -129,7 +129,7 @@ class Parent:
             self.wire.say(
                 {
                     "type": "hello",
-                    "protocol": 1,
+                    "protocol": 2,
                     "error": (
                         f"{error}: pip install -r requirements.txt where this worker's Python is "
                         f"({sys.executable})"
@@ -143,7 +143,7 @@ class Parent:
         self.wire.say(
             {
                 "type": "hello",
-                "protocol": 1,
+                "protocol": 2,
                 "worker": "onnxruntime",
                 "concurrent": os.cpu_count() or 1,
                 "environment": environment,

@@ -67,8 +67,8 @@ def smoke(lockstep):
         "--known",
         HERE / "known.json",
         *"""
-            --min-judged 50 --out smoke --keep --repeat 3 --repeat-share 10% --repeat-seed 1
-        """.split(),
+            --min-judged 50 --out smoke --save-tensors --repeat 3 --repeat-percent 10% --repeat-seed
+            1 """.split(),
     )
     log = lockstep.folder / "smoke" / "run.json"
     assert log.exists(), done.stdout + done.stderr
@@ -85,7 +85,7 @@ def whose(verdicts):
         "looked at by nobody"
         if verdict.get("execution") != "observed"
         else "in part"
-        if verdict.get("share")
+        if verdict.get("foreign_fraction")
         else "alone"
         for verdict in verdicts
         if verdict["status"] == "conform"
@@ -108,7 +108,10 @@ def test_how_much_it_computes_itself(smoke):
     assert whose(verdicts)["alone"] >= 10, whose(verdicts)
     others = [verdict for verdict in verdicts if verdict["status"] == "fell_back"]
     assert len(others) >= 10  # which would pass for its own, were nobody to look
-    assert all(verdict["execution"] == "observed" and verdict["share"] == 1 for verdict in others)
+    assert all(
+        verdict["execution"] == "observed" and verdict["foreign_fraction"] == 1
+        for verdict in others
+    )
 
 
 def test_what_it_computes_itself_is_told_from_what_it_leaves_to_torch(smoke):
@@ -126,11 +129,11 @@ def test_what_it_computes_itself_is_told_from_what_it_leaves_to_torch(smoke):
         "bugs/97968-int8-and-clamp": ("conform", "new"),
         "bugs/113167-variance-without-freedom": ("fell_back", "known"),
         "bugs/168358-index-reduce-backward": ("unsupported", "new"),
-        "programs/copies-of-inputs": ("state_differs", "known"),
+        "programs/copies-of-inputs": ("state_diverges", "known"),
     }
     assert verdicts["bugs/168358-index-reduce-backward"]["unsupported_by"] == "declaration"
     own = verdicts["bugs/97968-int8-and-clamp"]
-    assert own["execution"] == "observed" and not own.get("share")
+    assert own["execution"] == "observed" and not own.get("foreign_fraction")
 
 
 def test_what_nobody_knows_fails_the_run(lockstep):

@@ -59,7 +59,7 @@ function tidy(value) {
     .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-// The tables of statuses and standings, and the ladder of grades, strictest first (html.cpp).
+// The tables of statuses and standings, and the scale of grades, strictest first (html.cpp).
 const statuses = new Map(run.statuses.map((status, order) => [status.name, { ...status, order }]));
 const standings = new Map(run.standings.map((standing) => [standing.name, standing]));
 const { grades } = run;
@@ -105,7 +105,7 @@ function haystackOf(verdict) {
       verdict.reason,
       verdict.errors,
       verdict.expectation?.reason,
-      ...(verdict.causes ?? []),
+      ...(verdict.fingerprints ?? []),
     ]
       .filter(Boolean)
       .join("\n"),
@@ -135,14 +135,14 @@ function toleratedText({ tolerated: item }) {
 }
 
 /** Counts that the page shows: by kind, by status, by path and kind, by path what conforms, by
- *  cause and kind with its operators, and of what conforms by chip. */
+ *  fingerprint and kind with its operators, and of what conforms by chip. */
 function countAll() {
   const result = {
     kind: new Map(),
     status: new Map(),
     path: new Map(),
     passed: new Map(),
-    cause: new Map(),
+    fingerprint: new Map(),
     conforming: new Map(),
   };
   const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
@@ -152,12 +152,12 @@ function countAll() {
     if (!result.path.has(verdict.path)) result.path.set(verdict.path, new Map());
     add(result.path.get(verdict.path), verdict.kind);
     if (verdict.status === "conform") add(result.passed, verdict.path);
-    for (const name of verdict.causes ?? []) {
-      if (!result.cause.has(name))
-        result.cause.set(name, { kinds: new Map(), operators: new Set() });
-      add(result.cause.get(name).kinds, verdict.kind);
+    for (const name of verdict.fingerprints ?? []) {
+      if (!result.fingerprint.has(name))
+        result.fingerprint.set(name, { kinds: new Map(), operators: new Set() });
+      add(result.fingerprint.get(name).kinds, verdict.kind);
       for (const operator of verdict.operators ?? [])
-        result.cause.get(name).operators.add(operator);
+        result.fingerprint.get(name).operators.add(operator);
     }
     if (verdict.kind !== "conform") continue;
     add(result.conforming, `grade:${verdict.grade}`);
@@ -177,7 +177,7 @@ function passRate(path) {
   return judged > 0 ? { rate: (totals.passed.get(path) ?? 0) / judged, judged } : null;
 }
 
-/** Percent, never rounded to all or nothing: "99.9 %" where one of many departs. */
+/** Percent, never rounded to all or nothing: "99.9 %" where one of many diverges. */
 function percent(rate) {
   const tenths = Math.round(1000 * rate);
   const shown = rate < 1 && tenths === 1000 ? 999 : rate > 0 && tenths === 0 ? 1 : tenths;
@@ -232,8 +232,8 @@ const orders = {
   time: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };
 const gradeOrder = (verdict) => grades.indexOf(verdict.grade ?? "bits");
-// The paths that have a rung come first, lowest rung first.
-const aboveOf = new Map(run.rungs.map((rung) => [rung.path, rung.above]));
+// The paths that have a layer come first, lowest layer first.
+const aboveOf = new Map(run.layers.map((layer) => [layer.path, layer.above]));
 const pathOrder = new Map(
   [...new Set([...aboveOf.keys(), ...run.run.paths.map((path) => path.name)])].map(
     (name, order) => [name, order],
@@ -245,21 +245,21 @@ for (const verdict of run.verdicts) {
 }
 
 const ways = new Map();
-/** A path and the rungs below it, lowest first. */
+/** A path and the layers below it, lowest first. */
 function wayOf(path) {
   if (!ways.has(path)) {
     const way = [];
-    for (let rung = path; rung && !way.includes(rung); rung = aboveOf.get(rung)) way.unshift(rung);
+    for (let layer = path; layer && !way.includes(layer); layer = aboveOf.get(layer)) way.unshift(layer);
     ways.set(path, way);
   }
   return ways.get(path);
 }
 
-/** The rung on which a verdict's divergence `begins`: of its path and those below it, one of
- *  `departing`. It is the `first` where all rungs below it were judged. */
-function departureOf(verdict) {
-  const { first = [], unknown = [] } = run.departing[verdict.instance] ?? {};
-  if (run.rungs.length === 0 || !statuses.get(verdict.status).departs) return { first: false };
+/** The layer on which a verdict's divergence `begins`: of its path and those below it, one of
+ *  `diverging`. It is the `first` where all layers below it were judged. */
+function divergenceOf(verdict) {
+  const { first = [], unknown = [] } = run.diverging[verdict.instance] ?? {};
+  if (run.layers.length === 0 || !statuses.get(verdict.status).diverges) return { first: false };
   const begins = wayOf(verdict.path).find((path) => first.includes(path));
   return { begins, first: begins === verdict.path && unknown.length === 0 };
 }

@@ -1,13 +1,13 @@
 // The pane on the right: the story of one verdict.
 
-/** The ladder of grades with the step that was reached. */
-function ladder(grade) {
+/** The scale of grades with the step that was reached. */
+function grading(grade) {
   if (!grade) return null;
   const reached = grades.indexOf(grade);
   return h(
     "span",
     {
-      class: "ladder",
+      class: "grading",
       role: "img",
       "aria-label": `grade ${grade}, step ${reached + 1} of ${grades.length}`,
       title: grades.join(" › "),
@@ -122,7 +122,7 @@ function siblings(verdict, open) {
               onclick: () => open(other),
             },
             h("span", {}, other.path),
-            departureOf(other).first && h("span", { class: "tag" }, "departs first"),
+            divergenceOf(other).first && h("span", { class: "tag" }, "diverges first"),
             badge(other),
           ),
         ),
@@ -178,12 +178,12 @@ function explanation(found) {
         "p",
         {},
         "Layer: ",
-        found.layer ? h("b", {}, found.layer_title || found.layer) : "none departs",
+        found.layer ? h("b", {}, found.layer_title || found.layer) : "none diverges",
         ". ",
         found.ladder
           .map(
-            (rung) =>
-              `${rung.path} ${statuses.get(rung.status)?.label ?? rung.status ?? "not judged"}`,
+            (layer) =>
+              `${layer.path} ${statuses.get(layer.status)?.label ?? layer.status ?? "not judged"}`,
           )
           .join(", "),
         ".",
@@ -246,7 +246,7 @@ function explanation(found) {
 
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
-  const { begins } = departureOf(verdict);
+  const { begins } = divergenceOf(verdict);
   const issues = [
     ...new Set([verdict.expectation?.link, ...(verdict.links ?? [])].filter(Boolean)),
   ];
@@ -288,23 +288,23 @@ function verdictDetails(verdict, open) {
       issues.length > 0 && h("p", { class: "label issues" }, issues.map(link)),
     ),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
-    verdict.causes &&
+    verdict.fingerprints &&
       h(
         "p",
         { class: "names" },
-        verdict.causes.length === 1 ? "Cause " : "Causes ",
-        verdict.causes.map(causeButton),
+        verdict.fingerprints.length === 1 ? "Fingerprint " : "Fingerprints ",
+        verdict.fingerprints.map(fingerprintButton),
       ),
     begins &&
       begins !== verdict.path &&
-      h("p", { class: "reason" }, `Departs already on ${begins}, a rung below this one.`),
+      h("p", { class: "reason" }, `Diverges already on ${begins}, a layer below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
     verdict.marks.includes("partly") &&
       h(
         "p",
         { class: "reason" },
-        `Others than the path's own code executed ${Math.round(100 * verdict.share)} % of it: ${Object.keys(verdict.proof?.foreign ?? {}).join(", ")}.`,
+        `Others than the path's own code executed ${Math.round(100 * verdict.foreign_fraction)} % of it: ${Object.keys(verdict.proof?.foreign ?? {}).join(", ")}.`,
       ),
     verdict.marks.includes("stated") &&
       h("p", { class: "reason" }, "Who executed it is stated, not observed."),
@@ -368,7 +368,7 @@ function verdictDetails(verdict, open) {
       "Execution",
       facts([
         ["path", path?.title ? `${verdict.path}: ${path.title}` : verdict.path],
-        ["promise", path?.promise],
+        ["contract", path?.contract],
         ["device", verdict.device],
         ["grade", verdict.grade],
         ["last stage", verdict.stage],

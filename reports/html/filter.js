@@ -22,7 +22,7 @@ const keys = {
     v.status,
     v.standing,
     v.kind === "failing" && "failing",
-    statuses.get(v.status).departs && "departing",
+    statuses.get(v.status).diverges && "diverging",
   ],
   is: (v) => [v.kind, ...v.marks],
   standing: (v) => [v.standing],
@@ -30,7 +30,7 @@ const keys = {
   stage: (v) => [v.stage],
   nearer: (v) => [v.nearer],
   because: (v) => [v.expectation?.because],
-  cause: (v) => v.causes ?? none,
+  fingerprint: (v) => v.fingerprints ?? none,
   reason: (v) => [v.reason, v.expectation?.reason],
 };
 
@@ -121,11 +121,11 @@ function termOf(word) {
   }
   if (pattern === "") throw new Refused(`Found \`${word}\`, expected something to look for.`);
   if (kind === "status") {
-    const words = ["failing", "departing", ...standings.keys(), ...statuses.keys()];
+    const words = ["failing", "diverging", ...standings.keys(), ...statuses.keys()];
     const wanted = glob(pattern);
     if (!words.some((each) => wanted.test(each)))
       throw new Refused(
-        `Found \`status:${pattern}\`, expected a status, a standing, \`failing\` or \`departing\`.${suggestion(pattern, words)}`,
+        `Found \`status:${pattern}\`, expected a status, a standing, \`failing\` or \`diverging\`.${suggestion(pattern, words)}`,
       );
   }
   return { kind, excludes, holds: predicate(kind, pattern) };

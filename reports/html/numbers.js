@@ -1,4 +1,4 @@
-// What one output says: its worst element, where and how far it departs, and how near either side
+// What one output says: its worst element, where and how far it diverges, and how near either side
 // is to the truth.
 
 /** A spelling of a number as the digits that count, and the rest (its exponent, or all of "nan" and
@@ -319,7 +319,7 @@ function numbers(verdict, shown) {
       {},
       h("h4", {}, shown.name),
       h("span", { class: "type" }, shown.type ?? ""),
-      ladder(shown.grade),
+      grading(shown.grade),
     ),
     shown.reason && !(verdict.reason ?? "").includes(shown.reason) && h("p", {}, shown.reason),
     facts([

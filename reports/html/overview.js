@@ -1,43 +1,43 @@
 // The pane on the right where no verdict is chosen: the story of the run, and the help.
 
-/** A cause that shows its verdicts when it is pressed. */
-const causeButton = (name) =>
+/** A fingerprint that shows its verdicts when it is pressed. */
+const fingerprintButton = (name) =>
   h(
     "button",
     {
       type: "button",
       class: "chip",
       title: "its verdicts",
-      onclick: () => narrow(`cause:${name}`),
+      onclick: () => narrow(`fingerprint:${name}`),
     },
     name,
   );
 
 /** What went wrong, by its name: what fails most first, each with its smallest example. */
-function causesSection(open) {
-  if (run.causes.length === 0) return null;
-  const of = (cause) => totals.cause.get(cause.name) ?? { kinds: new Map(), operators: new Set() };
-  const count = (cause) => of(cause).kinds.get("failing") ?? 0;
+function fingerprintsSection(open) {
+  if (run.fingerprints.length === 0) return null;
+  const of = (fingerprint) => totals.fingerprint.get(fingerprint.name) ?? { kinds: new Map(), operators: new Set() };
+  const count = (fingerprint) => of(fingerprint).kinds.get("failing") ?? 0;
   const few = (names, most = 6) =>
     names.slice(0, most).join(", ") +
     (names.length > most ? ` and ${grouped(names.length - most)} more` : "");
-  const ordered = [...run.causes].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
+  const ordered = [...run.fingerprints].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
   const shown = 100;
-  const item = (cause) =>
+  const item = (fingerprint) =>
     h(
       "li",
       {},
       h(
         "p",
         {},
-        causeButton(cause.name),
+        fingerprintButton(fingerprint.name),
         kinds
-          .filter((kind) => of(cause).kinds.has(kind.name))
+          .filter((kind) => of(fingerprint).kinds.has(kind.name))
           .map((kind) =>
             h(
               "span",
               { class: `ink-${kind.name}` },
-              `${grouped(of(cause).kinds.get(kind.name))} ${kind.name}`,
+              `${grouped(of(fingerprint).kinds.get(kind.name))} ${kind.name}`,
             ),
           ),
       ),
@@ -45,12 +45,12 @@ function causesSection(open) {
         "p",
         { class: "label" },
         [
-          few([...of(cause).operators].map((name) => name.replace(/^aten::/, ""))),
-          cause.dtypes.join(", "),
-          cause.alone < cause.failing && `a fix mends ${grouped(cause.alone)}`,
-          cause.paths.join(", ") +
-            (cause.begins.length ? `, begins on ${cause.begins.join(", ")}` : ""),
-          cause.grade && `grade ${cause.grade}`,
+          few([...of(fingerprint).operators].map((name) => name.replace(/^aten::/, ""))),
+          fingerprint.dtypes.join(", "),
+          fingerprint.alone < fingerprint.failing && `a fix mends ${grouped(fingerprint.alone)}`,
+          fingerprint.paths.join(", ") +
+            (fingerprint.begins.length ? `, begins on ${fingerprint.begins.join(", ")}` : ""),
+          fingerprint.grade && `grade ${fingerprint.grade}`,
         ]
           .filter(Boolean)
           .join(" · "),
@@ -60,19 +60,19 @@ function causesSection(open) {
         {
           type: "button",
           class: "text",
-          onclick: () => open(run.verdicts.find((verdict) => verdict.id === cause.example)),
+          onclick: () => open(run.verdicts.find((verdict) => verdict.id === fingerprint.example)),
         },
-        cause.example,
+        fingerprint.example,
       ),
     );
   return section(
-    `Causes: ${grouped(run.causes.length)}`,
-    h("ol", { class: "causes" }, ordered.slice(0, shown).map(item)),
+    `Fingerprints: ${grouped(run.fingerprints.length)}`,
+    h("ol", { class: "fingerprints" }, ordered.slice(0, shown).map(item)),
     ordered.length > shown &&
       h(
         "p",
         { class: "label" },
-        `and ${grouped(ordered.length - shown)} more: ci/lockstep report --causes`,
+        `and ${grouped(ordered.length - shown)} more: ci/lockstep report --fingerprints`,
       ),
   );
 }
@@ -93,7 +93,7 @@ function pathTable() {
           "tr",
           {},
           h("th", { scope: "col" }, "path"),
-          h("th", { scope: "col" }, "promise"),
+          h("th", { scope: "col" }, "contract"),
           used.map((kind) => h("th", { scope: "col", class: "number" }, kind.name)),
         ),
       ),
@@ -106,7 +106,7 @@ function pathTable() {
             "tr",
             {},
             h("th", { scope: "row", title: path?.title }, name),
-            h("td", {}, path?.promise ?? ""),
+            h("td", {}, path?.contract ?? ""),
             used.map((kind) => {
               const count = totals.path.get(name)?.get(kind.name);
               return h(
@@ -217,7 +217,7 @@ function runDetails(open) {
       h("h2", {}, "The run"),
       h("p", { class: "id" }, `lockstep ${info.arguments.join(" ")}`),
     ),
-    causesSection(open),
+    fingerprintsSection(open),
     facts([
       ["started", info.started.replace("T", " ").replace("Z", " UTC")],
       ["took", run.end ? seconds(run.end.seconds) : "unknown: the log has no end"],
@@ -332,7 +332,7 @@ const helpText = () => [
         `what it does to the run; also is:${run.marks.map((mark) => mark.name).join(", is:")}`,
       ],
       ["status:crash status:timeout", "what the judge says"],
-      ["cause:softshrink:*", "what went wrong, by its name"],
+      ["fingerprint:softshrink:*", "what went wrong, by its name"],
       [
         "path:inductor device:cuda* grade:none stage:compile nearer:eager because:bug",
         "the rest of a verdict",

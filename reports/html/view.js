@@ -187,13 +187,13 @@ const matrix = new Grid({
             "data-column": column,
             "aria-label": `${tidy(path)}: not run`,
           });
-        const { first } = departureOf(verdict);
+        const { first } = divergenceOf(verdict);
         return h(
           "div",
           {
             role: "gridcell",
             "data-column": column,
-            "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${first ? ", departs first" : ""}`,
+            "aria-label": `${tidy(path)}: ${statuses.get(verdict.status).label}, ${verdict.kind}${first ? ", diverges first" : ""}`,
             title: tidy(verdict.reason || statuses.get(verdict.status).meaning),
             class: `cell square kind-${verdict.kind}${instance.matching.has(verdict) ? "" : " other"}${first ? " first" : ""}`,
           },

@@ -44,7 +44,7 @@ std::size_t place_of(std::string_view isa) {
 
 }  // namespace
 
-const std::vector<std::string>& known_cpu_features() {
+const std::vector<std::string>& all_cpu_features() {
   static const std::vector<std::string> features = {"avx2",     "fma",         "avx512f",
                                                     "avx512bw", "avx512_bf16", "avx512_fp16",
                                                     "amx_bf16", "amx_int8",    "amx_fp16"};
@@ -57,7 +57,7 @@ std::vector<std::string> cpu_features(std::string_view flags, std::string_view o
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string words = " " + std::string(flags) + " ";
   std::vector<std::string> found;
-  for (const std::string& feature : known_cpu_features()) {
+  for (const std::string& feature : all_cpu_features()) {
     if (words.find(" " + feature + " ") == std::string::npos) continue;
     const auto by_onednn = std::find_if(std::begin(kOfOnednn), std::end(kOfOnednn),
                                         [&](const auto& each) { return each.first == feature; });

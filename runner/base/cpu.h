@@ -8,9 +8,9 @@ namespace lockstep {
 
 /// The flags of a processor, as Linux spells them, by which torch, oneDNN and Inductor choose
 /// kernels.
-const std::vector<std::string>& known_cpu_features();
+const std::vector<std::string>& all_cpu_features();
 
-/// Those of this machine that libraries may use, in the order of known_cpu_features: a flag that
+/// Those of this machine that libraries may use, in the order of all_cpu_features: a flag that
 /// ONEDNN_MAX_CPU_ISA forbids is left out, for only oneDNN's kernels go by these.
 std::vector<std::string> cpu_features();
 

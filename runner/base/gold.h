@@ -32,7 +32,7 @@ struct GoldInfo {
   bool samples;           ///< several executions, each with errors drawn by chance
   bool better;            ///< where it returned it is taken in the place of `of`
   GoldAsked asked;
-  bool saved;  ///< `run --keep` writes its tensors beside the sides'
+  bool saved;  ///< `run --save-tensors` writes its tensors beside the sides'
   std::string_view meaning;
 };
 

@@ -130,9 +130,9 @@ std::vector<std::string> Reader::texts(const Node& node, std::string_view expect
   return result;
 }
 
-void Reader::format(const Node& document) {
-  if (const auto format = required(document, "format", "write \"format\": 1"))
-    integer(*format, 1, 1, "1, the only format there is");
+void Reader::format(const Node& document, std::int64_t number) {
+  if (const auto format = required(document, "format", fmt::format("write \"format\": {}", number)))
+    integer(*format, number, number, fmt::format("{}, the only format there is", number));
 }
 
 std::optional<std::string> Reader::word(const Node& node, const std::vector<std::string>& words,

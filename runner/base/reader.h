@@ -67,8 +67,8 @@ class Reader {
         visit(item, item->template get<std::string>());
     }
   }
-  /// Demands the key `format` with the number 1, as every file of the suite has it.
-  void format(const Node& document);
+  /// Demands the key `format` with the number of such files (cases/FORMATS.md).
+  void format(const Node& document, std::int64_t number = 1);
   /// One of a closed list of words.
   std::optional<std::string> word(const Node& node, const std::vector<std::string>& words,
                                   std::string_view what);

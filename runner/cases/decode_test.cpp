@@ -80,7 +80,7 @@ TEST(Decode, SkipsWhatNeedsANewerLockstep) {
   ASSERT_EQ(file.choices.size(), 1U);
   EXPECT_EQ(file.choices[0].suffix, "");
   EXPECT_FALSE(is_sweep(file));
-  check_names(file, known_names({}), diagnostics);
+  check_names(file, valid_names({}), diagnostics);
   const auto decoded = decode_case(file.file, file.file.root, file.id,
                                    {&dumped_operators(), "cpu", false}, diagnostics);
   EXPECT_THAT(diagnostics, testing::IsEmpty());
@@ -335,7 +335,7 @@ TEST(Decode, EveryOperatorThatReachesOutsideIsRefused) {
        {R"({"name": "filename", "type": "str"})", R"({"name": "s", "type": "Storage"})",
         R"({"name": "stream", "type": "Stream"})", R"({"name": "library_path", "type": "str?"})"}) {
     const std::string text =
-        R"({"torch": "2", "fingerprint": "f", "operators": {"aten::made_up": [{"overload": "", "arguments": [)" +
+        R"({"torch": "2", "operators_digest": "f", "operators": {"aten::made_up": [{"overload": "", "arguments": [)" +
         std::string(argument) + "], \"returns\": []}]}}";
     const auto made_up = Registry::from_json(Json::parse(text));
     ASSERT_TRUE(made_up);

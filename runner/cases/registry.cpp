@@ -52,7 +52,7 @@ Result<Registry> Registry::from_json(const Json& json) {
   Registry registry;
   try {
     json.at("torch").get_to(registry.torch_);
-    json.at("fingerprint").get_to(registry.fingerprint_);
+    json.at("operators_digest").get_to(registry.operators_digest_);
     registry.devices_ = json.value("devices", std::vector<std::string>());
     for (const auto& [name, overloads] : json.at("operators").items()) {
       Operator op{name, {}};

@@ -60,14 +60,14 @@ class Registry {
   /// included.
   const std::vector<std::string>& devices() const { return devices_; }
   const std::string& torch() const { return torch_; }
-  const std::string& fingerprint() const { return fingerprint_; }
+  const std::string& operators_digest() const { return operators_digest_; }
 
  private:
   std::map<std::string, Operator, std::less<>> operators_;
   std::vector<std::string> names_;
   std::vector<std::string> devices_;
   std::string torch_;
-  std::string fingerprint_;
+  std::string operators_digest_;
 };
 
 /// Whether a glob means an operator as cases name it: "aten::add.Tensor" is meant by add,

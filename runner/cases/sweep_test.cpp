@@ -40,7 +40,8 @@ Json overload(const std::string& name, const std::vector<std::string>& arguments
 }
 
 Registry registry_of(const Json& operators) {
-  return *Registry::from_json({{"torch", "2.0"}, {"fingerprint", "f"}, {"operators", operators}});
+  return *Registry::from_json(
+      {{"torch", "2.0"}, {"operators_digest", "f"}, {"operators", operators}});
 }
 
 /// Each overload that is not taken breaks one rule, and no other.

@@ -46,7 +46,6 @@ bool is_executed(const Verdict& verdict) { return verdict.found.status != Status
 void check_run(const RunRecord& run, const Submission& submission, const std::string& which,
                std::vector<std::string>& faults) {
   const auto fault = [&](const std::string& what) { faults.push_back(which + ": " + what); };
-  if (run.info.format != kLogFormat) fault("the log has an old format");
   if (!run.complete()) fault("it did not come to its end");
   if (run.info.shard || run.info.merged > 0) fault("it is put together of shards");
   if (run.info.level != submission.level_name)
@@ -57,7 +56,7 @@ void check_run(const RunRecord& run, const Submission& submission, const std::st
     const PathInfo& path = run.info.paths.front();
     const Path& declared = submission.path;
     if (path.name != declared.name || path.declared != declared.declared ||
-        path.title != declared.title || path.promise != name_of(declared.promise) ||
+        path.title != declared.title || path.contract != name_of(declared.contract) ||
         path.digest != Digest().add(declared.declared.dump()).hex())
       fault(fmt::format("the path {} was another one than the file says", path.name));
     Faults unlike(faults, which + ": says another instance, path or device than its id");
@@ -130,34 +129,34 @@ void check_shares(const Submission& submission, Assessment& assessment) {
     return;
   }
   assessment.all = {"all", 0, 0, floor->all};
-  std::map<std::string, ClassShare> classes;
+  std::map<std::string, ClassConformance> classes;
   for (const Verdict& verdict : submission.run.verdicts) {
     const Merit merit = merit_of(verdict);
     if (merit == Merit::unsupported || merit == Merit::upstream) continue;
     const std::string name(family_of(verdict));
-    ClassShare& share = classes[name];
-    share.name = name;
+    ClassConformance& part = classes[name];
+    part.name = name;
     const auto own = floor->classes.find(name);
-    share.floor = own == floor->classes.end() ? floor->each : own->second;
-    for (ClassShare* each : {&share, &assessment.all}) {
+    part.floor = own == floor->classes.end() ? floor->each : own->second;
+    for (ClassConformance* each : {&part, &assessment.all}) {
       ++each->could;
       each->judged += merit != Merit::declared && info(verdict.found.status).judged();
     }
   }
-  const auto check = [&](const ClassShare& share) {
-    const double percent = share.could == 0 ? 100
-                                            : 100 * static_cast<double>(share.judged) /
-                                                  static_cast<double>(share.could);
-    if (percent < share.floor)
+  const auto check = [&](const ClassConformance& part) {
+    const double percent =
+        part.could == 0 ? 100
+                        : 100 * static_cast<double>(part.judged) / static_cast<double>(part.could);
+    if (percent < part.floor)
       assessment.faults.push_back(
           fmt::format("too little was judged of {}: {} of {} ({:.1f} %), the floor is {} %",
-                      share.name == "all" ? "the level" : share.name, share.judged, share.could,
-                      percent, share.floor));
+                      part.name == "all" ? "the level" : part.name, part.judged, part.could,
+                      percent, part.floor));
   };
   check(assessment.all);
-  for (const auto& [name, share] : classes) {
-    check(share);
-    assessment.classes.push_back(share);
+  for (const auto& [name, part] : classes) {
+    check(part);
+    assessment.classes.push_back(part);
   }
 }
 
@@ -280,7 +279,7 @@ Assessment assess(const Submission& submission) {
       ++(verdict.found.execution == Witness::observed ? assessment.observed
          : verdict.found.execution == Witness::stated ? assessment.stated
                                                       : assessment.unseen);
-      assessment.partly += verdict.found.share > 0;
+      assessment.partly += verdict.found.foreign_fraction > 0;
     }
   }
   check_repetition(submission, assessment);

@@ -249,7 +249,7 @@ tl::expected<Submission, std::vector<Error>> check_certificate(std::string_view 
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   submission.level_name = submission.run.info.level;
   Diagnostics diagnostics;
-  KnownNames names = suite.names;
+  ValidNames names = suite.names;
   const Json& path = submission.path_file.root;
   if (path.is_object() && path.contains("name") && path["name"].is_string() && !names.paths.empty())
     names.paths.push_back(path["name"]);

@@ -20,7 +20,7 @@ struct SuiteAtHand {
   std::string rules;                      ///< text of its rules
   std::string judge;                      ///< digest of the judge (record/judge_digest.h)
   std::vector<Expectation> expectations;  ///< of the suite alone
-  KnownNames names;
+  ValidNames names;
 };
 
 /// Notes in a submission what the suite means neither for its path nor for the device.

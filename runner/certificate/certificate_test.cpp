@@ -57,7 +57,7 @@ TEST(Certificate, WhatIsStatedIsToldApart) {
   Submission submission = tiny_submission();
   submission.run.verdicts[0].found.execution = Witness::stated;
   submission.run.verdicts[1].found.execution = std::nullopt;
-  submission.run.verdicts[2].found.share = 0.5;
+  submission.run.verdicts[2].found.foreign_fraction = 0.5;
   const Assessment found = assess(submission);
   EXPECT_THAT(found.faults, IsEmpty());
   EXPECT_EQ(found.observed, 10U);
@@ -78,7 +78,7 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
       {"the run: it took several devices",
        [](Submission& it) { it.run.info.devices.push_back("cuda:0"); }},
       {"the run: the path mine was another one",
-       [](Submission& it) { it.run.info.paths[0].declared["promise"] = "bits"; }},
+       [](Submission& it) { it.run.info.paths[0].declared["contract"] = "bits"; }},
       {"the run: taken from an earlier run: a/0[x=0]",
        [](Submission& it) { it.run.verdicts[0].origin.reused = "2026-11-20T10:00:00Z"; }},
       {"the run: its verdicts are not in the order of its plan",
@@ -99,14 +99,14 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
          it.run.verdicts.push_back(named(of_numbers({1}, {1}), "b", "aten::sin"));
          renumber(it.run);
        }},
-      {"fails: a/1[x=2]@cpu/mine: value differs",
+      {"fails: a/1[x=2]@cpu/mine: value diverges",
        [](Submission& it) {
          Verdict& verdict = verdict_of(it, "a/1[x=2]");
          Verdict wrong = named(of_numbers({1}, {2}), "a/1[x=2]", "aten::sin");
          wrong.facts.index = verdict.facts.index;
          wrong.found.executions = verdict.found.executions.empty()
                                       ? wrong.found.executions
-                                      : std::map<Status, int>{{Status::value_differs, 3}};
+                                      : std::map<Status, int>{{Status::value_diverges, 3}};
          verdict = wrong;
        }},
       {"refused, and not declared: a/declared@cpu/mine: unsupported",

@@ -21,12 +21,12 @@ constexpr std::string_view kTinyRules = R"({"format": 1, "repeat": {"times": 3, 
  "tolerances": [{"operators": ["mm"], "dtype": "float16", "rtol": 0.01, "atol": 0.001, "source": "a page"}]})";
 
 constexpr std::string_view kTinyPath =
-    R"({"format": 1, "name": "mine", "title": "My compiler", "promise": "values", "worker": ["mine"],
+    R"({"format": 2, "name": "mine", "title": "My compiler", "contract": "values", "worker": ["mine"],
  "devices": ["*"], "unsupported": [{"operators": ["sort"], "reason": "There is no kernel."}],
  "tolerances": [{"operators": ["mm"], "dtypes": ["float16"], "rtol": 0.01, "atol": 0.001, "reason": "It adds in halves."}]})";
 
-constexpr std::string_view kTinyWaivers = R"({"format": 1, "known": [
- {"instances": ["a/waived"], "paths": ["mine"], "devices": ["cpu"], "environment": {"cpu": "Some*"}, "status": "value_differs",
+constexpr std::string_view kTinyWaivers = R"({"format": 2, "known": [
+ {"instances": ["a/waived"], "paths": ["mine"], "devices": ["cpu"], "environment": {"cpu": "Some*"}, "status": "value_diverges",
   "waived": true, "because": "bug", "reason": "The unit rounds down.", "link": "https://example.org/1", "date": "2026-11-20"}]})";
 
 inline JsonFile json_file(const std::string& name, std::string_view text) {

@@ -61,9 +61,9 @@ std::string words_of(const Json& list) {
   return fmt::format("{}", fmt::join(list.get<std::vector<std::string>>(), ", "));
 }
 
-std::string percent_of(const Json& share) {
-  const auto could = share["could"].get<double>();
-  return fmt::format("{:.1f} %", could == 0 ? 100.0 : 100 * share["judged"].get<double>() / could);
+std::string percent_of(const Json& part) {
+  const auto could = part["could"].get<double>();
+  return fmt::format("{:.1f} %", could == 0 ? 100.0 : 100 * part["judged"].get<double>() / could);
 }
 
 /// Rows of a table, and the table with its heading where there are some.
@@ -97,7 +97,7 @@ std::string sections_of(const Json& statement) {
       declared("What it declares not to support"), needless("Declared needlessly"),
       tolerances("Tolerances"), waivers("Waivers");
   what.row("path", {html_text(text_of(statement["path"]["name"]))});
-  what.row("promise", {html_text(text_of(statement["promise"]))});
+  what.row("contract", {html_text(text_of(statement["contract"]))});
   what.row("device", {html_text(text_of(statement["device"]))});
   for (const auto& [name, value] : statement["machine"].items())
     what.row(name, {html_text(text_of(value))});
@@ -118,14 +118,14 @@ std::string sections_of(const Json& statement) {
   if (executed["partly"] != 0) verdicts.row("partly by others", {number(executed["partly"])}, true);
   verdicts.row(fmt::format("executed {} times", number(statement["repeated"]["times"])),
                {number(statement["repeated"]["verdicts"])}, true);
-  const auto share = [&](const std::string& name, const Json& each) {
+  const auto ratio = [&](const std::string& name, const Json& each) {
     classes.row(name,
                 {fmt::format("{} of {}", number(each["judged"]), number(each["could"])),
                  percent_of(each), fmt::format("floor {} %", each["floor"].get<double>())},
                 true);
   };
-  share("all", statement["judged"]);
-  for (const Json& each : statement["classes"]) share(text_of(each["class"]), each);
+  ratio("all", statement["judged"]);
+  for (const Json& each : statement["classes"]) ratio(text_of(each["class"]), each);
   for (const Json& each : statement["declarations"])
     declared.row(number(each["verdicts"]), {html_text(text_of(each["reason"]))});
   for (const Json& id : statement["overdeclared"]) needless.row(text_of(id), {"conforms"});

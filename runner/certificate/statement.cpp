@@ -53,7 +53,7 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
     const auto found = assessment.counts.find(merit);
     return found == assessment.counts.end() ? std::size_t{0} : found->second;
   };
-  const auto share = [](const ClassShare& each) {
+  const auto ratio = [](const ClassConformance& each) {
     return Json{{"class", each.name},
                 {"judged", each.judged},
                 {"could", each.could},
@@ -74,13 +74,13 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
     packages[worker] = values;
   }
   Json classes = Json::array();
-  for (const ClassShare& each : assessment.classes) classes.push_back(share(each));
+  for (const ClassConformance& each : assessment.classes) classes.push_back(ratio(each));
   const auto judge = run.digests.find("judge");
   return {{"format", 1},
           {"level", submission.level_name},
           {"instances", submission.level.instances.size() - submission.not_meant.size()},
           {"path", {{"name", submission.path.name}, {"title", submission.path.title}}},
-          {"promise", name_of(submission.path.promise)},
+          {"contract", name_of(submission.path.contract)},
           {"device", device},
           {"machine", std::move(machine)},
           {"torch", fact("eager", "torch")},
@@ -103,7 +103,7 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
            {{"times", run.repeated_part ? run.repeated_part->times : 1},
             {"seed", run.repeated_part ? run.repeated_part->seed : 0},
             {"verdicts", assessment.repeated}}},
-          {"judged", share(assessment.all)},
+          {"judged", ratio(assessment.all)},
           {"classes", std::move(classes)},
           {"declarations", declarations_of(submission.run)},
           {"overdeclared", assessment.overdeclared},
@@ -115,7 +115,7 @@ std::string statement_text(const Json& statement) {
   const auto words = [](const Json& list) {
     return fmt::format("{}", fmt::join(list.get<std::vector<std::string>>(), ", "));
   };
-  const auto share = [](const Json& each) {
+  const auto ratio = [](const Json& each) {
     return fmt::format("{} of {} (floor {} %)", each["judged"].get<std::size_t>(),
                        each["could"].get<std::size_t>(), each["floor"].get<double>());
   };
@@ -128,7 +128,7 @@ std::string statement_text(const Json& statement) {
     text += fmt::format("{:<13} {}\n", name, one_line(value, 400));
   };
   line("path", statement["path"]["name"]);
-  line("promise", statement["promise"]);
+  line("contract", statement["contract"]);
   for (const auto& [name, value] : statement["machine"].items())
     line(name, value.is_string() ? value.get<std::string>() : value.dump());
   line("torch", statement["torch"].is_string() ? statement["torch"].get<std::string>() : "none");
@@ -149,9 +149,9 @@ std::string statement_text(const Json& statement) {
   line("repeated",
        fmt::format("{} of the verdicts {} times, seed {}", statement["repeated"]["verdicts"].dump(),
                    statement["repeated"]["times"].dump(), statement["repeated"]["seed"].dump()));
-  line("judged", share(statement["judged"]));
+  line("judged", ratio(statement["judged"]));
   for (const Json& each : statement["classes"])
-    line("", each["class"].get<std::string>() + ": " + share(each));
+    line("", each["class"].get<std::string>() + ": " + ratio(each));
   for (const Json& each : statement["declarations"])
     line("declares", fmt::format("{} ({})", each["reason"].get<std::string>(),
                                  each["verdicts"].get<std::size_t>()));

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void decode_files(Submission& submission, const KnownNames& names, Diagnostics& diagnostics) {
+void decode_files(Submission& submission, const ValidNames& names, Diagnostics& diagnostics) {
   submission.level = decode_level(submission.level_file, diagnostics);
   if (diagnostics.empty() && submission.level.instances.empty()) {
     Reader(submission.level_file, diagnostics)

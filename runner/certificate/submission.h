@@ -37,7 +37,7 @@ struct Submission {
 /// Decodes the files of a submission.  Besides what is wrong with each: a level that is not frozen,
 /// and a waiver that is none (`waived`), has no link, or is not bound to a device and to what the
 /// machine says of itself.
-void decode_files(Submission& submission, const KnownNames& names, Diagnostics& diagnostics);
+void decode_files(Submission& submission, const ValidNames& names, Diagnostics& diagnostics);
 
 /// What a verdict is to a certificate.
 enum class Merit {
@@ -52,7 +52,7 @@ enum class Merit {
 Merit merit_of(const Verdict& verdict);
 
 /// How much of a class of operators was judged.
-struct ClassShare {
+struct ClassConformance {
   std::string name;
   std::size_t judged = 0, could = 0;
   double floor = 0;
@@ -67,8 +67,8 @@ struct Assessment {
   std::size_t observed = 0, stated = 0, unseen = 0;
   std::size_t partly = 0;    ///< likewise: others than the path's own executed a part
   std::size_t repeated = 0;  ///< verdicts of several executions
-  ClassShare all;
-  std::vector<ClassShare> classes;        ///< sorted by name
+  ClassConformance all;
+  std::vector<ClassConformance> classes;  ///< sorted by name
   std::vector<std::string> overdeclared;  ///< ids: declared as unsupported, and conform
 };
 

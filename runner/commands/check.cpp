@@ -35,7 +35,7 @@ void leave_out_newer(std::vector<CaseFile>& files) {
 
 /// What is wrong with a level, by the suite as it was read.
 void check_one_level(const JsonFile& file, const Level& level, std::vector<CaseFile> suite,
-                     const KnownNames& names, const Registry* registry, Diagnostics& diagnostics) {
+                     const ValidNames& names, const Registry* registry, Diagnostics& diagnostics) {
   check_level(file, suite, names, diagnostics);
   if (level.instances.empty()) return;
   expand_sweeps(suite, registry);
@@ -111,7 +111,7 @@ void take_file(const std::string& name, Given& given, Counts& counts, Diagnostic
     given.expectations.push_back(std::move(*file));
   } else if (has("select") || has("instances")) {
     given.levels.push_back(std::move(*file));
-  } else if (has("promise") || has("worker")) {
+  } else if (has("contract") || has("worker")) {
     take_path(*file, name, given, diagnostics);
     ++counts.paths;
   } else {
@@ -140,7 +140,7 @@ std::vector<CaseFile> check_files(const std::vector<std::string>& files,
                                   Counts& counts, Diagnostics& diagnostics) {
   Given given = take_files(files, settings, counts, diagnostics);
   if (given.paths_are_good) check_ladder(given.paths, diagnostics);
-  const KnownNames names = given.paths_are_good ? known_names(given.paths, registry) : KnownNames();
+  const ValidNames names = given.paths_are_good ? valid_names(given.paths, registry) : ValidNames();
   for (const Path& path : given.paths) check_declarations(path, names, registry, diagnostics);
   counts.unchecked = check_backends(settings, given.paths, diagnostics);
   for (const CaseFile& file : given.cases) check_names(file, names, diagnostics);

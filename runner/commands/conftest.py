@@ -37,12 +37,12 @@ def sweeping(suite):
     folder = suite.root / "bin"
     folder.mkdir()
     suite.binary = shutil.copy(suite.binary, folder / "lockstep")
-    suite.dump = lambda operators, fingerprint="f": (folder / "schemas.json").write_text(
-        json.dumps({"torch": "2.0", "fingerprint": fingerprint, "operators": operators})
+    suite.dump = lambda operators, operators_digest="f": (folder / "schemas.json").write_text(
+        json.dumps({"torch": "2.0", "operators_digest": operators_digest, "operators": operators})
     )
     suite.know = lambda: suite.eager.write_text(  # the worker then has the operators of the dump
         f"""#!/bin/sh
-{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.0", "fingerprint": "f"/'
-"""
+{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.0", "operators_digest":
+"f"/' """
     )
     return suite

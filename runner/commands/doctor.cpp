@@ -313,8 +313,9 @@ std::optional<Json> examine_eager(Session& session, const std::string& python_to
   return std::move(*hello);
 }
 
-void examine_operators(const Registry* operators, const std::string& fingerprint, Chart& chart) {
-  const bool fits = operators != nullptr && operators->fingerprint() == fingerprint;
+void examine_operators(const Registry* operators, const std::string& operators_digest,
+                       Chart& chart) {
+  const bool fits = operators != nullptr && operators->operators_digest() == operators_digest;
   chart.say(fits ? Health::good : Health::poor, "operators",
             operators == nullptr ? "there is no dump of their schemas"
             : fits               ? "the dump of their schemas is of this torch"
@@ -328,7 +329,8 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
   const auto hello = examine_eager(session, python_torch, chart);
   if (!hello) return;
   const Json environment = hello->value("environment", Json::object());
-  examine_operators(session.operators(), environment.value("fingerprint", std::string()), chart);
+  examine_operators(session.operators(), environment.value("operators_digest", std::string()),
+                    chart);
   const CudaInventory cuda =
       cuda_inventory({.runtime = cuda_runtime_of(session.settings(), environment)});
   Json machine = Json::object();

@@ -55,9 +55,9 @@ std::string codes(std::vector<std::string> texts) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What goes wrong by name: its causes, or where a rule has none, its status.
+/// What goes wrong by name: its fingerprints, or where a rule has none, its status.
 std::vector<std::string> names_of(const Expectation& rule) {
-  if (!rule.causes.empty()) return rule.causes;
+  if (!rule.fingerprints.empty()) return rule.fingerprints;
   return {std::string(info(rule.status).name)};
 }
 
@@ -68,7 +68,7 @@ std::vector<std::string> release_of(const Expectation& rule) {
   return {text};
 }
 
-/// Who departs, as a report names it.
+/// Who diverges, as a report names it.
 std::string_view accused(const Path& path) {
   if (path.packages) return "AOTInductor";
   return path.declared.contains("export") ? "torch.export" : "torch.compile";
@@ -88,7 +88,7 @@ std::string section(const Finding& finding, const Plan& plan, const std::string&
       codes(each_of(finding.rules, names_of)), fmt::join(releases, "; "),
       codes(each_of(finding.rules, [](const Expectation& rule) { return rule.paths; })),
       declared.id, declared.id, shell_quote(finding.example));
-  text += fmt::format("````markdown\n{} departs from eager: {}\n\n",
+  text += fmt::format("````markdown\n{} diverges from eager: {}\n\n",
                       accused(plan.paths[finding.item->path]), declared.title);
   for (const std::string& reason : each_of(finding.rules, texts(&Expectation::reason)))
     text += reason + "\n\n";
@@ -111,9 +111,9 @@ constexpr const char* kHead =
 
 constexpr const char* kSmall =
     "\n## Of no consequence\n\n"
-    "Under a promise of values these conform: the two sides round differently, and neither is "
+    "Under a contract of values these conform: the two sides round differently, and neither is "
     "wrong.\n\n"
-    "| cause | torch | at most | why | measured |\n|---|---|---|---|---|\n";
+    "| fingerprint | torch | at most | why | measured |\n|---|---|---|---|---|\n";
 
 /// `text` in a cell of a table.
 std::string cell(std::string text) {

@@ -70,7 +70,7 @@ void add_flags(Flags& flags, ShrinkOptions& options) {
   add_selection(flags, options.basis);
   add_search(flags, options.seconds, options.basis.pace);
   flags.flag("--same-operators", options.same_operators,
-             "Keep the operators that `explain` accuses, so that what departs in the same "
+             "Keep the operators that `explain` accuses, so that what diverges in the same "
              "way for another reason is not taken");
   flags.flag("--no-cache", options.basis.no_cache,
              "Know nothing of what an earlier one found out about the same candidates");

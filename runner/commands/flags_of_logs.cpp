@@ -29,11 +29,11 @@ void add_flags(Flags& flags, ReportOptions& options) {
   add_strict(flags, options.reporting);
   add_min_judged(flags, options.reporting, "that of the run");
   flags.flag("-v,--verbose", options.reporting.verbose, "A line for every verdict");
-  flags.flag("--causes", options.causes,
-             "List the causes of all that does not conform, those of most failing verdicts "
+  flags.flag("--fingerprints", options.fingerprints,
+             "List the fingerprints of all that does not conform, those of most failing verdicts "
              "first, each with its smallest example");
   flags.flag("--ladder", options.ladder,
-             "Say of every instance that departs from eager on which rung it begins to");
+             "Say of every instance that diverges from eager on which layer it begins to");
   flags.flag("--operators", options.operators,
              "Say of each operator and dtype how much of what was judged conforms, those that "
              "fail most first");

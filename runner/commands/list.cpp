@@ -126,10 +126,11 @@ std::string count_text(const std::vector<std::string>& ids, const std::vector<Pa
          counted(cases.size(), "case") + "\n";
 }
 
-/// What an expectation says of the cases that it names: "bug: value_differs on inductor*".
+/// What an expectation says of the cases that it names: "bug: value_diverges on inductor*".
 std::string known_text(const Expectation& rule) {
-  const std::string what = rule.causes.empty() ? std::string(info(rule.status).name)
-                                               : fmt::format("{}", fmt::join(rule.causes, ", "));
+  const std::string what = rule.fingerprints.empty()
+                               ? std::string(info(rule.status).name)
+                               : fmt::format("{}", fmt::join(rule.fingerprints, ", "));
   return fmt::format("{}: {} on {}{}", name_of(rule.because), what, fmt::join(rule.paths, ", "),
                      rule.torch.empty() ? "" : " with torch " + rule.torch);
 }

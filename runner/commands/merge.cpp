@@ -20,7 +20,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Brings along the tensors that `run --keep` wrote, which the verdicts name.
+/// Brings along the tensors that `run --save-tensors` wrote, which the verdicts name.
 Result<void> copy_tensors(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (!fs::is_directory(from / "tensors", error)) return {};

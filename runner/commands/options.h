@@ -96,11 +96,11 @@ void add_flags(Flags& flags, CheckOptions& options);
 struct ReportOptions {
   Basis basis;
   Reporting reporting;
-  std::vector<std::filesystem::path> logs;  ///< one, or none: the latest
-  std::filesystem::path out;                ///< empty: beside the log
-  bool causes = false, ladder = false;      ///< list them
-  bool operators = false;                   ///< how much conforms by operator and dtype
-  bool tolerated = false;                   ///< what conforms though it differs
+  std::vector<std::filesystem::path> logs;    ///< one, or none: the latest
+  std::filesystem::path out;                  ///< empty: beside the log
+  bool fingerprints = false, ladder = false;  ///< list them
+  bool operators = false;                     ///< how much conforms by operator and dtype
+  bool tolerated = false;                     ///< what conforms though it differs
 };
 void add_flags(Flags& flags, ReportOptions& options);
 

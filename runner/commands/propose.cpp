@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "record/causes.h"
+#include "record/fingerprints.h"
 #include "verdict/finding.h"
 
 namespace lockstep {
@@ -31,7 +31,8 @@ std::string case_of(const std::string& instance) {
 /// people write, or what depends on the day.
 Json subject_of(const Json& rule) {
   Json subject = Json::array();
-  for (const char* key : {"causes", "instances", "paths", "devices", "torch", "status", "grade"})
+  for (const char* key :
+       {"fingerprints", "instances", "paths", "devices", "torch", "status", "grade"})
     subject.push_back(rule.is_object() ? rule.value(key, Json()) : Json());
   return subject;
 }
@@ -47,7 +48,7 @@ std::string torch_of(const RunRecord& record) {
   return torch;
 }
 
-/// What diverges by one cause, whatever its instances and paths: it gets one rule.
+/// What diverges by one fingerprint, whatever its instances and paths: it gets one rule.
 struct Group {
   std::set<std::string> cases, paths, devices;
   std::optional<Grade> grade;
@@ -62,12 +63,12 @@ std::map<std::string, Group> groups_of(const RunRecord& record, bool crashes) {
     if (verdict.found.status == Status::harness ||
         (info(verdict.found.status).crashed() && !crashes))
       continue;
-    for (const Cause& cause : causes_of(verdict.facts, verdict.found)) {
-      Group& group = groups[cause.name];
+    for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found)) {
+      Group& group = groups[fingerprint.name];
       group.cases.insert(case_of(verdict.facts.instance));
       group.paths.insert(verdict.facts.path);
       group.devices.insert(verdict.facts.device);
-      group.grade = std::max(group.grade, cause.grade);  // none is less than any
+      group.grade = std::max(group.grade, fingerprint.grade);  // none is less than any
       if (group.link.empty() && !verdict.facts.links.empty())
         group.link = verdict.facts.links.front();
       if (group.example == nullptr || is_smaller(verdict, *group.example)) group.example = &verdict;
@@ -76,9 +77,9 @@ std::map<std::string, Group> groups_of(const RunRecord& record, bool crashes) {
   return groups;
 }
 
-Json rule_of(const std::string& cause, const Group& group, const std::string& range,
+Json rule_of(const std::string& fingerprint, const Group& group, const std::string& range,
              const std::string& date) {
-  Json rule = {{"causes", {cause}},
+  Json rule = {{"fingerprints", {fingerprint}},
                {"instances", group.cases},
                {"paths", group.paths},
                {"devices", group.devices},
@@ -106,8 +107,8 @@ Result<std::string> proposal(const RunRecord& record, const std::string& existin
   Json& known = document["known"];
   const auto groups = groups_of(record, crashes);
   const std::string range = minor_range(torch_of(record));
-  for (const auto& [cause, group] : groups) {
-    Json rule = rule_of(cause, group, range, record.info.started.substr(0, 10));
+  for (const auto& [fingerprint, group] : groups) {
+    Json rule = rule_of(fingerprint, group, range, record.info.started.substr(0, 10));
     const Json spoken_of = subject_of(rule);
     if (std::any_of(known.begin(), known.end(),
                     [&](const Json& there) { return subject_of(there) == spoken_of; }))

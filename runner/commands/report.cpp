@@ -9,8 +9,8 @@
 #include "record/judged.h"
 #include "record/log.h"
 #include "record/tally.h"
-#include "reports/causes.h"
 #include "reports/closing.h"
+#include "reports/fingerprints.h"
 #include "reports/ladder.h"
 #include "reports/operators.h"
 #include "requests/reporting.h"
@@ -27,10 +27,11 @@ void print_verdicts(const RunRecord& record, const ReportOptions& options) {
   out.flush();
 }
 
-void print_causes(const RunRecord& record, const ReportOptions& options) {
+void print_fingerprints(const RunRecord& record, const ReportOptions& options) {
   const auto [out, style] = people_output(options.reporting, options.basis.at.color);
-  const std::string text = causes_text(record, style, options.reporting.strict, true);
-  out << (text.empty() && options.causes ? "there is no cause: nothing differs\n" : text);
+  const std::string text = fingerprints_text(record, style, options.reporting.strict, true);
+  out << (text.empty() && options.fingerprints ? "there is no fingerprint: nothing differs\n"
+                                               : text);
   out.flush();
 }
 
@@ -38,7 +39,7 @@ void print_ladder(const RunRecord& record, const ReportOptions& options) {
   const auto [out, style] = people_output(options.reporting, options.basis.at.color);
   const std::string text = ladder_text(record, style, true);
   out << (text.empty() && options.ladder
-              ? "nothing departs, or the run did not go down to the lowest rung: run --ladder\n"
+              ? "nothing diverges, or the run did not go down to the lowest layer: run --ladder\n"
               : text);
   out.flush();
 }
@@ -63,7 +64,7 @@ void print_tolerated(const RunRecord& record, const ReportOptions& options) {
 void print_lists(const RunRecord& record, const ReportOptions& options) {
   const bool verbose = options.reporting.verbose;
   if (verbose) print_verdicts(record, options);
-  if (options.causes || verbose) print_causes(record, options);
+  if (options.fingerprints || verbose) print_fingerprints(record, options);
   if (options.ladder || verbose) print_ladder(record, options);
   if (options.tolerated) print_tolerated(record, options);
   if (options.operators) print_operators(record, options);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The policies that the case asks for on the path, by the judge's names of what is compared; of
-/// everything else the path's promise decides.
+/// everything else the path's contract decides.
 Json policies(const Case& declared, const Path& path) {
   std::vector<std::string> names = declared.program.outputs;
   for (const std::string& name : declared.program.inputs) {
@@ -62,7 +62,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
   auto inputs = write_inputs(declared, scratch / "inputs", nullptr);
   if (!inputs) return tl::unexpected(inputs.error());
   Json of_path = path.declared;
-  of_path["promise"] = name_of(item.declared.promise(path));
+  of_path["contract"] = name_of(item.declared.contract(path));
   Json request = {{"id", item.id},
                   {"title", declared.title},
                   {"links", declared.links},

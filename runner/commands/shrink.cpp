@@ -123,7 +123,7 @@ Exit command_shrink(const ShrinkOptions& options) {
   Journal journal(journal_of(options, request));
   const Shrunk shrunk = shrink(request, trials, journal);
   if (interrupted()) return Exit::interrupted;
-  if (!shrunk.departs) {
+  if (!shrunk.diverges) {
     fmt::print(stderr, "{}: {}: there is nothing to shrink\n", request.id,
                info(shrunk.first.found.status).label);
     return Exit::ok;

@@ -38,7 +38,7 @@ const Subcommand kSubcommands[] = {
      ask<ReproOptions, command_repro>},
     {"explain", "Say who did it: the layer, the operator, the setting that ends it, the numbers",
      ask<ExplainingOptions, command_explain>},
-    {"shrink", "Make a case smaller as long as it departs in the same way, and print its script",
+    {"shrink", "Make a case smaller as long as it diverges in the same way, and print its script",
      ask<ShrinkOptions, command_shrink>},
     {"findings", "Write what is known of compilers but reported nowhere, as text ready to be filed",
      ask<FindingsOptions, command_findings>},

@@ -109,10 +109,10 @@ class Suite:
         self.write(
             f"runner/paths/{name}.json",
             {
-                "format": 1,
+                "format": 2,
                 "name": name,
                 "title": f"the path {name}",
-                "promise": "bits",
+                "contract": "bits",
                 "worker": [sys.executable, str(FAKE)],
                 "backend": "fake",
                 **more,

@@ -89,7 +89,7 @@ def test_an_invalid_file_is_its_golden_and_leaves_nothing_behind(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 {
                     "instances": ["bugs/1-first"],
@@ -276,7 +276,7 @@ def test_numbers_have_bounds(suite, flag, number):
     assert suite("run", "bugs/1-first", "tag:loud", f"{flag}=0.5").returncode == 4
 
 
-@pytest.mark.parametrize("flag", [["--min-judged"], ["--repeat", "2", "--repeat-share"]])
+@pytest.mark.parametrize("flag", [["--min-judged"], ["--repeat", "2", "--repeat-percent"]])
 def test_shares_are_said_with_a_percent_sign_or_without(suite, flag):
     for share in ("5", "5%", "0.5%", "100%"):
         assert suite("run", "bugs/1-first", "tag:loud", *flag, share).returncode == 4, share
@@ -307,7 +307,7 @@ def test_terms_select(suite, terms, expected):
 def test_statuses_come_from_an_earlier_log(suite):
     suite("run", "--level", "all", "path:conform", "path:flip", "--out", "first")
     listed = suite(
-        "list", "status:value_differs", "tag:silent", "--from", "first"
+        "list", "status:value_diverges", "tag:silent", "--from", "first"
     ).stdout.splitlines()
     assert listed == ["bugs/1-first@cpu/flip"]
     result = suite("run", "status:failing", "--from", "first", "--out", "second")
@@ -325,10 +325,10 @@ def test_repeat_finds_what_changes(suite):
     assert result.returncode == 1
     found = verdicts(suite.root / "out")
     flaky = found["bugs/1-first@cpu/flaky"]
-    assert flaky["status"] == "value_differs" and flaky["unstable"]
-    assert "3 executions disagree (conform 2 times, value_differs once)" in flaky[
+    assert flaky["status"] == "value_diverges" and flaky["unstable"]
+    assert "3 executions disagree (conform 2 times, value_diverges once)" in flaky[
         "reason"
-    ] and flaky["executions"] == {"conform": 2, "value_differs": 1}
+    ] and flaky["executions"] == {"conform": 2, "value_diverges": 1}
     assert "unstable" not in found["bugs/1-first@cpu/conform"]
 
 
@@ -343,26 +343,26 @@ def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
     (unstable,) = (verdict for verdict in found.values() if "unstable" in verdict)
     assert (
         unstable["path"] == "flaky"
-        and unstable["status"] == "value_differs"
-        and unstable["executions"] == {"conform": 1, "value_differs": 1}
+        and unstable["status"] == "value_diverges"
+        and unstable["executions"] == {"conform": 1, "value_diverges": 1}
     )
     assert all(
-        verdict.get("executions") == {"flip": {"value_differs": 3}}.get(verdict["path"])
+        verdict.get("executions") == {"flip": {"value_diverges": 3}}.get(verdict["path"])
         for verdict in found.values()
         if verdict != unstable
     )
     junit = (suite.root / "out" / "junit.xml").read_text()
     assert (
         "unstable: conform once, value differs once" in junit
-        and "every time the same: value differs 3 times" in junit
+        and "every time the same: value diverges 3 times" in junit
     )
     known = {
-        "format": 1,
+        "format": 2,
         "known": [
             {
                 "instances": ["bugs/*"],
                 "paths": [path],
-                "status": "value_differs",
+                "status": "value_diverges",
                 "flake": True,
                 "because": "bug",
                 "reason": "now and then",
@@ -403,7 +403,7 @@ def test_nothing_of_a_vendor_is_reused(suite):
         result = suite("run", "bugs/*", "path:conform", "--reuse", "--out", "out", "-v")
         assert result.returncode == 0 and "earlier run" not in result.stdout
         shutil.rmtree(suite.root / "out")
-    assert suite("run", "bugs/*", "--reuse", "--keep").returncode == 2
+    assert suite("run", "bugs/*", "--reuse", "--save-tensors").returncode == 2
 
 
 def test_shuffle_prints_a_seed_that_repeats_it(suite):

@@ -11,7 +11,7 @@ def rule(**more):
     return {
         "instances": ["bugs/1-first"],
         "paths": ["flip"],
-        "status": "value_differs",
+        "status": "value_diverges",
         "because": "bug",
         "reason": "made up for a test",
         "link": "https://example.org/1",
@@ -24,7 +24,7 @@ def test_expectations_give_standings(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 rule(),
                 rule(paths=["conform"]),
@@ -47,14 +47,14 @@ def test_expectations_give_standings(suite):
         )
     ] == ["known", "fixed", "waived", "new"]
     assert re.search(
-        r"ops/clone on flip: value_differs: expired on 2020-01-01$", result.stdout, re.M
+        r"ops/clone on flip: value_diverges: expired on 2020-01-01$", result.stdout, re.M
     )
     suite.write(
         "expected/known/a.json",
-        {"format": 1, "known": [rule(paths=["conform"], expires="2020-01-01")]},
+        {"format": 2, "known": [rule(paths=["conform"], expires="2020-01-01")]},
     )
     assert "expired on 2020-01-01, and gone" in suite("run", "bugs/1-first", "path:conform").stdout
-    suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule(paths=["conform"])]})
+    suite.write("expected/known/a.json", {"format": 2, "known": [rule(), rule(paths=["conform"])]})
     assert suite("run", "bugs/1-first", "path:conform").returncode == 0
     assert suite("run", "bugs/1-first", "path:conform", "--strict").returncode == 1
 
@@ -63,7 +63,7 @@ def test_rules_that_meet_nothing_are_reported_where_the_run_can_tell(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 rule(instances=["bugs/2-second", "bugs/gone"]),
                 rule(instances=["bugs/gone"]),
@@ -86,9 +86,9 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     assert "only with --accept-crashes" in result.stderr
     file = suite.root / "expected" / "known" / "proposed.json"
     known = json.loads(file.read_text())["known"]
-    assert [(each["causes"], each["instances"], each["paths"]) for each in known] == [
-        ([cause], ["bugs/1-first", "bugs/2-second", "ops/clone"], ["flip"])
-        for cause in ("clone:mutation", "clone:value")
+    assert [(each["fingerprints"], each["instances"], each["paths"]) for each in known] == [
+        ([fingerprint], ["bugs/1-first", "bugs/2-second", "ops/clone"], ["flip"])
+        for fingerprint in ("clone:mutation", "clone:value")
     ]
     assert known[0]["torch"] == ">=2.13,<2.14" and known[0]["link"] == "https://example.org/1"
     assert (
@@ -106,7 +106,7 @@ def test_update_known_proposes_and_an_unwritten_reason_is_refused(suite):
     # What is there stays, what is new is added where it belongs.
     result = suite(*arguments, "--accept-crashes", "--out", "third")
     known = json.loads(file.read_text())["known"]
-    assert [(each["causes"], each["reason"]) for each in known] == [
+    assert [(each["fingerprints"], each["reason"]) for each in known] == [
         (["clone:crash-in-compile"], ""),
         (["clone:mutation"], "written"),
         (["clone:value"], "written"),
@@ -135,15 +135,17 @@ def test_update_known_leaves_in_a_file_elsewhere_what_it_has(suite):
         {**rule, "reason": "written", "because": "bug", "date": "2020-01-01"}
         for rule in json.loads(text)["known"]
     ]
-    file.write_text(json.dumps({"$schema": "here", "format": 1, "known": known[:0:-1]}))
+    file.write_text(json.dumps({"$schema": "here", "format": 2, "known": known[:0:-1]}))
     assert "1 proposed" in suite(*arguments).stderr
     document = json.loads(file.read_text())
     assert document["$schema"] == "here"
-    assert [rule["causes"] for rule in document["known"]] == [rule["causes"] for rule in known]
+    assert [rule["fingerprints"] for rule in document["known"]] == [
+        rule["fingerprints"] for rule in known
+    ]
     assert [rule["reason"] for rule in document["known"]] == ["", "written"]
 
 
-def test_update_known_proposes_one_rule_for_a_cause_with_its_smallest_finding(suite):
+def test_update_known_proposes_one_rule_for_a_fingerprint_with_its_smallest_finding(suite):
     fake = suite.root / "fake.py"
     fake.write_text(
         FAKE.read_text().replace('"flip": flip_bit', '"flip": flip_bit, "flop": flip_bit')
@@ -164,8 +166,9 @@ def test_update_known_proposes_one_rule_for_a_cause_with_its_smallest_finding(su
     known = json.loads(suite("run", "bugs/3-third", "path:fl?p", "--update-known=-").stdout)[
         "known"
     ]
-    assert [(rule["causes"], rule["instances"], rule["paths"]) for rule in known] == [
-        ([cause], ["bugs/3-third"], ["flip", "flop"]) for cause in ("clone:mutation", "clone:value")
+    assert [(rule["fingerprints"], rule["instances"], rule["paths"]) for rule in known] == [
+        ([fingerprint], ["bugs/3-third"], ["flip", "flop"])
+        for fingerprint in ("clone:mutation", "clone:value")
     ]
     assert known[0]["finding"].startswith(
         "bugs/3-third[start=1]@cpu/flip: x: 1 of 8 differ: 1 last bits; at most 1 ulp; first x = "
@@ -173,14 +176,14 @@ def test_update_known_proposes_one_rule_for_a_cause_with_its_smallest_finding(su
     ), known
     suite.write(
         "expected/known/a.json",
-        {"format": 1, "known": [{**rule, "reason": "written"} for rule in known]},
+        {"format": 2, "known": [{**rule, "reason": "written"} for rule in known]},
     )
     assert suite("run", "bugs/3-third", "path:fl?p").returncode == 0
 
 
-def by_cause(**more):
+def by_fingerprint(**more):
     return {
-        "causes": ["clone:*"],
+        "fingerprints": ["clone:*"],
         "paths": ["flip"],
         "torch": ">=2.13",
         "because": "unreported",
@@ -190,49 +193,53 @@ def by_cause(**more):
     }
 
 
-def test_a_rule_about_a_cause_knows_it_wherever_it_is(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [by_cause()]})
+def test_a_rule_about_a_fingerprint_knows_it_wherever_it_is(suite):
+    suite.write("expected/known/a.json", {"format": 2, "known": [by_fingerprint()]})
     result = suite("run", "--level", "all", "path:flip", "--out", "out")
     assert result.returncode == 0, result.stdout
     assert {verdict["standing"] for verdict in verdicts(suite.root / "out").values()} == {"known"}
-    # Another finding under a known cause is new: each of a verdict's causes must be known.
-    suite.write("expected/known/a.json", {"format": 1, "known": [by_cause(causes=["clone:value"])]})
+    # Another finding under a known fingerprint is new: each of a verdict's fingerprints must be
+    # known.
+    suite.write(
+        "expected/known/a.json",
+        {"format": 2, "known": [by_fingerprint(fingerprints=["clone:value"])]},
+    )
     result = suite("run", "--level", "all", "path:flip")
     assert result.returncode == 1
     assert re.search(
-        r"^2 causes of what fails:\n    clone:mutation  4 failing; ", result.stdout, re.M
+        r"^2 fingerprints of what fails:\n    clone:mutation  4 failing; ", result.stdout, re.M
     ), result.stdout
-    suite.write("expected/known/a.json", {"format": 1, "known": [by_cause(torch=">=2.14")]})
+    suite.write("expected/known/a.json", {"format": 2, "known": [by_fingerprint(torch=">=2.14")]})
     assert suite("run", "--level", "all", "path:flip").returncode == 1
 
 
-def test_what_is_wrong_with_a_rule_about_a_cause_is_said(suite):
+def test_what_is_wrong_with_a_rule_about_a_fingerprint_is_said(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
-                by_cause(causes=["clone", "*:value"], status="value_differs"),
-                {key: value for key, value in by_cause().items() if key != "torch"},
+                by_fingerprint(fingerprints=["clone", "*:value"], status="value_diverges"),
+                {key: value for key, value in by_fingerprint().items() if key != "torch"},
             ],
         },
     )
     result = suite("check")
     assert result.returncode == 2
     for text in (
-        "expected a cause as a run names it",
-        "expected a cause whose operators are named",
-        "no status beside `causes`",
+        "expected a fingerprint as a run names it",
+        "expected a fingerprint whose operators are named",
+        "no status beside `fingerprints`",
         "`torch`",
     ):
         assert text in result.stderr, result.stderr
 
 
-def test_report_lists_every_cause(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [by_cause()]})
+def test_report_lists_every_fingerprint(suite):
+    suite.write("expected/known/a.json", {"format": 2, "known": [by_fingerprint()]})
     suite("run", "--level", "all", "path:flip", "path:crash", "--out", "out")
-    result = suite("report", "out", "--causes")
+    result = suite("report", "out", "--fingerprints")
     assert result.stdout.startswith(
-        "3 causes of what does not conform:\n    clone:crash-in-compile  4 failing; "
+        "3 fingerprints of what does not conform:\n    clone:crash-in-compile  4 failing; "
     ), result.stdout
     assert "    clone:value  4 verdicts; " in result.stdout

@@ -1,4 +1,4 @@
-"""`lockstep findings`: expected/FINDINGS.md is what it writes, and its cases still depart as it
+"""`lockstep findings`: expected/FINDINGS.md is what it writes, and its cases still diverge as it
 says."""
 
 import json
@@ -55,9 +55,9 @@ def test_the_page_has_each_unreported_expectation_and_each_case():
         if "example" not in rule:
             # Without an example it is of no consequence: finite numbers that round differently.
             assert (
-                all(cause.endswith(":value") for cause in rule["causes"])
-                if "causes" in rule
-                else rule["status"] == "value_differs"
+                all(fingerprint.endswith(":value") for fingerprint in rule["fingerprints"])
+                if "fingerprints" in rule
+                else rule["status"] == "value_diverges"
             )
             assert rule["grade"] in ("ulp4", "close", "no_worse1"), rule
     for file in sorted((ROOT / "cases" / "findings").glob("*.json")):
@@ -98,12 +98,12 @@ def test_an_example_that_names_no_verdict_is_refused(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 {
                     "instances": ["bugs/1-first"],
                     "paths": ["flip"],
-                    "status": "value_differs",
+                    "status": "value_diverges",
                     "because": "unreported",
                     "reason": "r",
                     "example": "bugs/1-frist@cpu/flip",
@@ -114,7 +114,7 @@ def test_an_example_that_names_no_verdict_is_refused(suite):
         },
     )
     (suite.binary.parent / "schemas.json").write_text(
-        json.dumps({"torch": "2.0", "fingerprint": "f", "operators": []})
+        json.dumps({"torch": "2.0", "operators_digest": "f", "operators": []})
     )
     done = suite("findings", "--out", "FINDINGS.md")
     assert done.returncode == 2, done.stderr
@@ -123,7 +123,7 @@ def test_an_example_that_names_no_verdict_is_refused(suite):
 
 
 @long
-def test_every_case_departs_as_it_is_known(tmp_path):
+def test_every_case_diverges_as_it_is_known(tmp_path):
     """On every path that the expectations speak of, nothing is new, and nothing that the page
     claims of this torch is gone."""
     done = lockstep(

@@ -68,12 +68,12 @@ def test_resume_fails_with_strict_as_a_whole_run_does(suite):
     suite.write(
         "expected/known/old.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 {
                     "instances": ["bugs/1-first@cpu"],
                     "paths": ["conform"],
-                    "status": "value_differs",
+                    "status": "value_diverges",
                     "because": "unreported",
                     "reason": "long gone",
                     "date": "2026-11-01",

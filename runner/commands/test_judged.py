@@ -25,7 +25,7 @@ def test_a_default_path_that_cannot_be_used_is_not_planned(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [
                 {
                     "instances": ["bugs/*"],

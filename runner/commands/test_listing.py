@@ -69,19 +69,19 @@ def test_a_table_of_cases_says_what_is_known_of_them(suite):
         "instances": ["bugs/1-first@cpu"],
         "paths": ["flip", "conform"],
         "torch": ">=2.13",
-        "status": "value_differs",
+        "status": "value_diverges",
         "because": "bug",
         "reason": "flip negates",
         "link": "https://example.org/1",
         "date": "2026-11-21",
     }
-    suite.write("expected/known/a.json", {"format": 1, "known": [rule, rule]})
+    suite.write("expected/known/a.json", {"format": 2, "known": [rule, rule]})
     lines = suite("list", "bugs/*", "--markdown").stdout.splitlines()
     assert lines[:3] == [
         "| case | says | tags | report | known |",
         "|---|---|---|---|---|",
         "| `bugs/1-first` | passes its input on | silent | https://example.org/1 "
-        "| bug: value_differs on flip, conform with torch >=2.13 |",
+        "| bug: value_diverges on flip, conform with torch >=2.13 |",
     ]
     assert len(lines) == 4 and lines[3].endswith("|  |"), "nothing is known of the other one"
     alone = suite("list", "bugs/1-first", "--path", "flip", "--markdown").stdout.splitlines()
@@ -151,7 +151,7 @@ What the [expectations](../expected/README.md) say of it.
 {second}
 
 ## Grades
-How strict a promise an output keeps, whatever policy its case asks for, strictest first.
+How closely an output agrees with eager, whatever policy its case asks for, strictest first.
 
 {third}
 
@@ -162,7 +162,7 @@ and which fail it by default.
 {fourth}
 ## Policies
 When an output agrees; a case names one in `compare` ([cases/README.md](../cases/README.md)), \
-else the path's promise does.
+else the path's contract does.
 
 {markdown("policies")}
 ## Levels

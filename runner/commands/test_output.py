@@ -210,12 +210,12 @@ def test_verbose_reports_print_a_line_for_every_verdict(suite):
     told = [line for line in lines if re.match(r"\w.*  bugs/|\w.*  ops/", line)]
     assert (
         len(told) == 8
-        and "2 causes of what does not conform:" in lines
+        and "2 fingerprints of what does not conform:" in lines
         and lines[-1] == quiet.stdout.splitlines()[-1]
         and len(verdicts(suite.root / "out")) == 8
     )
     assert re.search(r"^conform +bugs/1-first@cpu/conform", result.stdout, re.M)
-    assert re.search(r"^value differs +bugs/1-first@cpu/flip .*differ", result.stdout, re.M)
+    assert re.search(r"^value diverges +bugs/1-first@cpu/flip .*differ", result.stdout, re.M)
     assert (
         "\x1b[" not in result.stdout
         and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout

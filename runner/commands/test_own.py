@@ -23,7 +23,7 @@ def rule(**more):
     return {
         "instances": ["*"],
         "paths": ["flip"],
-        "status": "value_differs",
+        "status": "value_diverges",
         "because": "bug",
         "reason": "a bit is flipped",
         "link": "https://example.org/7",
@@ -100,7 +100,7 @@ def test_an_own_suite_needs_cases_alone(suite, tmp_path):
     (own / "paths" / "acme.json").write_text(flipping(suite, "acme"))
     (own / "expected" / "known").mkdir(parents=True)
     (own / "expected" / "known" / "a.json").write_text(
-        json.dumps({"format": 1, "known": [rule(paths=["acme"])]})
+        json.dumps({"format": 2, "known": [rule(paths=["acme"])]})
     )
     done = suite("run", "--suite", "own", "--path", "acme", "--out", "run2", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -112,12 +112,12 @@ def test_an_own_suite_needs_cases_alone(suite, tmp_path):
 
 def test_known_of_a_file_are_counted_apart(suite, tmp_path):
     """The suite's own expectations stay in force, and a wrong one of the user's excuses nothing."""
-    suite.write("expected/known/own.json", {"format": 1, "known": [rule(instances=["ops/clone"])]})
+    suite.write("expected/known/own.json", {"format": 2, "known": [rule(instances=["ops/clone"])]})
     (tmp_path / "acme.json").write_text(
-        json.dumps({"format": 1, "known": [rule(instances=["bugs/2-second"])]})
+        json.dumps({"format": 2, "known": [rule(instances=["bugs/2-second"])]})
     )
     (tmp_path / "wrong.json").write_text(
-        json.dumps({"format": 1, "known": [rule(instances=["bugs/1-first"], status="crash")]})
+        json.dumps({"format": 2, "known": [rule(instances=["bugs/1-first"], status="crash")]})
     )
     done = suite(
         *"run --level all --path flip --known acme.json --known wrong.json --out run".split(),
@@ -140,14 +140,14 @@ def test_known_of_a_file_are_counted_apart(suite, tmp_path):
     assert "wrong.json" in done.stdout, "what met nothing is named"
     done = suite("run", "--known", "acme.json", "--no-expectations", cwd=tmp_path)
     assert done.returncode == 2 and "--known beside --no-expectations" in done.stderr
-    (tmp_path / "bad.json").write_text('{"format": 1, "known": [{}]}')
+    (tmp_path / "bad.json").write_text('{"format": 2, "known": [{}]}')
     done = suite("run", "--known", "bad.json", cwd=tmp_path)
     assert done.returncode == 2 and "bad.json:1:" in done.stderr
 
 
 def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
     known = tmp_path / "known.json"
-    known.write_text(json.dumps({"format": 1, "known": [rule()]}))
+    known.write_text(json.dumps({"format": 2, "known": [rule()]}))
     first = suite(
         *"run . --path flip --path conform --known ../known.json --fail-fast --out".split(),
         tmp_path / "run",
@@ -161,7 +161,7 @@ def test_a_resumed_run_has_its_own_files_again(suite, mine, tmp_path):
     again = suite("run", "--resume", tmp_path / "run", cwd="/")
     assert again.returncode == 0, again.stdout + again.stderr
     assert len(verdicts(tmp_path / "run")) == 4
-    known.write_text(json.dumps({"format": 1, "known": [rule(reason="another")]}))
+    known.write_text(json.dumps({"format": 2, "known": [rule(reason="another")]}))
     log.write_text("".join(line for line in lines if '"type":"end"' not in line))
     again = suite("run", "--resume", tmp_path / "run", cwd="/")
     assert again.returncode == 2 and "expectations" in again.stderr
@@ -187,7 +187,7 @@ def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
     vendor = tmp_path / "vendor's.json"
     vendor.write_text(flipping(suite, "acme"))
     known = tmp_path / "known.json"
-    known.write_text(json.dumps({"format": 1, "known": [rule(paths=["acme"], instances=["one"])]}))
+    known.write_text(json.dumps({"format": 2, "known": [rule(paths=["acme"], instances=["one"])]}))
     environment = {"LOCKSTEP_COMMAND": str(suite.binary)}
     flags = ["--strict"] if strict else []
     done = suite(
@@ -247,7 +247,7 @@ def test_every_printed_command_repeats(suite, mine, tmp_path, strict):
 
 
 def test_a_known_verdict_that_is_asked_for_shows_its_numbers(suite):
-    suite.write("expected/known/own.json", {"format": 1, "known": [rule()]})
+    suite.write("expected/known/own.json", {"format": 2, "known": [rule()]})
     asked = suite("run", "bugs/1-first@cpu/flip")
     assert (
         asked.returncode == 0

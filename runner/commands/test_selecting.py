@@ -114,7 +114,9 @@ def test_what_the_page_filters_by_selects(suite):
         "list", "status:failing", "and", "not", "(", "bugs/1-first", "or", "tag:loud", ")"
     ).stdout.split() == ["ops/clone@cpu/flip"]
     assert suite("list", "standing:new grade:* path:flip and is:failing").stdout.split() == failing
-    assert suite("list", "cause:clone*").stdout.split() == failing, "by the name of what went wrong"
+    assert suite("list", "fingerprint:clone*").stdout.split() == failing, (
+        "by the name of what went wrong"
+    )
     for wrong, near in (
         ("is:failin", "failing"),
         ("grade:closee", "close"),
@@ -244,7 +246,7 @@ def test_a_misspelt_name_is_an_error_wherever_the_suite_is_read(suite):
     suite.write(
         "expected/known/a.json",
         {
-            "format": 1,
+            "format": 2,
             "known": [rule(paths=["conform", "!flp"], devices=["cpuu"], cpu_levels=["AVX512"])],
         },
     )
@@ -278,7 +280,7 @@ def test_a_path_file_makes_its_name_known(suite):
 
 
 def test_check_tells_files_apart_by_their_keys(suite):
-    suite.write("expected/known/a.json", {"format": 1, "known": [rule(), rule()]})
+    suite.write("expected/known/a.json", {"format": 2, "known": [rule(), rule()]})
     result = suite(
         "check", "expected/known/a.json", "runner/paths/flip.json", "expected/levels/smoke.json"
     )
@@ -293,12 +295,12 @@ def test_check_tells_files_apart_by_their_keys(suite):
     for name, content, fault in [
         (
             "known",
-            {"format": 1, "known": [rule(status="crahs", paths=["flp"])]},
+            {"format": 2, "known": [rule(status="crahs", paths=["flp"])]},
             "did you mean `crash`?",
         ),
         (
             "path",
-            {"format": 1, "name": "x", "worker": "compild", "promise": "bits"},
+            {"format": 2, "name": "x", "worker": "compild", "contract": "bits"},
             "did you mean `compiled`?",
         ),
         (

@@ -90,7 +90,7 @@ def test_a_run_sweeps_the_operators_of_the_torch_that_runs(sweeping):
         json.dumps(
             {
                 "torch": "2.1",
-                "fingerprint": "g",
+                "operators_digest": "g",
                 "operators": {
                     "aten::cos": [overload("Tensor")],
                     "aten::clone": [overload("Tensor", tags=())],
@@ -100,7 +100,7 @@ def test_a_run_sweeps_the_operators_of_the_torch_that_runs(sweeping):
     )
     sweeping.eager.write_text(f"""#!/bin/sh
 [ "$1" = schemas ] && exec cat {other}
-{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/&, "fingerprint": "g"/'
+{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/&, "operators_digest": "g"/'
 """)
     done = sweeping("run", "ops/*", "--out", "out", "-v")
     assert "ops/sweep[op=cos]@cpu/conform" in verdicts(sweeping.root / "out"), (

@@ -73,7 +73,7 @@ WordTable policies() {
 }
 
 WordTable paths(const Session& session) {
-  WordTable table{"paths", {"name", "default", "promise", "above", "title"}, {}};
+  WordTable table{"paths", {"name", "default", "contract", "above", "title"}, {}};
   std::vector<const Path*> all;
   for (const Path& path : session.suite().paths) all.push_back(&path);
   const std::map<std::string, std::string> above = above_of(session.suite().paths);
@@ -86,8 +86,8 @@ WordTable paths(const Session& session) {
                    [&](const Path* a, const Path* b) { return depth(a) < depth(b); });
   for (const Path* each : all) {
     const Path& path = *each;
-    table.rows.push_back({path.name, yes_or_no(path.is_default), std::string(name_of(path.promise)),
-                          path.above, path.title});
+    table.rows.push_back({path.name, yes_or_no(path.is_default),
+                          std::string(name_of(path.contract)), path.above, path.title});
   }
   return table;
 }

@@ -20,7 +20,7 @@ void Batch::begin(Clock::time_point now) {
 }
 
 void Batch::take(const WorkerMessage& message, Clock::time_point now) {
-  ToldExecution& told = first();
+  SentExecution& sent = first();
   if (message.kind == WorkerMessage::Kind::started) {
     // A worker that names itself (or its guard) has no group for the execution alone.
     const pid_t leader = worker->connection()->process().is(message.pid) ? 0 : message.pid;
@@ -29,11 +29,11 @@ void Batch::take(const WorkerMessage& message, Clock::time_point now) {
       struck = false;
     }
     pid = leader;
-    told.began = told.stage_began = now;
+    sent.began = sent.stage_began = now;
   } else {
-    if (told.stage == "warm") told.began += now - told.stage_began;  // nobody's seconds
-    told.stage = message.stage;
-    told.stage_began = now;
+    if (sent.stage == "warm") sent.began += now - sent.stage_began;  // nobody's seconds
+    sent.stage = message.stage;
+    sent.stage_began = now;
   }
 }
 
@@ -52,11 +52,11 @@ void Batch::check_clock(Clock::time_point now, double limit) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
-  ToldExecution& told = first();
-  if (told.killed_at) {
-    if (seconds_since(*told.killed_at) > kGrace) worker->connection()->process().kill();
-  } else if (seconds_since(told.stage_began) > limit) {
-    told.killed_at = Clock::now();
+  SentExecution& sent = first();
+  if (sent.killed_at) {
+    if (seconds_since(*sent.killed_at) > kGrace) worker->connection()->process().kill();
+  } else if (seconds_since(sent.stage_began) > limit) {
+    sent.killed_at = Clock::now();
     struck = kill_group(pid);
     if (!struck) worker->connection()->process().kill();
   }

@@ -36,13 +36,13 @@ struct Execution {
 };
 
 /// An execution that a worker was told of.
-struct ToldExecution {
+struct SentExecution {
   using Clock = LocalWorker::Clock;
 
   Execution execution;
   std::int64_t run = 0;  ///< its number
   std::filesystem::path out;
-  bool told_of_known = false;  ///< its worker was told what the runner has already
+  bool sent_held = false;  ///< its worker was told what the runner has already
   // From here on: since it is the first of its batch.
   std::string stage = "start";
   Clock::time_point stage_began, began;
@@ -57,14 +57,14 @@ struct Batch {
   using Clock = LocalWorker::Clock;
 
   LocalWorker* worker = nullptr;
-  std::deque<ToldExecution> executions;  ///< at least one
+  std::deque<SentExecution> executions;  ///< at least one
   pid_t pid = 0;                         ///< of the child, as the worker said last, or 0
   /// The child was killed and none has ended by that yet: its clock ran out as the first one ended,
   /// and it may be the next one that pays.
   bool struck = false;
 
-  ToldExecution& first() { return executions.front(); }
-  const ToldExecution& first() const { return executions.front(); }
+  SentExecution& first() { return executions.front(); }
+  const SentExecution& first() const { return executions.front(); }
   /// The clock of the first one begins.
   void begin(Clock::time_point now);
   /// Takes a `started` or a `stage` of the first one.

@@ -42,14 +42,14 @@ struct Job {
   std::size_t order = 0;  ///< smaller ones go first
   /// Gets what happened (several parts: join_parts) and the seconds that it took.
   std::function<void(Observation, double)> done;
-  /// The share of each stage's limit that it may take: below 1 where a time-out is not the end of
+  /// The part of each stage's limit that it may take: below 1 where a time-out is not the end of
   /// it.
   double patience = 1;
   /// What the first part finds as left by a part before it, which another run executed; empty:
   /// nothing.  It stays.
   std::filesystem::path before = {};
   /// Of every part: what the runner has already, so that a worker that can tell need not send it.
-  KnownStorages known = {};
+  HeldStorages held = {};
 };
 
 /// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the

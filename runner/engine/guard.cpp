@@ -18,7 +18,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kOrders = 0;
+constexpr int kLifeline = 0;
 constexpr int kNews = 1;
 
 // How often what is left is killed again: a process may fork meanwhile, and what cannot be killed
@@ -96,13 +96,13 @@ void prepare_guard() {
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
 }
 
-void watch_over(pid_t worker, int orders, int news) {
+void watch_over(pid_t worker, int lifeline, int news) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
     ::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NAME, "guard");  // `killall lockstep` is not for it either
-  orders = ::fcntl(orders, F_DUPFD, kNews + 1);
+  lifeline = ::fcntl(lifeline, F_DUPFD, kNews + 1);
   ::dup2(news, kNews);
-  ::dup2(orders, kOrders);
+  ::dup2(lifeline, kLifeline);
   ::closefrom(kNews +
               1);  // ends of other guards' pipes above all, and locks and pipes of the runner
   tell(worker);
@@ -110,7 +110,7 @@ void watch_over(pid_t worker, int orders, int news) {
   const sigset_t set = child_signal();
   int ends = ::signalfd(-1, &set, SFD_NONBLOCK);
   while (true) {
-    pollfd watched[2] = {{kOrders, POLLIN, 0}, {ends, POLLIN, 0}};
+    pollfd watched[2] = {{kLifeline, POLLIN, 0}, {ends, POLLIN, 0}};
     if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
     if (watched[0].revents != 0) break;
     if (watched[1].revents == 0) continue;

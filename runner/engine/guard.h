@@ -19,8 +19,8 @@ namespace lockstep {
 void prepare_guard();
 
 /// What a guard does from then on: tells `news` the number of the worker (negative: an errno, there
-/// is none) and later its wait status, and ends everything when `orders` comes to its end.
-[[noreturn]] void watch_over(pid_t worker, int orders, int news);
+/// is none) and later its wait status, and ends everything when `lifeline` comes to its end.
+[[noreturn]] void watch_over(pid_t worker, int lifeline, int news);
 
 /// One number that a guard tells; waits for it.  Nothing where the guard is gone.
 std::optional<int> heard_from(int news);

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "engine/kept.h"
 #include "engine/parts.h"
 #include "engine/post_mortem.h"
+#include "engine/saved.h"
 #include "wire/request.h"
 
 namespace lockstep {
@@ -104,11 +104,11 @@ std::string LocalEngine::report() const {
   std::size_t queued = queue_.size();
   std::string lines;
   for (const Batch& batch : batches_) {
-    const ToldExecution& told = batch.first();
+    const SentExecution& sent = batch.first();
     const std::size_t behind = batch.executions.size() - 1;
     queued += behind;
-    lines += fmt::format("  {}: {} in the stage `{}`, {} in all{}{}\n", told.execution.job.id,
-                         seconds_since(told.stage_began), told.stage, seconds_since(told.began),
+    lines += fmt::format("  {}: {} in the stage `{}`, {} in all{}{}\n", sent.execution.job.id,
+                         seconds_since(sent.stage_began), sent.stage, seconds_since(sent.began),
                          batch.pid > 0 ? fmt::format(" (process {})", batch.pid) : "",
                          behind > 0 ? fmt::format("; {} behind it in its batch", behind) : "");
   }
@@ -161,18 +161,18 @@ void LocalEngine::tell(std::list<Execution> executions) {
   batch.worker = executions.front().worker;
   std::vector<Json> runs;
   for (Execution& execution : executions) {
-    ToldExecution told;
-    told.execution = std::move(execution);
-    told.run = next_run_++;
-    told.out = options_.scratch / fmt::format("out{}", told.run);
+    SentExecution sent;
+    sent.execution = std::move(execution);
+    sent.run = next_run_++;
+    sent.out = options_.scratch / fmt::format("out{}", sent.run);
     std::error_code error;
-    fs::create_directory(told.out, error);
-    told.told_of_known = batch.worker->digests(told.execution.device());
+    fs::create_directory(sent.out, error);
+    sent.sent_held = batch.worker->digests(sent.execution.device());
     runs.push_back(run_message(
-        told.run, told.execution.current().message, told.execution.job.storages, told.out,
-        told.execution.before.empty() ? told.execution.job.before : told.execution.before,
-        told.told_of_known ? &told.execution.job.known : nullptr));
-    batch.executions.push_back(std::move(told));
+        sent.run, sent.execution.current().message, sent.execution.job.storages, sent.out,
+        sent.execution.before.empty() ? sent.execution.job.before : sent.execution.before,
+        sent.sent_held ? &sent.execution.job.held : nullptr));
+    batch.executions.push_back(std::move(sent));
   }
   batch.worker->connection()->send(runs.size() == 1 ? runs.front() : batch_message(runs));
   batches_.push_back(std::move(batch));
@@ -215,23 +215,23 @@ void LocalEngine::dispatch() {
   }
 }
 
-void LocalEngine::conclude(ToldExecution told, Observation observation, Clock::time_point now) {
-  Execution& execution = told.execution;
-  observation.stderr_tail = tail_of(told.out / "stderr");
-  execution.seconds += std::chrono::duration<double>(now - told.began).count();
+void LocalEngine::conclude(SentExecution sent, Observation observation, Clock::time_point now) {
+  Execution& execution = sent.execution;
+  observation.stderr_tail = tail_of(sent.out / "stderr");
+  execution.seconds += std::chrono::duration<double>(now - sent.began).count();
   // What is mapped of a removed directory stays readable.
   remove_directory(execution.before);
   if (!options_.keep.empty() && (!execution.is_last() || execution.job.parts.size() == 1))
-    keep_part(told.out, options_.keep, execution.job.id, execution.part);
+    save_part(sent.out, options_.keep, execution.job.id, execution.part);
   if (execution.seen) observation = join_parts(*execution.seen, std::move(observation));
   if (!execution.is_last() && observation.outcome == Outcome::returned) {
     ++execution.part;
     execution.alone = false;
-    execution.before = told.out;
+    execution.before = sent.out;
     execution.seen = std::move(observation);
     return enqueue(std::move(execution));
   }
-  remove_directory(told.out);
+  remove_directory(sent.out);
   execution.job.done(std::move(observation), execution.seconds);
 }
 
@@ -239,7 +239,7 @@ void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessa
                              Clock::time_point now) {
   const bool innocent = batch->take_end(message);
   batch->worker->connection()->renew_quota();
-  ToldExecution told = std::move(batch->first());
+  SentExecution sent = std::move(batch->first());
   batch->executions.pop_front();
   if (batch->executions.empty()) {
     batches_.erase(batch);
@@ -247,14 +247,14 @@ void LocalEngine::handle_end(std::list<Batch>::iterator batch, const WorkerMessa
     begin(*batch, now);
   }
   if (innocent) {
-    remove_directory(told.out);
-    return enqueue(std::move(told.execution));
+    remove_directory(sent.out);
+    return enqueue(std::move(sent.execution));
   }
-  const bool killed = told.killed_at.has_value();
+  const bool killed = sent.killed_at.has_value();
   Observation observation =
-      observe_end({told.out, told.told_of_known ? told.execution.job.known : KnownStorages{},
-                   told.stage, killed, limit_of(told), told.oom_kills_before, message});
-  conclude(std::move(told), std::move(observation), now);
+      observe_end({sent.out, sent.sent_held ? sent.execution.job.held : HeldStorages{}, sent.stage,
+                   killed, limit_of(sent), sent.oom_kills_before, message});
+  conclude(std::move(sent), std::move(observation), now);
 }
 
 bool LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Clock::time_point now) {
@@ -263,7 +263,7 @@ bool LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Cloc
     if (worker.ready() && on_hello) on_hello(worker.spec().name, worker.hello());
     return true;
   }
-  const auto is_meant = [&](const ToldExecution& told) { return told.run == message.run; };
+  const auto is_meant = [&](const SentExecution& sent) { return sent.run == message.run; };
   const auto batch = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& each) {
     return each.worker == &worker &&
            std::any_of(each.executions.begin(), each.executions.end(), is_meant);
@@ -285,7 +285,7 @@ bool LocalEngine::handle(LocalWorker& worker, const WorkerMessage& message, Cloc
 }
 
 void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
-  std::vector<ToldExecution> gone;
+  std::vector<SentExecution> gone;
   bool timed_out = false;
   for (auto batch = batches_.begin(); batch != batches_.end();) {
     if (batch->worker != &worker) {
@@ -293,9 +293,9 @@ void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
       continue;
     }
     kill_group(batch->pid);
-    for (ToldExecution& told : batch->executions) {
-      timed_out |= told.killed_at.has_value();
-      gone.push_back(std::move(told));
+    for (SentExecution& sent : batch->executions) {
+      timed_out |= sent.killed_at.has_value();
+      gone.push_back(std::move(sent));
     }
     batch = batches_.erase(batch);
   }
@@ -305,19 +305,19 @@ void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
   const std::string why = worker.lose(!timed_out && gone.size() <= 1);
   if (!was_ready) start(worker);
   std::vector<Execution> again;
-  for (ToldExecution& told : gone) {
-    if (!told.killed_at && gone.size() > 1) {
-      remove_directory(told.out);
-      again.push_back(std::move(told.execution));
+  for (SentExecution& sent : gone) {
+    if (!sent.killed_at && gone.size() > 1) {
+      remove_directory(sent.out);
+      again.push_back(std::move(sent.execution));
       continue;
     }
     Observation observation;
-    observation.stage = told.stage;
-    observation.outcome = told.killed_at ? Outcome::timed_out : Outcome::lost;
-    observation.reason = told.killed_at
-                             ? fmt::format("not done in time in the stage `{}`", told.stage)
+    observation.stage = sent.stage;
+    observation.outcome = sent.killed_at ? Outcome::timed_out : Outcome::lost;
+    observation.reason = sent.killed_at
+                             ? fmt::format("not done in time in the stage `{}`", sent.stage)
                              : fmt::format("the {} worker {}", worker.spec().name, why);
-    conclude(std::move(told), std::move(observation), now);
+    conclude(std::move(sent), std::move(observation), now);
   }
   if (again.empty()) return;
   if (on_note) {
@@ -331,8 +331,8 @@ void LocalEngine::lost(LocalWorker& worker, Clock::time_point now) {
   }
 }
 
-double LocalEngine::limit_of(const ToldExecution& told) const {
-  return options_.limits.of(told.stage) * told.execution.patience();
+double LocalEngine::limit_of(const SentExecution& sent) const {
+  return options_.limits.of(sent.stage) * sent.execution.patience();
 }
 
 void LocalEngine::check_clocks(Clock::time_point now) {
@@ -355,10 +355,10 @@ void LocalEngine::step(double seconds) {
   // Clocks are looked at four times a second, and when the next one runs out.
   double wait = std::min(seconds, 0.25);
   for (const Batch& batch : batches_) {
-    const ToldExecution& told = batch.first();
-    if (told.killed_at) continue;
-    const std::chrono::duration<double> spent = Clock::now() - told.stage_began;
-    wait = std::min(wait, std::max(0.0, limit_of(told) - spent.count()));
+    const SentExecution& sent = batch.first();
+    if (sent.killed_at) continue;
+    const std::chrono::duration<double> spent = Clock::now() - sent.stage_began;
+    wait = std::min(wait, std::max(0.0, limit_of(sent) - spent.count()));
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(std::ceil(wait * 1000)));
   ::eventfd_t times = 0;

@@ -38,7 +38,7 @@ struct LocalEngineOptions {
   /// Where what a worker says on standard error goes, as worker-NAME.log.
   std::filesystem::path logs;
   Json hello;  ///< the `hello` message for every worker, without `scratch`
-  /// A folder for what each part of a job left that is not repeated later (kept.h): all but the
+  /// A folder for what each part of a job left that is not repeated later (saved.h): all but the
   /// last of several, or the only one; empty: nothing is kept.
   std::filesystem::path keep = {};
 };
@@ -85,10 +85,10 @@ class LocalEngine : public Engine {
   void handle_end(std::list<Batch>::iterator batch, const WorkerMessage& message,
                   Clock::time_point now);
   void lost(LocalWorker& worker, Clock::time_point now);
-  void conclude(ToldExecution told, Observation observation, Clock::time_point now);
+  void conclude(SentExecution sent, Observation observation, Clock::time_point now);
   void check_clocks(Clock::time_point now);
   /// Seconds that its stage may take.
-  double limit_of(const ToldExecution& told) const;
+  double limit_of(const SentExecution& sent) const;
 
   LocalEngineOptions options_;
   std::map<std::string, std::unique_ptr<LocalWorker>> workers_;

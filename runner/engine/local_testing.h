@@ -22,7 +22,7 @@ inline const std::string kFakeWorker =
 /// What it is told first.
 inline Json fake_hello() {
   return {{"type", "hello"},
-          {"protocol", 1},
+          {"protocol", 2},
           {"threads", 1},
           {"cache", nullptr},
           {"limits", {{"memory_bytes", 0}, {"file_bytes", 0}}},

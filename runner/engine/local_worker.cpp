@@ -86,8 +86,8 @@ bool LocalWorker::start(const Json& hello) {
 void LocalWorker::greet(const Json& hello) {
   if (hello.contains("error")) {
     failure_ = hello["error"].get<std::string>();
-  } else if (const Json protocol = hello.value("protocol", Json()); protocol != 1) {
-    failure_ = fmt::format("it speaks protocol {}, this runner speaks 1", protocol.dump());
+  } else if (const Json protocol = hello.value("protocol", Json()); protocol != 2) {
+    failure_ = fmt::format("it speaks protocol {}, this runner speaks 2", protocol.dump());
   } else if (const std::string other = other_cpu_level(hello, spec_.cpu_level); !other.empty()) {
     failure_ = other;
   } else {

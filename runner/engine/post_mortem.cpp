@@ -94,7 +94,7 @@ Observation observation_of(const End& end) {
     observation.outcome = Outcome::crashed;
     observation.reason =
         fmt::format("exited with 0 in the stage `{}`, without an observation", end.stage);
-  } else if (auto read = read_observation(end.out, end.known)) {
+  } else if (auto read = read_observation(end.out, end.held)) {
     observation = std::move(*read);
     const bool memory = observation.error && tells_of_memory(*observation.error);
     if (observation.outcome == Outcome::raised && memory) {

@@ -12,7 +12,7 @@ namespace lockstep {
 /// How an execution ended that its worker has answered.
 struct End {
   std::filesystem::path out;          ///< the directory of its observation
-  KnownStorages known;                ///< that its worker was told of
+  HeldStorages held;                  ///< that its worker was told of
   std::string stage;                  ///< the last that the worker told
   bool killed = false;                ///< by the engine, since its clock had run out
   double limit = 0;                   ///< of that stage, seconds

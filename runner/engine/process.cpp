@@ -59,11 +59,11 @@ struct Pipes {
   /// The worker says here why it could not execute the command; on success it is closed by exec.
   Pipe trouble;
   /// Nothing is ever written here: its end tells the guard that the worker is to end.
-  Pipe orders;
+  Pipe lifeline;
   /// The worker's number, later its wait status.
   Pipe news;
 
-  std::array<Pipe*, 5> all() { return {&to_worker, &from_worker, &trouble, &orders, &news}; }
+  std::array<Pipe*, 5> all() { return {&to_worker, &from_worker, &trouble, &lifeline, &news}; }
 };
 
 void close_ends(Pipes& pipes) {
@@ -126,7 +126,7 @@ Result<Process> Process::start(const Command& command) {
     const pid_t self = ::getpid();
     const pid_t worker = ::fork();
     if (worker == 0) execute(*pipes, errors, argv.data(), environment.data(), self);
-    watch_over(worker < 0 ? -errno : worker, pipes->orders.read, pipes->news.write);
+    watch_over(worker < 0 ? -errno : worker, pipes->lifeline.read, pipes->news.write);
   }
   const int fork_error = errno;
   const auto refuse = [&](int why) {
@@ -139,12 +139,12 @@ Result<Process> Process::start(const Command& command) {
     return refuse(fork_error);
   }
   for (const int fd : {pipes->to_worker.read, pipes->from_worker.write, pipes->trouble.write,
-                       pipes->orders.read, pipes->news.write, errors}) {
+                       pipes->lifeline.read, pipes->news.write, errors}) {
     if (fd >= 0) ::close(fd);
   }
   Process process;
   process.guard_ = guard;
-  process.orders_ = pipes->orders.write;
+  process.lifeline_ = pipes->lifeline.write;
   process.news_ = pipes->news.read;
   process.input_ = pipes->to_worker.write;
   process.output_ = pipes->from_worker.read;
@@ -168,7 +168,7 @@ Process& Process::operator=(Process&& other) noexcept {
     release();
     pid_ = std::exchange(other.pid_, -1);
     guard_ = std::exchange(other.guard_, -1);
-    orders_ = std::exchange(other.orders_, -1);
+    lifeline_ = std::exchange(other.lifeline_, -1);
     news_ = std::exchange(other.news_, -1);
     input_ = std::exchange(other.input_, -1);
     output_ = std::exchange(other.output_, -1);
@@ -181,7 +181,7 @@ Process::~Process() { release(); }
 
 void Process::release() {
   close_input();
-  for (int* fd : {&orders_, &news_, &output_}) {
+  for (int* fd : {&lifeline_, &news_, &output_}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
   }

@@ -50,7 +50,7 @@ class Process {
   void release();
   pid_t pid_ = -1;
   pid_t guard_ = -1;
-  int orders_ = -1;
+  int lifeline_ = -1;
   int news_ = -1;
   int input_ = -1;
   int output_ = -1;

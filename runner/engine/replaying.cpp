@@ -1,6 +1,6 @@
 #include "engine/replaying.h"
 
-#include "engine/kept.h"
+#include "engine/saved.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -24,7 +24,7 @@ void ReplayingEngine::answer(Job job, Observation observation) {
 
 void ReplayingEngine::submit(Job job) {
   const std::size_t parts = job.parts.size();
-  const fs::path folder = kept_folder(kept_, job.id, parts == 1 ? 0 : parts - 2);
+  const fs::path folder = saved_folder(kept_, job.id, parts == 1 ? 0 : parts - 2);
   std::error_code error;
   if (parts > 1) {
     if (!fs::is_directory(folder, error)) {

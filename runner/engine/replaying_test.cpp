@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "engine/kept.h"
 #include "engine/local_testing.h"
+#include "engine/saved.h"
 
 namespace lockstep {
 namespace {
@@ -46,15 +46,15 @@ class ReplayingEngines : public LocalEngines {
 TEST_F(ReplayingEngines, ExecuteTheLastPartAloneOnWhatWasKept) {
   keep(job_of("whole", true));
   ASSERT_EQ(seen_.outcome, Outcome::returned) << seen_.reason;
-  EXPECT_TRUE(fs::exists(kept_folder(kept(), "whole", 0) / "package"));
-  EXPECT_FALSE(fs::exists(kept_folder(kept(), "whole", 1)));  // it is to be executed again
+  EXPECT_TRUE(fs::exists(saved_folder(kept(), "whole", 0) / "package"));
+  EXPECT_FALSE(fs::exists(saved_folder(kept(), "whole", 1)));  // it is to be executed again
   const Observation again = replay(job_of("whole", true));
   ASSERT_EQ(again.outcome, Outcome::returned) << again.reason;
   EXPECT_EQ(started_, 1);
   const auto& y = std::get<TensorView>(again.repetitions.at(0).at(0).outputs.at(0).second);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(y.bytes.data()), 16), std::string(16, 'p'));
   // What was kept stays for the next time.
-  EXPECT_TRUE(fs::exists(kept_folder(kept(), "whole", 0) / "package"));
+  EXPECT_TRUE(fs::exists(saved_folder(kept(), "whole", 0) / "package"));
   // A package that crashes costs its own job.
   EXPECT_EQ(replay(job_of("whole", true, "crash")).outcome, Outcome::crashed);
 }
@@ -75,7 +75,7 @@ TEST_F(ReplayingEngines, SayWhereNothingOrNothingGoodWasKept) {
   EXPECT_EQ(none.outcome, Outcome::lost);
   EXPECT_EQ(none.reason, "nothing was kept of its parts but the last");
   keep(job_of("plain", false, "ready"));
-  std::ofstream(kept_folder(kept(), "plain", 0) / "observation.json") << "{";
+  std::ofstream(saved_folder(kept(), "plain", 0) / "observation.json") << "{";
   const Observation broken = replay(job_of("plain", false, "ready"));
   EXPECT_EQ(broken.outcome, Outcome::lost);
   EXPECT_NE(broken.reason.find("what was kept cannot be read"), std::string::npos) << broken.reason;
@@ -86,9 +86,9 @@ TEST_F(ReplayingEngines, KeepNoLinks) {
   fs::create_directory(out);
   std::ofstream(out / "plain") << "1";
   fs::create_symlink("/etc/passwd", out / "link");
-  keep_part(out, kept(), "job", 0);
-  EXPECT_TRUE(fs::exists(kept_folder(kept(), "job", 0) / "plain"));
-  EXPECT_FALSE(fs::exists(kept_folder(kept(), "job", 0) / "link"));
+  save_part(out, kept(), "job", 0);
+  EXPECT_TRUE(fs::exists(saved_folder(kept(), "job", 0) / "plain"));
+  EXPECT_FALSE(fs::exists(saved_folder(kept(), "job", 0) / "link"));
 }
 
 }  // namespace

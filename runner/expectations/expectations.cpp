@@ -12,7 +12,7 @@
 #include "cases/case.h"
 #include "paths/globs.h"
 #include "plan/names.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -42,13 +42,13 @@ bool valid_date(const std::string& text) {
       .ok();
 }
 
-/// A cause is known of operators that are named: `*:value` would hide whatever comes.
-void check_cause(Reader& reader, const Node& node, const std::string& cause) {
-  const std::size_t colon = cause.find(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == cause.size()) {
-    reader.mismatch(node, "a cause as a run names it, such as \"softshrink:eager-nan\"");
-  } else if (has_wildcard(operators_of(cause))) {
-    reader.mismatch(node, "a cause whose operators are named; a glob may follow the colon");
+/// A fingerprint is known of operators that are named: `*:value` would hide whatever comes.
+void check_fingerprint(Reader& reader, const Node& node, const std::string& fingerprint) {
+  const std::size_t colon = fingerprint.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == fingerprint.size()) {
+    reader.mismatch(node, "a fingerprint as a run names it, such as \"softshrink:eager-nan\"");
+  } else if (has_wildcard(operators_of(fingerprint))) {
+    reader.mismatch(node, "a fingerprint whose operators are named; a glob may follow the colon");
   }
 }
 
@@ -68,14 +68,15 @@ std::string rule_text(Reader& reader, const Node& node, std::string_view key, bo
 }
 
 /// Which verdicts a rule speaks of.
-void decode_subject(Reader& reader, const Node& node, const KnownNames& names, bool by_cause,
+void decode_subject(Reader& reader, const Node& node, const ValidNames& names, bool by_fingerprint,
                     Expectation& rule) {
-  rule.instances =
-      rule_globs(reader, node, "instances", !by_cause, "ids of cases or instances, globs allowed");
-  rule.causes = rule_globs(reader, node, "causes", false, "");
-  reader.each_text(reader.child(node, "causes"), [&](const Node& item, const std::string& cause) {
-    check_cause(reader, item, cause);
-  });
+  rule.instances = rule_globs(reader, node, "instances", !by_fingerprint,
+                              "ids of cases or instances, globs allowed");
+  rule.fingerprints = rule_globs(reader, node, "fingerprints", false, "");
+  reader.each_text(reader.child(node, "fingerprints"),
+                   [&](const Node& item, const std::string& fingerprint) {
+                     check_fingerprint(reader, item, fingerprint);
+                   });
   rule.paths =
       rule_globs(reader, node, "paths", true, "names of paths; globs allowed, `!glob` excludes");
   rule.devices = rule_globs(reader, node, "devices", false, "");
@@ -92,16 +93,17 @@ void decode_subject(Reader& reader, const Node& node, const KnownNames& names, b
   });
   reader.each_text(reader.child(node, "cpu_features"), [&](const Node& item, std::string name) {
     if (name.starts_with('!')) name.erase(0, 1);
-    if (!contains(known_cpu_features(), name))
+    if (!contains(all_cpu_features(), name))
       reader.error(item.pointer,
                    fmt::format("found `{}`, expected a feature of a CPU, or one after `!`: {}",
-                               name, enumerate(known_cpu_features())),
-                   suggestion(name, known_cpu_features()));
+                               name, enumerate(all_cpu_features())),
+                   suggestion(name, all_cpu_features()));
   });
 }
 
 /// Where else it holds only: what the machine says of itself, the torch, how it is executed.
-void decode_circumstances(Reader& reader, const Node& node, bool by_cause, Expectation& rule) {
+void decode_circumstances(Reader& reader, const Node& node, bool by_fingerprint,
+                          Expectation& rule) {
   if (const auto facts = reader.child(node, "environment")) {
     if (!(*facts)->is_object() || (*facts)->empty()) {
       reader.mismatch(*facts,
@@ -114,7 +116,8 @@ void decode_circumstances(Reader& reader, const Node& node, bool by_cause, Expec
       }
     }
   }
-  rule.torch = rule_text(reader, node, "torch", by_cause, "of which releases the cause is known");
+  rule.torch = rule_text(reader, node, "torch", by_fingerprint,
+                         "of which releases the fingerprint is known");
   if (!rule.torch.empty() && !valid_range(rule.torch))
     reader.mismatch(*reader.child(node, "torch"), "a range such as \">=2.12,<2.14\"");
   if (const auto through = reader.child(node, "through"))
@@ -124,11 +127,12 @@ void decode_circumstances(Reader& reader, const Node& node, bool by_cause, Expec
 }
 
 /// What it expects to happen, and who says that this is known.
-void decode_expected(Reader& reader, const Node& node, bool by_cause, Expectation& rule) {
-  if (const auto said = reader.child(node, "status"); by_cause && said)
-    reader.mismatch(*said, "no status beside `causes`: they say what is expected to happen");
-  if (const auto status =
-          by_cause ? std::nullopt : reader.required(node, "status", "what is expected to happen")) {
+void decode_expected(Reader& reader, const Node& node, bool by_fingerprint, Expectation& rule) {
+  if (const auto said = reader.child(node, "status"); by_fingerprint && said)
+    reader.mismatch(*said, "no status beside `fingerprints`: they say what is expected to happen");
+  if (const auto status = by_fingerprint
+                              ? std::nullopt
+                              : reader.required(node, "status", "what is expected to happen")) {
     std::vector<std::string> words;
     for (const StatusInfo& each : all_statuses()) {
       if (each.expectable()) words.emplace_back(each.name);
@@ -184,43 +188,43 @@ void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
 }
 
 /// Decodes one rule; everything that a reader of the report needs is demanded.
-std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const KnownNames& names) {
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const ValidNames& names) {
   const int before = reader.failures();
   if (!reader.object(
-          node,
-          {"instances", "causes", "paths",   "devices",  "torch",  "cpu_levels", "cpu_features",
-           "through",   "flake",  "status",  "grade",    "waived", "because",    "reason",
-           "finding",   "link",   "example", "searched", "date",   "expires",    "environment"})) {
+          node, {"instances",    "fingerprints", "paths",      "devices", "torch",   "cpu_levels",
+                 "cpu_features", "through",      "flake",      "status",  "grade",   "waived",
+                 "because",      "reason",       "finding",    "link",    "example", "searched",
+                 "date",         "expires",      "environment"})) {
     return std::nullopt;
   }
   Expectation rule;
   const Position at = locate(reader.file().text, node.pointer);
   rule.where = fmt::format("{}:{}", reader.file().name, at.line);
-  const bool by_cause = reader.child(node, "causes").has_value();
-  decode_subject(reader, node, names, by_cause, rule);
-  decode_circumstances(reader, node, by_cause, rule);
-  decode_expected(reader, node, by_cause, rule);
+  const bool by_fingerprint = reader.child(node, "fingerprints").has_value();
+  decode_subject(reader, node, names, by_fingerprint, rule);
+  decode_circumstances(reader, node, by_fingerprint, rule);
+  decode_expected(reader, node, by_fingerprint, rule);
   decode_sources(reader, node, rule);
   return reader.failures() == before ? std::optional(std::move(rule)) : std::nullopt;
 }
 
 std::string describe(const Expectation& rule) {
-  if (rule.causes.empty())
+  if (rule.fingerprints.empty())
     return fmt::format("{} on {}: {}", enumerate(rule.instances), enumerate(rule.paths),
                        info(rule.status).name);
-  return fmt::format("{} on {}{}", enumerate(rule.causes), enumerate(rule.paths),
+  return fmt::format("{} on {}{}", enumerate(rule.fingerprints), enumerate(rule.paths),
                      rule.instances.empty() ? "" : " of " + enumerate(rule.instances));
 }
 
 }  // namespace
 
-std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+std::vector<Expectation> decode_expectations(const JsonFile& file, const ValidNames& names,
                                              Diagnostics& diagnostics) {
   std::vector<Expectation> rules;
   Reader reader(file, diagnostics);
   const Node document{&file.root, ""};
   if (!reader.object(document, {"$schema", "format", "known"})) return rules;
-  reader.format(document);
+  reader.format(document, 2);
   const auto known = reader.required(document, "known", "a list of expectations");
   if (!known || !reader.list(*known, "a list of expectations")) return rules;
   for (std::size_t i = 0; i < (*known)->size(); ++i) {
@@ -231,7 +235,7 @@ std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNa
 }
 
 std::vector<Expectation> read_expectations(const fs::path& root, const std::vector<fs::path>& added,
-                                           const KnownNames& names, Diagnostics& diagnostics) {
+                                           const ValidNames& names, Diagnostics& diagnostics) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root / "expected" / "known", error)) {
@@ -289,7 +293,7 @@ bool names(const Expectation& rule, std::string_view instance, std::string_view 
 
 namespace {
 
-/// Whether a rule means a path itself: what departs on a path need not depart on its variants
+/// Whether a rule means a path itself: what diverges on a path need not diverge on its variants
 /// (`inductor.avx2`), so only a rule that names these can say that it is gone there.
 bool names_path(const Expectation& rule, const std::string& path) {
   return path.find('.') == std::string::npos ||
@@ -309,31 +313,31 @@ bool Expectations::is_about(const Expectation& rule, const CaseFacts& facts,
 
 Expectations::Meeting Expectations::meet(const CaseFacts& facts, const Findings& found,
                                          const std::string& case_id, Met& met) const {
-  const std::vector<Cause> causes = causes_of(facts, found);
+  const std::vector<Fingerprint> fingerprints = fingerprints_of(facts, found);
   const auto bears = [](const Expectation& rule, const std::optional<Grade>& grade) {
     return !rule.grade || !grade || *grade <= *rule.grade;
   };
-  // What a rule expects by status, it expects whatever the causes.
-  const auto expects = [&](const Expectation& rule, const Cause& cause) {
-    return rule.causes.empty()
-               ? rule.status == found.status && bears(rule, found.grade)
-               : any_glob_matches(rule.causes, cause.name) && bears(rule, cause.grade);
+  // What a rule expects by status, it expects whatever the fingerprints.
+  const auto expects = [&](const Expectation& rule, const Fingerprint& fingerprint) {
+    return rule.fingerprints.empty() ? rule.status == found.status && bears(rule, found.grade)
+                                     : any_glob_matches(rule.fingerprints, fingerprint.name) &&
+                                           bears(rule, fingerprint.grade);
   };
-  Meeting meeting{std::vector<const Expectation*>(causes.size(), nullptr), nullptr};
+  Meeting meeting{std::vector<const Expectation*>(fingerprints.size(), nullptr), nullptr};
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Expectation& rule = rules_[i];
     if (!is_about(rule, facts, case_id)) continue;
     // Also where it is not about how this path compiled.
-    met.seen[i] = met.seen[i] || rule.causes.empty() || rule.flake;
+    met.seen[i] = met.seen[i] || rule.fingerprints.empty() || rule.flake;
     if (rule.through_aot && !found.through_aot) continue;
     if (rule.flake && !found.unstable) continue;
     const bool over = is_over(rule);
-    for (std::size_t k = 0; k < causes.size(); ++k) {
-      if (!expects(rule, causes[k])) continue;
+    for (std::size_t k = 0; k < fingerprints.size(); ++k) {
+      if (!expects(rule, fingerprints[k])) continue;
       met.seen[i] = met.happened[i] = true;
       if (!over && meeting.known[k] == nullptr) meeting.known[k] = &rule;
     }
-    if (!over && meeting.whole == nullptr && rule.causes.empty() && !rule.flake &&
+    if (!over && meeting.whole == nullptr && rule.fingerprints.empty() && !rule.flake &&
         names_path(rule, facts.path))
       meeting.whole = &rule;
   }
@@ -396,7 +400,7 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     if (!somewhere) return false;
     if (scope.whole_suite) return true;
     // What it names in the suite must all be there; where it names nothing, or whatever has a
-    // cause, a part cannot tell.
+    // fingerprint, a part cannot tell.
     bool any = false;
     for (const ExpectationScope::Instance& each : scope.instances) {
       if (!names(rule, each.id, each.case_id)) continue;

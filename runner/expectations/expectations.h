@@ -18,9 +18,9 @@ namespace lockstep {
 struct Expectation {
   std::string where;                   ///< "expected/known/inductor.json:12"
   std::vector<std::string> instances;  ///< globs over instance and case ids; empty: all
-  /// Globs over the causes (verdict/cause.h) that are known; empty: the verdict as a whole is, by
-  /// its status.
-  std::vector<std::string> causes;
+  /// Globs over the fingerprints (verdict/fingerprint.h) that are known; empty: the verdict as a
+  /// whole is, by its status.
+  std::vector<std::string> fingerprints;
   std::vector<std::string> paths;       ///< globs
   std::vector<std::string> devices;     ///< globs; empty: all
   std::string torch;                    ///< range; empty: all
@@ -35,8 +35,8 @@ struct Expectation {
   /// It holds only where executions disagree: of what happens now and then, and is not fixed where
   /// it does not.
   bool flake = false;
-  Status status = Status::value_differs;  ///< where there are no causes
-  std::optional<Grade> grade;             ///< the worst grade that is still as expected
+  Status status = Status::value_diverges;  ///< where there are no fingerprints
+  std::optional<Grade> grade;              ///< the worst grade that is still as expected
   bool waived =
       false;  ///< agreed with the suite's owners for this device: `waived` instead of `known`
   Because because = Because::bug;
@@ -69,13 +69,13 @@ struct ExpectationScope {
 
 /// The expectations of one file; what is wrong is added to `diagnostics`, also a path, a device or
 /// a CPU level that does not exist: the rule would match nothing.
-std::vector<Expectation> decode_expectations(const JsonFile& file, const KnownNames& names,
+std::vector<Expectation> decode_expectations(const JsonFile& file, const ValidNames& names,
                                              Diagnostics& diagnostics);
 
 /// Those of `root/expected/known/*.json`, and behind them those of `added`, which are marked so.
 std::vector<Expectation> read_expectations(const std::filesystem::path& root,
                                            const std::vector<std::filesystem::path>& added,
-                                           const KnownNames& names, Diagnostics& diagnostics);
+                                           const ValidNames& names, Diagnostics& diagnostics);
 
 /// Gives verdicts their standing and remembers which expectations met one.
 class Expectations {
@@ -83,10 +83,10 @@ class Expectations {
   Expectations(std::vector<Expectation> rules, ExpectationConditions conditions);
 
   /// `known` or `waived` when rules that apply expect all that happened: one its status, or several
-  /// its causes together, so that another finding beside a known one is new.  `fixed` when one
-  /// applies, the status does not fail and none expects it; a rule about causes speaks of what
-  /// departs alone, and so does a rule that names a path of one of its variants.  Else `new`.  Of
-  /// the account, `explained` stays.
+  /// its fingerprints together, so that another finding beside a known one is new.  `fixed` when
+  /// one applies, the status does not fail and none expects it; a rule about fingerprints speaks of
+  /// what diverges alone, and so does a rule that names a path of one of its variants.  Else `new`.
+  /// Of the account, `explained` stays.
   void apply(const CaseFacts& facts, const Findings& found, const std::string& case_id,
              Account& account);
   /// The same of a verdict that is not the last word: nothing is remembered.
@@ -105,7 +105,7 @@ class Expectations {
   };
   /// What the rules say of a verdict.
   struct Meeting {
-    /// Of each cause the first rule that expects it; null: none does.
+    /// Of each fingerprint the first rule that expects it; null: none does.
     std::vector<const Expectation*> known;
     const Expectation* whole = nullptr;  ///< the first that speaks of the verdict as a whole
   };

@@ -42,34 +42,35 @@ Standing standing(const Expectation& expectation, Verdict judged,
 }
 
 TEST(Expectations, GiveAStanding) {
-  const Expectation expected = rule(Status::value_differs);
-  EXPECT_EQ(standing(expected, verdict(Status::value_differs)), Standing::known);
+  const Expectation expected = rule(Status::value_diverges);
+  EXPECT_EQ(standing(expected, verdict(Status::value_diverges)), Standing::known);
   EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::fixed);
   EXPECT_EQ(standing(expected, verdict(Status::crash)), Standing::new_);  // worse than known: new
-  EXPECT_EQ(standing(expected, verdict(Status::value_differs, "eager")), Standing::new_);
+  EXPECT_EQ(standing(expected, verdict(Status::value_diverges, "eager")), Standing::new_);
   EXPECT_EQ(standing(expected, verdict(Status::unsupported)), Standing::new_);
 }
 
 TEST(Expectations, OfAPathKnowWhatItsVariantsDoAndAreNotGoneThere) {
-  Expectation expected = rule(Status::value_differs);
+  Expectation expected = rule(Status::value_diverges);
   for (const char* paths : {"inductor", "inductor*", "*"}) {
     expected.paths = {paths};
-    EXPECT_EQ(standing(expected, verdict(Status::value_differs, "inductor.avx2")), Standing::known);
+    EXPECT_EQ(standing(expected, verdict(Status::value_diverges, "inductor.avx2")),
+              Standing::known);
     EXPECT_EQ(standing(expected, verdict(Status::conform, "inductor.avx2")), Standing::new_);
     EXPECT_EQ(standing(expected, verdict(Status::conform)), Standing::fixed);
   }
   expected.paths = {"inductor.avx2"};
   EXPECT_EQ(standing(expected, verdict(Status::conform, "inductor.avx2")), Standing::fixed);
-  EXPECT_EQ(standing(expected, verdict(Status::value_differs)), Standing::new_);
+  EXPECT_EQ(standing(expected, verdict(Status::value_diverges)), Standing::new_);
 }
 
 // A CPU is to a path what the path may use of it.
 TEST(Expectations, AskForTheCpuThatThePathHas) {
   ExpectationConditions here{"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"};
   here.cpu_of_paths["inductor.avx2"] = {"avx2", {"avx2"}};
-  Expectation expected = rule(Status::value_differs);
+  Expectation expected = rule(Status::value_diverges);
   const auto stands = [&](const char* path) {
-    return standing(expected, verdict(Status::value_differs, path), here);
+    return standing(expected, verdict(Status::value_diverges, path), here);
   };
   expected.cpu_levels = {"avx2"};
   EXPECT_EQ(stands("inductor.avx2"), Standing::known);
@@ -83,17 +84,17 @@ TEST(Expectations, AskForTheCpuThatThePathHas) {
 
 // Torch's own AOT divergences are known on every path that compiles through it, whatever its name.
 TEST(Expectations, AskForWhatTheMachineSaysOfItself) {
-  Expectation bound = rule(Status::value_differs);
+  Expectation bound = rule(Status::value_diverges);
   bound.environment = {{"cuda:0", "*H100*"}, {"torch", "2.13.*"}};
   ExpectationConditions conditions{"2.13.0", "avx512", {}, "2026-11-21"};
   const Json eager = {{"torch", "2.13.0"}, {"cores", 7}};
   conditions.environment = facts_of({{"cuda:0", "NVIDIA H100"}, {"cores", 2}}, eager);
   EXPECT_EQ(conditions.environment["cores"], "2") << "the machine's word counts";
-  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::known);
+  EXPECT_EQ(standing(bound, verdict(Status::value_diverges), conditions), Standing::known);
   conditions.environment["cuda:0"] = "NVIDIA A100";
-  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::new_);
+  EXPECT_EQ(standing(bound, verdict(Status::value_diverges), conditions), Standing::new_);
   conditions.environment.erase("cuda:0");
-  EXPECT_EQ(standing(bound, verdict(Status::value_differs), conditions), Standing::new_);
+  EXPECT_EQ(standing(bound, verdict(Status::value_diverges), conditions), Standing::new_);
 }
 
 // What another's backend was never handed does not fail it, unless a rule says otherwise.
@@ -118,9 +119,9 @@ TEST(Expectations, OfAnothersFrontEndAreWaived) {
 
 TEST(Expectations, SayWhetherTheySpeakOfEveryPath) {
   const auto speaks = [](std::vector<std::string> paths) {
-    Expectation expectation = rule(Status::value_differs);
+    Expectation expectation = rule(Status::value_diverges);
     expectation.paths = std::move(paths);
-    Verdict judged = verdict(Status::value_differs);
+    Verdict judged = verdict(Status::value_diverges);
     Expectations({expectation}, {"2.13.0", "", {}, "2026-11-21"})
         .apply(judged.facts, judged.found, "bugs/1", judged.account);
     return judged.account.expectation && judged.account.expectation->every_path;
@@ -131,10 +132,10 @@ TEST(Expectations, SayWhetherTheySpeakOfEveryPath) {
 }
 
 TEST(Expectations, CanBeAboutEveryPathThroughAot) {
-  Expectation expected = rule(Status::metadata_differs);
+  Expectation expected = rule(Status::metadata_diverges);
   expected.paths = {"*"};
   expected.through_aot = true;
-  Verdict seen = verdict(Status::metadata_differs, "a-vendors");
+  Verdict seen = verdict(Status::metadata_diverges, "a-vendors");
   EXPECT_EQ(standing(expected, seen), Standing::new_);
   seen.found.through_aot = true;
   EXPECT_EQ(standing(expected, seen), Standing::known);
@@ -144,9 +145,9 @@ TEST(Expectations, CanBeAboutEveryPathThroughAot) {
 
 // What happens now and then is known where it is seen to, and missed nowhere.
 TEST(Expectations, OfFlakesHoldWhereExecutionsDisagree) {
-  Expectation expected = rule(Status::value_differs);
+  Expectation expected = rule(Status::value_diverges);
   expected.flake = true;
-  Verdict seen = verdict(Status::value_differs);
+  Verdict seen = verdict(Status::value_diverges);
   EXPECT_EQ(standing(expected, seen), Standing::new_);
   seen.found.unstable = true;
   EXPECT_EQ(standing(expected, seen), Standing::known);
@@ -175,9 +176,9 @@ TEST(Expectations, CanBeAskedWithoutRemembering) {
 
 TEST(Expectations, HoldOnlyUnderTheirConditions) {
   const auto with = [](auto change) {
-    Expectation expected = rule(Status::value_differs);
+    Expectation expected = rule(Status::value_diverges);
     change(expected);
-    return standing(expected, verdict(Status::value_differs));
+    return standing(expected, verdict(Status::value_diverges));
   };
   EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.14"; }), Standing::new_);
   EXPECT_EQ(with([](Expectation& e) { e.torch = ">=2.13,<2.14"; }), Standing::known);
@@ -200,13 +201,13 @@ TEST(Expectations, HoldOnlyUnderTheirConditions) {
 }
 
 /// A verdict of an operator and its gradient that differ, with grades.
-Verdict departing(Grade forward, Grade gradient) {
-  Verdict result = verdict(Status::value_differs);
+Verdict diverging(Grade forward, Grade gradient) {
+  Verdict result = verdict(Status::value_diverges);
   result.facts.operators = {"aten::tan"};
   for (const auto& [name, grade] : {std::pair("y", forward), std::pair("grad x", gradient)}) {
     OutputComparison output;
     output.name = name;
-    output.status = grade == Grade::bits ? Status::conform : Status::value_differs;
+    output.status = grade == Grade::bits ? Status::conform : Status::value_diverges;
     output.grade = grade;
     output.type = "float32[4]";
     output.classes.value = 1;
@@ -218,62 +219,66 @@ Verdict departing(Grade forward, Grade gradient) {
   return result;
 }
 
-Expectation of_causes(std::vector<std::string> causes) {
-  Expectation result = rule(Status::crash);  // a rule about causes does not look at its status
+Expectation of_fingerprints(std::vector<std::string> fingerprints) {
+  Expectation result =
+      rule(Status::crash);  // a rule about fingerprints does not look at its status
   result.instances.clear();
-  result.causes = std::move(causes);
+  result.fingerprints = std::move(fingerprints);
   return result;
 }
 
-TEST(Expectations, CanBeAboutACauseWhateverTheInstance) {
-  EXPECT_EQ(standing(of_causes({"tan:value"}), departing(Grade::ulp4, Grade::bits)),
+TEST(Expectations, CanBeAboutAFingerprintWhateverTheInstance) {
+  EXPECT_EQ(standing(of_fingerprints({"tan:value"}), diverging(Grade::ulp4, Grade::bits)),
             Standing::known);
-  EXPECT_EQ(standing(of_causes({"tan:*"}), departing(Grade::ulp4, Grade::bits)), Standing::known);
-  EXPECT_EQ(standing(of_causes({"tan:value"}), departing(Grade::bits, Grade::ulp4)),
+  EXPECT_EQ(standing(of_fingerprints({"tan:*"}), diverging(Grade::ulp4, Grade::bits)),
+            Standing::known);
+  EXPECT_EQ(standing(of_fingerprints({"tan:value"}), diverging(Grade::bits, Grade::ulp4)),
             Standing::new_);
-  EXPECT_EQ(standing(of_causes({"sin:value"}), departing(Grade::ulp4, Grade::bits)),
+  EXPECT_EQ(standing(of_fingerprints({"sin:value"}), diverging(Grade::ulp4, Grade::bits)),
             Standing::new_);
-  // What conforms is not fixed: the cause is not gone because one instance lacks it.
-  EXPECT_EQ(standing(of_causes({"tan:value"}), verdict(Status::conform)), Standing::new_);
-  Expectation elsewhere = of_causes({"tan:value"});
+  // What conforms is not fixed: the fingerprint is not gone because one instance lacks it.
+  EXPECT_EQ(standing(of_fingerprints({"tan:value"}), verdict(Status::conform)), Standing::new_);
+  Expectation elsewhere = of_fingerprints({"tan:value"});
   elsewhere.instances = {"bugs/2*"};
-  EXPECT_EQ(standing(elsewhere, departing(Grade::ulp4, Grade::bits)), Standing::new_);
-  EXPECT_EQ(standing(of_causes({"tan:value"}), verdict(Status::crash)), Standing::new_);
+  EXPECT_EQ(standing(elsewhere, diverging(Grade::ulp4, Grade::bits)), Standing::new_);
+  EXPECT_EQ(standing(of_fingerprints({"tan:value"}), verdict(Status::crash)), Standing::new_);
 }
 
-TEST(Expectations, AnotherFindingBesideAKnownCauseIsNew) {
+TEST(Expectations, AnotherFindingBesideAKnownFingerprintIsNew) {
   const auto under = [](std::vector<Expectation> rules, Verdict judged) {
     Expectations(std::move(rules), {"2.13.0", "avx512", {}, "2026-11-21"})
         .apply(judged.facts, judged.found, "bugs/1", judged.account);
     return judged;
   };
-  const Verdict both = departing(Grade::ulp4, Grade::close);
-  EXPECT_EQ(under({of_causes({"tan:value"})}, both).account.standing, Standing::new_);
-  EXPECT_EQ(under({of_causes({"tan:value", "tan-gradient:value"})}, both).account.standing,
+  const Verdict both = diverging(Grade::ulp4, Grade::close);
+  EXPECT_EQ(under({of_fingerprints({"tan:value"})}, both).account.standing, Standing::new_);
+  EXPECT_EQ(under({of_fingerprints({"tan:value", "tan-gradient:value"})}, both).account.standing,
             Standing::known);
-  // Two rules may know a part each; what is shown is about the first cause.
-  Expectation forward = of_causes({"tan:value"}), gradient = of_causes({"tan-gradient:value"});
+  // Two rules may know a part each; what is shown is about the first fingerprint.
+  Expectation forward = of_fingerprints({"tan:value"}),
+              gradient = of_fingerprints({"tan-gradient:value"});
   forward.where = "expected/known/a.json:7";
   gradient.waived = true;
   const Verdict known = under({gradient, forward}, both);
   EXPECT_EQ(known.account.standing, Standing::known);
   ASSERT_TRUE(known.account.expectation);
   EXPECT_EQ(known.account.expectation->file, "expected/known/a.json:7");
-  EXPECT_EQ(known.account.expectation->status, Status::value_differs);
+  EXPECT_EQ(known.account.expectation->status, Status::value_diverges);
   forward.waived = true;
   EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::waived);
-  // Each cause has a grade of its own.
+  // Each fingerprint has a grade of its own.
   gradient.grade = Grade::close;
   forward.grade = Grade::ulp4;
   EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::waived);
   gradient.grade = Grade::ulp4;
   EXPECT_EQ(under({gradient, forward}, both).account.standing, Standing::new_);
   // A rule about the status knows whatever there is.
-  EXPECT_EQ(under({gradient, rule(Status::value_differs)}, both).account.standing, Standing::known);
+  EXPECT_EQ(under({gradient, rule(Status::value_diverges)}, both).account.standing,
+            Standing::known);
 }
 
 TEST(Expectations, NameInstancesWithOrWithoutTheirDevice) {
-  Verdict judged = verdict(Status::value_differs);
+  Verdict judged = verdict(Status::value_diverges);
   judged.facts.instance = "bugs/1[dim=0,as=row]@cpu";
   for (const auto& [glob, expected] :
        std::map<std::string, Standing>{{"bugs/1[*as=row]", Standing::known},
@@ -281,14 +286,14 @@ TEST(Expectations, NameInstancesWithOrWithoutTheirDevice) {
                                        {"bugs/1", Standing::known},
                                        {"bugs/1[*as=row]@cuda*", Standing::new_},
                                        {"bugs/1[*as=r]", Standing::new_}}) {
-    Expectation named = rule(Status::value_differs);
+    Expectation named = rule(Status::value_diverges);
     named.instances = {glob};
     EXPECT_EQ(standing(named, judged), expected) << glob;
   }
 }
 
-TEST(Expectations, OfACauseThatNoVerdictHasAreReportedWhereTheRunCanTell) {
-  Expectation everywhere = of_causes({"tan:value"}), here = everywhere;
+TEST(Expectations, OfAFingerprintThatNoVerdictHasAreReportedWhereTheRunCanTell) {
+  Expectation everywhere = of_fingerprints({"tan:value"}), here = everywhere;
   here.instances = {"bugs/1"};
   Expectations expectations({everywhere, here}, {"2.13.0", "avx512", {}, "2026-11-21"});
   ExpectationScope scope{false, {{"bugs/1", "bugs/1[dim=0]@cpu", true}}, {"inductor"}, {"cpu"}};
@@ -298,15 +303,15 @@ TEST(Expectations, OfACauseThatNoVerdictHasAreReportedWhereTheRunCanTell) {
   EXPECT_EQ(expectations.unmatched(scope).front().text, "tan:value on inductor of bugs/1");
   scope.whole_suite = true;
   EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
-  Verdict departs = departing(Grade::ulp4, Grade::bits);
-  expectations.apply(departs.facts, departs.found, "bugs/1", departs.account);
+  Verdict diverges = diverging(Grade::ulp4, Grade::bits);
+  expectations.apply(diverges.facts, diverges.found, "bugs/1", diverges.account);
   EXPECT_TRUE(expectations.unmatched(scope).empty());
 }
 
 TEST(Expectations, AWorseGradeIsNew) {
-  Expectation expected = rule(Status::value_differs);
+  Expectation expected = rule(Status::value_diverges);
   expected.grade = Grade::close;
-  Verdict judged = verdict(Status::value_differs);
+  Verdict judged = verdict(Status::value_diverges);
   judged.found.grade = Grade::close;
   EXPECT_EQ(standing(expected, judged), Standing::known);
   judged.found.grade = Grade::none;
@@ -314,7 +319,7 @@ TEST(Expectations, AWorseGradeIsNew) {
 }
 
 TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
-  Expectations expectations({rule(Status::value_differs), rule(Status::crash)},
+  Expectations expectations({rule(Status::value_diverges), rule(Status::crash)},
                             {"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"});
   ExpectationScope scope{true, {}, {"inductor"}, {"cpu"}};
   EXPECT_EQ(expectations.unmatched(scope).size(), 2U);
@@ -339,7 +344,7 @@ TEST(Expectations, ThatSpeakOfNothingAreReportedWhereTheRunCanTell) {
 }
 
 TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
-  Expectation over = rule(Status::value_differs);
+  Expectation over = rule(Status::value_diverges);
   over.expires = "2026-11-20";
   const auto reported = [&](std::optional<Status> happened, const ExpectationScope& scope) {
     Expectations expectations({over}, {"2.13.0", "avx512", {"avx2", "avx512_fp16"}, "2026-11-21"});
@@ -351,8 +356,8 @@ TEST(Expectations, ThatExpiredAreReportedWhetherOrNotTheDivergenceIsGone) {
     const auto unmatched = expectations.unmatched(scope);
     return unmatched.empty() ? "" : unmatched[0].text;
   };
-  const std::string expired = "bugs/1* on inductor: value_differs: expired on 2026-11-20";
-  EXPECT_EQ(reported(Status::value_differs, {}), expired);
+  const std::string expired = "bugs/1* on inductor: value_diverges: expired on 2026-11-20";
+  EXPECT_EQ(reported(Status::value_diverges, {}), expired);
   EXPECT_EQ(reported(Status::conform, {}), expired + ", and gone");
   EXPECT_EQ(reported({}, {true, {}, {"inductor"}, {"cpu"}}), expired + ", and gone");
   EXPECT_EQ(reported({}, {true, {}, {"eager"}, {"cpu"}}), "");  // the run cannot tell
@@ -371,7 +376,7 @@ class ExpectationFiles : public testing::Test {
   }
   std::string faults(const std::string& rule_text) {
     EXPECT_TRUE(write_file(root_ / "expected" / "known" / "a.json",
-                           "{\"format\": 1, \"known\": [" + rule_text + "]}"));
+                           "{\"format\": 2, \"known\": [" + rule_text + "]}"));
     Diagnostics diagnostics;
     read_expectations(root_, {}, {{"eager", "inductor"}, {"cpu", "cuda"}}, diagnostics);
     std::string text;

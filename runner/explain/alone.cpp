@@ -15,7 +15,7 @@ bool is_differentiable(const TensorView& view) {
   return view.dtype != nullptr && (view.dtype->is_floating() || view.dtype->is_complex());
 }
 
-const TensorView* tensor_in(const KnownValues& values, const std::string& name) {
+const TensorView* tensor_in(const GivenValues& values, const std::string& name) {
   const auto found = values.of.find(name);
   return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
 }
@@ -31,8 +31,8 @@ Result<Case> OperatorSearch::part(const Places& steps,
   std::vector<FlatStep> chosen;
   for (const std::size_t at : steps) chosen.push_back(flat_[at]);
   auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_);
-  // Strides of what lies between are nobody's promise, unless they are what is wrong.
-  if (derived && suspect_.fault.status != Status::metadata_differs)
+  // Strides of what lies between are in nobody's contract, unless they are what is wrong.
+  if (derived && suspect_.fault.status != Status::metadata_diverges)
     derived->strides = StrideRule::ignore;
   if (derived) derived->random = derived->random && draws_;
   return derived;
@@ -67,7 +67,7 @@ void OperatorSearch::run_alone(std::vector<std::pair<std::size_t, Case>> parts,
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const std::size_t step = parts[k].first;
     out_.steps[step].alone = status_text(tried[k].front().verdict);
-    if (tried[k].front().departs()) alone_.push_back(step);
+    if (tried[k].front().diverges()) alone_.push_back(step);
   }
 }
 
@@ -82,7 +82,7 @@ void OperatorSearch::try_alone(const Places& steps) {
   if (trials_.ran_out()) leave_open("each step alone: no time for all");
 }
 
-std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
+std::optional<bool> OperatorSearch::diverges_together(const Places& steps) {
   Places sorted = steps;
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> outputs;
@@ -102,7 +102,7 @@ std::optional<bool> OperatorSearch::departs_together(const Places& steps) {
                                        std::make_shared<const Case>(std::move(*derived)),
                                        {suspect_.path}});
   if (!tried.verdict) return std::nullopt;
-  return tried.departs();
+  return tried.diverges();
 }
 
 /// The step gives what eager would not: by itself, or which others does it take?  Where neither is
@@ -120,14 +120,14 @@ void OperatorSearch::find_company(std::size_t step, How how) {
   Places neighbours = before;
   neighbours.insert(neighbours.end(), after.begin(), after.end());
   for (const std::size_t other : neighbours) {
-    if (departs_together({step, other}) == true) return blame({step, other}, How::fused);
+    if (diverges_together({step, other}) == true) return blame({step, other}, How::fused);
   }
   // All that it is made of, one generation more each time.
   Places together = {step};
   for (Places more = before; !more.empty() && !trials_.time_is_up();
        more = producers_of(together)) {
     together.insert(together.end(), more.begin(), more.end());
-    if (together.size() > 2 && departs_together(together) == true)
+    if (together.size() > 2 && diverges_together(together) == true)
       return blame(together, How::fused);
   }
 }
@@ -166,26 +166,26 @@ Case OperatorSearch::beginning(std::size_t steps) const {
   return derived;
 }
 
-/// The shortest beginning of the program that departs, found by halving.
+/// The shortest beginning of the program that diverges, found by halving.
 void OperatorSearch::find_shortest_beginning() {
-  std::size_t low = 0, high = flat_.size();  // that of `high` steps departs
+  std::size_t low = 0, high = flat_.size();  // that of `high` steps diverges
   while (high - low > 1) {
     const std::size_t middle = (low + high) / 2;
     const Tried tried = trials_.run_one({trial_name(fmt::format("the first {} steps", middle)),
                                          std::make_shared<const Case>(beginning(middle)),
                                          {suspect_.path}});
     if (!tried.verdict) {
-      leave_open("the shortest beginning of the program that departs: no time");
+      leave_open("the shortest beginning of the program that diverges: no time");
       return;
     }
-    (tried.departs() ? high : low) = middle;
+    (tried.diverges() ? high : low) = middle;
   }
   // It may only show what an earlier one did.
   if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, How::first);
   blame({high - 1}, How::first);
 }
 
-/// Eager raises: the step whose error it is, and whether the path departs there alone.
+/// Eager raises: the step whose error it is, and whether the path diverges there alone.
 void OperatorSearch::find_what_raises() {
   std::vector<Trial> beginnings;
   for (std::size_t steps = 1; steps <= flat_.size(); ++steps) {
@@ -315,7 +315,7 @@ void OperatorSearch::try_gradients() {
   if (!alone_.empty()) return blame({alone_.back()}, How::gradient);
   if (flat_.size() == 1) return blame({0}, How::gradient);
   leave_open(
-      "which operator's gradient it is: no step's backward departs alone, on what eager's hands "
+      "which operator's gradient it is: no step's backward diverges alone, on what eager's hands "
       "it");
 }
 

@@ -32,7 +32,7 @@ FlatStep cast(const std::string& from, const std::string& to, const std::string&
 }
 
 /// The dtype of a tensor that rounds to 16 bits or fewer; empty of any other.
-std::string narrow_dtype(const KnownValues& values, const std::string& name) {
+std::string narrow_dtype(const GivenValues& values, const std::string& name) {
   const auto found = values.of.find(name);
   const auto* view = found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
   return view != nullptr && view->dtype->is_floating() && view->dtype->bytes <= 2

@@ -91,7 +91,7 @@ std::optional<Value> scalar_of(const ScalarValue& value) {
 /// Makes the inputs of a part of a program of known values.
 class InputMaker {
  public:
-  InputMaker(const KnownValues& values, Program& program) : values_(values), program_(program) {
+  InputMaker(const GivenValues& values, Program& program) : values_(values), program_(program) {
     taken_ = defined_names(program);
   }
 
@@ -144,7 +144,7 @@ class InputMaker {
     call_.inputs.push_back({name, std::move(value)});
   }
 
-  const KnownValues& values_;
+  const GivenValues& values_;
   Program& program_;
   std::set<std::string> taken_;
   CallSpec call_;
@@ -176,7 +176,7 @@ bool writes(const Step& step, const Registry* registry) {
   return needs_of(alone, "cpu", registry).features.contains(Feature::mutation);
 }
 
-void KnownValues::add(const Observation& observation, std::size_t call, bool inputs) {
+void GivenValues::add(const Observation& observation, std::size_t call, bool inputs) {
   if (observation.repetitions.empty() || call >= observation.repetitions.front().size()) return;
   const CallResult& result = observation.repetitions.front()[call];
   if (inputs) {
@@ -211,7 +211,7 @@ Result<TensorSpec> spec_of(const TensorView& view) {
 }
 
 Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
-                     const std::vector<std::string>& outputs, const KnownValues& values,
+                     const std::vector<std::string>& outputs, const GivenValues& values,
                      bool strict) {
   Case part = whole;
   part.prepare.reset();

@@ -37,7 +37,7 @@ std::vector<std::string> uses_of(const Step& step);
 bool writes(const Step& step, const Registry* registry);
 
 /// Values by their names; what belongs to a list stands beside it, `l[0]`, `l[1]`.
-struct KnownValues {
+struct GivenValues {
   std::map<std::string, DataValue> of;
   std::vector<std::shared_ptr<const FileCopy>> storages;  ///< that the views point into
 
@@ -53,7 +53,7 @@ Result<TensorSpec> spec_of(const TensorView& view);
 /// call: what they use and do not make gets the values that are known.  It returns `outputs`, and
 /// under `strict` asks them to have the same bits.  An error where a value is not known.
 Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
-                     const std::vector<std::string>& outputs, const KnownValues& values,
+                     const std::vector<std::string>& outputs, const GivenValues& values,
                      bool strict);
 
 /// A program that returns more of what it computes.

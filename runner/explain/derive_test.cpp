@@ -37,7 +37,7 @@ class Deriving : public OnFakeTorch {
   }
 
   std::deque<std::vector<float>> kept_;
-  KnownValues values_;
+  GivenValues values_;
 };
 
 TEST_F(Deriving, FlattensAndNestsBack) {

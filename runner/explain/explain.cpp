@@ -14,38 +14,38 @@
 namespace lockstep {
 namespace {
 
-/// The verdicts of the rungs as a run has them, so that the ladder reads them.
-RunRecord record_of(const std::vector<Path>& rungs, const std::vector<Tried>& tried) {
+/// The verdicts of the layers as a run has them, so that the ladder reads them.
+RunRecord record_of(const std::vector<Path>& layers, const std::vector<Tried>& tried) {
   RunRecord record;
-  for (std::size_t i = 0; i < rungs.size(); ++i) {
-    record.info.paths.push_back({rungs[i].name, rungs[i].title, "", "", rungs[i].declared});
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    record.info.paths.push_back({layers[i].name, layers[i].title, "", "", layers[i].declared});
     if (tried[i].verdict) record.verdicts.push_back(*tried[i].verdict);
   }
   return record;
 }
 
-/// Goes down the ladder.  Which of the rungs departs first; nothing: none does.
+/// Goes down the ladder.  Which of the layers diverges first; nothing: none does.
 const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& tried,
                        Explanation& explanation) {
-  for (std::size_t i = 0; i < request.rungs.size(); ++i) {
+  for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const auto& verdict = tried[i].verdict;
-    explanation.ladder.push_back({request.rungs[i].name,
+    explanation.ladder.push_back({request.layers[i].name,
                                   verdict ? std::string(info(verdict->found.status).name) : "",
-                                  tried[i].departs()});
+                                  tried[i].diverges()});
   }
-  if (!tried.back().departs()) return nullptr;
-  const RunRecord record = record_of(request.rungs, tried);
+  if (!tried.back().diverges()) return nullptr;
+  const RunRecord record = record_of(request.layers, tried);
   const Ladder ladder(record);
   const Verdict& verdict = *tried.back().verdict;
-  explanation.layer = ladder.first_departing(verdict);
-  const auto rung = std::find_if(request.rungs.begin(), request.rungs.end(),
-                                 [&](const Path& path) { return path.name == explanation.layer; });
+  explanation.layer = ladder.first_diverging(verdict);
+  const auto layer = std::find_if(request.layers.begin(), request.layers.end(),
+                                  [&](const Path& path) { return path.name == explanation.layer; });
   if (const auto unknown = ladder.unknown_below(verdict);
-      !unknown.empty() && request.rungs.size() > 1)
+      !unknown.empty() && request.layers.size() > 1)
     explanation.open.push_back(
         fmt::format("whether it begins below: {} gave no verdict", enumerate(unknown)));
-  explanation.layer_title = rung->layer.empty() ? rung->title : rung->layer;
-  return &*rung;
+  explanation.layer_title = layer->layer.empty() ? layer->title : layer->layer;
+  return &*layer;
 }
 
 std::vector<std::string> overloads_of(const Explanation& explanation, const Case& declared) {
@@ -59,7 +59,7 @@ std::vector<std::string> overloads_of(const Explanation& explanation, const Case
 }
 
 void try_knobs(const ExplainRequest& request, Trials& trials, Explanation& explanation) {
-  const Path& path = request.rungs.back();
+  const Path& path = request.layers.back();
   const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
   std::vector<Path> changed;
   std::vector<std::size_t> of;
@@ -98,8 +98,8 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   const auto began = Trials::Clock::now();
   Explanation explanation;
   explanation.id = request.id;
-  const std::vector<Tried> rungs = std::move(
-      trials.run({{request.declared->id + " (down the ladder)", request.declared, request.rungs}})
+  const std::vector<Tried> layers = std::move(
+      trials.run({{request.declared->id + " (down the ladder)", request.declared, request.layers}})
           .front());
   const auto end = [&] {
     explanation.seconds = std::chrono::duration<double>(Trials::Clock::now() - began).count();
@@ -107,7 +107,7 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
     explanation.sentence = sentence_of(explanation);
     return std::move(explanation);
   };
-  const Tried& top = rungs.back();
+  const Tried& top = layers.back();
   if (!top.verdict) {
     explanation.open.emplace_back("everything: there was no time for the verdict itself");
     return end();
@@ -115,15 +115,15 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   explanation.status = std::string(info(top.verdict->found.status).name);
   explanation.reason = top.verdict->found.reason;
   explanation.output = fault_of(*top.verdict).name;
-  const Path* layer = find_layer(request, rungs, explanation);
+  const Path* layer = find_layer(request, layers, explanation);
   if (layer == nullptr) return end();
-  const auto place = static_cast<std::size_t>(layer - request.rungs.data());
+  const auto place = static_cast<std::size_t>(layer - request.layers.data());
   Suspect suspect{request.declared->id,
                   request.declared,
                   *layer,
                   request.registry,
-                  fault_of(*rungs[place].verdict),
-                  *rungs[place].verdict};
+                  fault_of(*layers[place].verdict),
+                  *layers[place].verdict};
   const SeenValues seen = find_operators(suspect, trials, explanation);
   read_numbers(suspect, seen, explanation);
   try_knobs(request, trials, explanation);

@@ -28,9 +28,9 @@ class Explaining : public OnFakeTorch {
     ExplainRequest request;
     request.id = "bugs/1@cpu/inductor";
     request.declared = decode(text);
-    request.rungs = {path("low", "low"), path("inductor", "inductor")};
-    request.rungs[1].above = "low";
-    request.rungs[1].declared["above"] = "low";
+    request.layers = {path("low", "low"), path("inductor", "inductor")};
+    request.layers[1].above = "low";
+    request.layers[1].declared["above"] = "low";
     Knob casts, other, later;
     casts.name = "emulate_precision_casts";
     casts.config = {{"torch._inductor.config.emulate_precision_casts", true}};
@@ -62,7 +62,7 @@ using testing::IsEmpty;
 TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
   torch_.fuses_casts = true;
   const Explanation found = explain(kRoundTrip);
-  EXPECT_EQ(found.status, "value_differs") << found.reason;
+  EXPECT_EQ(found.status, "value_diverges") << found.reason;
   EXPECT_EQ(found.observing, "stays");
   EXPECT_EQ(found.how, How::fused);
   EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
@@ -84,7 +84,7 @@ TEST_F(Explaining, TriesTheKnobsThatThereAre) {
   ASSERT_EQ(found.knobs.size(), 3U);
   EXPECT_TRUE(found.knobs[0].ends);
   EXPECT_FALSE(found.knobs[1].ends);
-  EXPECT_EQ(found.knobs[1].status, "value_differs");
+  EXPECT_EQ(found.knobs[1].status, "value_diverges");
   EXPECT_THAT(found.knobs[2].why, HasSubstr("needs torch >=2.14"));
   EXPECT_THAT(found.sentence, HasSubstr("; ends with emulate_precision_casts;"));
 }
@@ -96,7 +96,7 @@ TEST_F(Explaining, SaysWhichValueEndsItWhenItIsSeen) {
   EXPECT_THAT(found.ended_by, ElementsAre("h"));
 }
 
-TEST_F(Explaining, NamesTheOperatorThatDepartsByItselfAndTheLowestRung) {
+TEST_F(Explaining, NamesTheOperatorThatDivergesByItselfAndTheLowestLayer) {
   torch_.wrong_operator = "aten::relu.default";
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.layer, "low");

@@ -195,7 +195,7 @@ class OnFakeTorch : public testing::Test {
     made.name = name;
     made.title = "The path " + name;
     made.layer = name == "inductor" ? "Inductor" : "";
-    made.promise = Promise::values;
+    made.contract = Contract::values;
     made.worker = "compiled";
     made.devices = {"*"};
     made.compiles = true;

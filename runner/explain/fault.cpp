@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
@@ -23,8 +23,10 @@ void take_apart(const std::string& name, Fault& fault) {
 }
 
 std::string kind_of(const Verdict& verdict) {
-  const std::vector<Cause> causes = causes_of(verdict);
-  return causes.empty() ? "" : causes.front().name.substr(causes.front().name.rfind(':') + 1);
+  const std::vector<Fingerprint> fingerprints = fingerprints_of(verdict);
+  return fingerprints.empty()
+             ? ""
+             : fingerprints.front().name.substr(fingerprints.front().name.rfind(':') + 1);
 }
 
 }  // namespace

@@ -12,19 +12,19 @@ struct Fault {
   Status status = Status::conform;
   std::string name;      ///< of the output, "grad x" or "input x"; empty: the whole execution
   std::size_t call = 0;  ///< in which it was found, from 0
-  /// The class of the difference, as causes have it after the colon: "eager-nan".
+  /// The class of the difference, as fingerprints have it after the colon: "eager-nan".
   std::string kind;
   bool bits = false;  ///< that output was asked to have the same bits
 
   bool is_value() const {
-    return status == Status::value_differs || status == Status::nonfinite_differs;
+    return status == Status::value_diverges || status == Status::nonfinite_diverges;
   }
   bool is_gradient() const { return lockstep::is_gradient(name); }
   /// Whether it is about what the program returns.
   bool is_output() const { return !name.empty() && name.find(' ') == std::string::npos; }
 };
 
-/// The most serious of what a verdict found; it departs.
+/// The most serious of what a verdict found; it diverges.
 Fault fault_of(const Verdict& verdict);
 
 /// The comparison of an output of one call by its name, or nullptr.

@@ -16,7 +16,7 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-const TensorView* tensor_of(const KnownValues& values, const std::string& name) {
+const TensorView* tensor_of(const GivenValues& values, const std::string& name) {
   const auto found = values.of.find(name);
   return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
 }
@@ -40,7 +40,7 @@ bool reaches(const TensorView& view, const Index& at) {
   return true;
 }
 
-std::string text_at(const KnownValues& values, const std::string& name, const Index& at) {
+std::string text_at(const GivenValues& values, const std::string& name, const Index& at) {
   const TensorView* view = tensor_of(values, name);
   if (view == nullptr || view->dtype == nullptr || !reaches(*view, at)) return "";
   std::string text;
@@ -50,7 +50,7 @@ std::string text_at(const KnownValues& values, const std::string& name, const In
 }
 
 /// The element as a number; nothing for what is none.
-std::optional<double> number_at(const KnownValues& values, const std::string& name,
+std::optional<double> number_at(const GivenValues& values, const std::string& name,
                                 const Index& at) {
   const TensorView* view = tensor_of(values, name);
   if (view == nullptr || view->dtype == nullptr || !reaches(*view, at)) return std::nullopt;
@@ -93,7 +93,7 @@ Index first_difference(const TensorView& eager, const TensorView* compiled) {
 }
 
 /// Whether `number` is what `gold` is once it is rounded to the dtype of `of`.
-bool is_rounded(const KnownValues& values, const std::string& name, const Index& at,
+bool is_rounded(const GivenValues& values, const std::string& name, const Index& at,
                 const std::optional<double>& gold) {
   const TensorView* view = tensor_of(values, name);
   const std::optional<double> number = number_at(values, name, at);

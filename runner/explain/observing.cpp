@@ -1,4 +1,4 @@
-// What a program computes on its way, seen in the program that departs.
+// What a program computes on its way, seen in the program that diverges.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace lockstep {
 namespace {
 
-/// The golds by which the promise `values` is judged, and those that say what nobody can be held
+/// The golds by which the contract `values` is judged, and those that say what nobody can be held
 /// to.
 constexpr GoldSet kPlainGolds = gold_set({Gold::fp64, Gold::stepwise});
 constexpr GoldSet kNoisyGolds =
     gold_set({Gold::fp64, Gold::stepwise, Gold::fp64_noise, Gold::stepwise_noise});
 
 /// The outputs of one call of an observation, some of them, under other names.
-Observation outputs_of(const KnownValues& values,
+Observation outputs_of(const GivenValues& values,
                        const std::vector<std::pair<std::string, std::string>>& names) {
   Observation seen;
   seen.outcome = Outcome::returned;
@@ -54,7 +54,7 @@ std::shared_ptr<const Observation> outputs_alone(const std::shared_ptr<const Obs
 }
 
 /// A tensor without what a compiled program may have otherwise and nothing hangs on here.
-void forget_gradients(KnownValues& values) {
+void forget_gradients(GivenValues& values) {
   for (auto& [name, value] : values.of) {
     if (auto* view = std::get_if<TensorView>(&value)) view->requires_grad = false;
   }
@@ -76,10 +76,10 @@ bool changes_with_seed(const Observation& seen) {
 
 void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
   const std::size_t call = suspect_.fault.call;
-  const auto take = [&](const std::shared_ptr<const Observation>& from, KnownValues& into,
+  const auto take = [&](const std::shared_ptr<const Observation>& from, GivenValues& into,
                         bool inputs) {
     if (!from || from->outcome != Outcome::returned) return;
-    KnownValues returned;
+    GivenValues returned;
     returned.add(*from, call, inputs);
     for (const auto& [name, as] : observed.seen_as) {
       const auto value = returned.of.find(as);
@@ -123,7 +123,7 @@ void OperatorSearch::see_all() {
   const bool stays = has(*tried.verdict, suspect_.fault);
   out_.observing = stays ? "stays" : "vanishes";
   if (!eager_returns_) return;
-  const KnownValues none;
+  const GivenValues none;
   take_values(tried, observed);
   if (!stays) {
     seen_.compiled = none;
@@ -213,7 +213,7 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
                                       golds);
   const auto eager = outputs_alone(tried.executed.eager);
   if (!tried.verdict || !eager) return std::nullopt;
-  KnownValues without = seen_.compiled;
+  GivenValues without = seen_.compiled;
   forget_gradients(without);
   const Observation compiled = outputs_of(without, made);
   PerGold<std::shared_ptr<const Observation>> made_golds;
@@ -224,14 +224,14 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
     made_golds[each.gold] = outputs_alone(tried.executed.golds[each.gold]);
     request.golds[each.gold] = made_golds[each.gold].get();
   }
-  request.promise = suspect_.path.promise;
+  request.contract = suspect_.path.contract;
   request.strides = StrideRule::ignore;
   request.compiles = false;
   if (bits_) request.policy_of = [](std::string_view) { return Policy(); };
   std::set<std::string> unlike;
   for (const Difference& difference : judge(request).differences) {
     for (const auto& [name, as] : made) {
-      if (difference.name == as && info(difference.status).departs()) unlike.insert(name);
+      if (difference.name == as && info(difference.status).diverges()) unlike.insert(name);
     }
   }
   return unlike;

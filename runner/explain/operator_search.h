@@ -20,7 +20,7 @@ class OperatorSearch {
  private:
   using Places = std::vector<std::size_t>;
 
-  // observing.cpp: the values of all steps, seen in the program that departs.
+  // observing.cpp: the values of all steps, seen in the program that diverges.
   void see_all();
   void see_in_turn(const std::vector<std::string>& names);
   void take_values(const Tried& tried, const Observed& observed);
@@ -41,12 +41,12 @@ class OperatorSearch {
   /// What eager's backward hands each tensor.
   struct HandedGradients {
     std::map<std::string, std::string> names;  ///< of the gradients, by those of the tensors
-    KnownValues values;
+    GivenValues values;
   };
   HandedGradients gradients_of_eager();
   std::optional<Case> gradient_part(std::size_t step, const HandedGradients& handed) const;
-  /// Whether some steps depart as a program of their own on eager's values; nothing: not known.
-  std::optional<bool> departs_together(const Places& steps);
+  /// Whether some steps diverge as a program of their own on eager's values; nothing: not known.
+  std::optional<bool> diverges_together(const Places& steps);
   void find_company(std::size_t step, How how);
   void find_shortest_beginning();
   void find_what_raises();
@@ -76,7 +76,7 @@ class OperatorSearch {
   bool eager_returns_ = true;
   SeenValues seen_;
   std::optional<Verdict> observed_;  ///< of the program that returns all that was seen
-  std::vector<std::size_t> alone_;   ///< the steps that depart alone
+  std::vector<std::size_t> alone_;   ///< the steps that diverge alone
 };
 
 }  // namespace lockstep

@@ -27,7 +27,7 @@ std::string operator_of(const Step& step) {
 Path eager_path() {
   Path path;
   path.name = "eager";
-  path.promise = Promise::bits;
+  path.contract = Contract::bits;
   path.worker = "eager";
   path.devices = {"*"};
   path.declared = {{"format", 1}, {"name", "eager"}, {"worker", "eager"}};
@@ -103,7 +103,7 @@ SeenValues OperatorSearch::run() {
   if (fault.is_value() && fault.is_output()) {
     wrong = unexplained();
     if (wrong.empty() &&
-        !bits_) {  // rounding, which the promise bears until something magnifies it
+        !bits_) {  // rounding, which the contract bears until something magnifies it
       bits_ = true;
       wrong = unexplained();
       rounding = !wrong.empty();

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// A case that departs on a path, and what its verdict was made of.
+/// A case that diverges on a path, and what its verdict was made of.
 struct Suspect {
   std::string name;  ///< of the trials of its parts
   std::shared_ptr<const Case> declared;
@@ -24,10 +24,10 @@ struct Suspect {
 
 /// What the steps of a program were seen to compute.
 struct SeenValues {
-  KnownValues eager, compiled, fp64, stepwise;
+  GivenValues eager, compiled, fp64, stepwise;
 };
 
-/// Finds out which steps do it: sees each value in the program that departs, holds it against what
+/// Finds out which steps do it: sees each value in the program that diverges, holds it against what
 /// eager makes of what the step was given there, and executes each step alone on eager's values,
 /// then with its neighbours.  Fills `steps`, `guilty`, `how`, `observing`, `ended_by`, `cast`,
 /// `amplifier` and what is `open`.

@@ -118,7 +118,7 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
       const std::int64_t middle = (low + high) / 2;
       const auto some = bisector.run(table->backend, subsystem, "bisect", middle);
       if (!some) return pass;
-      if (info(some->found.status).departs())
+      if (info(some->found.status).diverges())
         high = middle;
       else
         low = middle + 1;

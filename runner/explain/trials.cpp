@@ -18,7 +18,7 @@ Plan plan_of(const std::vector<Trial>& trials, const std::string& device) {
     for (const Path& path : trial.paths) {
       // `$device` is resolved by now: a trial is the same wherever eager is executed.
       if (!path.reference.device.empty())
-        instance.elsewhere[path.reference.device] = trial.declared;
+        instance.on_devices[path.reference.device] = trial.declared;
       PlanItem item{plan.instances.size(), plan.paths.size(), instance.id + "/" + path.name};
       item.place = plan.items.size();
       plan.items.push_back(std::move(item));

@@ -23,7 +23,7 @@ struct Tried {
   std::optional<Verdict> verdict;  ///< empty: there was no time for it
   Executed executed;               ///< what the verdict was made of; empty where nothing returned
 
-  bool departs() const { return verdict && info(verdict->found.status).departs(); }
+  bool diverges() const { return verdict && info(verdict->found.status).diverges(); }
 };
 
 /// Executes trials as a run executes a plan: by the same scheduler, engine and judge; but it writes
@@ -43,7 +43,7 @@ class Trials {
   /// For each trial what became of it on each of its paths.  `golds` are made of all that returns;
   /// others where they decide something.
   std::vector<std::vector<Tried>> run(const std::vector<Trial>& trials, const GoldSet& golds = {});
-  /// The same at a glance: what departs in a graph that it shares is not executed alone, and no
+  /// The same at a glance: what diverges in a graph that it shares is not executed alone, and no
   /// more than likely.
   std::vector<std::vector<Tried>> glance(const std::vector<Trial>& trials);
   /// The same of a single one on a single path.

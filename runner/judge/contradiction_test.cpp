@@ -189,8 +189,8 @@ TEST(Contradiction, SaysWhat) {
             "y: check ulp(4) (ulp 1, limit 9) has another limit than its policy");
   EXPECT_THAT(output([](auto& y) { y.policy = "ulp(5)"; }), HasSubstr("is where ulp(5) is due"));
   EXPECT_THAT(output([](auto& y) { y.policy = "ulp"; }), HasSubstr("its policy: "));
-  EXPECT_THAT(output([](auto& y) { y.ladder.clear(); }),
-              HasSubstr("its grade is ulp4, by its ladder none"));
+  EXPECT_THAT(output([](auto& y) { y.grading.clear(); }),
+              HasSubstr("its grade is ulp4, by its grading none"));
   EXPECT_EQ(says([](Findings& found) { found.weak = "y: no"; }),
             "it is weak, but no output that conforms is");
   EXPECT_EQ(says([](Findings& found) { found.outputs.clear(); }),

@@ -12,7 +12,7 @@ using namespace fixtures;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// "metadata_differs y", in order.
+/// "metadata_diverges y", in order.
 std::vector<std::string> seen(const Findings& found) {
   std::vector<std::string> all;
   for (const Difference& difference : found.differences) {
@@ -37,22 +37,22 @@ Tensor by_columns(const std::vector<double>& values) {
 TEST(Differences, AStrideHidesNoValues) {
   const Tensor y = square({1, 2, 3, 4});
   const Findings same = judge_under(returned(y), returned(by_columns({1, 2, 3, 4})), "bits");
-  EXPECT_THAT(seen(same), ElementsAre("metadata_differs y"));
+  EXPECT_THAT(seen(same), ElementsAre("metadata_diverges y"));
   EXPECT_EQ(same.reason, "y: strides [2, 1], compiled [1, 2]");
   EXPECT_EQ(same.grade, Grade::bits);
   const Findings both = judge_under(returned(y), returned(by_columns({1, 2, 3, 5})), "bits");
-  EXPECT_EQ(both.status, Status::metadata_differs);
-  EXPECT_THAT(seen(both), ElementsAre("metadata_differs y", "value_differs y"));
-  EXPECT_EQ(both.reason, "y: strides [2, 1], compiled [1, 2] (and 1 more: y value differs)");
+  EXPECT_EQ(both.status, Status::metadata_diverges);
+  EXPECT_THAT(seen(both), ElementsAre("metadata_diverges y", "value_diverges y"));
+  EXPECT_EQ(both.reason, "y: strides [2, 1], compiled [1, 2] (and 1 more: y value diverges)");
   EXPECT_THAT(both.differences[1].reason, HasSubstr("1 of 4 elements differ"));
   ASSERT_EQ(both.outputs.size(), 1u);
-  EXPECT_EQ(both.outputs[0].status, Status::metadata_differs);
+  EXPECT_EQ(both.outputs[0].status, Status::metadata_diverges);
   EXPECT_EQ(both.outputs[0].differing, 1);
   EXPECT_EQ(both.outputs[0].max_abs, 1);
   // Of another shape or dtype there is nothing to compare.
   const Findings dtype =
       judge_under(returned(y), returned(reshaped(tensor("float64", {7, 7, 7, 7}), {2, 2})), "bits");
-  EXPECT_THAT(seen(dtype), ElementsAre("metadata_differs y"));
+  EXPECT_THAT(seen(dtype), ElementsAre("metadata_diverges y"));
   EXPECT_FALSE(dtype.grade);
 }
 
@@ -62,7 +62,7 @@ TEST(Differences, AnOutputHidesNoGradient) {
   const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
   const Observation compiled = returned({CallResult{{{"y", wide}}, {}, {{"x", wrong}}}});
   const Findings found = judge_under(eager, compiled, "bits");
-  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "value_differs grad x"));
+  EXPECT_THAT(seen(found), ElementsAre("metadata_diverges y", "value_diverges grad x"));
   EXPECT_EQ(found.outputs[1].differing, 1);
 }
 
@@ -80,11 +80,11 @@ TEST(Differences, ComeInTheOrderOfTheirRanks) {
   compiled.repetitions[1] = compiled.repetitions[0];
   compiled.proof = nullptr;
   const Findings found = judge_under(returned({call(y, z, w, x, x)}), compiled, "bits");
-  EXPECT_THAT(seen(found),
-              ElementsAre("metadata_differs c", "aliasing_differs aliases", "nonfinite_differs b",
-                          "value_differs a", "mutation_differs input x", "not_compiled"));
-  EXPECT_THAT(found.reason, HasSubstr("(and 5 more: aliasing differs, b non-finite differs, a "
-                                      "value differs, …)"));
+  EXPECT_THAT(seen(found), ElementsAre("metadata_diverges c", "aliasing_diverges aliases",
+                                       "nonfinite_diverges b", "value_diverges a",
+                                       "mutation_diverges input x", "not_compiled"));
+  EXPECT_THAT(found.reason, HasSubstr("(and 5 more: aliasing diverges, b non-finite diverges, a "
+                                      "value diverges, …)"));
 }
 
 TEST(Differences, AnInputSaysAllUnderOneStatus) {
@@ -93,7 +93,7 @@ TEST(Differences, AnInputSaysAllUnderOneStatus) {
   const Observation compiled =
       returned({CallResult{{{"y", y}}, {{"x", by_columns({1, 2, 3, 5})}}, {}}});
   EXPECT_THAT(seen(judge_under(eager, compiled, "bits")),
-              ElementsAre("mutation_differs input x", "mutation_differs input x"));
+              ElementsAre("mutation_diverges input x", "mutation_diverges input x"));
 }
 
 /// Raises in the backward pass of its last call.
@@ -112,8 +112,8 @@ TEST(Differences, ALostRequiresGradIsMetadataAndNoError) {
   const Observation eager = returned({CallResult{{{"y", y}}, {}, {{"x", g}}}});
   const Findings found =
       judge_under(eager, raised_in_backward({CallResult{{{"y", lost}}, {}, {}}}), "bits");
-  EXPECT_EQ(found.status, Status::metadata_differs);
-  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "spurious_error"));
+  EXPECT_EQ(found.status, Status::metadata_diverges);
+  EXPECT_THAT(seen(found), ElementsAre("metadata_diverges y", "spurious_error"));
   EXPECT_THAT(found.reason, testing::StartsWith("y: requires_grad true, compiled false (and 1 "
                                                 "more: spurious error)"));
   EXPECT_TRUE(found.compiled_error);
@@ -125,7 +125,7 @@ TEST(Differences, ALostRequiresGradIsMetadataAndNoError) {
   wrong.view.requires_grad = true;
   EXPECT_THAT(
       seen(judge_under(eager, raised_in_backward({CallResult{{{"y", wrong}}, {}, {}}}), "bits")),
-      ElementsAre("spurious_error", "value_differs y"));
+      ElementsAre("spurious_error", "value_diverges y"));
   // Before any call was done there is but the error.
   EXPECT_THAT(seen(judge_under(eager, raised_in_backward({}), "bits")),
               ElementsAre("spurious_error"));
@@ -138,19 +138,19 @@ TEST(Differences, ARefusalExcusesNothingBeforeIt) {
   const CallResult good{{{"y", y}}, {}, {}}, bad{{{"y", wrong}}, {}, {}};
   const Observation eager = returned({good, good});
   EXPECT_THAT(seen(judge_under(eager, raised_in_backward({bad}, "refused"), "bits")),
-              ElementsAre("value_differs y, call 1", "refused"));
+              ElementsAre("value_diverges y, call 1", "refused"));
   EXPECT_THAT(seen(judge_under(eager, raised_in_backward({good}, "refused"), "bits")),
               ElementsAre("refused"));
   // Where eager disagrees with itself, no value is wrong.
   EXPECT_THAT(seen(judge_under(two_runs(y, wrong), raised_in_backward({bad}, "refused"), "bits")),
-              ElementsAre("refused", "value_differs y"));
+              ElementsAre("refused", "value_diverges y"));
 }
 
 TEST(Differences, OtherExecutionsSayTheirsToo) {
   const Tensor a = tensor("float32", {1, 2}), far = tensor("float32", {1, 3});
   const Tensor wide = tensor("float64", {1, 2});
   const Findings found = judge_under(returned(a), two_runs(far, wide), "bits");
-  EXPECT_THAT(seen(found), ElementsAre("metadata_differs y", "value_differs y in 1"));
+  EXPECT_THAT(seen(found), ElementsAre("metadata_diverges y", "value_diverges y in 1"));
   EXPECT_THAT(found.reason, testing::StartsWith("repetition 2: y: dtype"));
 }
 
@@ -158,10 +158,10 @@ TEST(Differences, NoiseOfEagerComesBeforeItsValues) {
   const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 3});
   Observation compiled = returned(tensor("float32", {1, 7}));
   EXPECT_THAT(seen(judge_under(two_runs(a, b), compiled, "bits")),
-              ElementsAre("inconclusive", "value_differs y"));
+              ElementsAre("inconclusive", "value_diverges y"));
   compiled.proof = nullptr;
   EXPECT_THAT(seen(judge_under(two_runs(a, b), compiled, "bits")),
-              ElementsAre("not_compiled", "inconclusive", "value_differs y"));
+              ElementsAre("not_compiled", "inconclusive", "value_diverges y"));
 }
 
 TEST(Differences, TheFirstWeakOutputMakesAVerdictWeak) {
@@ -181,7 +181,7 @@ TEST(Differences, OfWhatIsEqualNothingIsLogged) {
   const Findings found = judge_under(returned(y), returned(y), "any_of(close, ulp(4))");
   EXPECT_TRUE(found.differences.empty());
   EXPECT_TRUE(found.outputs[0].checks.empty());
-  EXPECT_TRUE(found.outputs[0].ladder.empty());
+  EXPECT_TRUE(found.outputs[0].grading.empty());
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Judge, SaysWhoIsNearerToTheTruth) {
     JudgeRequest request = between(eager, compiled);
     request.golds[Gold::fp64] = &gold;
     request.golds[Gold::perturbed] = perturbed;
-    request.promise = Promise::bits;
+    request.contract = Contract::bits;
     return fixtures::judged(request);
   };
   EXPECT_EQ(nearer(2.0000001).nearer, Nearer::eager);
@@ -47,7 +47,7 @@ TEST(Judge, NeverSaysWhoIsNearerWithinTheErrorOfTheGold) {
     if (origin) gold.repetitions.front().front().from["outputs/y"] = *origin;
     JudgeRequest request = between(eager, compiled);
     request.golds[Gold::fp64] = &gold;
-    request.promise = Promise::bits;
+    request.contract = Contract::bits;
     request.pointwise = pointwise;
     return fixtures::judged(request);
   };
@@ -80,7 +80,7 @@ TEST(Judge, SaysWhyAGoldIsLost) {
   request.golds[Gold::fp64] = &gold;
   EXPECT_THAT(judge(request).reason, HasSubstr("no fp64 gold: it would draw other numbers"));
   request.golds[Gold::stepwise] = &gold;
-  request.promise = Promise::casts;
+  request.contract = Contract::casts;
   EXPECT_THAT(judge(request).reason, HasSubstr("no stepwise gold: it would draw other numbers"));
 }
 
@@ -128,7 +128,7 @@ Observation samples(std::string_view dtype, const std::vector<std::vector<double
 
 TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
   const auto judged = [](std::vector<double> e, std::vector<double> c, std::vector<double> fp64,
-                         std::vector<double> sample, Promise promise = Promise::values) {
+                         std::vector<double> sample, Contract contract = Contract::values) {
     const Observation eager = returned(tensor("int64", e));
     const Observation compiled = returned(tensor("int64", c));
     const Observation gold = returned(tensor("int64", fp64));
@@ -136,7 +136,7 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
     JudgeRequest request = between(eager, compiled);
     request.golds[Gold::fp64] = &gold;
     request.golds[Gold::fp64_noise] = &noise;
-    request.promise = promise;
+    request.contract = contract;
     return fixtures::judged(request);
   };
   const Findings turned = judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7});
@@ -144,29 +144,29 @@ TEST(Judge, IntegersThatTurnOnTheRoundingOfStepsAreWeak) {
   EXPECT_THAT(turned.weak, HasSubstr("1 of 3 elements turn on how steps are rounded"));
   EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}).status, Status::conform);
   // Where the golds say what eager says, it must be the same; and nothing may be anything.
-  EXPECT_EQ(judged({1, 5, 7}, {2, 6, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_differs);
-  EXPECT_EQ(judged({1, 5, 7}, {1, 10, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_differs);
-  // Where bits are promised, it is no question.
-  EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7}, Promise::bits).status,
-            Status::value_differs);
+  EXPECT_EQ(judged({1, 5, 7}, {2, 6, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_diverges);
+  EXPECT_EQ(judged({1, 5, 7}, {1, 10, 7}, {1, 5, 7}, {1, 6, 7}).status, Status::value_diverges);
+  // Where the contract is bits, it is no question.
+  EXPECT_EQ(judged({1, 5, 7}, {1, 6, 7}, {1, 5, 7}, {1, 6, 7}, Contract::bits).status,
+            Status::value_diverges);
 }
 
 TEST(Judge, BitsOfFloatsAreJudgedAsTheFloatsThatTheyAre) {
-  const auto judged = [](std::vector<double> e, std::vector<double> c, Promise promise,
+  const auto judged = [](std::vector<double> e, std::vector<double> c, Contract contract,
                          bool of_floats = true) {
     Observation eager = returned(tensor("int16", e));
     const Observation compiled = returned(tensor("int16", c));
     if (of_floats) eager.repetitions.front().front().bits_of["outputs/y"] = find_dtype("bfloat16");
     JudgeRequest request = between(eager, compiled);
-    request.promise = promise;
+    request.contract = contract;
     return fixtures::judged(request);
   };
   // -0 and +0; 1 and the number after it.
-  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Promise::values).status, Status::conform);
-  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Promise::bits).status, Status::value_differs);
-  EXPECT_EQ(judged({-32768}, {0}, Promise::values, false).status, Status::value_differs);
-  EXPECT_EQ(judged({0x3f80}, {0x3fc0}, Promise::values).status, Status::value_differs);
-  EXPECT_EQ(judged({0x7fc0}, {0x3fc0}, Promise::values).status, Status::nonfinite_differs);
+  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Contract::values).status, Status::conform);
+  EXPECT_EQ(judged({-32768, 0x3f80}, {0, 0x3f81}, Contract::bits).status, Status::value_diverges);
+  EXPECT_EQ(judged({-32768}, {0}, Contract::values, false).status, Status::value_diverges);
+  EXPECT_EQ(judged({0x3f80}, {0x3fc0}, Contract::values).status, Status::value_diverges);
+  EXPECT_EQ(judged({0x7fc0}, {0x3fc0}, Contract::values).status, Status::nonfinite_diverges);
 }
 
 TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
@@ -184,9 +184,9 @@ TEST(Judge, NobodyIsHeldToMoreThanRoundingAllows) {
   };
   const std::vector<std::vector<double>> noise = {{1000, 0.25}, {1000, 0.251}};
   EXPECT_EQ(judged(0.2515, noise).status, Status::conform);
-  EXPECT_EQ(judged(0.2515, {{1000, 0.25}}).status, Status::value_differs);
+  EXPECT_EQ(judged(0.2515, {{1000, 0.25}}).status, Status::value_diverges);
   const Findings beyond = judged(0.2525, noise);
-  EXPECT_EQ(beyond.status, Status::value_differs) << "more than twice the greatest sample's";
+  EXPECT_EQ(beyond.status, Status::value_diverges) << "more than twice the greatest sample's";
   EXPECT_THAT(beyond.reason, HasSubstr("eager's 0, that of rounding 0.001"));
 }
 
@@ -206,10 +206,10 @@ TEST(Judge, ANanThatRoundingMakesIsWeak) {
   const Findings turned = judged(1e-4, {{NAN, 1}, {2e-4, 1}});
   EXPECT_EQ(turned.status, Status::conform) << turned.reason;
   EXPECT_THAT(turned.weak, HasSubstr("NaN or infinity turns on how steps are rounded, in 1 of 2"));
-  EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_differs);
+  EXPECT_EQ(judged(1e-4, {{NAN, 1}}).status, Status::nonfinite_diverges);
   EXPECT_EQ(judged(1e-4, {{NAN, 1}}, 1e-9).status, Status::conform) << "the gold has it";
   EXPECT_EQ(judged(INFINITY, {{NAN, 1}}, 1e9).status, Status::conform) << "infinite in float16";
-  EXPECT_EQ(judged(INFINITY, {{NAN, 1}, {2e-4, 1}}).status, Status::nonfinite_differs);
+  EXPECT_EQ(judged(INFINITY, {{NAN, 1}, {2e-4, 1}}).status, Status::nonfinite_diverges);
 }
 
 TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
@@ -225,16 +225,16 @@ TEST(Judge, ATieThatFallsToTheOtherSideIsNoMissingCast) {
     JudgeRequest request = between(eager, compiled);
     request.golds[Gold::stepwise] = &gold;
     request.golds[Gold::stepwise_noise] = &noise;
-    request.promise = Promise::casts;
+    request.contract = Contract::casts;
     return fixtures::judged(request);
   };
   EXPECT_EQ(judged(2, 1.25, 1).status, Status::conform);
-  EXPECT_EQ(judged(2, 1.25, 0).status, Status::value_differs);
-  EXPECT_EQ(judged(5, 1.25, 1).status, Status::value_differs) << "in too many elements";
-  EXPECT_EQ(judged(1, 1.75, 1).status, Status::value_differs) << "too far";
+  EXPECT_EQ(judged(2, 1.25, 0).status, Status::value_diverges);
+  EXPECT_EQ(judged(5, 1.25, 1).status, Status::value_diverges) << "in too many elements";
+  EXPECT_EQ(judged(1, 1.75, 1).status, Status::value_diverges) << "too far";
 }
 
-TEST(Judge, TheCastsOfABackwardAreNobodysPromise) {
+TEST(Judge, TheCastsOfABackwardAreInNobodysContract) {
   const auto with_gradient = [](double of) {
     const DataValue y = tensor("float32", {1}), gradient = tensor("float32", {of});
     return returned({CallResult{{{"y", y}}, {}, {{"x", gradient}}}});
@@ -244,7 +244,7 @@ TEST(Judge, TheCastsOfABackwardAreNobodysPromise) {
   JudgeRequest request = between(eager, compiled);
   request.golds[Gold::fp64] = &gold;
   request.golds[Gold::stepwise] = &eager;
-  request.promise = Promise::casts;
+  request.contract = Contract::casts;
   EXPECT_EQ(judge(request).status, Status::conform) << judge(request).reason;
 }
 

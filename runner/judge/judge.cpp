@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "judge/endings.h"
 #include "judge/left_behind.h"
 #include "judge/metadata.h"
 #include "judge/numerics/classes.h"
+#include "judge/outcomes.h"
 #include "judge/proof.h"
 #include "judge/results.h"
 #include "judge/results_digest.h"
@@ -20,13 +20,13 @@ namespace {
 /// What the two eager executions do differently, apart from the text of an error; empty if nothing.
 std::string harness_difference(const Observation& eager, const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
-  if (own == nullptr || own == &eager || request.elsewhere) return "";
+  if (own == nullptr || own == &eager || request.cross_device) return "";
   if (own->outcome != eager.outcome) {
-    const auto ending = [](const Observation& observation) {
+    const auto manner = [](const Observation& observation) {
       return observation.error ? "raises " + describe(*observation.error)
                                : std::string(name_of(observation.outcome));
     };
-    return fmt::format("eager in C++ {}, in Python {}", ending(eager), ending(*own));
+    return fmt::format("eager in C++ {}, in Python {}", manner(eager), manner(*own));
   }
   if (eager.outcome == Outcome::raised) {
     if (!own->error || !eager.error) return "";
@@ -62,7 +62,8 @@ std::string self_disagreement(const Observation& observation, const JudgeRequest
   return "";
 }
 
-/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more: z value differs, aliasing differs)".
+/// "y: 17 of 20 elements differ, … (policy bits) (and 2 more: z value diverges, aliasing
+/// diverges)".
 std::string reason_of(const std::vector<Difference>& differences) {
   constexpr std::size_t kNamed = 3;
   const Difference& first = differences.front();
@@ -72,7 +73,7 @@ std::string reason_of(const std::vector<Difference>& differences) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < std::min(differences.size(), kNamed + 1); ++i) {
     const std::string& name = differences[i].name;
-    const bool named = !name.empty() && differences[i].status != Status::aliasing_differs;
+    const bool named = !name.empty() && differences[i].status != Status::aliasing_diverges;
     others.push_back(
         fmt::format("{}{}", named ? name + " " : "", info(differences[i].status).label));
   }
@@ -133,7 +134,8 @@ std::vector<Difference> differences_of(std::vector<JudgedExecution>& executions,
 
 /// Puts in order what is wrong with the results, how the execution ended (null: it returned), what
 /// is not proven, and that eager disagrees with itself (empty: it does not).
-std::vector<Difference> in_order(const std::vector<Difference>& results, const Ending* error,
+std::vector<Difference> in_order(const std::vector<Difference>& results,
+                                 const OutcomeFinding* error,
                                  const std::vector<Difference>& unproven,
                                  const std::string& eager_noise) {
   // Metadata do not depend on the noise of values, and were there before the backward pass.
@@ -167,7 +169,7 @@ ExecutedBy note_execution(const JudgeRequest& request, Findings& found) {
   if (!request.compiles) return {};
   ExecutedBy execution = executed_by(request.compiled->proof, request.worker_of_lockstep);
   found.execution = execution.how;
-  found.share = execution.share;
+  found.foreign_fraction = execution.foreign_fraction;
   return execution;
 }
 
@@ -273,21 +275,21 @@ std::vector<Difference> find_unproven(const JudgeRequest& request, Findings& fou
 void remark(const JudgeRequest& request, const Observation& eager, const Compared& compared,
             Findings& found) {
   const std::size_t repetition = compared.shown().repetition;
-  if (!request.unpromised_strides.empty()) {
+  if (!request.uncontracted_strides.empty()) {
     const std::string strides =
         stride_difference(eager.repetitions[repetition == request.reseeded ? repetition : 0],
                           request.compiled->repetitions[repetition], request.strides);
     if (!strides.empty())
-      found.reason = fmt::format("{}, which the path does not promise: {}", strides,
-                                 one_line(request.unpromised_strides));
+      found.reason = fmt::format("{}, which the path's contract leaves out: {}", strides,
+                                 one_line(request.uncontracted_strides));
   }
   for (const OutputComparison& output : found.outputs) {
-    const bool of_gradient = request.unpromised_bits.empty() && is_gradient(output.name);
+    const bool of_gradient = request.uncontracted_bits.empty() && is_gradient(output.name);
     const std::string& why =
-        of_gradient ? request.unpromised_gradient_bits : request.unpromised_bits;
+        of_gradient ? request.uncontracted_gradient_bits : request.uncontracted_bits;
     if (output.differing == 0 || why.empty()) continue;
-    found.reason = fmt::format("{}: bits differ, which the path does not promise: {}", output.name,
-                               one_line(why));
+    found.reason = fmt::format("{}: bits differ, which the path's contract leaves out: {}",
+                               output.name, one_line(why));
     break;
   }
   if (found.unstable)
@@ -316,7 +318,7 @@ void blame_first(const Compared& compared, Findings& found) {
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
 /// error, masks and values, then proof, then noise.
 void judge_results(const JudgeRequest& request, const Observation& eager,
-                   const std::string& eager_noise, const Ending* error, Findings& found) {
+                   const std::string& eager_noise, const OutcomeFinding* error, Findings& found) {
   const Observation& compiled = *request.compiled;
   const auto other_calls = [&](const auto& calls) {
     return calls.size() != eager.repetitions.front().size();
@@ -343,8 +345,8 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
 }
 
 /// Why there is nothing to compare, by how both ended: somebody died, hung or does without.
-bool settle_by_end(const Observation& eager, const Observation& compiled, const Ending& ending,
-                   Findings& found) {
+bool settle_by_end(const Observation& eager, const Observation& compiled,
+                   const OutcomeFinding& ending, Findings& found) {
   const auto ended = [](const Observation& observation) {
     return observation.outcome == Outcome::returned || observation.outcome == Outcome::raised;
   };
@@ -357,14 +359,14 @@ bool settle_by_end(const Observation& eager, const Observation& compiled, const 
 }
 
 /// One side raised, or both did, and nothing was there before: what is left behind is compared.
-void judge_error(const JudgeRequest& request, const Observation& eager, const Ending& ending,
-                 Findings& found) {
+void judge_error(const JudgeRequest& request, const Observation& eager,
+                 const OutcomeFinding& ending, Findings& found) {
   settle(found, ending.status, ending.reason);
   const bool both =
       eager.outcome == Outcome::raised && request.compiled->outcome == Outcome::raised;
   // What eager does not implement it leaves as it likes; a refusal is none of eager's errors.
   if (both && eager.error->class_name != "NotImplementedError" &&
-      (ending.status == Status::conform || ending.status == Status::error_differs)) {
+      (ending.status == Status::conform || ending.status == Status::error_diverges)) {
     for (Difference& left : left_after_error(eager, *request.compiled, request))
       found.differences.push_back(std::move(left));
     if (found.status == Status::conform && !found.differences.empty()) {
@@ -384,7 +386,7 @@ void judge_error(const JudgeRequest& request, const Observation& eager, const En
 const Observation* reference_of(const JudgeRequest& request) {
   const Observation* own = request.compiled->reference.get();
   const bool usable = request.eager != nullptr && request.eager->outcome != Outcome::unsupported;
-  return usable || own == nullptr || request.elsewhere ? request.eager : own;
+  return usable || own == nullptr || request.cross_device ? request.eager : own;
 }
 
 Findings judge(const JudgeRequest& request) {
@@ -408,10 +410,10 @@ Findings judge(const JudgeRequest& request) {
   const std::string eager_noise = self_disagreement(*eager, request);
   if (eager_noise.empty()) found.eager_digest = results_digest(*eager);
 
-  const std::optional<Ending> ending =
-      judge_endings(*eager, compiled, {request.raises, request.refuses, request.compiles});
+  const std::optional<OutcomeFinding> outcome =
+      judge_outcomes(*eager, compiled, {request.raises, request.refuses, request.compiles});
   found.front_end = request.compiles && is_of_front_end(compiled);
-  if (ending && settle_by_end(*eager, compiled, *ending, found)) return found;
+  if (outcome && settle_by_end(*eager, compiled, *outcome, found)) return found;
   if (eager_noise.empty()) {
     if (std::string difference = harness_difference(*eager, request); !difference.empty()) {
       settle(found, Status::harness, std::move(difference));
@@ -419,15 +421,16 @@ Findings judge(const JudgeRequest& request) {
     }
   }
   // What was there before the compiled program raised is judged, too.
-  const bool partly = ending && info(ending->status).rank == Rank::error &&
+  const bool partly = outcome && info(outcome->status).rank == Rank::error &&
                       eager->outcome == Outcome::returned && !compiled.repetitions.empty();
-  if (ending && !partly) {
-    judge_error(request, *eager, *ending, found);
+  if (outcome && !partly) {
+    judge_error(request, *eager, *outcome, found);
   } else {
-    judge_results(request, *eager, eager_noise, ending ? &*ending : nullptr, found);
+    judge_results(request, *eager, eager_noise, outcome ? &*outcome : nullptr, found);
   }
-  if (found.status == Status::unsupported && ending)
-    found.unsupported_by = ending->declared ? UnsupportedBy::declaration : UnsupportedBy::reference;
+  if (found.status == Status::unsupported && outcome)
+    found.unsupported_by =
+        outcome->declared ? UnsupportedBy::declaration : UnsupportedBy::reference;
   return found;
 }
 

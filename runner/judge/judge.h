@@ -17,7 +17,7 @@ namespace lockstep {
 /// Eager and the path were executed on two devices, at two CPU levels or with other numbers of
 /// threads: then what names these differs and means nothing, each device draws random numbers of
 /// its own, and what the path's worker says of eager is no word on this one.
-struct Elsewhere {
+struct CrossDevice {
   std::string eager_device, device;
 };
 
@@ -34,24 +34,24 @@ struct JudgeRequest {
   /// alone must have the same bits after the compiled program, whatever the policy.
   const std::vector<NamedValues>* inputs = nullptr;
   /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the
-  /// promise decides.
+  /// contract decides.
   std::function<std::optional<Policy>(std::string_view output)> policy_of;
-  Promise promise = Promise::values;
+  Contract contract = Contract::values;
   StrideRule strides = StrideRule::significant;
-  /// Why the path does not promise strides, or empty: else those that differ are not held against
-  /// it, and the verdict says so.
-  std::string unpromised_strides;
-  /// Why `promise` is weaker than the path's, or empty: then bits that differ are said to be so.
-  std::string unpromised_bits;
-  /// Why of gradients no more than `values` is promised, or empty.
-  std::string unpromised_gradient_bits;
+  /// Why the path's contract leaves strides out, or empty: else those that differ are not held
+  /// against it, and the verdict says so.
+  std::string uncontracted_strides;
+  /// Why `contract` is weaker than the path's, or empty: then bits that differ are said to be so.
+  std::string uncontracted_bits;
+  /// Why of gradients the contract is no more than `values`, or empty.
+  std::string uncontracted_gradient_bits;
   /// How far results may be off besides, where the case asks for no policy.
   std::span<const ToleranceRule> tolerances;
   std::optional<RaisesRule> raises;
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).
   bool pointwise = false;
-  std::optional<Elsewhere> elsewhere;  ///< nothing: eager was executed where the path was
+  std::optional<CrossDevice> cross_device;  ///< nothing: eager was executed where the path was
   /// Whether the path claims to compile: then proof is demanded.
   bool compiles = true;
   /// Whether the path draws random numbers of its own: the generators' states are not compared.
@@ -62,9 +62,9 @@ struct JudgeRequest {
   bool worker_of_lockstep = true;
 };
 
-/// How the strides of the path are compared: as the case says, unless they are not promised.
+/// How the strides of the path are compared: as the case says, unless they are not in the contract.
 inline StrideRule stride_rule(const JudgeRequest& request) {
-  return request.unpromised_strides.empty() ? request.strides : StrideRule::ignore;
+  return request.uncontracted_strides.empty() ? request.strides : StrideRule::ignore;
 }
 
 /// Which observation the path is measured against: C++ eager, or the worker's own where C++ eager
@@ -72,7 +72,7 @@ inline StrideRule stride_rule(const JudgeRequest& request) {
 /// `compiled` is not null.
 const Observation* reference_of(const JudgeRequest& request);
 
-/// Compares two observations in the order of the design: endings, metadata, masks, values, what
+/// Compares two observations in the order of the design: outcomes, metadata, masks, values, what
 /// calls left behind, proof, noise.  Of a compiled program that disagrees with itself, where eager
 /// does not, every execution is compared and the worst counts.
 Findings judge(const JudgeRequest& request);

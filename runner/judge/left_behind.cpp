@@ -26,7 +26,7 @@ std::vector<std::string> other_facts(const Facts& eager, const Facts& compiled) 
 std::vector<std::string> other_modes(const ProcessState& eager, const ProcessState& compiled,
                                      const JudgeRequest& request) {
   std::vector<std::string> names = other_facts(eager.modes, compiled.modes);
-  if (request.elsewhere) std::erase(names, "threads");
+  if (request.cross_device) std::erase(names, "threads");
   return names;
 }
 
@@ -38,7 +38,7 @@ std::string place(std::size_t repetition, std::size_t call, std::size_t calls) {
 }
 
 bool draws_own_numbers(const Observation& eager, const JudgeRequest& request) {
-  if (request.own_random || request.elsewhere) return true;
+  if (request.own_random || request.cross_device) return true;
   const auto any = [&](const CallResult& call) {
     return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
       return accepts_any_numbers(request, output.first, output.second);
@@ -120,7 +120,7 @@ class LeftBehind {
   void note(std::size_t repetition, const std::string& what, const std::string& text) {
     if (std::find(told_.begin(), told_.end(), what) != told_.end()) return;
     told_.push_back(what);
-    found_.push_back({Status::state_differs, "", fmt::format("{}: {}", what, text),
+    found_.push_back({Status::state_diverges, "", fmt::format("{}: {}", what, text),
                       repetition == 0 ? 0 : repetition + 1});
   }
 
@@ -148,7 +148,7 @@ std::vector<Difference> left_after_error(const Observation& eager, const Observa
   const ProcessState* state = nullptr;
   if (eager.after_error) {
     if (eager.after_error->call != left.call) {
-      return {{Status::error_differs, "",
+      return {{Status::error_diverges, "",
                fmt::format("eager raises in call {}, compiled in call {}",
                            eager.after_error->call + 1, left.call + 1)}};
     }
@@ -159,7 +159,7 @@ std::vector<Difference> left_after_error(const Observation& eager, const Observa
   }
   if (state == nullptr) return found;
   for (const std::string& name : other_modes(*state, left.state, request)) {
-    found.push_back({Status::state_differs, "",
+    found.push_back({Status::state_diverges, "",
                      fmt::format("mode {}: {}, compiled {}, after the error", name,
                                  state->modes.at(name), left.state.modes.at(name))});
   }

@@ -9,7 +9,8 @@ namespace lockstep {
 /// What calls left behind beside their results, where that differs: modes, the states of random
 /// generators, results of earlier calls that later ones have overwritten.  Of each the first place
 /// is told; what only one side observed is not compared.  The reasons begin with the words that
-/// causes are named by: "mode grad: …", "generator cpu: …", "overwritten: …" (verdict/cause.h).
+/// fingerprints are named by: "mode grad: …", "generator cpu: …", "overwritten: …"
+/// (verdict/fingerprint.h).
 ///
 /// States of generators are compared where the path draws eager's numbers: not where its
 /// configuration says otherwise (JudgeRequest::own_random), nor where the case asks of an output

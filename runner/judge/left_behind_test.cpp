@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/fixtures.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 // What calls leave behind beside their results: every fact is shown to pass, and to fail when a
 // saboteur changes it.
@@ -26,10 +26,10 @@ Observation left(const ProcessState& state) {
   return observation;
 }
 
-std::string cause_of(const Findings& found) {
+std::string fingerprint_of(const Findings& found) {
   CaseFacts facts;
   facts.operators = {"aten::relu.default"};
-  return causes_of(facts, found).front().name;
+  return fingerprints_of(facts, found).front().name;
 }
 
 TEST(LeftBehind, WhatIsTheSameOrWasNotObservedConforms) {
@@ -45,23 +45,23 @@ TEST(LeftBehind, AModeThatIsLeftChangedIsFound) {
   ProcessState other = kState;
   other.modes["grad"] = "false";
   const Findings found = judge_under(left(kState), left(other), "bits");
-  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_EQ(found.reason, "mode grad: true, compiled false, after repetition 1");
   EXPECT_EQ(found.grade, Grade::bits);
-  EXPECT_EQ(cause_of(found), "relu:mode-grad");
+  EXPECT_EQ(fingerprint_of(found), "relu:mode-grad");
   // Each fact once, though every repetition has it.
   EXPECT_EQ(found.differences.size(), 1u);
 }
 
-TEST(LeftBehind, OfEagerElsewhereNeitherThreadsNorGeneratorsAreAsked) {
+TEST(LeftBehind, OfEagerOnAnotherDeviceNeitherThreadsNorGeneratorsAreAsked) {
   ProcessState there = kState;
   there.generators["cpu"] = "2222";
   there.modes["threads"] = "4";
   const Observation eager = left(kState);
   Observation compiled = left(there);
   JudgeRequest request = between(eager, compiled);
-  EXPECT_EQ(judged(request).status, Status::state_differs);
-  request.elsewhere = Elsewhere{"cpu", "cpu"};
+  EXPECT_EQ(judged(request).status, Status::state_diverges);
+  request.cross_device = CrossDevice{"cpu", "cpu"};
   EXPECT_EQ(judged(request).status, Status::conform);
   there.modes["grad"] = "false";
   compiled = left(there);
@@ -75,16 +75,16 @@ TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
   compiled.repetitions[1].front().state = other;
   const Observation eager = left(kState);
   const Findings found = judge_under(eager, compiled, "bits");
-  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_EQ(found.reason,
             "repetition 2: generator cpu: not the state that eager leaves, after repetition 2");
-  EXPECT_EQ(cause_of(found), "relu:generator");
+  EXPECT_EQ(fingerprint_of(found), "relu:generator");
   // Whose numbers may be any has a generator of its own.
   EXPECT_EQ(judge_under(eager, compiled, "metadata").status, Status::conform);
   JudgeRequest request;
   request.eager = &eager;
   request.compiled = &compiled;
-  EXPECT_EQ(judge(request).status, Status::state_differs);
+  EXPECT_EQ(judge(request).status, Status::state_diverges);
   request.own_random = true;
   EXPECT_EQ(judge(request).status, Status::conform);
 }
@@ -108,11 +108,11 @@ TEST(LeftBehind, AResultThatALaterCallOverwritesIsFound) {
   EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::conform);
   compiled.repetitions[0][0].outputs_again = {{"y", z}};
   const Findings found = judge_under(calls(), compiled, "bits");
-  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_EQ(found.reason, "overwritten: y of call 1 changed while call 2 ran");
-  EXPECT_EQ(cause_of(found), "relu:overwritten");
+  EXPECT_EQ(fingerprint_of(found), "relu:overwritten");
   compiled.repetitions[0][0].outputs_again = {{"y", ScalarValue{}}};  // its memory is gone
-  EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::state_differs);
+  EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::state_diverges);
   compiled.repetitions[0][0].outputs_again = {{"y", y}};  // other bytes than the view has
   EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::conform);
   // What eager does as well is the program's.
@@ -135,9 +135,9 @@ TEST(LeftBehind, InputsAfterAnErrorAreCompared) {
   EXPECT_EQ(judge_under(failed(x), failed(x), "bits").status, Status::conform);
   EXPECT_EQ(judge_under(failed(x), raised("IndexError", "out"), "bits").status, Status::conform);
   const Findings found = judge_under(failed(x), failed(tensor("float32", {1, 2, 4})), "bits");
-  EXPECT_EQ(found.status, Status::mutation_differs);
+  EXPECT_EQ(found.status, Status::mutation_diverges);
   EXPECT_THAT(found.reason, StartsWith("input x after the error: 1 of 3 elements differ"));
-  EXPECT_EQ(cause_of(found), "relu:mutation");
+  EXPECT_EQ(fingerprint_of(found), "relu:mutation");
   // What eager left alone must have its bits, whatever the policy.
   const Tensor nudged = tensor("float32", {1, 2, 3.0000002});
   EXPECT_EQ(judge_under(failed(x), failed(nudged), "close").status, Status::conform);
@@ -147,7 +147,7 @@ TEST(LeftBehind, InputsAfterAnErrorAreCompared) {
   request.eager = &eager;
   request.compiled = &compiled;
   request.inputs = &before;
-  EXPECT_EQ(judge(request).status, Status::mutation_differs);
+  EXPECT_EQ(judge(request).status, Status::mutation_diverges);
 }
 
 TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
@@ -156,7 +156,7 @@ TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
   other.modes["threads"] = "2";
   other.generators["cpu"] = "2222";  // the compiler found it before anything was drawn
   const Findings found = judge_under(failed(x), failed(x, other), "bits");
-  EXPECT_EQ(found.status, Status::state_differs);
+  EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_THAT(found.reason, StartsWith("mode threads: 1, compiled 2, after the error"));
   EXPECT_EQ(found.differences.size(), 1u);
   // Of an error that eager does not raise as well.
@@ -165,13 +165,13 @@ TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
   const Findings both = judge_under(left(kState), spurious, "bits");
   EXPECT_EQ(both.status, Status::spurious_error);
   ASSERT_EQ(both.differences.size(), 2u);
-  EXPECT_EQ(both.differences[1].status, Status::state_differs);
+  EXPECT_EQ(both.differences[1].status, Status::state_diverges);
 }
 
 TEST(LeftBehind, AnErrorInAnotherCallIsAnotherError) {
   const Tensor x = tensor("float32", {1, 2, 3});
   const Findings found = judge_under(failed(x, kState, 1), failed(x, kState, 0), "bits");
-  EXPECT_EQ(found.status, Status::error_differs);
+  EXPECT_EQ(found.status, Status::error_diverges);
   EXPECT_THAT(found.reason, StartsWith("eager raises in call 2, compiled in call 1"));
 }
 
@@ -206,11 +206,11 @@ TEST(LeftBehind, NumbersThatAreDrawnOnceAreFound) {
   EXPECT_EQ(same.status, Status::conform);
   EXPECT_FALSE(same.unstable);  // other numbers for other seeds are no disagreement
   const Findings folded = judge_seeds(seeded(1, 100), seeded(1, 1), "bits");
-  EXPECT_EQ(folded.status, Status::value_differs);
+  EXPECT_EQ(folded.status, Status::value_diverges);
   EXPECT_THAT(folded.reason,
               StartsWith("repetition 3: y: with another seed 20 of 20 elements differ"));
   EXPECT_FALSE(folded.unstable);
-  EXPECT_EQ(cause_of(folded), "relu:seed");
+  EXPECT_EQ(fingerprint_of(folded), "relu:seed");
   // What is wrong with the first seed is named by that.
   EXPECT_THAT(judge_seeds(seeded(1, 100), seeded(2, 2), "bits").reason, StartsWith("y: 20 of 20"));
 }
@@ -218,10 +218,10 @@ TEST(LeftBehind, NumbersThatAreDrawnOnceAreFound) {
 TEST(LeftBehind, NumbersOfItsOwnHaveToChangeAsWell) {
   EXPECT_EQ(judge_seeds(seeded(1, 100), seeded(7, 70), "metadata").status, Status::conform);
   const Findings folded = judge_seeds(seeded(1, 100), seeded(7, 7), "metadata");
-  EXPECT_EQ(folded.status, Status::value_differs);
+  EXPECT_EQ(folded.status, Status::value_diverges);
   EXPECT_THAT(folded.reason, HasSubstr("with another seed 20 of eager's elements change, and none "
                                        "of compiled's"));
-  EXPECT_EQ(cause_of(folded), "relu:seed");
+  EXPECT_EQ(fingerprint_of(folded), "relu:seed");
   // Too few to tell, or nothing that hangs on the seed.
   EXPECT_EQ(judge_seeds(seeded(1, 1), seeded(7, 7), "metadata").status, Status::conform);
 }
@@ -231,7 +231,7 @@ TEST(LeftBehind, ANoiseWithOneSeedIsStillFound) {
   noisy.repetitions[1] = {CallResult{{{"y", tensor("float32", counting(2))}}, {}, {}}};
   EXPECT_EQ(judge_seeds(noisy, seeded(1, 100), "bits").status, Status::inconclusive);
   const Findings unstable = judge_seeds(seeded(1, 100), noisy, "bits");
-  EXPECT_EQ(unstable.status, Status::value_differs);
+  EXPECT_EQ(unstable.status, Status::value_diverges);
   EXPECT_TRUE(unstable.unstable);
 }
 

@@ -36,7 +36,7 @@ std::string describe_quantizer(const std::optional<Quantizer>& quantizer) {
 /// Strides of other shapes say nothing.
 std::vector<std::string> tensor_differences(const TensorView& e, const TensorView& c,
                                             StrideRule strides,
-                                            const std::optional<Elsewhere>& elsewhere) {
+                                            const std::optional<CrossDevice>& cross_device) {
   std::vector<std::string> all;
   if (e.dtype != c.dtype) {
     all.push_back(fmt::format("dtype {}, compiled {}", e.dtype->name, c.dtype->name));
@@ -46,7 +46,7 @@ std::vector<std::string> tensor_differences(const TensorView& e, const TensorVie
                               fmt::join(c.shape, ", ")));
   }
   const bool each_on_its_own =
-      elsewhere && e.device == elsewhere->eager_device && c.device == elsewhere->device;
+      cross_device && e.device == cross_device->eager_device && c.device == cross_device->device;
   if (e.device != c.device && !each_on_its_own) {
     all.push_back(fmt::format("device {}, compiled {}", e.device, c.device));
   }
@@ -105,11 +105,12 @@ bool shares(const TensorView& a, const TensorView& b) {
 }  // namespace
 
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
-                                StrideRule strides, const std::optional<Elsewhere>& elsewhere) {
+                                StrideRule strides,
+                                const std::optional<CrossDevice>& cross_device) {
   const auto* e = std::get_if<TensorView>(&eager);
   const auto* c = std::get_if<TensorView>(&compiled);
   if (e != nullptr && c != nullptr) {
-    return fmt::format("{}", fmt::join(tensor_differences(*e, *c, strides, elsewhere), "; "));
+    return fmt::format("{}", fmt::join(tensor_differences(*e, *c, strides, cross_device), "; "));
   }
   const auto* x = std::get_if<ScalarValue>(&eager);
   const auto* y = std::get_if<ScalarValue>(&compiled);

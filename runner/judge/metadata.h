@@ -13,7 +13,8 @@ namespace lockstep {
 /// Not judged: conj and neg bits (Inductor resolves them; values are compared
 /// resolved) and which Python object it is.
 std::string metadata_difference(const DataValue& eager, const DataValue& compiled,
-                                StrideRule strides, const std::optional<Elsewhere>& elsewhere = {});
+                                StrideRule strides,
+                                const std::optional<CrossDevice>& cross_device = {});
 
 /// Whether the values of two results can be compared: the kind, dtype and shape, and what their
 /// bytes mean, are the same.  Of what is not so, nothing bounds how much there would be to compare.

@@ -61,7 +61,7 @@ TEST(Metadata, EagerOfAnotherDeviceStandsForThatOfThePath) {
   const TensorView e = zeros("float32", {2, 3}).view;
   TensorView c = e;
   c.device = "cuda:0";
-  const Elsewhere on_cpu{"cpu", "cuda:0"};
+  const CrossDevice on_cpu{"cpu", "cuda:0"};
   EXPECT_EQ(metadata_difference(e, c, StrideRule::significant, on_cpu), "");
   EXPECT_EQ(metadata_difference(e, e, StrideRule::significant, on_cpu), "");
   c.device = "cuda:1";

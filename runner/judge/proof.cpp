@@ -98,13 +98,14 @@ ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
 
   const Trace foreign = trace_of(proof, "foreign").value_or(Trace());
   if (!foreign.empty() && !execution.idle) {
-    if (eager) execution.share = calls_of(foreign) / (calls_of(foreign) + calls_of(*eager));
+    if (eager)
+      execution.foreign_fraction = calls_of(foreign) / (calls_of(foreign) + calls_of(*eager));
     for (const auto& [name, unused] : traces.items()) {
       const std::optional<Trace> trace = trace_of(traces, name);
       if (!trace || trace->empty()) continue;
-      const double share = covered(foreign, *trace);
-      execution.share = std::max(execution.share, share);
-      if (share == 1 && execution.fell_back.empty()) {
+      const double fraction = covered(foreign, *trace);
+      execution.foreign_fraction = std::max(execution.foreign_fraction, fraction);
+      if (fraction == 1 && execution.fell_back.empty()) {
         execution.fell_back =
             fmt::format("others executed all of it, as {} does: {}", name, words_of(foreign));
       }
@@ -113,7 +114,7 @@ ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
   if (const auto remembered = proof.find("remembered");
       remembered != proof.end() && remembered->is_array() && !remembered->empty() &&
       remembered->front().is_string()) {
-    execution.share = 1;
+    execution.foreign_fraction = 1;
     execution.fell_back =
         fmt::format("{}: remembered, not computed: it stays as it was when the inputs change",
                     remembered->front().get<std::string>());

@@ -21,8 +21,8 @@ bool went_through_aot(const nlohmann::ordered_json& proof);
 
 /// Who executed a program, as its proof tells it.
 struct ExecutedBy {
-  std::optional<Witness> how;  ///< nothing: nobody looked
-  double share = 0;            ///< how much of it others executed, 0 … 1
+  std::optional<Witness> how;   ///< nothing: nobody looked
+  double foreign_fraction = 0;  ///< how much of it others executed, 0 … 1
   /// Eager itself executes nothing but what is neutral: there was nothing to execute.
   bool idle = false;
   std::string fell_back;  ///< why nothing of it was the path's own, in a sentence; else empty

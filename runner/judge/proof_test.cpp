@@ -21,7 +21,7 @@ Json proof(Json foreign, Json traces = {{"eager", kEager}}) {
 }
 
 TEST(Proof, WhatIsAllOfEagerFellBack) {
-  EXPECT_EQ(executed_by(proof(kEager), true).share, 1);
+  EXPECT_EQ(executed_by(proof(kEager), true).foreign_fraction, 1);
   EXPECT_EQ(executed_by(proof(kEager), true).fell_back,
             "others executed all of it, as eager does: aten::mm, aten::relu (2), aten::sum");
   // More than eager does is all the same.
@@ -37,7 +37,7 @@ TEST(Proof, WhatIsPartOfEagerIsAShare) {
   const auto share = [](Json foreign) {
     const ExecutedBy execution = executed_by(proof(std::move(foreign)), true);
     EXPECT_EQ(execution.fell_back, "");
-    return execution.share;
+    return execution.foreign_fraction;
   };
   EXPECT_EQ(share(Json::object()), 0);
   EXPECT_EQ(share({{"aten::relu", 1}}), 0.25);
@@ -62,7 +62,7 @@ TEST(Proof, WhereEagerDoesNothingThereIsNothingToExecute) {
       proof({{"aten::add", 1}}, {{"eager", Json::object()}, {"aot_eager", {{"aten::add", 1}}}}),
       true);
   EXPECT_TRUE(execution.idle);
-  EXPECT_EQ(execution.share, 0);
+  EXPECT_EQ(execution.foreign_fraction, 0);
   EXPECT_EQ(execution.fell_back, "");
   EXPECT_FALSE(executed_by(proof({}, Json::object()), true).idle);  // not known is not nothing
 }
@@ -70,7 +70,7 @@ TEST(Proof, WhereEagerDoesNothingThereIsNothingToExecute) {
 TEST(Proof, WhatIsRememberedIsNotComputed) {
   Json remembers = proof(Json::object());
   remembers["remembered"] = {"y"};
-  EXPECT_EQ(executed_by(remembers, true).share, 1);
+  EXPECT_EQ(executed_by(remembers, true).foreign_fraction, 1);
   EXPECT_EQ(executed_by(remembers, true).fell_back,
             "y: remembered, not computed: it stays as it was when the inputs change");
 }
@@ -90,13 +90,13 @@ TEST(Proof, OnlyWhatConformsFellBack) {
   const Findings found = judge_under(right, right, "bits");
   EXPECT_EQ(found.status, Status::fell_back);
   EXPECT_EQ(found.execution, Witness::observed);
-  EXPECT_EQ(found.share, 1);
+  EXPECT_EQ(found.foreign_fraction, 1);
   EXPECT_FALSE(found.through_aot);
 
   Observation wrong = returned(tensor("float32", {1, 3}));
   wrong.proof = proof(kEager);
   wrong.proof["through_aot"] = true;
-  EXPECT_EQ(judge_under(right, wrong, "bits").status, Status::value_differs);
+  EXPECT_EQ(judge_under(right, wrong, "bits").status, Status::value_diverges);
   EXPECT_TRUE(judge_under(right, wrong, "bits").through_aot);
 
   // Also of what raised, where a worker can tell.

@@ -21,7 +21,7 @@ TEST(Repetitions, EagerThatDisagreesWithItselfIsInconclusive) {
   EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float32", {7, 7})), "close").status,
             Status::inconclusive);
   EXPECT_EQ(judge_under(two_runs(a, b), returned(tensor("float64", {1, 2})), "close").status,
-            Status::metadata_differs);
+            Status::metadata_diverges);
 }
 
 TEST(Repetitions, CompiledThatDisagreesWithItselfIsUnstable) {
@@ -32,7 +32,7 @@ TEST(Repetitions, CompiledThatDisagreesWithItselfIsUnstable) {
   EXPECT_THAT(found.reason, HasSubstr("disagrees with itself"));
 }
 
-// A saboteur that is right the first time: under an exact promise the second execution must not
+// A saboteur that is right the first time: under an exact contract the second execution must not
 // pass, and under a tolerance it must keep that.
 TEST(Repetitions, EveryRepetitionOfAnUnstableProgramIsJudged) {
   const Tensor a = tensor("float32", {1, 2}), b = tensor("float32", {1, 2.0000002});
@@ -45,15 +45,15 @@ TEST(Repetitions, EveryRepetitionOfAnUnstableProgramIsJudged) {
     return observation;
   };
   const Findings bits = judge_under(returned(a), runs({a, a, b}), "bits");
-  EXPECT_EQ(bits.status, Status::value_differs);
+  EXPECT_EQ(bits.status, Status::value_diverges);
   EXPECT_TRUE(bits.unstable);
   EXPECT_THAT(bits.reason, StartsWith("repetition 3: y: 1 of 2 elements differ"));
   EXPECT_EQ(bits.grade, Grade::ulp4);
   const Findings close = judge_under(returned(a), runs({a, b, far}), "close");
   EXPECT_THAT(close.reason, StartsWith("repetition 3: y: "));
   EXPECT_EQ(judge_under(returned(a), runs({far, nan, b}), "close").status,
-            Status::nonfinite_differs);
-  EXPECT_EQ(judge_under(returned(a), runs({a, wide}), "close").status, Status::metadata_differs);
+            Status::nonfinite_diverges);
+  EXPECT_EQ(judge_under(returned(a), runs({a, wide}), "close").status, Status::metadata_diverges);
   EXPECT_THAT(judge_under(returned(a), runs({far, a}), "close").reason, StartsWith("y: "));
   // Within the tolerance it conforms, with the grade of the worst.
   const Findings within = judge_under(returned(a), runs({a, b}), "close");
@@ -76,9 +76,10 @@ TEST(Repetitions, RepetitionsWithOtherMetadataThanEagerAreNotCompared) {
     huge.view.shape = {rows, rows};
     huge.view.strides = {1, 1};
     const Findings found = judge_under(returned(y), returned(huge), "bits");
-    EXPECT_EQ(found.status, Status::metadata_differs);
+    EXPECT_EQ(found.status, Status::metadata_diverges);
     EXPECT_FALSE(found.unstable);
-    EXPECT_EQ(judge_under(returned(y), two_runs(y, huge), "bits").status, Status::metadata_differs);
+    EXPECT_EQ(judge_under(returned(y), two_runs(y, huge), "bits").status,
+              Status::metadata_diverges);
   }
 }
 

@@ -106,10 +106,10 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
   if (auto policy = named_policy(request, name)) return *policy;
   // Which casts a backward has, the program does not say, and no gold rounds its steps.
-  const bool weaker = is_gradient(name) && (request.promise == Promise::casts ||
-                                            !request.unpromised_gradient_bits.empty());
+  const bool weaker = is_gradient(name) && (request.contract == Contract::casts ||
+                                            !request.uncontracted_gradient_bits.empty());
   const Dtype& dtype = dtype_of(value);
-  return tolerant(default_policy(weaker ? Promise::values : request.promise, dtype), dtype,
+  return tolerant(default_policy(weaker ? Contract::values : request.contract, dtype), dtype,
                   request.tolerances);
 }
 
@@ -141,7 +141,7 @@ class CallComparison {
     if (std::string aliases = alias_difference(eager_, compiled_); !aliases.empty()) {
       OutputComparison output;
       output.name = "aliases";
-      note(output, Status::aliasing_differs, std::move(aliases));
+      note(output, Status::aliasing_diverges, std::move(aliases));
       out_.outputs.push_back(std::move(output));
     }
   }
@@ -157,19 +157,19 @@ class CallComparison {
     const Dtype* dtype = &dtype_of(eager);
     if (const Dtype* floats = bits_of(group, name, *dtype);
         policy.kind == Policy::Kind::decided && !asked && floats != nullptr) {
-      policy = tolerant(default_policy(request_.promise, *floats), *floats, request_.tolerances);
+      policy = tolerant(default_policy(request_.contract, *floats), *floats, request_.tolerances);
       dtype = floats;
     }
     if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
     // Where an input is left in another state is all that there is to say of it.
     const auto of_group = [&](Status status) {
-      return group == Group::input ? Status::mutation_differs : status;
+      return group == Group::input ? Status::mutation_diverges : status;
     };
     const std::string metadata =
         compiled == nullptr
             ? fmt::format("{}, compiled nothing", output.type)
-            : metadata_difference(eager, *compiled, stride_rule(request_), request_.elsewhere);
-    if (!metadata.empty()) note(output, of_group(Status::metadata_differs), metadata);
+            : metadata_difference(eager, *compiled, stride_rule(request_), request_.cross_device);
+    if (!metadata.empty()) note(output, of_group(Status::metadata_diverges), metadata);
     const bool comparable = compiled != nullptr && are_comparable(eager, *compiled);
     out_.comparable = out_.comparable && comparable;
     if (is_list(eager) && comparable) {
@@ -261,8 +261,8 @@ class CallComparison {
     Comparison comparison(std::move(subject));
     comparison.add_numbers(output);
     CheckResult result = comparison.check(policy);
-    output.ladder = comparison.ladder();
-    output.grade = grade_of(output.differing, output.ladder);
+    output.grading = comparison.grading();
+    output.grade = grade_of(output.differing, output.grading);
     // What is equal in bits conforms, whatever was asked.
     if (output.differing > 0 || !result.holds()) output.checks = result.leaves;
     if (output.status == Status::conform) output.weak = weakness(comparison, result);
@@ -483,7 +483,7 @@ std::vector<Difference> compare_seeds(const Repetition& eager_first, const Repet
       if (subject.eager == nullptr || subject.compiled == nullptr) continue;
       const std::int64_t differing = Comparison(std::move(subject)).pair().differing;
       if (differing < kFewest) continue;
-      found.push_back({Status::value_differs, with_call(name, call, calls),
+      found.push_back({Status::value_diverges, with_call(name, call, calls),
                        fmt::format("{} {} of eager's elements change, and none of compiled's",
                                    kOtherSeed, differing),
                        request.reseeded + 1});

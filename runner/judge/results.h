@@ -10,8 +10,8 @@ namespace lockstep {
 /// Compares what two executions returned and left behind, call by call: metadata, aliases, masks,
 /// values.  One entry for each output and gradient, and for each input that differs or for which
 /// the case has a policy.  Values are compared although metadata differ, where these leave
-/// something to compare.  A mutated input's differences are mutation_differs.  Sharing of memory is
-/// an entry named "aliases", there only when it differs.
+/// something to compare.  A mutated input's differences are mutation_diverges.  Sharing of memory
+/// is an entry named "aliases", there only when it differs.
 struct ResultComparison {
   std::vector<OutputComparison> outputs;
   /// All that is wrong with them, in the order of the ranks of the statuses.

@@ -33,7 +33,7 @@ constexpr std::array kFeatures = {
                 "are not held against the path"},
     FeatureInfo{bits, "bits",
                 "every instance: it is judged all the same, but where the case says nothing, by "
-                "what the promise `values` means; `[\"gradients\", \"bits\"]`: its gradients are"},
+                "what the contract `values` means; `[\"gradients\", \"bits\"]`: its gradients are"},
 };
 static_assert(has_every_row(kFeatures, &FeatureInfo::feature));
 
@@ -96,7 +96,7 @@ Unsupported decode_unsupported(Reader& reader, const Node& entry) {
       reader.error(
           list->pointer,
           fmt::format("found `{}` beside other features, expected it alone", name_of(weaker)),
-          fmt::format("where {0} are not promised, the rest is judged all the same: write "
+          fmt::format("where {0} are not in the contract, the rest is judged all the same: write "
                       "two entries",
                       name_of(weaker)));
     }

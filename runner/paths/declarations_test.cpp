@@ -16,7 +16,7 @@ using testing::HasSubstr;
 std::optional<Path> read_path(const std::string& keys, std::string& found) {
   JsonFile file{
       "mine.json",
-      R"({"format": 1, "name": "mine", "title": "t", "promise": "bits", "worker": "compiled")"
+      R"({"format": 2, "name": "mine", "title": "t", "contract": "bits", "worker": "compiled")"
       ",\n" +
           keys + "}",
       {}};

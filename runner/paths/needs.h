@@ -29,16 +29,18 @@ bool takes_operator(const std::vector<std::string>& globs, const std::string& na
 /// What a path declares about an instance.
 struct Declared {
   std::string unsupported;  ///< why it is not supported; empty: it is
-  std::string strides;      ///< why its strides are not promised; empty: they are
-  /// Why no more than `values` is promised, of all results and of gradients; empty: what the path
-  /// promises.
+  std::string strides;      ///< why its strides are not in the contract; empty: they are
+  /// Why the contract is no more than `values`, of all results and of gradients; empty: what the
+  /// path contracts.
   std::string bits, gradient_bits;
   /// How far results may be off besides: those of the path's tolerances that are about one of its
   /// operators.
   std::vector<ToleranceRule> tolerances = {};
 
-  /// What the path promises of the instance's results, gradients apart.
-  Promise promise(const Path& path) const { return bits.empty() ? path.promise : Promise::values; }
+  /// The contract of the instance's results, gradients apart.
+  Contract contract(const Path& path) const {
+    return bits.empty() ? path.contract : Contract::values;
+  }
 };
 
 /// The first declarations of the path that are about an instance with these needs under a release

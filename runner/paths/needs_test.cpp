@@ -31,7 +31,7 @@ const Registry& registry() {
                                {"mutates", false},
                                {"has_default", false}});
   static const Registry made = *Registry::from_json({{"torch", "2.13.0"},
-                                                     {"fingerprint", "f"},
+                                                     {"operators_digest", "f"},
                                                      {"operators",
                                                       {{"aten::relu", {overload("default", false)}},
                                                        {"aten::renew", {overload("default", true)}},
@@ -194,7 +194,7 @@ TEST(Declared, ShapesAreDynamicAsThePathCompiles) {
   EXPECT_THAT(needs_of(calls("2"), "cpu", nullptr).features, ElementsAre());
 }
 
-TEST(Declared, StridesThatAreNotPromisedLeaveTheRestToBeJudged) {
+TEST(Declared, StridesOutsideTheContractLeaveTheRestToBeJudged) {
   const Declared declared = declared_of(
       path({.operators = {"sort"}, .features = {Feature::strides}}), sorted_halves(), "2.13.0");
   EXPECT_EQ(declared.strides, "because");
@@ -205,14 +205,14 @@ TEST(Declared, StridesThatAreNotPromisedLeaveTheRestToBeJudged) {
             "");
 }
 
-TEST(Declared, BitsThatAreNotPromisedAreJudgedAsValues) {
+TEST(Declared, BitsOutsideTheContractAreJudgedAsValues) {
   Path bits = path({.operators = {"sort"}, .features = {Feature::bits}});
-  bits.promise = Promise::bits;
+  bits.contract = Contract::bits;
   const Declared declared = declared_of(bits, sorted_halves(), "2.13.0");
   EXPECT_EQ(declared.bits, "because");
   EXPECT_EQ(declared.unsupported, "");
-  EXPECT_EQ(declared.promise(bits), Promise::values);
-  EXPECT_EQ(Declared().promise(bits), Promise::bits);
+  EXPECT_EQ(declared.contract(bits), Contract::values);
+  EXPECT_EQ(Declared().contract(bits), Contract::bits);
   const Path gradients = path({.features = {Feature::gradients, Feature::bits}});
   Needs needs = sorted_halves();
   needs.features = {Feature::gradients};

@@ -147,7 +147,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
   if (!reader.object(
-          root, {"$schema",  "format",      "name",      "title",       "promise",   "default",
+          root, {"$schema",  "format",      "name",      "title",       "contract",  "default",
                  "worker",   "backend",     "mode",      "dynamic",     "fullgraph", "import",
                  "config",   "environment", "devices",   "unsupported", "refuses",   "executes",
                  "may_call", "above",       "options",   "export",      "reference", "variants",
@@ -157,7 +157,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Path path;
   path.declared = file.root;
   path.file = std::make_shared<const JsonFile>(file);
-  reader.format(root);
+  reader.format(root, 2);
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
     if ((*name)->is_string() && !valid_path_name(path.name))
@@ -167,10 +167,10 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   }
   if (const auto title = reader.required(root, "title", "one line for reports"))
     path.title = reader.text(*title).value_or("");
-  if (const auto promise =
-          reader.required(root, "promise", "what the path claims of its results")) {
-    const auto word = reader.word(*promise, promise_names(), "`bits`, `casts` or `values`");
-    if (word) path.promise = *find_promise(*word);
+  if (const auto contract =
+          reader.required(root, "contract", "what the path claims of its results")) {
+    const auto word = reader.word(*contract, contract_names(), "`bits`, `casts` or `values`");
+    if (word) path.contract = *find_contract(*word);
   }
   if (const auto flag = reader.child(root, "default"))
     path.is_default = reader.boolean(*flag).value_or(false);
@@ -262,7 +262,7 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
     }
     if (below != nullptr)
       wrong(path, fmt::format("found `{}`, which leads back to this path", path.above),
-            "the lowest rung is above none: null");
+            "the lowest layer is above none: null");
   }
 }
 

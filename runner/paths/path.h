@@ -21,7 +21,7 @@ namespace lockstep {
 struct Path {
   std::string name;
   std::string title;
-  Promise promise = Promise::values;
+  Contract contract = Contract::values;
   bool is_default = false;
   /// "eager" or "compiled" for the workers that come with Lockstep; else empty, and `command`
   /// starts the worker.
@@ -45,7 +45,7 @@ struct Path {
   /// Whether what it compiles becomes a package of AOTInductor, which the eager worker executes: no
   /// Python is in that process.
   bool packages = false;
-  /// The path of which it does all and more: the rung below it on the ladder.  Empty: none.
+  /// The path of which it does all and more: the layer below it on the ladder.  Empty: none.
   std::string above;
   std::string layer;  ///< what it adds to that one, for people: "AOT autograd"; may be empty
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic
@@ -81,7 +81,7 @@ std::vector<std::string> down_from(std::string path,
                                    const std::map<std::string, std::string>& above);
 
 /// Says of every path that is above itself, and of one that is above a name that looks like a
-/// misspelt path.  Any other name may be of a rung that this suite does without.
+/// misspelt path.  Any other name may be of a layer that this suite does without.
 void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 /// A path that compiles, with more keys.
 Path path_of(const std::string& name, const std::string& keys) {
   const std::string text = fmt::format(
-      R"({{"format": 1, "name": "{}", "title": "t", "promise": "bits", "worker": "compiled", {}}})",
+      R"({{"format": 2, "name": "{}", "title": "t", "contract": "bits", "worker": "compiled", {}}})",
       name, keys);
   Diagnostics diagnostics;
   auto path = decode_path({name + ".json", text, Json::parse(text)}, diagnostics);
@@ -32,7 +32,7 @@ std::vector<std::string> faults(const std::vector<Path>& paths) {
   return texts;
 }
 
-TEST(Paths, StandOnTheRungThatTheyName) {
+TEST(Paths, StandOnTheLayerThatTheyName) {
   EXPECT_EQ(path_of("mine", R"("backend": "mine", "above": "aot_eager")").above, "aot_eager");
   EXPECT_EQ(path_of("mine", R"("backend": "mine", "layer": "Ours")").layer, "Ours");
   EXPECT_EQ(path_of("mine", R"("backend": "mine", "above": null)").above, "");
@@ -52,7 +52,7 @@ TEST(Paths, NameTheEagerThatTheyAreComparedWith) {
   for (const char* wrong : {R"({"device": ""})", R"({"device": "CPU"})", R"({"device": 1})",
                             R"({"devices": "cpu"})", R"("cpu")"}) {
     const std::string text = fmt::format(
-        R"({{"format": 1, "name": "a", "title": "t", "promise": "bits", "worker": "eager", "reference": {}}})",
+        R"({{"format": 2, "name": "a", "title": "t", "contract": "bits", "worker": "eager", "reference": {}}})",
         wrong);
     Diagnostics diagnostics;
     decode_path({"a.json", text, Json::parse(text)}, diagnostics);
@@ -60,7 +60,7 @@ TEST(Paths, NameTheEagerThatTheyAreComparedWith) {
   }
 }
 
-TEST(Paths, ALadderHasNoMisspeltRungsAndNoCircles) {
+TEST(Paths, ALadderHasNoMisspeltLayersAndNoCircles) {
   const Path low = path_of("low", R"("backend": null)");
   EXPECT_THAT(faults({low, path_of("high", R"("backend": "inductor", "above": "low")")}),
               IsEmpty());
@@ -71,7 +71,7 @@ TEST(Paths, ALadderHasNoMisspeltRungsAndNoCircles) {
                       path_of("b", R"("backend": "inductor", "above": "a")")}),
               ElementsAre(HasSubstr("found `b`, which leads back to this path"),
                           HasSubstr("found `a`, which leads back to this path")));
-  // A suite of one's own may do without a rung.
+  // A suite of one's own may do without a layer.
   EXPECT_THAT(
       faults({path_of("inductor", R"("backend": "inductor", "above": "aot_eager_decomp")")}),
       IsEmpty());
@@ -81,7 +81,7 @@ TEST(Paths, ALadderHasNoMisspeltRungsAndNoCircles) {
 /// What is wrong with a path of these keys.
 std::string fault_of(const std::string& keys) {
   const std::string text = fmt::format(
-      R"({{"format": 1, "name": "p", "title": "t", "promise": "bits", "worker": "compiled", {}}})",
+      R"({{"format": 2, "name": "p", "title": "t", "contract": "bits", "worker": "compiled", {}}})",
       keys);
   Diagnostics diagnostics;
   decode_path({"p.json", text, Json::parse(text)}, diagnostics);
@@ -91,7 +91,7 @@ std::string fault_of(const std::string& keys) {
 
 TEST(Paths, ANameHasNoDotWhichSeparatesAVariant) {
   const std::string text =
-      R"({"format": 1, "name": "mine.avx2", "title": "t", "promise": "bits", "worker": "eager"})";
+      R"({"format": 2, "name": "mine.avx2", "title": "t", "contract": "bits", "worker": "eager"})";
   Diagnostics diagnostics;
   decode_path({"p.json", text, Json::parse(text)}, diagnostics);
   ASSERT_EQ(diagnostics.size(), 1U);
@@ -131,7 +131,7 @@ TEST(Paths, ExportInThePlaceOfCompiling) {
               HasSubstr("/mode: found `mode`"));
   Diagnostics diagnostics;
   const std::string text =
-      R"({"format": 1, "name": "p", "title": "t", "promise": "bits", "worker": "eager", "export": "eager"})";
+      R"({"format": 2, "name": "p", "title": "t", "contract": "bits", "worker": "eager", "export": "eager"})";
   EXPECT_FALSE(decode_path({"p.json", text, Json::parse(text)}, diagnostics));
   EXPECT_THAT(diagnostics.front().message, HasSubstr("another worker beside `export`"));
 }

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 std::vector<Path> variants_in(const std::string& keys, Diagnostics& diagnostics) {
   const std::string text = fmt::format(
-      R"({{"format": 1, "name": "mine", "title": "Mine", "promise": "values", "default": true, {}}})",
+      R"({{"format": 2, "name": "mine", "title": "Mine", "contract": "values", "default": true, {}}})",
       keys);
   std::vector<Path> paths;
   auto path = decode_path({"mine.json", text, Json::parse(text)}, diagnostics);

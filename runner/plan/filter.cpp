@@ -24,8 +24,8 @@ constexpr std::array<FilterKind, 16> kKinds = {{
     {"dtype", FilterSource::decoded, "dtype:float16", "of the inputs"},
     {"path", FilterSource::path, "path:inductor   'path:inductor*'", "as --path"},
     {"device", FilterSource::suite, "device:cpu   'device:cuda*'", "as --device"},
-    {"status", FilterSource::log, "status:failing   status:value_differs   status:new",
-     "a status, a standing, failing or departing"},
+    {"status", FilterSource::log, "status:failing   status:value_diverges   status:new",
+     "a status, a standing, failing or diverging"},
     {"is", FilterSource::log, "is:failing   is:known   is:weak",
      "what it does to the run, and its marks"},
     {"standing", FilterSource::log, "standing:fixed", "against the expectations"},
@@ -33,7 +33,8 @@ constexpr std::array<FilterKind, 16> kKinds = {{
     {"stage", FilterSource::log, "stage:compile", "the last one reached"},
     {"nearer", FilterSource::log, "nearer:eager", "who is nearer to the gold"},
     {"because", FilterSource::log, "because:bug", "of the expectation"},
-    {"cause", FilterSource::log, "'cause:softshrink:*'", "what went wrong, by its name"},
+    {"fingerprint", FilterSource::log, "'fingerprint:softshrink:*'",
+     "what went wrong, by its name"},
     {"reason", FilterSource::log, "reason:NaN", "a part of the reason"},
 }};
 

@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-/// What an earlier log says of a verdict, by the kind of the term that asks: "status", "cause", …
+/// What an earlier log says of a verdict, by the kind of the term that asks: "status",
+/// "fingerprint", …
 using LogWords = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// What a filter can look at.
@@ -55,7 +56,7 @@ std::string filter_help();
 /// all hold, `!term` excludes.
 ///
 ///   bugs/*  bugs/185337-half-round-trip  bugs/…[dtype=float16]@cpu/inductor  tag:casts  op:add
-///   dtype:float16  path:inductor  device:cuda*  status:value_differs
+///   dtype:float16  path:inductor  device:cuda*  status:value_diverges
 ///   status:failing and (op:add or not tag:casts)
 ///
 /// An id without a wildcard means a case, an instance (its device may be left out), or a verdict;

@@ -16,14 +16,14 @@ constexpr std::size_t kDeepestExpression = 100;  // levels may come from strange
 
 /// Statuses are a closed list, so a misspelled one is an error rather than a run of nothing.
 void check_status(const std::string& pattern, std::vector<Error>& errors) {
-  std::vector<std::string> words = {"failing", "departing"};
+  std::vector<std::string> words = {"failing", "diverging"};
   for (const StandingInfo& each : all_standings()) words.emplace_back(each.name);
   for (const StatusInfo& each : all_statuses()) words.emplace_back(each.name);
   if (std::any_of(words.begin(), words.end(),
                   [&](const std::string& word) { return glob_match(pattern, word); }))
     return;
   errors.push_back(
-      {fmt::format("found `status:{}`, expected a status, a standing, `failing` or `departing`",
+      {fmt::format("found `status:{}`, expected a status, a standing, `failing` or `diverging`",
                    one_line(pattern, 60)),
        suggestion(pattern, words)});
 }

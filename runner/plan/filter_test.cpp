@@ -21,9 +21,9 @@ class Filters : public testing::Test {
   std::vector<std::string> tags = {"precision-cast", "silent"};
   std::vector<std::string> operators = {"aten::add.Tensor", "torch.nn.functional.relu"};
   std::vector<std::string> dtypes = {"float16", "int64"};
-  LogWords said = {{"status", {"value_differs", "new", "failing"}},
+  LogWords said = {{"status", {"value_diverges", "new", "failing"}},
                    {"is", {"failing", "unstable"}},
-                   {"cause", {"add:compiled-nan"}},
+                   {"fingerprint", {"add:compiled-nan"}},
                    {"reason", {"y: NaN differs"}}};
   FilterSubject subject{
       "bugs/1-x", "bugs/1-x[dim=0]@cpu", "inductor", "cpu", &tags, &operators, &dtypes, &said};
@@ -99,17 +99,17 @@ TEST_F(Filters, DtypesAreThoseOfInputs) {
 }
 
 TEST_F(Filters, StatusesAreThoseOfAnEarlierLog) {
-  EXPECT_TRUE(selects({"status:value_differs"}, subject));
+  EXPECT_TRUE(selects({"status:value_diverges"}, subject));
   EXPECT_TRUE(selects({"status:failing"}, subject));
-  EXPECT_TRUE(selects({"status:*_differs"}, subject));
+  EXPECT_TRUE(selects({"status:*_diverges"}, subject));
   EXPECT_FALSE(selects({"status:crash"}, subject));
   EXPECT_FALSE(selects({"!status:new"}, subject));
   subject.said = nullptr;  // not in that log
-  EXPECT_FALSE(selects({"status:value_differs"}, subject));
-  EXPECT_TRUE(selects({"!status:value_differs"}, subject));
-  const auto filter = Filter::parse({"status:value_difers"});
+  EXPECT_FALSE(selects({"status:value_diverges"}, subject));
+  EXPECT_TRUE(selects({"!status:value_diverges"}, subject));
+  const auto filter = Filter::parse({"status:value_divreges"});
   ASSERT_FALSE(filter);
-  EXPECT_EQ(filter.error().hint, "did you mean `value_differs`?");
+  EXPECT_EQ(filter.error().hint, "did you mean `value_diverges`?");
 }
 
 TEST_F(Filters, WhatIsNotKnownYetSelectsAndExcludesNothing) {
@@ -154,7 +154,7 @@ TEST_F(Filters, ExpressionsJoinTerms) {
            {"op:mul op:add and tag:silent"},
            {"op:add op:mul"},
            {"id:bugs/1-x[dim=0]@cpu and (is:unstable)"},
-           {"cause:add:* reason:nan"}})
+           {"fingerprint:add:* reason:nan"}})
     EXPECT_TRUE(selects(terms, subject)) << testing::PrintToString(terms);
   for (const std::vector<std::string>& terms :
        std::vector<std::vector<std::string>>{{"status:failing and (op:sub or op:mul)"},
@@ -164,7 +164,7 @@ TEST_F(Filters, ExpressionsJoinTerms) {
                                              {"!(op:mul or tag:silent)"},
                                              {"op:mul tag:silent or status:crash"},
                                              {"is:known"},
-                                             {"cause:add"},
+                                             {"fingerprint:add"},
                                              {"reason:infinity"}})
     EXPECT_FALSE(selects(terms, subject)) << testing::PrintToString(terms);
 }
@@ -195,7 +195,7 @@ TEST_F(Filters, FaultsOfTheGrammarNameTheColumn) {
   EXPECT_EQ(fault({"not"}), "`not`, column 4: found the end, expected a term");
   EXPECT_NE(fault({std::string(100'000, '(')}).find("at most 100"), std::string::npos);
   EXPECT_NE(fault({" "}).find("empty"), std::string::npos);
-  EXPECT_EQ(fault({"X[a b]", "cause:f(x)", "sweeps/u[op=sq*"}), "");
+  EXPECT_EQ(fault({"X[a b]", "fingerprint:f(x)", "sweeps/u[op=sq*"}), "");
 }
 
 TEST_F(Filters, PathsOfTheLadderReplaceThoseAskedFor) {

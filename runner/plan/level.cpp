@@ -27,7 +27,7 @@ IdParts take_apart(const std::string& id) {
 
 /// Whether a glob of cases or instances, what it says of devices and paths cut off, names one of
 /// the file.
-bool names_one(const std::string& glob, const CaseFile& file, const KnownNames& names) {
+bool names_one(const std::string& glob, const CaseFile& file, const ValidNames& names) {
   if (glob_match(glob, file.id)) return true;
   if (is_sweep(file)) return glob_match(glob.substr(0, glob.find('[')), file.id);
   return std::any_of(file.choices.begin(), file.choices.end(), [&](const MatrixChoice& choice) {
@@ -170,7 +170,7 @@ std::string frozen_level(const std::vector<std::string>& ids, const std::string&
   return level.dump(1) + "\n";
 }
 
-void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const KnownNames& names,
+void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const ValidNames& names,
                  Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);
   PlanRequest request;

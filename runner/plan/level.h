@@ -45,7 +45,7 @@ std::string frozen_level(const std::vector<std::string>& ids, const std::string&
 /// Adds an error for each term of a level that names a case, an instance, a tag, a path or a device
 /// that there is not.  Of a sweep's instances only the case is looked at: which operators it has,
 /// each torch decides.
-void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const KnownNames& names,
+void check_level(const JsonFile& file, const std::vector<CaseFile>& suite, const ValidNames& names,
                  Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -56,8 +56,8 @@ bool means_any(const std::string& glob, const Registry& registry) {
 
 }  // namespace
 
-KnownNames known_names(const std::vector<Path>& paths, const Registry* registry) {
-  KnownNames names{{}, kTorchDevices};
+ValidNames valid_names(const std::vector<Path>& paths, const Registry* registry) {
+  ValidNames names{{}, kTorchDevices};
   for (const std::string& kind : registry ? registry->devices() : std::vector<std::string>()) {
     if (!contains(names.devices, kind)) names.devices.push_back(kind);
   }
@@ -72,7 +72,7 @@ KnownNames known_names(const std::vector<Path>& paths, const Registry* registry)
   return names;
 }
 
-void check_path(Reader& reader, const KnownNames& names, const std::string& pointer,
+void check_path(Reader& reader, const ValidNames& names, const std::string& pointer,
                 std::string_view glob, bool key) {
   if (glob.starts_with('!')) glob.remove_prefix(1);
   if (has_wildcard(glob)) return;
@@ -80,7 +80,7 @@ void check_path(Reader& reader, const KnownNames& names, const std::string& poin
              pointer, glob, key);
 }
 
-void check_device(Reader& reader, const KnownNames& names, const std::string& pointer,
+void check_device(Reader& reader, const ValidNames& names, const std::string& pointer,
                   std::string_view glob) {
   if (glob.starts_with('!')) glob.remove_prefix(1);
   if (has_wildcard(glob)) return;
@@ -89,7 +89,7 @@ void check_device(Reader& reader, const KnownNames& names, const std::string& po
              glob.substr(0, glob.find(':')), false);
 }
 
-void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& diagnostics) {
+void check_names(const CaseFile& file, const ValidNames& names, Diagnostics& diagnostics) {
   if (!newer_lockstep(file.file.root).empty()) return;
   Reader reader(file.file, diagnostics);
   const Node root{&file.file.root, ""};
@@ -113,7 +113,7 @@ void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& dia
   }
 }
 
-void check_declarations(const Path& path, const KnownNames& names, const Registry* registry,
+void check_declarations(const Path& path, const ValidNames& names, const Registry* registry,
                         Diagnostics& diagnostics) {
   if (path.file == nullptr) return;
   Reader reader(*path.file, diagnostics);

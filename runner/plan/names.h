@@ -13,31 +13,31 @@ namespace lockstep {
 
 /// The names that cases, expectations and levels may speak of.  A misspelt one would match nothing
 /// and say nothing: a case never runs, an expectation never holds.
-struct KnownNames {
+struct ValidNames {
   std::vector<std::string> paths;    ///< empty: not known, so nothing is said of them
   std::vector<std::string> devices;  ///< kinds: "cuda", not "cuda:1"; empty: likewise
 };
 
 /// The paths, torch's kinds of devices, those of the torch at hand with what a `--library`
 /// registers there, and those that a path file names in its `devices`.
-KnownNames known_names(const std::vector<Path>& paths, const Registry* registry = nullptr);
+ValidNames valid_names(const std::vector<Path>& paths, const Registry* registry = nullptr);
 
 /// Adds an error, at a value or (with `key`) at its key, where a glob of paths has no wildcard and
 /// names none.  A glob with one may speak of paths to come; what follows a `!` is looked at alike.
-void check_path(Reader& reader, const KnownNames& names, const std::string& pointer,
+void check_path(Reader& reader, const ValidNames& names, const std::string& pointer,
                 std::string_view glob, bool key = false);
 
 /// The same for a glob of devices.
-void check_device(Reader& reader, const KnownNames& names, const std::string& pointer,
+void check_device(Reader& reader, const ValidNames& names, const std::string& pointer,
                   std::string_view glob);
 
 /// The same for all that a case says in `only` and `compare`, with every value of its matrix.
-void check_names(const CaseFile& file, const KnownNames& names, Diagnostics& diagnostics);
+void check_names(const CaseFile& file, const ValidNames& names, Diagnostics& diagnostics);
 
 /// The same for what a path declares not to support: devices, and, with a registry, globs of
 /// operators that mean none of its torch, unless the entry is about other releases.  Public
 /// functions, which no registry has, are taken as they are.
-void check_declarations(const Path& path, const KnownNames& names, const Registry* registry,
+void check_declarations(const Path& path, const ValidNames& names, const Registry* registry,
                         Diagnostics& diagnostics);
 
 }  // namespace lockstep

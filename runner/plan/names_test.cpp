@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-std::string faults(const std::string& more, const KnownNames& names) {
+std::string faults(const std::string& more, const ValidNames& names) {
   Diagnostics diagnostics;
   const CaseFile file = parse_case_file({"cases/a.json", "{" + more + "}", {}}, diagnostics);
   check_names(file, names, diagnostics);
@@ -21,9 +21,9 @@ Path path(const std::string& name, std::vector<std::string> devices) {
   return result;
 }
 
-const KnownNames& names() {
-  static const KnownNames known =
-      known_names({path("eager", {"*"}), path("inductor", {"cpu", "cuda*", "!abacus"}),
+const ValidNames& names() {
+  static const ValidNames known =
+      valid_names({path("eager", {"*"}), path("inductor", {"cpu", "cuda*", "!abacus"}),
                    path("mine", {"slide-rule:0"})});
   return known;
 }
@@ -40,11 +40,11 @@ TEST(Names, AreThoseOfPathsAndOfWhatPathsRunOn) {
 
 TEST(Names, AreThoseOfTheTorchAtHand) {
   const auto registry = Registry::from_json(Json::parse(
-      R"({"torch": "2.13.0", "fingerprint": "f", "operators": {}, "devices": ["cpu", "abacus"]})"));
+      R"({"torch": "2.13.0", "operators_digest": "f", "operators": {}, "devices": ["cpu", "abacus"]})"));
   ASSERT_TRUE(registry);
   const std::string abacus = R"("only": {"devices": ["abacus"]})";
-  EXPECT_EQ(faults(abacus, known_names({}, &*registry)), "");
-  EXPECT_NE(faults(abacus, known_names({})), "");
+  EXPECT_EQ(faults(abacus, valid_names({}, &*registry)), "");
+  EXPECT_NE(faults(abacus, valid_names({})), "");
 }
 
 TEST(Names, ThatAreMisspeltAreToldWithPlaceAndNearest) {
@@ -81,7 +81,7 @@ TEST(Names, LeaveWhatIsIllTypedToDecoding) {
 std::string declaration_faults(const std::string& entry, const Registry* registry,
                                const std::string& key = "unsupported") {
   JsonFile file{"mine.json",
-                R"({"format": 1, "name": "mine", "title": "t", "promise": "bits",
+                R"({"format": 2, "name": "mine", "title": "t", "contract": "bits",
 "worker": "compiled", ")" +
                     key + R"(": [{"reason": "r", )" + entry + "}]}",
                 {}};
@@ -101,7 +101,7 @@ TEST(Names, ADeclarationOfAnOperatorThatThereIsNotWouldSayNothing) {
                          {"returns", Json::array()}};
   const auto registry = Registry::from_json(
       {{"torch", "2.13.0"},
-       {"fingerprint", "f"},
+       {"operators_digest", "f"},
        {"operators",
         {{"aten::add", Json::array({overload})}, {"mylib::sort", Json::array({overload})}}}});
   ASSERT_TRUE(registry);

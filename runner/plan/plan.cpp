@@ -151,9 +151,9 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
     const Traits traits = traits_of(*decoded);
     Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
     std::optional<Needs> needs;
-    const auto decode_elsewhere = [&](const std::string& other) {
+    const auto decode_on = [&](const std::string& other) {
       if (other.empty() || other == device) return;
-      const auto [found, is_new] = instance.elsewhere.try_emplace(other);
+      const auto [found, is_new] = instance.on_devices.try_emplace(other);
       if (!is_new) return;
       auto there = decode(request, file, choice, other, diagnostics);
       if (there && devices_take(there->only_devices, other))
@@ -163,7 +163,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
       PlanItem& item =
           plan.items.emplace_back(PlanItem{plan.instances.size(), path, std::move(verdict_id)});
       ++instance.items;
-      decode_elsewhere(plan.paths[path].reference.device);
+      decode_on(plan.paths[path].reference.device);
       const Declarations& says = plan.paths[path].declarations;
       if (says.unsupported.empty() && says.tolerances.empty()) return;
       if (!needs) needs = needs_of(*instance.declared, device, registry);

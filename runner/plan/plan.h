@@ -27,7 +27,7 @@ struct Instance {
   std::size_t shared_graph = 0;
   /// The case on other devices on which a path is compared with eager; null: it is not meant for
   /// that device.
-  std::map<std::string, std::shared_ptr<const Case>> elsewhere = {};
+  std::map<std::string, std::shared_ptr<const Case>> on_devices = {};
 };
 
 /// One verdict to come.

@@ -64,12 +64,12 @@ Error no_device(const std::string& glob, const PlanRequest& request, bool known)
     return {fmt::format("there is no device `{}` here, only {}", glob, enumerate(request.devices)),
             ""};
   return {fmt::format("there is no device `{}`", glob),
-          suggestion(glob, known_names(request.paths, request.context.registry).devices)};
+          suggestion(glob, valid_names(request.paths, request.context.registry).devices)};
 }
 
 bool is_kind_of_device(const std::string& glob, const PlanRequest& request) {
   const std::vector<std::string> kinds =
-      known_names(request.paths, request.context.registry).devices;
+      valid_names(request.paths, request.context.registry).devices;
   const std::string kind = glob.substr(0, glob.find(':'));
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const std::string& each) { return glob_match(kind, each); });

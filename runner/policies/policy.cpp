@@ -189,16 +189,16 @@ static_assert(std::all_of(kPolicies.begin(), kPolicies.end(), [](const PolicyInf
   return !row.name.empty() && !row.written.empty() && !row.formula.empty();
 }));
 
-/// What a promise means for a floating output: `bits`, or one of `close` and this gold.
-struct PromiseRow {
-  Promise promise;
+/// What a contract means for a floating output: `bits`, or one of `close` and this gold.
+struct ContractRow {
+  Contract contract;
   std::string_view name;
   Policy::Kind policy;
 };
-constexpr std::array kPromises = {PromiseRow{Promise::bits, "bits", Kind::bits},
-                                  PromiseRow{Promise::casts, "casts", Kind::stepwise},
-                                  PromiseRow{Promise::values, "values", Kind::no_worse}};
-static_assert(has_every_row(kPromises, &PromiseRow::promise));
+constexpr std::array kContracts = {ContractRow{Contract::bits, "bits", Kind::bits},
+                                   ContractRow{Contract::casts, "casts", Kind::stepwise},
+                                   ContractRow{Contract::values, "values", Kind::no_worse}};
+static_assert(has_every_row(kContracts, &ContractRow::contract));
 
 Policy simple(Kind kind) {
   Policy policy;
@@ -209,18 +209,18 @@ Policy simple(Kind kind) {
 
 }  // namespace
 
-std::string_view name_of(Promise promise) {
-  return kPromises[static_cast<std::size_t>(promise)].name;
+std::string_view name_of(Contract contract) {
+  return kContracts[static_cast<std::size_t>(contract)].name;
 }
 
-std::optional<Promise> find_promise(std::string_view name) {
-  const PromiseRow* found = find_named(kPromises, name);
-  return found == nullptr ? std::nullopt : std::optional(found->promise);
+std::optional<Contract> find_contract(std::string_view name) {
+  const ContractRow* found = find_named(kContracts, name);
+  return found == nullptr ? std::nullopt : std::optional(found->contract);
 }
 
-std::vector<std::string> promise_names() {
+std::vector<std::string> contract_names() {
   std::vector<std::string> names;
-  for (const PromiseRow& row : kPromises) names.emplace_back(row.name);
+  for (const ContractRow& row : kContracts) names.emplace_back(row.name);
   return names;
 }
 
@@ -228,9 +228,9 @@ std::span<const PolicyInfo> all_policies() { return kPolicies; }
 
 const PolicyInfo& info(Policy::Kind kind) { return kPolicies[static_cast<std::size_t>(kind)]; }
 
-Policy default_policy(Promise promise, const Dtype& dtype) {
+Policy default_policy(Contract contract, const Dtype& dtype) {
   const bool is_number = dtype.is_floating() || dtype.is_complex();
-  const Kind kind = kPromises[static_cast<std::size_t>(promise)].policy;
+  const Kind kind = kContracts[static_cast<std::size_t>(contract)].policy;
   if (kind == Kind::bits) return simple(is_number ? Kind::bits : Kind::exact);
   if (!is_number) return simple(Kind::decided);
   Policy either = simple(Kind::any_of);
@@ -238,20 +238,20 @@ Policy default_policy(Promise promise, const Dtype& dtype) {
   return either;
 }
 
-Policy tolerant(Policy promised, const Dtype& dtype, std::span<const ToleranceRule> tolerances) {
-  if (!dtype.is_floating() && !dtype.is_complex()) return promised;
+Policy tolerant(Policy agreed, const Dtype& dtype, std::span<const ToleranceRule> tolerances) {
+  if (!dtype.is_floating() && !dtype.is_complex()) return agreed;
   for (const ToleranceRule& rule : tolerances) {
     if (!globs_take(rule.dtypes, dtype.name)) continue;
-    if (promised.kind != Kind::any_of) {
+    if (agreed.kind != Kind::any_of) {
       Policy either = simple(Kind::any_of);
-      either.children = {std::move(promised)};
-      promised = std::move(either);
+      either.children = {std::move(agreed)};
+      agreed = std::move(either);
     }
-    Policy& close = promised.children.emplace_back(simple(Kind::close));
+    Policy& close = agreed.children.emplace_back(simple(Kind::close));
     close.rtol = rule.rtol;
     close.atol = rule.atol;
   }
-  return promised;
+  return agreed;
 }
 
 GoldSet gold_needs(const Policy& policy) {

@@ -15,15 +15,15 @@
 namespace lockstep {
 
 /// What a path claims of its results.
-enum class Promise { bits, casts, values };
+enum class Contract { bits, casts, values };
 
-std::string_view name_of(Promise promise);
+std::string_view name_of(Contract contract);
 
-/// The promise of that name, or nothing.
-std::optional<Promise> find_promise(std::string_view name);
+/// The contract of that name, or nothing.
+std::optional<Contract> find_contract(std::string_view name);
 
-/// The names of all promises, strictest first.
-std::vector<std::string> promise_names();
+/// The names of all contracts, strictest first.
+std::vector<std::string> contract_names();
 
 /// A rule under which two tensors agree.  Plain data; what each kind means is in the table in
 /// policy.cpp, the checks are in judge/numerics/checks.cpp.
@@ -64,13 +64,13 @@ Result<Policy> parse_policy(std::string_view text);
 /// The spelling that parse_policy reads.
 std::string to_string(const Policy& policy);
 
-/// The policy that a promise means for an output of that dtype: of what is neither floating nor
-/// complex, exact where bits are promised, else decided.
-Policy default_policy(Promise promise, const struct Dtype& dtype);
+/// The policy that a contract means for an output of that dtype: of what is neither floating nor
+/// complex, exact where the contract is bits, else decided.
+Policy default_policy(Contract contract, const struct Dtype& dtype);
 
 /// The same with what a path declares besides: an output also conforms where `close` with one of
 /// the tolerances holds that are about its dtype.
-Policy tolerant(Policy promised, const struct Dtype& dtype,
+Policy tolerant(Policy agreed, const struct Dtype& dtype,
                 std::span<const ToleranceRule> tolerances);
 
 /// What may stand in the brackets after a policy's name.

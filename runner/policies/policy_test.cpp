@@ -80,33 +80,33 @@ TEST(Policy, AnyTextIsAPolicyOrAnError) {
   }
 }
 
-TEST(Policy, PromisesMeanPolicies) {
-  const auto spelled = [](Promise promise, std::string_view dtype) {
-    return to_string(default_policy(promise, *find_dtype(dtype)));
+TEST(Policy, ContractsMeanPolicies) {
+  const auto spelled = [](Contract contract, std::string_view dtype) {
+    return to_string(default_policy(contract, *find_dtype(dtype)));
   };
-  EXPECT_EQ(spelled(Promise::bits, "float16"), "bits");
-  EXPECT_EQ(spelled(Promise::casts, "bfloat16"), "any_of(close, stepwise(1))");
-  EXPECT_EQ(spelled(Promise::values, "complex64"), "any_of(close, no_worse(1))");
-  for (const Promise promise : {Promise::bits, Promise::casts, Promise::values}) {
-    EXPECT_EQ(find_promise(name_of(promise)), promise);
+  EXPECT_EQ(spelled(Contract::bits, "float16"), "bits");
+  EXPECT_EQ(spelled(Contract::casts, "bfloat16"), "any_of(close, stepwise(1))");
+  EXPECT_EQ(spelled(Contract::values, "complex64"), "any_of(close, no_worse(1))");
+  for (const Contract contract : {Contract::bits, Contract::casts, Contract::values}) {
+    EXPECT_EQ(find_contract(name_of(contract)), contract);
     for (const std::string_view dtype : {"int64", "bool", "uint8", "qint8", "bits8"}) {
-      EXPECT_EQ(spelled(promise, dtype), promise == Promise::bits ? "exact" : "decided");
+      EXPECT_EQ(spelled(contract, dtype), contract == Contract::bits ? "exact" : "decided");
     }
   }
 }
 
-TEST(Policy, TolerancesComeBesideWhatIsPromised) {
+TEST(Policy, TolerancesComeBesideTheContract) {
   const std::vector<ToleranceRule> rules = {{{"mm"}, {"float16"}, 0.01, 0.001, ""},
                                             {{"mm"}, {"float*"}, 0.5, 0, ""}};
-  const auto spelled = [&](Promise promise, const char* name) {
+  const auto spelled = [&](Contract contract, const char* name) {
     const Dtype& dtype = *find_dtype(name);
-    return to_string(tolerant(default_policy(promise, dtype), dtype, rules));
+    return to_string(tolerant(default_policy(contract, dtype), dtype, rules));
   };
-  EXPECT_EQ(spelled(Promise::values, "float16"),
+  EXPECT_EQ(spelled(Contract::values, "float16"),
             "any_of(close, no_worse(1), close(rtol=0.01, atol=0.001), close(rtol=0.5, atol=0))");
-  EXPECT_EQ(spelled(Promise::bits, "float32"), "any_of(bits, close(rtol=0.5, atol=0))");
-  EXPECT_EQ(spelled(Promise::bits, "bfloat16"), "bits");
-  EXPECT_EQ(spelled(Promise::values, "int64"), "decided");
+  EXPECT_EQ(spelled(Contract::bits, "float32"), "any_of(bits, close(rtol=0.5, atol=0))");
+  EXPECT_EQ(spelled(Contract::bits, "bfloat16"), "bits");
+  EXPECT_EQ(spelled(Contract::values, "int64"), "decided");
 }
 
 TEST(Policy, ExamplesAreSpellingsOfTheirPolicy) {
@@ -135,13 +135,13 @@ TEST(Policy, TheReadmeHasTheTable) {
   expect_table("cases/README.md", "| policy | two tensors agree when |", rows);
 }
 
-TEST(Policy, TheSchemasHaveExamplesAndPromises) {
+TEST(Policy, TheSchemasHaveExamplesAndContracts) {
   Json examples = Json::array();
   for (const PolicyInfo& policy : all_policies()) {
     for (const std::string_view example : examples_of(policy)) examples.push_back(example);
   }
   expect_json("cases/schema/case.schema.json", "/$defs/policy/anyOf/1/examples", examples);
-  expect_json("cases/schema/path.schema.json", "/properties/promise/enum", promise_names());
+  expect_json("cases/schema/path.schema.json", "/properties/contract/enum", contract_names());
 }
 
 TEST(Policy, SaysWhichGoldsItReads) {

@@ -26,7 +26,7 @@ struct RefusalRule {
   bool operator==(const RefusalRule&) const = default;
 };
 
-/// How far results of some operators may be off, besides what the path promises
+/// How far results of some operators may be off, besides its contract
 /// (paths/declarations.h): an output also conforms where `close(rtol=…, atol=…)` holds.
 struct ToleranceRule {
   std::vector<std::string> operators;  ///< globs; the instances that have one of them

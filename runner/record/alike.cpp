@@ -20,7 +20,7 @@ std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,
                                          const nlohmann::ordered_json& other) {
   std::vector<OtherSetting> settings;
   if (!one.is_object() || !other.is_object()) return settings;
-  for (const char* key : {"torch", "torch_git", "cpu_capability", "fingerprint"}) {
+  for (const char* key : {"torch", "torch_git", "cpu_capability", "operators_digest"}) {
     const auto a = one.find(key), b = other.find(key);
     if (a != one.end() && b != other.end() && *a != *b) settings.push_back({key, *a, *b});
   }

@@ -55,7 +55,7 @@ std::string reason_apart(const Operator& op, const Overload& overload) {
 /// Verdicts that compared what the path computed: those of processes that died did not.
 bool compared(const Verdict& verdict) {
   return info(verdict.found.status).judged() && !info(verdict.found.status).crashed() &&
-         verdict.found.share < 1;
+         verdict.found.foreign_fraction < 1;
 }
 
 /// Rounded down: 100 % is all of them.
@@ -147,7 +147,7 @@ void Coverage::add(const Verdict& verdict) {
     const auto found = overloads_.find(name);
     if (found == overloads_.end() || (is_judged && used.contains(name))) continue;
     const std::string what = is_judged ? "named, but eager did not say that it called it"
-                             : verdict.found.share >= 1
+                             : verdict.found.foreign_fraction >= 1
                                  ? "others than the path's own code executed it"
                              : verdict.found.unsupported_by == UnsupportedBy::reference
                                  ? "eager does not return"

@@ -26,7 +26,7 @@ Registry operators_to_cover() {
   for_gpu["cpu"] = false;
   return *Registry::from_json(
       {{"torch", "2.0"},
-       {"fingerprint", "f"},
+       {"operators_digest", "f"},
        {"operators",
         {{"aten::sin", {overload("", "Tensor", {"core"})}},
          {"aten::sum", {overload("", "Tensor", {}), overload("dim", "Tensor", {"core"})}},
@@ -70,7 +70,7 @@ TEST(Coverage, NeedsMoreThanAName) {
             "named, but eager did not say that it called it");
   // Another's code executed all of it: the path's was not judged.
   Verdict fell_back = verdict(Status::conform, {"aten::sin.default"});
-  fell_back.found.share = 1;
+  fell_back.found.foreign_fraction = 1;
   coverage.add(fell_back);
   coverage.add(fell_back);
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not(),
@@ -87,7 +87,7 @@ TEST(Coverage, TellsDtypesLayoutsArgumentsAndInstances) {
   for (const char* use : {"aten::sum.dim float32:contiguous dim=[1] keepdim=True",
                           "aten::sum.dim float16:expanded+offset dim=[0]", "prims::sin.default",
                           "aten::nothing.default float32:contiguous", ""})
-    coverage.add(verdict(Status::value_differs, {use}));
+    coverage.add(verdict(Status::value_diverges, {use}));
   const CoveredOverload& sum = of(coverage, "aten::sum.dim");
   EXPECT_THAT(sum.dtypes, ElementsAre("float16", "float32"));
   EXPECT_THAT(sum.layouts, ElementsAre("contiguous", "expanded+offset"));
@@ -164,7 +164,7 @@ TEST(Coverage, AGapThatIsLongHasNoNames) {
   for (int i = 0; i < 65; ++i)
     many["aten::f" + std::to_string(i)] = {overload("", "Tensor", {"core"})};
   const Coverage coverage(
-      *Registry::from_json({{"torch", "2.0"}, {"fingerprint", "f"}, {"operators", many}}));
+      *Registry::from_json({{"torch", "2.0"}, {"operators_digest", "f"}, {"operators", many}}));
   EXPECT_EQ(coverage.counts()[0].gaps[0].count, 65U);
   EXPECT_TRUE(coverage.counts()[0].gaps[0].names.empty());
 }

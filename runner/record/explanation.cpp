@@ -17,18 +17,18 @@ namespace {
 // Columns: how, name, brief, full, in_context.
 constexpr std::array kHows = {
     HowInfo{How::unknown, "", "{} in the whole program", "{}", false},
-    HowInfo{How::alone, "alone", "{} by itself", "{}, which departs by itself on eager's values",
+    HowInfo{How::alone, "alone", "{} by itself", "{}, which diverges by itself on eager's values",
             false},
-    HowInfo{How::fused, "fused", "fusion of {}", "{}, which depart together on eager's values",
+    HowInfo{How::fused, "fused", "fusion of {}", "{}, which diverge together on eager's values",
             false},
     HowInfo{How::value, "value", "{} in the whole program",
             "{}, which is not what eager makes of what it was given; alone on eager's values it "
             "conforms",
             false},
     HowInfo{How::first, "first", "{} at the end of all before it",
-            "{}: the shortest beginning of the program that departs ends with it", true},
+            "{}: the shortest beginning of the program that diverges ends with it", true},
     HowInfo{How::gradient, "gradient", "the gradient of {}",
-            "the gradient of {}, which departs by itself on what eager's backward hands it", true},
+            "the gradient of {}, which diverges by itself on what eager's backward hands it", true},
     HowInfo{How::raises, "raises", "the error of {}",
             "{0}, which raises in eager; alone on this path: {1}", false},
 };
@@ -38,7 +38,7 @@ static_assert(has_every_row(kHows, &HowInfo::how));
 
 /// A struct that is an object in JSON.
 template <class T>
-concept Record = std::same_as<T, ExplainedRung> || std::same_as<T, ExplainedStep> ||
+concept Record = std::same_as<T, ExplainedLayer> || std::same_as<T, ExplainedStep> ||
     std::same_as<T, ExplainedKnob> || std::same_as<T, ExplainedPass> ||
     std::same_as<T, Explanation>;
 
@@ -48,10 +48,10 @@ concept List = !std::same_as<T, std::string> && requires {
 };
 
 template <class Visitor>
-void members(Visitor& visit, const ExplainedRung& rung) {
-  visit.always("path", rung.path);
-  visit("status", rung.status);
-  visit("departs", rung.departs);
+void members(Visitor& visit, const ExplainedLayer& layer) {
+  visit.always("path", layer.path);
+  visit("status", layer.status);
+  visit("diverges", layer.diverges);
 }
 
 template <class Visitor>

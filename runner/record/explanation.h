@@ -12,13 +12,13 @@
 
 namespace lockstep {
 
-/// A rung of the ladder and what was found on it.
-struct ExplainedRung {
+/// A layer of the ladder and what was found on it.
+struct ExplainedLayer {
   std::string path;
   std::string status;  ///< by its name in the log; empty: not judged
-  bool departs = false;
+  bool diverges = false;
 
-  bool operator==(const ExplainedRung&) const = default;
+  bool operator==(const ExplainedLayer&) const = default;
 };
 
 /// What was found about one step of the program.
@@ -26,7 +26,7 @@ struct ExplainedStep {
   std::string name;  ///< of its first result; empty where it has none
   std::string text;  ///< as code: "h = aten::to.dtype(x, float16)"
   std::string op;    ///< "to.dtype"; empty of a step that calls no operator
-  /// How its value compares with eager's, seen in the program that departs: "same", "differs", or
+  /// How its value compares with eager's, seen in the program that diverges: "same", "differs", or
   /// empty: it was not seen.
   std::string value;
   /// Whether that is what eager makes of what this step was given there: "yes", "no", or empty:
@@ -88,7 +88,7 @@ struct HowInfo {
 std::span<const HowInfo> all_hows();
 const HowInfo& info(How how);
 
-/// Who did it: the answer to a verdict that departs.
+/// Who did it: the answer to a verdict that diverges.
 struct Explanation {
   std::string id;      ///< of the verdict
   std::string status;  ///< by its name in the log
@@ -99,9 +99,9 @@ struct Explanation {
   /// Questions that are open, because time ran out or nothing could be derived.
   std::vector<std::string> open;
 
-  std::vector<ExplainedRung> ladder;  ///< lowest first
-  std::string layer;                  ///< the path of the first rung that departs; empty: none does
-  std::string layer_title;  ///< what that rung adds, in its own words (`layer` of its file)
+  std::vector<ExplainedLayer> ladder;  ///< lowest first
+  std::string layer;        ///< the path of the first layer that diverges; empty: none does
+  std::string layer_title;  ///< what that layer adds, in its own words (`layer` of its file)
 
   std::vector<ExplainedStep> steps;
   /// What seeing all steps at once did to the divergence: "stays", "vanishes"; empty: not tried.

@@ -32,7 +32,7 @@ RunRecord judged_run(const std::vector<std::pair<std::string, Status>>& verdicts
 }
 
 const RunRecord kBefore =
-    judged_run({{"a@cpu/inductor", Status::conform}, {"b@cpu/inductor", Status::value_differs}});
+    judged_run({{"a@cpu/inductor", Status::conform}, {"b@cpu/inductor", Status::value_diverges}});
 const RunRecord kAfter =
     judged_run({{"a@cpu/inductor", Status::crash}, {"b@cpu/inductor", Status::conform}});
 

@@ -35,7 +35,7 @@ Judged judged(const RunRecord& record) {
 }
 
 std::optional<double> min_judged(const RunInfo& info, bool strict) {
-  if (info.min_judged || !strict || info.format == 1) return info.min_judged;
+  if (info.min_judged || !strict) return info.min_judged;
   return kMinJudged;
 }
 

@@ -25,7 +25,7 @@ struct Judged {
 Judged judged(const RunRecord& record);
 
 /// How much of a run must be judged, percent: what its record demands; else with `strict`
-/// kMinJudged, unless it is of format 1, which does not say who does without what; else nothing.
+/// kMinJudged; else nothing.
 std::optional<double> min_judged(const RunInfo& info, bool strict);
 
 /// A sentence where less was judged than must be, which fails the run; else empty.  "judged 40 of

@@ -25,13 +25,13 @@ Ladder::Ladder(const RunRecord& record) {
     std::vector<std::pair<std::size_t, std::string>> by_height;
     for (const std::string& name : names) by_height.emplace_back(down_from(name).size(), name);
     std::sort(by_height.begin(), by_height.end());
-    for (auto& [height, name] : by_height) rungs_.push_back(std::move(name));
+    for (auto& [height, name] : by_height) layers_.push_back(std::move(name));
   }
   std::set<std::string_view> seen;
   for (const Verdict& verdict : record.verdicts) {
     verdicts_[{verdict.facts.instance, verdict.facts.path}] = &verdict;
-    if (info(verdict.found.status).departs() && seen.insert(verdict.facts.instance).second)
-      departing_.push_back(verdict.facts.instance);
+    if (info(verdict.found.status).diverges() && seen.insert(verdict.facts.instance).second)
+      diverging_.push_back(verdict.facts.instance);
   }
 }
 
@@ -48,18 +48,18 @@ std::pair<const std::string*, std::vector<std::string>> Ladder::descend(
     const Verdict& verdict) const {
   std::vector<std::string> unknown;
   for (const std::string& path : down_from(verdict.facts.path)) {
-    const Verdict* rung = at(verdict.facts.instance, path);
-    if (rung == nullptr || !info(rung->found.status).judged())
+    const Verdict* layer = at(verdict.facts.instance, path);
+    if (layer == nullptr || !info(layer->found.status).judged())
       unknown.push_back(path);
-    else if (info(rung->found.status).departs())
-      return {&rung->facts.path, std::move(unknown)};
+    else if (info(layer->found.status).diverges())
+      return {&layer->facts.path, std::move(unknown)};
   }
   return {&verdict.facts.path, std::move(unknown)};
 }
 
-Departure Ladder::departure(const Verdict& verdict) const {
-  if (!info(verdict.found.status).departs()) return Departure::none;
-  return first_departing(verdict) == verdict.facts.path ? Departure::first : Departure::further;
+Divergence Ladder::divergence(const Verdict& verdict) const {
+  if (!info(verdict.found.status).diverges()) return Divergence::none;
+  return first_diverging(verdict) == verdict.facts.path ? Divergence::first : Divergence::further;
 }
 
 bool Ladder::same_code(const Verdict& verdict) const {
@@ -73,7 +73,7 @@ bool Ladder::same_code(const Verdict& verdict) const {
          code->is_string() && !code->get_ref<const std::string&>().empty();
 }
 
-const std::string& Ladder::first_departing(const Verdict& verdict) const {
+const std::string& Ladder::first_diverging(const Verdict& verdict) const {
   return *descend(verdict).first;
 }
 

@@ -10,10 +10,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// A run of paths, given with what each stands on, and of verdicts.
-struct Rungs {
+struct Layers {
   RunRecord record;
 
-  explicit Rungs(const std::vector<std::pair<std::string, std::string>>& paths) {
+  explicit Layers(const std::vector<std::pair<std::string, std::string>>& paths) {
     for (const auto& [name, above] : paths) {
       PathInfo path{name, "", ""};
       path.declared = {{"name", name}};
@@ -38,58 +38,58 @@ const std::vector<std::pair<std::string, std::string>> kTorch = {
     {"inductor", "aot_eager"}, {"inductor-dynamic", "inductor"}, {"mine", "eager"}};
 
 TEST(Ladders, StandInTheOrderOfWhatIsBelowThem) {
-  const Rungs run(kTorch);
+  const Layers run(kTorch);
   const Ladder ladder(run.record);
-  EXPECT_THAT(ladder.rungs(), ElementsAre("eager-python", "eager", "aot_eager", "mine", "inductor",
-                                          "inductor-dynamic"));
+  EXPECT_THAT(ladder.layers(), ElementsAre("eager-python", "eager", "aot_eager", "mine", "inductor",
+                                           "inductor-dynamic"));
   EXPECT_THAT(ladder.down_from("mine"), ElementsAre("eager-python", "eager", "mine"));
-  EXPECT_THAT(ladder.departing(), IsEmpty());
+  EXPECT_THAT(ladder.diverging(), IsEmpty());
 }
 
-TEST(Ladders, ARunWithoutTwoRungsHasNone) {
-  const Rungs run({{"inductor", "aot_eager"}, {"mine", "eager"}});
-  EXPECT_THAT(Ladder(run.record).rungs(), IsEmpty());
+TEST(Ladders, ARunWithoutTwoLayersHasNone) {
+  const Layers run({{"inductor", "aot_eager"}, {"mine", "eager"}});
+  EXPECT_THAT(Ladder(run.record).layers(), IsEmpty());
   EXPECT_THAT(Ladder(run.record).down_from("inductor"), ElementsAre("aot_eager", "inductor"));
 }
 
 TEST(Ladders, ALogThatLeadsInACircleIsRead) {
-  const Rungs run({{"a", "b"}, {"b", "a"}});
+  const Layers run({{"a", "b"}, {"b", "a"}});
   EXPECT_THAT(Ladder(run.record).down_from("a"), ElementsAre("b", "a"));
 }
 
-TEST(Ladders, TheFirstRungThatDepartsIsTheLowestOnTheWayDown) {
-  Rungs run(kTorch);
+TEST(Ladders, TheFirstLayerThatDivergesIsTheLowestOnTheWayDown) {
+  Layers run(kTorch);
   run.add("1", "eager-python", Status::conform);
   run.add("1", "eager", Status::conform);
-  const Verdict& first = run.add("1", "aot_eager", Status::value_differs);
+  const Verdict& first = run.add("1", "aot_eager", Status::value_diverges);
   const Verdict& further = run.add("1", "inductor", Status::crash);
   // A vendor's path stands beside them, and what it does is its own.
-  const Verdict& own = run.add("1", "mine", Status::metadata_differs);
+  const Verdict& own = run.add("1", "mine", Status::metadata_diverges);
   const Verdict& fine = run.add("2", "eager", Status::conform);
   const Ladder ladder(run.record);
-  EXPECT_EQ(ladder.departure(first), Departure::first);
-  EXPECT_EQ(ladder.departure(further), Departure::further);
-  EXPECT_EQ(ladder.first_departing(further), "aot_eager");
-  EXPECT_EQ(ladder.departure(own), Departure::first);
-  EXPECT_EQ(ladder.departure(fine), Departure::none);
-  EXPECT_THAT(ladder.departing(), ElementsAre("1"));
+  EXPECT_EQ(ladder.divergence(first), Divergence::first);
+  EXPECT_EQ(ladder.divergence(further), Divergence::further);
+  EXPECT_EQ(ladder.first_diverging(further), "aot_eager");
+  EXPECT_EQ(ladder.divergence(own), Divergence::first);
+  EXPECT_EQ(ladder.divergence(fine), Divergence::none);
+  EXPECT_THAT(ladder.diverging(), ElementsAre("1"));
   EXPECT_EQ(ladder.at("1", "inductor"), &further);
   EXPECT_EQ(ladder.at("2", "inductor"), nullptr);
 }
 
 // A path that was not run, or not judged, may be where it begins.
 TEST(Ladders, SayWhatIsNotKnown) {
-  Rungs run(kTorch);
+  Layers run(kTorch);
   run.add("1", "eager", Status::conform);
   run.add("1", "aot_eager", Status::unsupported);
-  const Verdict& verdict = run.add("1", "inductor", Status::value_differs);
+  const Verdict& verdict = run.add("1", "inductor", Status::value_diverges);
   const Ladder ladder(run.record);
-  EXPECT_EQ(ladder.departure(verdict), Departure::first);
+  EXPECT_EQ(ladder.divergence(verdict), Divergence::first);
   EXPECT_THAT(ladder.unknown_below(verdict), ElementsAre("eager-python", "aot_eager"));
 }
 
 TEST(Ladders, AModeThatChangesNoCodeIsSeen) {
-  Rungs run(kTorch);
+  Layers run(kTorch);
   const auto with_code = [&](const std::string& path, const nlohmann::ordered_json& proof) {
     const Verdict& verdict = run.add("1", path, Status::conform);
     run.record.verdicts.back().found.proof = proof;
@@ -109,12 +109,12 @@ TEST(Ladders, AModeThatChangesNoCodeIsSeen) {
 }
 
 // Nothing is said of the compiler where nobody judged it.
-TEST(Ladders, WhatWasNotJudgedDoesNotDepart) {
+TEST(Ladders, WhatWasNotJudgedDoesNotDiverge) {
   for (const Status status : {Status::unsupported, Status::refused, Status::inconclusive,
                               Status::worker_lost, Status::extension, Status::conform})
-    EXPECT_FALSE(info(status).departs()) << info(status).name;
-  for (const Status status : {Status::value_differs, Status::crash, Status::error_differs})
-    EXPECT_TRUE(info(status).departs()) << info(status).name;
+    EXPECT_FALSE(info(status).diverges()) << info(status).name;
+  for (const Status status : {Status::value_diverges, Status::crash, Status::error_diverges})
+    EXPECT_TRUE(info(status).diverges()) << info(status).name;
 }
 
 }  // namespace

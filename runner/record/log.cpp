@@ -249,7 +249,7 @@ class LogParser {
                               : "a second run begins here; one log holds one run");
     }
     const bool says_more = type == "environment" || type == "verdict" || type == "end";
-    if (says_more && end_line_ > 0 && record_.info.format > 1) {
+    if (says_more && end_line_ > 0) {
       return fail(
           fmt::format("found a record of type \"{}\" after the end in line {}, expected "
                       "one of type \"resumed\" between them",
@@ -293,18 +293,15 @@ class LogParser {
     Result<Verdict> verdict = verdict_from_json(json);
     if (!verdict) return tl::unexpected(verdict.error());
     const std::string& id = verdict->facts.id;
-    if (record_.info.format > 1) {  // verdicts of format 1 do not say what they rest on
-      const std::string wrong = contradiction(*verdict);
-      if (!wrong.empty()) {
-        return fail(fmt::format("the verdict {} contradicts itself: {}", one_line(id, 200),
-                                one_line(wrong, 500)));
-      }
+    if (const std::string wrong = contradiction(*verdict); !wrong.empty()) {
+      return fail(fmt::format("the verdict {} contradicts itself: {}", one_line(id, 200),
+                              one_line(wrong, 500)));
     }
     const auto [found, fresh] = seen_.try_emplace(id, Seen{record_.verdicts.size()});
     Seen& last = found->second;
     if (fresh) {
       record_.verdicts.emplace_back();
-    } else if (last.resumptions == resumptions_ && record_.info.format > 1) {
+    } else if (last.resumptions == resumptions_) {
       return fail(
           fmt::format("found a second verdict of {}, whose first is in line {}, without a record "
                       "of type \"resumed\" between them",

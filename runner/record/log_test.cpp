@@ -171,20 +171,12 @@ TEST_F(RunLogTest, AResumedRunMayJudgeAnIdAgainAndUndoesTheEnd) {
 
 TEST_F(RunLogTest, ASecondVerdictThatNoResumptionExplainsIsRefused) {
   Result<RunLog> log = RunLog::create(directory_, some_info());
-  ASSERT_TRUE(log->verdict(some_verdict(0, Status::value_differs)));
+  ASSERT_TRUE(log->verdict(some_verdict(0, Status::value_diverges)));
   ASSERT_TRUE(log->verdict(some_verdict(1)));
   ASSERT_TRUE(log->verdict(some_verdict(0)));
   EXPECT_THAT(read_log(file()).error().message,
               AllOf(HasSubstr("run.jsonl:4: found a second verdict of ops/add0@cpu/inductor"),
                     HasSubstr("line 2")));
-  // In the words of format 1 the later one wins.
-  std::string old = text();
-  const std::string now = "\"format\":2";
-  old.replace(old.find(now), now.size(), "\"suite\":\"\",\"format\":1");
-  const Result<RunRecord> record = parse_log(old, "run.jsonl");
-  ASSERT_TRUE(record) << record.error().message;
-  ASSERT_EQ(record->verdicts.size(), 2u);
-  EXPECT_EQ(record->verdicts[0].found.status, Status::conform);
 }
 
 TEST_F(RunLogTest, NothingFollowsAnEndButAResumption) {
@@ -275,7 +267,7 @@ TEST_P(ParseLog, Refuses) {
 }
 
 constexpr const char* kRun =
-    R"({"type":"run","format":2,"version":"","started":"","arguments":[],"level":"","digests":{},"plan":"","planned":0,"jobs":1,"min_judged":null,"paths":[],"absent_paths":[],"devices":[]})"
+    R"({"type":"run","format":3,"version":"","started":"","arguments":[],"level":"","digests":{},"plan":"","planned":0,"jobs":1,"min_judged":null,"paths":[],"absent_paths":[],"devices":[]})"
     "\n";
 const std::string kTwoRuns = std::string(kRun) + kRun;
 const std::string kDamaged = std::string(kRun) + "{\"type\":\n{}\n";
@@ -286,17 +278,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Refused{"", "no whole record"}, Refused{"{\"type\":\"run\"", "no whole record"},
                     Refused{"hello\n", "run.jsonl:1: this is no run log"},
                     Refused{"{\"type\":\"verdict\"}\n", "begins with a record"},
-                    Refused{"{\"type\":\"run\",\"format\":3}\n", "format 3"},
+                    Refused{"{\"type\":\"run\",\"format\":2}\n", "format 2"},
                     Refused{kTwoRuns.c_str(), "run.jsonl:2: a second run"},
                     Refused{kDamaged.c_str(), "run.jsonl:2: this line is no record"},
                     Refused{kBadVerdict.c_str(), "run.jsonl:2: verdict"}));
 
 /// A log of one verdict.
-std::string log_of(const Verdict& verdict, int format) {
-  RunInfo info = some_info();
-  info.format = format;
-  Json run = to_json(info);
-  if (format == 1) run["suite"] = "";
+std::string log_of(const Verdict& verdict) {
+  const Json run = to_json(some_info());
   Json record = {{"type", "verdict"}};
   record.update(to_json(verdict));
   return run.dump() + "\n" + record.dump() + "\n";
@@ -305,15 +294,13 @@ std::string log_of(const Verdict& verdict, int format) {
 TEST(ParseLogTest, AVerdictThatContradictsItselfIsRefusedWithItsLine) {
   Verdict verdict = some_verdict(0, Status::crash);
   verdict.found.differences = {{Status::crash, "", "died of signal 11"}};
-  EXPECT_TRUE(parse_log(log_of(verdict, kLogFormat), "run.jsonl"));
+  EXPECT_TRUE(parse_log(log_of(verdict), "run.jsonl"));
   verdict.found.status = Status::conform;
-  const Result<RunRecord> rewritten = parse_log(log_of(verdict, kLogFormat), "run.jsonl");
+  const Result<RunRecord> rewritten = parse_log(log_of(verdict), "run.jsonl");
   ASSERT_FALSE(rewritten);
   EXPECT_EQ(rewritten.error().message,
             "run.jsonl:2: the verdict ops/add0@cpu/inductor contradicts itself: its status is "
             "conform, by its first difference crash");
-  // Verdicts of format 1 do not say what they rest on.
-  EXPECT_TRUE(parse_log(log_of(verdict, 1), "run.jsonl"));
 }
 
 TEST_F(RunLogTest, AnExplanationMayFollowTheEndAndBelongsToItsVerdict) {
@@ -350,8 +337,7 @@ TEST(ParseLogTest, AnExplanationOfNothingOrOfAnotherFormIsRefused) {
   const auto read = [](const Json& explanation) {
     Json record = {{"type", "explanation"}};
     record.update(explanation);
-    const auto parsed =
-        parse_log(log_of(some_verdict(0), kLogFormat) + record.dump() + "\n", "run.jsonl");
+    const auto parsed = parse_log(log_of(some_verdict(0)) + record.dump() + "\n", "run.jsonl");
     return parsed ? std::string() : parsed.error().message;
   };
   const std::string id = some_verdict(0).facts.id;

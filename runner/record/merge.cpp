@@ -57,8 +57,6 @@ Json paths_of(const RunInfo& info) { return to_json(info)["paths"]; }
 /// In what a shard does not belong to the same run as another one; empty where it does.
 std::string stranger(const RunRecord& a, const RunRecord& b) {
   const RunInfo &one = a.info, &other = b.info;
-  if (one.format != other.format)
-    return fmt::format("their logs have the formats {} and {}", one.format, other.format);
   if (one.version != other.version)
     return fmt::format("Lockstep {} and {}", one.version, other.version);
   if (one.shard->of != other.shard->of)

@@ -29,7 +29,7 @@ RunRecord whole_run(std::size_t count) {
     Verdict& verdict = run.verdicts.emplace_back();
     verdict.facts.id = "bugs/" + std::to_string(i) + "@cpu/inductor";
     verdict.facts.index = i;
-    verdict.found.status = i % 3 == 0 ? Status::value_differs : Status::conform;
+    verdict.found.status = i % 3 == 0 ? Status::value_diverges : Status::conform;
     verdict.origin.seconds = 0.5;
   }
   for (const Verdict& verdict : run.verdicts) ids.push_back(verdict.facts.id);
@@ -138,8 +138,6 @@ TEST(Merge, TakesOnlyShardsOfOneRun) {
               ElementsAre(strangers + "other judge"));
   EXPECT_THAT(changed([](RunRecord& run) { run.info.version = "0.2.0"; }),
               ElementsAre(strangers + "Lockstep 0.1.0 and 0.2.0"));
-  EXPECT_THAT(changed([](RunRecord& run) { run.info.format = 1; }),
-              ElementsAre(strangers + "their logs have the formats 2 and 1"));
   EXPECT_THAT(changed([](RunRecord& run) { run.info.shard->plan = "x"; }),
               ElementsAre(HasSubstr(strangers + "shards of other plans")));
   EXPECT_THAT(changed([](RunRecord& run) { run.environment["eager"]["torch"] = "2.13.0"; }),

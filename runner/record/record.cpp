@@ -18,8 +18,7 @@ Json to_json(const RunInfo& info) {
   Json paths = Json::array();
   for (const PathInfo& path : info.paths) {
     Json& written = paths.emplace_back(
-        Json{{"name", path.name}, {"title", path.title}, {"promise", path.promise}});
-    if (info.format == 1) continue;
+        Json{{"name", path.name}, {"title", path.title}, {"contract", path.contract}});
     written["digest"] = path.digest;
     written["declared"] = path.declared;
   }
@@ -27,7 +26,7 @@ Json to_json(const RunInfo& info) {
   for (const AbsentPath& path : info.absent_paths)
     absent.push_back({{"name", path.name}, {"reason", path.reason}});
   Json written = {{"type", "run"},
-                  {"format", info.format},
+                  {"format", kLogFormat},
                   {"version", info.version},
                   {"started", info.started},
                   {"arguments", info.arguments},
@@ -93,37 +92,29 @@ CoverageCount coverage_from_json(const Json& json) {
 Result<RunInfo> run_info_from_json(const Json& json) {
   try {
     const Json& format = json.at("format");
-    if (format != 1 && format != kLogFormat) {
-      return fail(fmt::format("the log has format {}; this Lockstep reads the formats 1 to {}",
-                              format.dump(), kLogFormat));
+    if (format != kLogFormat) {
+      return fail(fmt::format("the log has format {}; this Lockstep reads format {}", format.dump(),
+                              kLogFormat));
     }
     RunInfo info;
-    format.get_to(info.format);
     json.at("version").get_to(info.version);
     json.at("started").get_to(info.started);
     json.at("arguments").get_to(info.arguments);
     info.directory = json.value("directory", std::string());
     json.at("level").get_to(info.level);
-    if (info.format == 1) {
-      json.at("suite").get_to(info.digests["suite"]);
-    } else {
-      json.at("digests").get_to(info.digests);
-    }
+    json.at("digests").get_to(info.digests);
     json.at("plan").get_to(info.plan);
     json.at("planned").get_to(info.planned);
     json.at("jobs").get_to(info.jobs);
     for (const Json& path : json.at("paths")) {
       PathInfo& read =
-          info.paths.emplace_back(PathInfo{path.at("name"), path.at("title"), path.at("promise")});
-      if (info.format == 1) continue;
+          info.paths.emplace_back(PathInfo{path.at("name"), path.at("title"), path.at("contract")});
       path.at("digest").get_to(read.digest);
       read.declared = path.at("declared");
     }
-    if (info.format > 1) {
-      if (const Json& least = json.at("min_judged"); !least.is_null()) info.min_judged = least;
-      for (const Json& path : json.at("absent_paths"))
-        info.absent_paths.push_back({path.at("name"), path.at("reason")});
-    }
+    if (const Json& least = json.at("min_judged"); !least.is_null()) info.min_judged = least;
+    for (const Json& path : json.at("absent_paths"))
+      info.absent_paths.push_back({path.at("name"), path.at("reason")});
     json.at("devices").get_to(info.devices);
     if (const auto shard = json.find("shard"); shard != json.end())
       info.shard =

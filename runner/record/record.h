@@ -14,15 +14,15 @@
 namespace lockstep {
 
 /// The format of the logs that are written; those of every format from 1 on are read.
-constexpr int kLogFormat = 2;
+constexpr int kLogFormat = 3;
 
 /// A path as a run knew it.
 struct PathInfo {
   std::string name;
   std::string title;
-  std::string promise;
-  std::string digest{};               ///< of `declared` as compact JSON; empty in format 1
-  nlohmann::ordered_json declared{};  ///< the whole path file; null in format 1
+  std::string contract;
+  std::string digest{};               ///< of `declared` as compact JSON
+  nlohmann::ordered_json declared{};  ///< the whole path file
 };
 
 /// A default path that cannot be used where the run takes place, so that nothing was planned on it.
@@ -52,14 +52,13 @@ struct RepeatedPart {
 
 /// What is known when a run begins.
 struct RunInfo {
-  int format = kLogFormat;
   std::string version;                 ///< of Lockstep
   std::string started;                 ///< UTC, "2026-11-21T10:00:00Z"
   std::vector<std::string> arguments;  ///< of the command line, without the program's name
   std::string directory;               ///< where it was given: relative paths begin there
   std::string level;                   ///< "smoke", or empty where the selection was explicit
   /// Of what decides the verdicts, hexadecimal by name: `cases`, `judge`, `paths`, `expectations`,
-  /// `levels`, and `libraries` where there are some; of a log of format 1 one `suite`.
+  /// `levels`, and `libraries` where there are some.
   std::map<std::string, std::string> digests;
   std::string plan;  ///< digest of the ids in order: two runs with the same one did the same work
   std::size_t planned = 0;  ///< verdicts to come

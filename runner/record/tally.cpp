@@ -63,7 +63,7 @@ void Tally::add(const Verdict& verdict, bool strict) {
   } else if (!verdict.found.weak.empty()) {
     ++weak;
   }
-  partly += verdict.found.share > 0;
+  partly += verdict.found.foreign_fraction > 0;
   stated += verdict.found.execution == Witness::stated;
 }
 

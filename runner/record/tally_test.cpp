@@ -15,9 +15,9 @@ TEST(TallyOf, CountsEveryVerdictOnce) {
   };
   add(Status::conform);
   add(Status::crash);
-  add(Status::value_differs, Standing::known);
+  add(Status::value_diverges, Standing::known);
   add(Status::conform, Standing::fixed);
-  add(Status::value_differs, Standing::waived);
+  add(Status::value_diverges, Standing::waived);
   add(Status::unsupported);
   add(Status::inconclusive);
 
@@ -50,7 +50,7 @@ TEST(TallyOf, CountsWhatConformsByGrade) {
   both->found.vacuous = true;
   both->found.weak = "counted once, as vacuous";
   add(std::nullopt);
-  add(Grade::none)->found.status = Status::value_differs;
+  add(Grade::none)->found.status = Status::value_diverges;
   add(Grade::close, Standing::fixed);
 
   const Tally counts = tally(record, false);
@@ -63,7 +63,7 @@ TEST(TallyOf, CountsWhatConformsByGrade) {
 
 TEST(TallyOf, CountsWhatIsOfUnverifiedCasesInEveryColumn) {
   RunRecord record;
-  for (const Status status : {Status::conform, Status::value_differs, Status::unsupported}) {
+  for (const Status status : {Status::conform, Status::value_diverges, Status::unsupported}) {
     record.verdicts.emplace_back().found.status = status;
     Verdict& verdict = record.verdicts.emplace_back();
     verdict.found.status = status;

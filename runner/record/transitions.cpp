@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "plan/plan.h"
 #include "record/alike.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array kTransitions = {
     TransitionInfo{Transition::new_error, "new_error", "new error", true,
                    "one side raises what the other does not, or the compiler fails, and did not"},
     TransitionInfo{Transition::new_divergence, "new_divergence", "new divergence", true,
-                   "the result departs from eager's, and did not"},
+                   "the result diverges from eager's, and did not"},
     TransitionInfo{Transition::refused, "refused", "refused", true,
                    "the compiler refuses a program that it took"},
     TransitionInfo{Transition::fell_back, "fell_back", "fell back", true,
@@ -37,7 +37,7 @@ constexpr std::array kTransitions = {
     TransitionInfo{Transition::grade_lost, "grade_lost", "grade lost", false,
                    "it conforms by a policy that is less strict than before"},
     TransitionInfo{Transition::changed, "changed", "changed", false,
-                   "it departs in both, with another status, number or element"},
+                   "it diverges in both, with another status, number or element"},
     TransitionInfo{Transition::case_changed, "case_changed", "case changed", false,
                    "the program of the case is another one: its verdicts say nothing together"},
     TransitionInfo{Transition::environment_changed, "environment_changed", "environment changed",
@@ -76,7 +76,7 @@ static_assert(has_every_row(kBecame, &BecameRow::severity));
 /// What a verdict that does not conform found, as one text: two that are equal say the same.
 std::string finding_of(const Verdict& verdict) {
   std::string text(info(verdict.found.status).name);
-  for (const Cause& cause : causes_of(verdict)) text += "\n" + cause.name;
+  for (const Fingerprint& fingerprint : fingerprints_of(verdict)) text += "\n" + fingerprint.name;
   for (const OutputComparison& output : verdict.found.outputs) {
     if (output.status == Status::conform) continue;
     text += fmt::format("\n{} {} {} {} {} {} {} [{}] {} {}", output.name, info(output.status).name,
@@ -111,7 +111,7 @@ std::optional<Transition> transition_of(const Verdict& before, const Verdict& af
   return failed && better ? Transition::changed : kBecame[static_cast<std::size_t>(to)].became;
 }
 
-/// "value differs (close), known: y: 12 of 20 elements differ".
+/// "value diverges (close), known: y: 12 of 20 elements differ".
 std::string said(const Verdict& verdict, bool with_reason) {
   std::string text(info(verdict.found.status).label);
   if (verdict.found.grade) text += fmt::format(" ({})", name_of(*verdict.found.grade));
@@ -311,7 +311,7 @@ std::string unfit_to_compare(const RunRecord& record) {
     return fmt::format("it has {} of {} verdicts", record.verdicts.size(), record.info.planned);
   std::vector<std::string_view> ids;
   for (const Verdict& verdict : record.verdicts) ids.push_back(verdict.facts.id);
-  if (record.info.format > 1 && digest_of(ids) != record.info.plan)
+  if (digest_of(ids) != record.info.plan)
     return "its verdicts are not those that it planned: the log was changed";
   return {};
 }

@@ -55,7 +55,7 @@ struct Change {
   std::string id;  ///< of the verdict, path, operator or setting that it is about
   /// The verdicts, as indices into the records' verdicts; empty where there is none.
   std::optional<std::size_t> before, after;
-  std::string text;  ///< "conform (bits) → value differs (close): y: 12 of 20 elements differ"
+  std::string text;  ///< "conform (bits) → value diverges (close): y: 12 of 20 elements differ"
 };
 
 /// How one run differs from another.
@@ -64,9 +64,9 @@ struct RunComparison {
   std::size_t unchanged = 0;    ///< verdicts that both have and that say the same
 };
 
-/// Compares two runs verdict by verdict.  Of a verdict that departs in both, another finding (the
-/// status, the causes, the outputs that differ, how many of their elements, how far, which is the
-/// worst) is a change, known or not.  A verdict whose path the other run has not is not told by
+/// Compares two runs verdict by verdict.  Of a verdict that diverges in both, another finding (the
+/// status, the fingerprints, the outputs that differ, how many of their elements, how far, which is
+/// the worst) is a change, known or not.  A verdict whose path the other run has not is not told by
 /// itself, nor one of a sweep over an operator that the other run knows nothing of.
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after);
 

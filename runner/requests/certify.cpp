@@ -146,7 +146,7 @@ Answer<fs::path> folder_of(const fs::path& given, const Surroundings& at) {
 Answer<RunRecord> run_declared(RunRequest run, const fs::path& folder, const CarryOut& carry_out) {
   run.keep = false;
   run.repeat = 1;
-  run.repeat_share = 100;
+  run.repeat_percent = 100;
   run.repeat_seed.clear();
   run.ignore_declared = true;
   run.basis.choice.from = folder;
@@ -234,7 +234,7 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   const CertificationRules& rules = submission->rules;
   run.keep = true;
   run.repeat = rules.times;
-  run.repeat_share = rules.percent;
+  run.repeat_percent = rules.percent;
   run.repeat_seed = request.seed;
   auto record = run_in(*folder, run, carry_out, std::move(session));
   if (!record) return tl::unexpected(record.error());

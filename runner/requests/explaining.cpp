@@ -10,13 +10,13 @@
 #include "record/log.h"
 #include "reports/closing.h"
 #include "requests/one_verdict.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
 
-/// The rungs on which an instance can be executed here, its own path last.
-Result<std::vector<Path>> rungs_of(const Plan& plan, const PlanItem& item, Session& session) {
+/// The layers on which an instance can be executed here, its own path last.
+Result<std::vector<Path>> layers_of(const Plan& plan, const PlanItem& item, Session& session) {
   const Path& path = plan.paths[item.path];
   const std::vector<std::string> names = down_from(path.name, above_of(session.suite().paths));
   const std::string& instance = plan.instances[item.instance].id;
@@ -26,19 +26,19 @@ Result<std::vector<Path>> rungs_of(const Plan& plan, const PlanItem& item, Sessi
   if (!absent) return tl::unexpected(absent.error());
   Diagnostics diagnostics;
   const Plan ladder = make_plan(request, diagnostics);
-  std::vector<Path> rungs;
+  std::vector<Path> layers;
   for (const std::string& name : names) {
-    for (const PlanItem& rung : ladder.items) {
-      const bool fits = ladder.instances[rung.instance].id == instance &&
-                        ladder.paths[rung.path].name == name && rung.declared.unsupported.empty();
-      if (fits && name != path.name) rungs.push_back(ladder.paths[rung.path]);
+    for (const PlanItem& layer : ladder.items) {
+      const bool fits = ladder.instances[layer.instance].id == instance &&
+                        ladder.paths[layer.path].name == name && layer.declared.unsupported.empty();
+      if (fits && name != path.name) layers.push_back(ladder.paths[layer.path]);
     }
   }
-  rungs.push_back(path);
-  return rungs;
+  layers.push_back(path);
+  return layers;
 }
 
-/// What fails, one verdict of each cause before the second of any.
+/// What fails, one verdict of each fingerprint before the second of any.
 std::vector<Verdict*> in_order(RunRecord& record, bool strict) {
   std::vector<Verdict*> first, then;
   std::set<std::string> seen;
@@ -47,8 +47,8 @@ std::vector<Verdict*> in_order(RunRecord& record, bool strict) {
         verdict.account.standing == Standing::fixed)
       continue;
     bool is_new = false;
-    for (const Cause& cause : causes_of(verdict.facts, verdict.found))
-      is_new |= seen.insert(cause.name).second;
+    for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found))
+      is_new |= seen.insert(fingerprint.name).second;
     (is_new ? first : then).push_back(&verdict);
   }
   first.insert(first.end(), then.begin(), then.end());
@@ -71,14 +71,14 @@ Answer<KnobTable> read_knobs(const Surroundings& at, const std::filesystem::path
 
 Result<Explanation> explanation_of(const PlanItem& item, const Plan& plan, Session& session,
                                    const KnobTable& table, Trials::Clock::time_point deadline) {
-  auto rungs = rungs_of(plan, item, session);
-  if (!rungs) return tl::unexpected(rungs.error());
+  auto layers = layers_of(plan, item, session);
+  if (!layers) return tl::unexpected(layers.error());
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
   const Instance& instance = plan.instances[item.instance];
   Trials trials(session.engine(), session.workplace(), instance.device, deadline);
   return explain(
-      {item.id, instance.declared, std::move(*rungs), table,
+      {item.id, instance.declared, std::move(*layers), table,
        session.environment().value("torch", std::string()), session.operators(), scratch->path()},
       trials);
 }

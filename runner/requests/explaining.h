@@ -20,9 +20,9 @@ Answer<KnobTable> read_knobs(const Surroundings& at, const std::filesystem::path
 Result<Explanation> explanation_of(const PlanItem& item, const Plan& plan, Session& session,
                                    const KnobTable& table, Trials::Clock::time_point deadline);
 
-/// `run --explain`: explains what fails, one verdict of each cause first, until the seconds of the
-/// request are over or somebody interrupts; adds what is found to the record and to its log, behind
-/// the end, and hands each sentence to `note`.
+/// `run --explain`: explains what fails, one verdict of each fingerprint first, until the seconds
+/// of the request are over or somebody interrupts; adds what is found to the record and to its log,
+/// behind the end, and hands each sentence to `note`.
 Answer<void> explain_failing(RunRecord& record, Prepared& prepared, const KnobTable& table,
                              const std::function<void(const std::string&)>& note);
 

@@ -145,8 +145,8 @@ void add_selection(Flags& flags, Basis& basis) {
 
 void add_ladder(Flags& flags, bool& ladder) {
   flags.flag("--ladder", ladder,
-             "Go down the ladder: take every path that has a rung, or the rungs below those "
-             "of --path; the first one that departs is where a divergence begins");
+             "Go down the ladder: take every path that has a layer, or the layers below those "
+             "of --path; the first one that diverges is where a divergence begins");
 }
 
 std::string output_file(const std::string& file) {

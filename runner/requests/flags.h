@@ -110,7 +110,7 @@ constexpr double kMostSeconds = 1e6;  ///< that a flag takes: eleven days
 /// A number of these bounds, which are shown as given here; CLI::Range lets NaN pass.
 CLI::Validator number_between(double low, double high);
 
-/// A share in percent, with its sign or without: 5% or 5.
+/// A number in percent, with its sign or without: 5% or 5.
 template <class Number>
 CLI::Option* add_percent(Flags& flags, const char* flag, Number& share, const std::string& help) {
   return flags.value(flag, share, help)

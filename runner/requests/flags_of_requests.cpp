@@ -65,7 +65,7 @@ CLI::Option* add_repeating(Flags& flags, RunRequest& request) {
                   "Execute everything N times; the worst verdict counts, and one that changes is "
                   "`unstable`");
   repeat->check(CLI::Range(1, 10000))->type_name("N");
-  add_percent(flags, "--repeat-share", request.repeat_share,
+  add_percent(flags, "--repeat-percent", request.repeat_percent,
               "With --repeat: only this part of the verdicts, drawn by chance (10%); the others "
               "once")
       ->needs(repeat);
@@ -97,7 +97,7 @@ void add_flags(Flags& flags, RunRequest& request) {
   add_execution(flags, request);
   add_where(flags, request);
   CLI::Option* keep =
-      flags.flag("--keep", request.keep,
+      flags.flag("--save-tensors", request.keep,
                  "Keep the tensors of every output that does not conform, as .npy files in "
                  "tensors/ of the run's directory");
   add_strict(flags, request.reporting);
@@ -109,7 +109,7 @@ void add_flags(Flags& flags, RunRequest& request) {
   flags
       .optional_value(
           "--explain", "600", request.explain_seconds,
-          "Say at the end who did what fails, as `explain` does: one verdict of each cause "
+          "Say at the end who did what fails, as `explain` does: one verdict of each fingerprint "
           "first, two minutes each at most; begin nothing new after 600 seconds, or as many "
           "as --explain=SECONDS says")
       ->check(CLI::Range(1.0, 1e6))
@@ -154,7 +154,7 @@ void add_flags(Flags& flags, ReplayRequest& request) {
   flags.positional("DIR", request.folder, "The folder of the pack")->required()->expected(1);
   add_selection(flags, request.run.basis);
   add_execution(flags, request.run);
-  flags.flag("--keep", request.run.keep,
+  flags.flag("--save-tensors", request.run.keep,
              "Keep the tensors of every output that does not conform, as .npy files in "
              "tensors/ of the run's directory");
   flags.flag("--alone", request.run.alone, "Execute every package in a process of its own");

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Takes off what is the business of whoever gives the orders.
+/// Takes off what is the business of whoever gives the requests.
 void leave_to_others(RunRequest& request) {
   request.on.clear();
   request.resume.clear();
@@ -105,16 +105,16 @@ Result<RunRequest> decode_member(const Json& message) {
 }
 
 Answer<MemberRequest> read_member() {
-  auto orders = Orders::open(STDIN_FILENO);
-  if (!orders) return refuse(Exit::usage, orders.error());
-  auto run = decode_member(orders->first());
+  auto requests = ChunkRequests::open(STDIN_FILENO);
+  if (!requests) return refuse(Exit::usage, requests.error());
+  auto run = decode_member(requests->first());
   if (!run) return refuse(Exit::usage, run.error());
   MemberRequest request;
   request.run = std::move(*run);
   request.log_to = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (request.log_to < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     return refuse(Exit::usage, {"standard output cannot be written to", ""});
-  request.orders = std::make_shared<Orders>(std::move(*orders));
+  request.requests = std::make_shared<ChunkRequests>(std::move(*requests));
   return request;
 }
 

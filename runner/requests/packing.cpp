@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "engine/kept.h"
+#include "engine/saved.h"
 #include "plan/case_facts.h"
 #include "record/machine.h"
 #include "requests/decode.h"
@@ -27,8 +27,8 @@ bool is_file(const fs::path& file) {
 /// Why a verdict cannot be repeated from what was kept; empty: it can.
 std::string lacking(const fs::path& kept, const Instance& instance, const Site& site,
                     const PlanItem& item, const RunRecord& record) {
-  if (is_file(kept_folder(kept, item.id, 0) / "package.pt2") &&
-      is_file(kept_folder(kept, eager_job(instance, site), 0) / "observation.json"))
+  if (is_file(saved_folder(kept, item.id, 0) / "package.pt2") &&
+      is_file(saved_folder(kept, eager_job(instance, site), 0) / "observation.json"))
     return "";
   const auto verdict = std::find_if(record.verdicts.begin(), record.verdicts.end(),
                                     [&](const Verdict& each) { return each.facts.id == item.id; });
@@ -101,7 +101,7 @@ Repeatable repeatable(const fs::path& kept, const Plan& plan, const RunRecord& r
 /// Removes what other jobs than these left.
 void remove_others(const fs::path& kept, const std::set<std::string>& jobs) {
   std::set<fs::path> wanted;
-  for (const std::string& job : jobs) wanted.insert(kept_folder(kept, job, 0).parent_path());
+  for (const std::string& job : jobs) wanted.insert(saved_folder(kept, job, 0).parent_path());
   std::error_code error;
   std::vector<fs::path> others;
   for (const auto& entry : fs::directory_iterator(kept, error)) {
@@ -133,7 +133,7 @@ Answer<void> check_packable(const Plan& plan) {
 
 Answer<PackInfo> end_packing(const fs::path& folder, const std::vector<std::string>& arguments,
                              const Session& session, const Plan& plan, const RunRecord& record) {
-  const fs::path kept = folder / kKeptJobs;
+  const fs::path kept = folder / kSavedJobs;
   PackInfo pack;
   pack.lockstep = LOCKSTEP_VERSION;
   pack.made = utc_now();

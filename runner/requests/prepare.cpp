@@ -38,9 +38,9 @@ struct Variant {
 
 SessionSettings settings_of(const RunRequest& request, const Variant& variant) {
   SessionSettings settings = session_settings(request.basis);
-  if (variant.pack) settings.keep = *variant.pack / kKeptJobs;
+  if (variant.pack) settings.keep = *variant.pack / kSavedJobs;
   if (variant.replayed) {
-    settings.kept = variant.replayed_folder / kKeptJobs;
+    settings.kept = variant.replayed_folder / kSavedJobs;
     settings.schemas = variant.replayed_folder / "schemas.json";
     settings.eager_batch = request.alone ? 1 : kReplayBatch;
   }
@@ -130,9 +130,9 @@ RunInfo info_of(const Prepared& prepared, const std::string& now, std::vector<Ab
   info.min_judged = request.reporting.min_judged;
   if (!info.min_judged && (request.reporting.strict || !info.level.empty()))
     info.min_judged = kMinJudged;
-  if (request.repeat_share < 100)
+  if (request.repeat_percent < 100)
     info.repeated_part =
-        RepeatedPart{request.repeat, request.repeat_share, std::stoull(request.repeat_seed)};
+        RepeatedPart{request.repeat, request.repeat_percent, std::stoull(request.repeat_seed)};
   return info;
 }
 
@@ -182,9 +182,9 @@ void settle_run(Prepared& prepared, const PlanRequest& planned, RunInfo info,
   settings.retries = request.retries;
   settings.keep = request.keep;
   if (variant.member == nullptr) return;
-  settings.orders = variant.member->orders;
+  settings.requests = variant.member->requests;
   settings.log_to = variant.member->log_to;
-  settings.operators = nullptr;  // whoever gives the orders counts what is covered
+  settings.operators = nullptr;  // whoever gives the requests counts what is covered
 }
 
 /// Lets the run take what earlier ones know.

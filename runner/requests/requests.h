@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "run/orders.h"
+#include "run/chunk_requests.h"
 #include "run/session_settings.h"
 
 // What can be asked of Lockstep.  A request is built by hand, decoded from a command line, a log or
@@ -44,7 +44,7 @@ struct Choice {
   std::string level;  ///< empty: `smoke` where nothing is selected
   std::vector<std::string> paths, devices;
   std::filesystem::path from;  ///< the log that terms about verdicts read; empty: the latest
-  bool ladder = false;         ///< take every rung, or those below the paths that are asked for
+  bool ladder = false;         ///< take every layer, or those below the paths that are asked for
 };
 
 /// On what everything rests that is asked: the place, the suite, what is chosen of it, the pace.
@@ -84,7 +84,7 @@ struct RunRequest {
   bool keep = false;             ///< the tensors of outputs that do not conform
   std::size_t max_fail = 0;      ///< stop after so many failing verdicts; 0: never
   int repeat = 1;                ///< executions of every item on its path
-  double repeat_share = 100;     ///< percent of the verdicts that `repeat` is about
+  double repeat_percent = 100;   ///< percent of the verdicts that `repeat` is about
   std::string repeat_seed;       ///< which these are; a whole number, or empty: by chance
   bool ignore_declared = false;  ///< execute what a path declares not to support
   int retries = 0;               ///< executions more of what would fail the run, until it does not
@@ -110,7 +110,7 @@ struct ReplayRequest {
 /// `serve`: parts of another Lockstep's run, as it is told.
 struct MemberRequest {
   RunRequest run;  ///< that of the other one, without what is its business alone
-  std::shared_ptr<Orders> orders;
+  std::shared_ptr<ChunkRequests> requests;
   int log_to = -1;  ///< the descriptor to which the log goes
 };
 

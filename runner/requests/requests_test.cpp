@@ -26,7 +26,7 @@ constexpr const char* kCase = R"({
   "outputs": ["y"]
 })";
 constexpr const char* kPath = R"({
-  "format": 1, "name": "own", "title": "a compiler", "worker": ["compiler"], "promise": "values",
+  "format": 2, "name": "own", "title": "a compiler", "worker": ["compiler"], "contract": "values",
   "default": true, "devices": ["*"]
 })";
 constexpr const char* kRules = R"({"format": 1, "repeat": {"times": 2, "percent": 50},

@@ -17,7 +17,7 @@
 #include "record/tally.h"
 #include "reports/marks.h"
 #include "requests/own_cases.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -57,12 +57,12 @@ std::string default_level(const fs::path& suite) {
   return fs::exists(path_of_level(suite, "smoke"), error) ? "smoke" : "all";
 }
 
-/// The paths that mean every rung, or those below the paths that the filter asks for.
-std::vector<std::string> rungs_of(const Filter& filter, const std::vector<Path>& paths) {
+/// The paths that mean every layer, or those below the paths that the filter asks for.
+std::vector<std::string> layers_of(const Filter& filter, const std::vector<Path>& paths) {
   const std::map<std::string, std::string> above = above_of(paths);
-  std::set<std::string> rungs, asked;
+  std::set<std::string> layers, asked;
   for (const Path& path : paths) {
-    if (above.contains(path.above)) rungs.insert({path.name, path.above});
+    if (above.contains(path.above)) layers.insert({path.name, path.above});
   }
   for (const std::string& glob : filter.patterns("path")) {
     for (const Path& path : paths) {
@@ -74,14 +74,14 @@ std::vector<std::string> rungs_of(const Filter& filter, const std::vector<Path>&
     if (at != std::string::npos && slash != std::string::npos) asked.insert(id.substr(slash + 1));
   }
   if (!asked.empty()) {
-    rungs.clear();
+    layers.clear();
     for (const std::string& path : asked) {
-      for (const std::string& rung : down_from(path, above)) {
-        if (above.contains(rung)) rungs.insert(rung);
+      for (const std::string& layer : down_from(path, above)) {
+        if (above.contains(layer)) layers.insert(layer);
       }
     }
   }
-  return {rungs.begin(), rungs.end()};
+  return {layers.begin(), layers.end()};
 }
 
 /// SELECT, --path and --device, the words taken apart that came after --path and --device.
@@ -154,7 +154,7 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   add("status", info(verdict.found.status).name);
   add("status", name_of(verdict.account.standing));
   add("status", "failing", verdict.fails(strict));
-  add("status", "departing", info(verdict.found.status).departs());
+  add("status", "diverging", info(verdict.found.status).diverges());
   const Column column = column_of(verdict, strict);
   for (const ColumnInfo& each : all_columns()) add("is", each.name, each.column == column);
   for (const std::string_view mark : marks_of(verdict)) add("is", mark);
@@ -162,7 +162,8 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   if (verdict.found.grade) add("grade", name_of(*verdict.found.grade));
   add("stage", verdict.found.stage);
   if (verdict.found.nearer) add("nearer", name_of(*verdict.found.nearer));
-  for (const Cause& cause : causes_of(verdict.facts, verdict.found)) add("cause", cause.name);
+  for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found))
+    add("fingerprint", fingerprint.name);
   add("reason", verdict.found.reason);
   if (verdict.account.expectation) {
     add("because", name_of(verdict.account.expectation->because));
@@ -195,11 +196,11 @@ std::string kind_of_log(const Filter& filter) {
 }
 
 /// Read from --from or the latest log where the filter asks for what a log says; else empty.
-/// `causes` gets those that are in it.
+/// `fingerprints` gets those that are in it.
 Answer<std::map<std::string, LogWords>> earlier_words(const Basis& basis, bool strict,
                                                       const Filter& filter,
                                                       const std::vector<Path>& paths,
-                                                      std::set<std::string>& causes) {
+                                                      std::set<std::string>& fingerprints) {
   std::map<std::string, LogWords> earlier;
   if (!filter.mentions(FilterSource::log)) return earlier;
   const Choice& choice = basis.choice;
@@ -210,7 +211,7 @@ Answer<std::map<std::string, LogWords>> earlier_words(const Basis& basis, bool s
                                 "--from LOG names one; `ci/lockstep run` makes one"});
   for (const Verdict& verdict : record->verdicts) {
     LogWords said = words_of(verdict, strict);
-    causes.insert(said["cause"].begin(), said["cause"].end());
+    fingerprints.insert(said["fingerprint"].begin(), said["fingerprint"].end());
     if (!choice.ladder) {
       earlier[verdict.facts.id] = std::move(said);
       continue;
@@ -311,7 +312,7 @@ std::string level_title(const fs::path& suite, const std::string& name) {
 Answer<Selection> selection(const Basis& basis, Session& session, const Selecting& rules) {
   const Choice& choice = basis.choice;
   const std::vector<Path>& paths = session.suite().paths;
-  const std::vector<std::string> kinds = known_names(paths, session.operators()).devices;
+  const std::vector<std::string> kinds = valid_names(paths, session.operators()).devices;
   const Chosen words = chosen(basis, session.suite(), kinds);
   session.suppose_devices(supposed(words.devices, kinds));
   Selection result;
@@ -331,11 +332,11 @@ Answer<Selection> selection(const Basis& basis, Session& session, const Selectin
   }
   TermContext context{closed_lists(), !rules.executes};
   if (faults.empty() && errors.empty()) {
-    std::set<std::string> causes;
-    auto earlier = earlier_words(basis, rules.strict, filter.within(of_level), paths, causes);
+    std::set<std::string> fingerprints;
+    auto earlier = earlier_words(basis, rules.strict, filter.within(of_level), paths, fingerprints);
     if (!earlier) return tl::unexpected(earlier.error());
     result.earlier = std::move(*earlier);
-    context.said["cause"] = {causes.begin(), causes.end()};
+    context.said["fingerprint"] = {fingerprints.begin(), fingerprints.end()};
   }
   errors.insert(errors.end(), faults.begin(), faults.end());
   // What is well-formed of a filter with faults is looked at, too.
@@ -347,7 +348,7 @@ Answer<Selection> selection(const Basis& basis, Session& session, const Selectin
   }
   result.every_case = result.level == "all" && is_of_paths_and_devices(filter);
   // What is a filter stays one with more paths.
-  if (choice.ladder) filter = filter.on_paths(rungs_of(filter, paths));
+  if (choice.ladder) filter = filter.on_paths(layers_of(filter, paths));
   result.filter = filter.within(std::move(of_level));
   return result;
 }

@@ -42,7 +42,7 @@ Answer<void> settle(RunRequest& request) {
     return refuse(
         Exit::usage,
         {fmt::format("found --shuffle={}, expected a whole number as seed", request.shuffle), ""});
-  if (request.repeat_share < 100 || !request.repeat_seed.empty()) {
+  if (request.repeat_percent < 100 || !request.repeat_seed.empty()) {
     if (auto seed = settle_seed("--repeat-seed", request.repeat_seed); !seed) return seed;
   }
   if (auto shard = settle_shard(request.shard); !shard) return shard;

@@ -21,10 +21,10 @@ def make_suite(folder: pathlib.Path, cases: pathlib.Path) -> pathlib.Path:
 def path_file(folder: pathlib.Path, name: str, **changes: object) -> pathlib.Path:
     """A file of a path of the Python worker, which compiles nothing but for these changes."""
     declared = {
-        "format": 1,
+        "format": 2,
         "name": name,
         "title": name,
-        "promise": "bits",
+        "contract": "bits",
         "default": False,
         "worker": "compiled",
         "backend": None,

@@ -27,7 +27,7 @@ const TensorView* find_tensor(const Observation* observation, const std::string&
 
 }  // namespace
 
-Result<void> keep_tensors(const fs::path& directory, const std::string& id,
+Result<void> save_tensors(const fs::path& directory, const std::string& id,
                           const JudgeRequest& request, Findings& found) {
   std::vector<std::pair<std::string_view, const Observation*>> sides = {
       {"eager", reference_of(request)}, {"compiled", request.compiled}};

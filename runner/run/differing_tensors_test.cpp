@@ -62,7 +62,7 @@ TEST(Keep, WritesWhatDoesNotConformAndNothingElse) {
   request.compiled = &compiled;
   request.golds[Gold::fp64] = &gold;
   Findings found = judge(request);
-  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));
+  ASSERT_TRUE(save_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));
   using Files = std::vector<std::string>;
   const std::string folder = "tensors/bugs/1[n=2]@cpu/p/y-call-2.";
   for (const OutputComparison& output : found.outputs) {
@@ -75,11 +75,11 @@ TEST(Keep, WritesWhatDoesNotConformAndNothingElse) {
   const auto file = read_file(scratch.path() / (folder + "compiled.npy"));
   ASSERT_TRUE(file);
   EXPECT_EQ(*file, to_npy(tensor("float32", {1, 3}))->bytes);
-  ASSERT_TRUE(keep_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));  // again
+  ASSERT_TRUE(save_tensors(scratch.path(), "bugs/1[n=2]@cpu/p", request, found));  // again
 }
 
-// For test_keep.py, which reads them with numpy: every dtype, a strided view of six elements that
-// count up.
+// For test_save_tensors.py, which reads them with numpy: every dtype, a strided view of six
+// elements that count up.
 TEST(Npy, WritesFilesForNumpy) {
   const char* folder = std::getenv("LOCKSTEP_NPY_DIR");
   if (folder == nullptr) GTEST_SKIP() << "LOCKSTEP_NPY_DIR names no directory";

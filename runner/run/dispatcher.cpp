@@ -20,8 +20,8 @@ namespace {
 /// A member gets more so many seconds before it has nothing to do: the way there takes time, and
 /// what waits behind something long is kept from others.
 constexpr double kAhead = 2;
-/// A member's Lockstep is started again after so many endings without a verdict between them.
-constexpr int kMostEndings = 3;
+/// A member's Lockstep is started again after so many exits without a verdict between them.
+constexpr int kMostExits = 3;
 
 std::string text_of(const Json& message, const char* key) {
   const auto found = message.find(key);
@@ -82,13 +82,13 @@ Result<void> Dispatcher::hear(const Json& message) {
     refuse(name, member, why);
   } else if (message.contains("ended") && member.state == Member::State::working) {
     lose(name, member, why);
-    if (++member.endings < kMostEndings) {
+    if (++member.exits < kMostExits) {
       member.state = Member::State::starting;
       member.info.reset();
       member.environment = Json::object();
       send({{"start", name}});
     } else {
-      refuse(name, member, fmt::format("it ended {} times in a row: {}", kMostEndings, why));
+      refuse(name, member, fmt::format("it ended {} times in a row: {}", kMostExits, why));
     }
   }
   hand_out();
@@ -145,9 +145,8 @@ std::string Dispatcher::difference(const Member& member) const {
   if (one != other)
     return fmt::format("its CPU has the features {}, this one {}", other.dump(), one.dump());
   const RunInfo& theirs = *member.info;
-  if (theirs.format != info_.format || theirs.version != info_.version)
-    return fmt::format("it is Lockstep {} with logs of format {}, this one is {} with format {}",
-                       theirs.version, theirs.format, info_.version, info_.format);
+  if (theirs.version != info_.version)
+    return fmt::format("it is Lockstep {}, this one is {}", theirs.version, info_.version);
   if (const auto digests = other_digests(info_, theirs); !digests.empty())
     return fmt::format("it has other {}", fmt::join(digests, ", "));
   if (theirs.plan != info_.plan)
@@ -166,12 +165,12 @@ void Dispatcher::accept(const std::string& name, Member& member) {
 
 void Dispatcher::refuse(const std::string& name, Member& member, const std::string& why) {
   std::vector<std::size_t> items;
-  for (const Parcel& parcel : std::exchange(member.parcels, {})) {
+  for (const Chunk& chunk : std::exchange(member.chunks, {})) {
     // What was lost once stays so; the others have not been lost with it.
-    if (parcel.alone) {
-      pool_.put_lost(parcel.items);
+    if (chunk.alone) {
+      pool_.put_lost(chunk.items);
     } else {
-      items.insert(items.end(), parcel.items.begin(), parcel.items.end());
+      items.insert(items.end(), chunk.items.begin(), chunk.items.end());
     }
   }
   pool_.put_back(items);
@@ -183,15 +182,15 @@ void Dispatcher::refuse(const std::string& name, Member& member, const std::stri
 
 void Dispatcher::lose(const std::string& name, Member& member, const std::string& why) {
   std::size_t again = 0;
-  for (const Parcel& parcel : std::exchange(member.parcels, {})) {
-    for (const std::size_t item : parcel.items)
+  for (const Chunk& chunk : std::exchange(member.chunks, {})) {
+    for (const std::size_t item : chunk.items)
       losses_[item].push_back(fmt::format("{} ({})", name, why));
-    if (!parcel.alone) {
-      again += parcel.items.size();
-      pool_.put_lost(parcel.items);
+    if (!chunk.alone) {
+      again += chunk.items.size();
+      pool_.put_lost(chunk.items);
       continue;
     }
-    for (const std::size_t item : parcel.items) give_up(item);
+    for (const std::size_t item : chunk.items) give_up(item);
   }
   if (again > 0)
     on_note(
@@ -214,17 +213,17 @@ void Dispatcher::hear_verdict(const std::string& name, Member& member, const Jso
   std::string wrong = verdict ? contradiction(*verdict) : verdict.error().message;
   if (!wrong.empty()) return refuse(name, member, "its verdict says: " + one_line(wrong, 500));
   const auto index = find_item(plan_, verdict->facts);
-  const auto parcel =
-      std::find_if(member.parcels.begin(), member.parcels.end(), [&](const Parcel& each) {
+  const auto chunk =
+      std::find_if(member.chunks.begin(), member.chunks.end(), [&](const Chunk& each) {
         return index && std::find(each.items.begin(), each.items.end(), *index) != each.items.end();
       });
-  if (parcel == member.parcels.end())
+  if (chunk == member.chunks.end())
     return refuse(name, member,
                   "it judged what it was not given: " + one_line(verdict->facts.id, 200));
-  std::erase(parcel->items, *index);
-  if (parcel->items.empty()) member.parcels.erase(parcel);
+  std::erase(chunk->items, *index);
+  if (chunk->items.empty()) member.chunks.erase(chunk);
   --left_;
-  member.endings = 0;
+  member.exits = 0;
   verdict->facts.index = *index;
   pool_.learn(*index, verdict->origin.seconds);
   on_verdict(std::move(*verdict));
@@ -236,18 +235,18 @@ void Dispatcher::hand_out() {
 }
 
 void Dispatcher::fill(const std::string& name, Member& member) {
-  const auto is_alone = [](const Parcel& parcel) { return parcel.alone; };
+  const auto is_alone = [](const Chunk& chunk) { return chunk.alone; };
   if (member.state != Member::State::working ||
-      std::any_of(member.parcels.begin(), member.parcels.end(), is_alone))
+      std::any_of(member.chunks.begin(), member.chunks.end(), is_alone))
     return;
-  if (member.parcels.empty() && pool_.has_lost()) return order(name, member, pool_.take_lost());
-  while (pool_.has_more() && pool_.idle_in(member.parcels, member.jobs) < kAhead)
+  if (member.chunks.empty() && pool_.has_lost()) return order(name, member, pool_.take_lost());
+  while (pool_.has_more() && pool_.idle_in(member.chunks, member.jobs) < kAhead)
     order(name, member, pool_.take(member.jobs, slots()));
 }
 
-void Dispatcher::order(const std::string& name, Member& member, Parcel parcel) {
-  send({{"order", name}, {"items", ranges_of(parcel.items)}});
-  member.parcels.push_back(std::move(parcel));
+void Dispatcher::order(const std::string& name, Member& member, Chunk chunk) {
+  send({{"order", name}, {"items", ranges_of(chunk.items)}});
+  member.chunks.push_back(std::move(chunk));
 }
 
 std::size_t Dispatcher::slots() const {
@@ -271,9 +270,9 @@ std::vector<std::string> Dispatcher::running() const {
   std::vector<std::string> phrases;
   for (const auto& [name, member] : members_) {
     std::size_t items = 0;
-    for (const Parcel& parcel : member.parcels) items += parcel.items.size();
+    for (const Chunk& chunk : member.chunks) items += chunk.items.size();
     if (items == 0) continue;
-    const std::string& first = plan_.items[member.parcels.front().items.front()].id;
+    const std::string& first = plan_.items[member.chunks.front().items.front()].id;
     phrases.push_back(items == 1 ? fmt::format("{} on {}", first, name)
                                  : fmt::format("{} and {} more on {}", first, items - 1, name));
   }

@@ -9,12 +9,12 @@
 #include "base/json.h"
 #include "plan/plan.h"
 #include "record/record.h"
-#include "run/parcels.h"
+#include "run/chunks.h"
 #include "verdict/verdict.h"
 
 namespace lockstep {
 
-/// Gives the parcels of a plan to the members of a cluster, which are Locksteps on other machines
+/// Gives the chunks of a plan to the members of a cluster, which are Locksteps on other machines
 /// that have the same plan, and takes their verdicts.  Knows nothing of processes or networks: what
 /// it hears and sends are messages of the bridge (CLUSTER.md).
 ///
@@ -52,8 +52,8 @@ class Dispatcher {
     std::string refusal;
     std::optional<RunInfo> info;        ///< what its log says
     Json environment = Json::object();  ///< likewise, by name
-    std::vector<Parcel> parcels;        ///< with items that have no verdict yet
-    int endings = 0;                    ///< of its Lockstep, since its last verdict
+    std::vector<Chunk> chunks;          ///< with items that have no verdict yet
+    int exits = 0;                      ///< of its Lockstep, since its last verdict
   };
 
   void hear_line(const std::string& name, Member& member, const std::string& line);
@@ -69,14 +69,14 @@ class Dispatcher {
   /// Gives what there is to a member that has room, or to all of them.
   void fill(const std::string& name, Member& member);
   void hand_out();
-  void order(const std::string& name, Member& member, Parcel parcel);
+  void order(const std::string& name, Member& member, Chunk chunk);
   std::size_t slots() const;
 
   const Plan& plan_;
   const RunInfo& info_;
   const Json& environment_;
   const std::string eager_;
-  ParcelPool pool_;
+  ChunkPool pool_;
   std::size_t left_;                                        ///< items without a verdict
   std::map<std::size_t, std::vector<std::string>> losses_;  ///< of each item, with which members
   std::map<std::string, Member> members_;

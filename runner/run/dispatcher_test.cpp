@@ -114,7 +114,7 @@ class Dispatchers : public testing::Test {
     while (!ordered_[name].empty()) judge(name);
   }
 
-  const Json kEager = {{"torch", "2.13.0"}, {"cpu_capability", "AVX2"}, {"fingerprint", "f"}};
+  const Json kEager = {{"torch", "2.13.0"}, {"cpu_capability", "AVX2"}, {"operators_digest", "f"}};
   const Json kMachine = {{"host", "h"}, {"cpu", "c"}, {"cpu_features", "avx avx2"}};
   CaseFile file_;
   std::vector<CaseFile> suite_;
@@ -178,8 +178,7 @@ TEST_F(Dispatchers, RefuseMembersThatAreNotAlike) {
   EXPECT_EQ(refused("d", [](RunInfo& info, Json&, Json&) { info.digests["judge"] = "other"; }),
             "d is left out: it has other judge");
   EXPECT_EQ(refused("e", [](RunInfo& info, Json&, Json&) { info.version = "9.9"; }),
-            "e is left out: it is Lockstep 9.9 with logs of format 2, this one is 0.1.0 with "
-            "format 2");
+            "e is left out: it is Lockstep 9.9, this one is 0.1.0");
   EXPECT_NE(refused("f", [](RunInfo& info, Json&, Json&) { info.plan = "p"; }).find("another plan"),
             std::string::npos);
   EXPECT_NE(dispatcher_->unusable().find("a: it has torch"), std::string::npos);

@@ -45,22 +45,22 @@ class LocalDriver : public Driver {
               DriverHooks hooks)
       : plan_(plan),
         engine_(engine),
-        orders_(settings.orders),
+        requests_(settings.requests),
         stopped_(hooks.stopped),
         scheduler_(plan, engine, scheduler_options(settings, hooks), std::move(skip)) {
     scheduler_.on_note = std::move(hooks.on_note);
     scheduler_.on_verdict = std::move(hooks.on_verdict);
   }
 
-  bool done() override { return orders_ ? orders_->ended() : scheduler_.done(); }
+  bool done() override { return requests_ ? requests_->ended() : scheduler_.done(); }
   Result<void> step() override {
-    if (orders_) {
-      auto items = orders_->take(plan_.items.size());
+    if (requests_) {
+      auto items = requests_->take(plan_.items.size());
       if (!items) return tl::unexpected(items.error());
       scheduler_.add(*items);
     }
     scheduler_.advance();
-    engine_.step(orders_ ? 0.1 : 1);  // orders do not wake an engine
+    engine_.step(requests_ ? 0.1 : 1);  // requests do not wake an engine
     while (!stopped_() && scheduler_.hear()) {
     }
     return {};
@@ -72,7 +72,7 @@ class LocalDriver : public Driver {
  private:
   const Plan& plan_;
   Engine& engine_;
-  std::shared_ptr<Orders> orders_;
+  std::shared_ptr<ChunkRequests> requests_;
   std::function<bool()> stopped_;
   Scheduler scheduler_;
 };
@@ -116,7 +116,7 @@ class ClusterDriver : public Driver {
 std::unique_ptr<Driver> drive_here(const Plan& plan, Engine& engine, const RunSettings& settings,
                                    std::vector<bool> skip, DriverHooks hooks) {
   if (std::find(skip.begin(), skip.end(), false) != skip.end()) warm_up(plan, engine, settings);
-  if (settings.orders) skip.assign(skip.size(), true);
+  if (settings.requests) skip.assign(skip.size(), true);
   return std::make_unique<LocalDriver>(plan, engine, settings, std::move(skip), std::move(hooks));
 }
 

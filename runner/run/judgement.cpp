@@ -22,11 +22,12 @@ GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
   for (const OutputComparison& output : found.outputs) {
     const bool differs = output.grade && *output.grade > Grade::close;
     // Its status may be that of its metadata.
-    const bool fails = std::any_of(
-        found.differences.begin(), found.differences.end(), [&](const Difference& difference) {
-          return difference.name == output.name && (difference.status == Status::value_differs ||
-                                                    difference.status == Status::nonfinite_differs);
-        });
+    const bool fails = std::any_of(found.differences.begin(), found.differences.end(),
+                                   [&](const Difference& difference) {
+                                     return difference.name == output.name &&
+                                            (difference.status == Status::value_diverges ||
+                                             difference.status == Status::nonfinite_diverges);
+                                   });
     if (!differs && !fails) continue;
     const auto policy = parse_policy(output.policy);
     const GoldSet reads = policy ? gold_needs(*policy) : GoldSet();
@@ -60,11 +61,11 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
   };
-  request.promise = evidence.promise;
+  request.contract = evidence.contract;
   request.strides = declared.strides;
-  request.unpromised_strides = evidence.of_path.strides;
-  request.unpromised_bits = evidence.of_path.bits;
-  request.unpromised_gradient_bits = evidence.of_path.gradient_bits;
+  request.uncontracted_strides = evidence.of_path.strides;
+  request.uncontracted_bits = evidence.of_path.bits;
+  request.uncontracted_gradient_bits = evidence.of_path.gradient_bits;
   request.tolerances = evidence.of_path.tolerances;
   request.raises = declared.raises;
   request.refuses = evidence.refuses;
@@ -72,7 +73,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.compiles = evidence.compiles;
   request.worker_of_lockstep = evidence.worker_of_lockstep;
   request.own_random = evidence.own_random;
-  request.elsewhere = evidence.elsewhere;
+  request.cross_device = evidence.cross_device;
   request.reseeded = declared.random ? static_cast<std::size_t>(evidence.repeat) : 0;
   return request;
 }
@@ -95,13 +96,13 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
   }
   // Which of a graph's programs others executed, only an execution alone tells; golds, which are
   // cheaper than a compilation, tell of some values that they conform.
-  if (evidence.shared &&
-      (found.unstable || found.share > 0 || (is_final && found.status != Status::conform))) {
+  if (evidence.shared && (found.unstable || found.foreign_fraction > 0 ||
+                          (is_final && found.status != Status::conform))) {
     judgement.counts = false;
     return judgement;
   }
   if (is_final && !keep.empty()) {
-    auto kept = keep_tensors(keep, evidence.id, request, found);
+    auto kept = save_tensors(keep, evidence.id, request, found);
     if (!kept) judgement.note = "cannot keep tensors: " + kept.error().message;
   }
   return judgement;

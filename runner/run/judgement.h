@@ -21,13 +21,13 @@ struct Evidence {
   std::string id;  ///< of the item
   std::shared_ptr<const Case> declared;
   std::string path;
-  Promise promise = Promise::values;  ///< of the instance's results
+  Contract contract = Contract::values;  ///< of the instance's results
   bool compiles = true;
   std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
-  Declared of_path;                  ///< what the path does not promise of the instance
+  Declared of_path;                  ///< what the path's contract leaves out of the instance
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h
-  std::optional<Elsewhere> elsewhere;
+  std::optional<CrossDevice> cross_device;
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
   int repeat = 2;                        ///< how often everything was executed with the same seeds

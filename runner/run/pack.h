@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// What a folder with packages has besides them (README.md of runner/paths, "Packs"): `cases/`,
 /// `expected/known/`, `runner/paths/` and `schemas.json`, as a suite has them, and in `jobs/` what
-/// workers left (engine/kept.h).
+/// workers left (engine/saved.h).
 struct PackInfo {
   std::string lockstep;                ///< version
   std::string made;                    ///< UTC
@@ -27,7 +27,7 @@ struct PackInfo {
 
 inline constexpr const char* kManifest = "manifest.json";
 /// Where a pack has what workers left.
-inline constexpr const char* kKeptJobs = "jobs";
+inline constexpr const char* kSavedJobs = "jobs";
 
 /// Refuses a folder in which something is already; makes it where it is not there.
 Result<void> begin_pack(const std::filesystem::path& folder);

@@ -8,11 +8,6 @@
 
 namespace lockstep {
 Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment) {
-  if (before.info.format != kLogFormat) {
-    return fail(fmt::format("the log has format {}, this Lockstep goes on with format {}",
-                            before.info.format, kLogFormat),
-                "go on with the Lockstep that began it, or begin a new run");
-  }
   if (const auto other = other_digests(before.info, now); !other.empty()) {
     return fail(fmt::format("the log is of a run with other {}", fmt::join(other, ", ")),
                 "go on with those of then, or begin a new run");

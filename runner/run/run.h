@@ -11,9 +11,9 @@
 #include "plan/plan.h"
 #include "record/log.h"
 #include "record/reporter.h"
+#include "run/chunk_requests.h"
 #include "run/cluster.h"
 #include "run/interrupts.h"
-#include "run/orders.h"
 #include "run/verdict_cache.h"
 #include "run/workplace.h"
 
@@ -39,7 +39,7 @@ struct RunSettings {
   /// Members of a cluster execute the plan, not the engine.
   std::optional<ClusterOptions> cluster;
   /// Of a member: executes what it is told to, until that ends, and not the whole plan.
-  std::shared_ptr<Orders> orders;
+  std::shared_ptr<ChunkRequests> requests;
   /// Of a member: the descriptor to which its log goes, instead of a file; below 0: none.
   int log_to = -1;
   /// What the log in `directory` says, of a run that is to be gone on with.

@@ -51,7 +51,7 @@ class Runs : public testing::Test {
   Path path(const std::string& name) {
     Path result;
     result.name = name;
-    result.promise = Promise::bits;
+    result.contract = Contract::bits;
     result.is_default = true;
     result.devices = {"*"};
     result.compiles = true;
@@ -126,10 +126,10 @@ TEST_F(Runs, JudgeEverySabotageAsWhatItIs) {
       {"babble", Status::worker_lost},
       {"conform", Status::conform},
       {"crash", Status::crash},
-      {"flip", Status::value_differs},
+      {"flip", Status::value_diverges},
       {"half", Status::worker_lost},
       {"raise", Status::spurious_error},
-      {"transpose", Status::metadata_differs},
+      {"transpose", Status::metadata_diverges},
       {"uncompiled", Status::not_compiled}};
   std::vector<std::string> names;
   for (const auto& [name, status] : expected) names.push_back(name);
@@ -181,9 +181,9 @@ TEST_F(Runs, AreTheSameWhateverTheNumberOfJobs) {
 }
 
 TEST_F(Runs, JudgeWithTheGoldsThatWereAskedForAndNoOthers) {
-  eager_ = "negate-stepwise";  // so that a path that negates keeps the promise `casts`
+  eager_ = "negate-stepwise";  // so that a path that negates keeps the contract `casts`
   Plan made = plan({"negate", "copy"});
-  for (Path& path : made.paths) path.promise = Promise::casts;
+  for (Path& path : made.paths) path.contract = Contract::casts;
   const auto record = run(made, "golds", false, 1);
   ASSERT_TRUE(record);
   for (const Verdict& verdict : record->verdicts)
@@ -242,15 +242,13 @@ TEST(CanResume, SaysWhatIsOtherThanInTheLog) {
             "the log is of a run with other cases, x");
   EXPECT_EQ(refused([](RunRecord&, RunInfo& now) { now.plan = "q"; }),
             "the log is of another plan");
-  EXPECT_EQ(refused([](RunRecord& log, RunInfo&) { log.info.format = 1; }),
-            "the log has format 1, this Lockstep goes on with format 2");
 }
 
 TEST_F(Runs, GiveVerdictsTheirStanding) {
   Expectation rule;
   rule.instances = {"bugs/1[rows=2]@cpu"};
   rule.paths = {"flip"};
-  rule.status = Status::value_differs;
+  rule.status = Status::value_diverges;
   rule.because = Because::bug;
   const auto record = run(plan({"flip"}), "known", false, 2, {rule});
   ASSERT_TRUE(record);
@@ -294,7 +292,7 @@ TEST_F(SharedRuns, OnlyWhatAProgramDoesAloneCountsAgainstIt) {
   const auto flipped = run(shared_plan({"flip"}), "flip");
   ASSERT_TRUE(flipped);
   EXPECT_EQ(outline(*flipped),
-            (std::vector<std::string>{"value_differs 0", "conform 2", "conform 2"}));
+            (std::vector<std::string>{"value_diverges 0", "conform 2", "conform 2"}));
   // This one flips it in a graph of several only.
   const auto crowded = run(shared_plan({"flip-crowd"}), "crowd");
   ASSERT_TRUE(crowded);

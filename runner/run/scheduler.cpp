@@ -32,7 +32,7 @@ std::string eager_failure(const Observation& eager) {
 std::string lacking_reference(const Path& path, const Instance& instance) {
   const std::string& device = path.reference.device;
   if (device.empty() || device == instance.device) return "";
-  if (instance.elsewhere.at(device) == nullptr)
+  if (instance.on_devices.at(device) == nullptr)
     return fmt::format("the path is compared with eager on {}, for which the case is not meant",
                        device);
   if (!instance.declared->random) return "";
@@ -85,7 +85,7 @@ void Scheduler::clear_finished() {
     std::error_code error;
     fs::remove_all(task->directory, error);
     task->before.reset();  // what is mapped; the others of its graph may take long
-    task->known.clear();
+    task->held.clear();
     task->references.clear();
     const auto graph = graphs_.find(task->instance->shared_graph);
     if (--graph->second.unfinished == 0) graphs_.erase(graph);
@@ -251,7 +251,7 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
   auto before = read_inputs(task->directory, task->inputs);
   if (!before) return give_up(task, Status::harness, before.error().message);
   task->before = std::make_shared<const Inputs>(std::move(*before));
-  add_known(task->known, task->before->storages);
+  add_held(task->held, task->before->storages);
   task->unknown = task->references.size();
   for (std::size_t index = 0; index < task->references.size(); ++index) submit_eager(task, index);
 }
@@ -260,11 +260,11 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
   const Reference& reference = task->references[index];
   Job job = reference_job(*task, reference, eager_job(*task->instance, reference.site), "plain",
                           options_.repeat);
-  job.known = task->known;
+  job.held = task->held;
   job.done = [this, task, index](Observation observation, double) {
     const auto seen = std::make_shared<const Observation>(std::move(observation));
     task->references[index].eager = seen;
-    add_known(task->known, seen->storages);
+    add_held(task->held, seen->storages);
     const bool fails =
         seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
     for (PendingVerdict& pending : task->items) {
@@ -280,7 +280,7 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   Job job = path_job(*task, item.id, plan_.paths[item.path]);
-  job.known = task->known;
+  job.held = task->held;
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;
@@ -324,13 +324,13 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   Evidence evidence{.id = item.id,
                     .declared = task->instance->declared,
                     .path = path.name,
-                    .promise = item.declared.promise(path),
+                    .contract = item.declared.contract(path),
                     .compiles = path.compiles,
                     .refuses = path.declarations.refuses,
                     .of_path = item.declared,
                     .worker_of_lockstep = path.command.empty(),
                     .own_random = path.own_random,
-                    .elsewhere = elsewhere(reference.site, path, *task->instance),
+                    .cross_device = cross_device(reference.site, path, *task->instance),
                     .shared = pending.shared > 0,
                     .repeat = options_.repeat,
                     .inputs = task->before,

@@ -39,7 +39,7 @@ struct SchedulerOptions {
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
   GoldSet golds{};  ///< made of all that returns, whether or not they decide something
-  /// What departs in a graph with others counts there: whoever asks looks at it again.
+  /// What diverges in a graph with others counts there: whoever asks looks at it again.
   bool shared_counts = false;
   /// Gets what each item was executed to, before its verdict is given; null: nobody asks.
   std::function<void(Executed)> on_executed;

@@ -57,7 +57,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                      plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(*joined);
-  for (const Sharer& sharer : sharers) add_known(job.known, sharer.task->known);
+  for (const Sharer& sharer : sharers) add_held(job.held, sharer.task->held);
   for (JobPart& part : job.parts) {
     part.message["program"] = joined->wire_program();
     part.message["calls"] = joined->calls;

@@ -80,7 +80,7 @@ class Schedulers : public testing::Test {
     for (const std::string& name : paths) {
       Path path;
       path.name = name;
-      path.promise = Promise::bits;
+      path.contract = Contract::bits;
       path.is_default = true;
       path.devices = {"*"};
       path.compiles = true;
@@ -271,7 +271,7 @@ TEST_F(Schedulers, CompareEachPathWithTheEagerThatItNames) {
   const std::vector<Verdict> heard = run_plan(made, engine, options(2));
   for (const Verdict& verdict : heard) {
     const bool is_kernels = verdict.facts.path == "kernels";
-    EXPECT_EQ(verdict.found.status, is_kernels ? Status::value_differs : Status::conform)
+    EXPECT_EQ(verdict.found.status, is_kernels ? Status::value_diverges : Status::conform)
         << verdict.facts.id;
     EXPECT_EQ(verdict.facts.reference, is_kernels ? "on cpu" : "") << verdict.facts.id;
   }
@@ -336,10 +336,10 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
   auto random = std::make_shared<Case>(*made.instances[0].declared);
   random->random = true;
   made.instances[0].declared = random;
-  made.instances[1].elsewhere["cpu"] = nullptr;
+  made.instances[1].on_devices["cpu"] = nullptr;
   auto there = std::make_shared<Case>(*made.instances[2].declared);
   there->program.outputs = {"x"};
-  made.instances[2].elsewhere["cpu"] = there;
+  made.instances[2].on_devices["cpu"] = there;
   std::vector<std::string> told;
   FakeEngine engine(1, [&](const Job& job) {
     told.push_back(job.id + " " + job.parts[0].message["program"]["outputs"].dump());
@@ -389,8 +389,8 @@ TEST_F(Schedulers, ExecuteVariantsAndTheirEagerWhereTheyBelong) {
                                             verdict.facts.reference, verdict.facts.threads);
   }
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"avx2", "conform (at avx2) 0"},
-                                                       {"kernels.avx2", "value_differs () 0"},
-                                                       {"kernels.threads", "value_differs () 4"},
+                                                       {"kernels.avx2", "value_diverges () 0"},
+                                                       {"kernels.threads", "value_diverges () 4"},
                                                        {"plain", "conform () 0"},
                                                        {"threads", "conform (with 4 threads) 4"}}));
   EXPECT_EQ(eager, (std::set<std::string>{"eager  0", "eager  4", "eager.avx2 avx2 0"}));
@@ -499,7 +499,7 @@ TEST_F(Schedulers, GiveTheSameVerdictsWhateverTheNumberOfThreads) {
   };
   FakeEngine one(1, answer), many(4, answer);
   const auto expected = verdicts(made, one, options(1));
-  EXPECT_EQ(expected[1], "bugs/1[rows=1]@cpu/bad value_differs");
+  EXPECT_EQ(expected[1], "bugs/1[rows=1]@cpu/bad value_diverges");
   EXPECT_EQ(expected[2], "bugs/1[rows=1]@cpu/shy unsupported");
   for (const std::size_t jobs : {2, 4, 8}) EXPECT_EQ(verdicts(made, many, options(jobs)), expected);
 }
@@ -544,7 +544,7 @@ TEST_F(Schedulers, MakeAGoldOnceForAllThatAskForIt) {
     return returned(job, is_of_path(job, "bad") || is_of_path(job, "worse"));
   });
   const auto result = verdicts(made, engine, options(4));
-  for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" value_differs")) << line;
+  for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" value_diverges")) << line;
   std::sort(golds.begin(), golds.end());
   EXPECT_FALSE(golds.empty());
   EXPECT_EQ(std::adjacent_find(golds.begin(), golds.end()), golds.end());

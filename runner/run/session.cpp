@@ -79,7 +79,7 @@ std::vector<PathInfo> paths_of(const Plan& plan) {
   for (std::size_t i = 0; i < plan.paths.size(); ++i) {
     const Path& path = plan.paths[i];
     if (!used[i]) continue;
-    paths.push_back({path.name, path.title, std::string(name_of(path.promise)),
+    paths.push_back({path.name, path.title, std::string(name_of(path.contract)),
                      Digest().add(path.declared.dump()).hex(), path.declared});
   }
   return paths;
@@ -148,9 +148,9 @@ Result<void> Session::meet_torch() {
   met_torch_ = true;
   devices_ = strings_of(*hello, "devices");
   cpu_levels_ = strings_of(*hello, "cpu_levels");
-  const std::string fingerprint = environment_.value("fingerprint", std::string());
-  if (!fingerprint.empty()) {
-    if (operators_ && operators_->fingerprint() == fingerprint) return {};
+  const std::string operators_digest = environment_.value("operators_digest", std::string());
+  if (!operators_digest.empty()) {
+    if (operators_ && operators_->operators_digest() == operators_digest) return {};
     auto dumped = dump_operators(settings_);
     if (!dumped) return tl::unexpected(dumped.error());
     operators_ = std::move(*dumped);
@@ -167,13 +167,13 @@ PlanRequest Session::plan_request(const Filter& filter) const {
   return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
 }
 
-Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool rungs) {
-  if (names_paths(request.filter) && !rungs) return {};
+Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool layers) {
+  if (names_paths(request.filter) && !layers) return {};
   const std::vector<std::string> named = request.filter.patterns("path");
   std::vector<Path> asked;
   std::copy_if(request.paths.begin(), request.paths.end(), std::back_inserter(asked),
                [&](const Path& path) {
-                 return !path.added && (rungs ? contains(named, path.name) : path.is_default);
+                 return !path.added && (layers ? contains(named, path.name) : path.is_default);
                });
   auto absent = find_absent_paths(*engine_, asked, cpu_levels_,
                                   [&](const Path& path) { return worker(path); });
@@ -183,7 +183,7 @@ Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, 
                        [&](const AbsentPath& each) { return each.name == path.name; });
   };
   // Kept where it is not named, so that who selects nothing is told of it.
-  if (rungs) std::erase_if(request.paths, is_absent);
+  if (layers) std::erase_if(request.paths, is_absent);
   for (Path& path : request.paths) path.is_default = path.is_default && !is_absent(path);
   return absent;
 }

@@ -48,7 +48,8 @@ class Session {
   /// Waits for what a worker answers to `hello`.  Its failure and an interruption are errors.
   Result<Json> wait_for(const WorkerSpec& worker);
   /// Waits for the eager worker, and takes the operators and the devices of the torch that it has,
-  /// which may not be the one that the build found.  A worker that states no fingerprint has none.
+  /// which may not be the one that the build found.  A worker that states no operators_digest has
+  /// none.
   Result<void> meet_torch();
   /// The devices that the eager worker has, once it was met.
   const std::vector<std::string>& devices() const { return devices_; }
@@ -63,10 +64,10 @@ class Session {
   /// Which devices there are while torch was not met, instead of those of the settings.
   void suppose_devices(std::vector<std::string> devices) { settings_.devices = std::move(devices); }
   /// Takes the default paths that cannot be used here (absent_paths.h) off a request that names no
-  /// path, and returns them; of a request that goes down the ladder (`rungs`), all such paths.
+  /// path, and returns them; of a request that goes down the ladder (`layers`), all such paths.
   /// Whoever names a path wants to know what becomes of it, and so does who brings one with the
   /// settings.
-  Result<std::vector<AbsentPath>> leave_out_absent(PlanRequest& request, bool rungs = false);
+  Result<std::vector<AbsentPath>> leave_out_absent(PlanRequest& request, bool layers = false);
   /// What a run of the plan needs; the caller adds where and how it is to be run.  `info` says what
   /// was asked for: version, time, arguments and level.  `whole_suite`: the request takes every
   /// case on the paths and devices that it takes.

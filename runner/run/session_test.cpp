@@ -21,7 +21,7 @@ constexpr const char* kTurningCase = R"({
   "outputs": ["y"]
 })";
 constexpr const char* kPath = R"({
-  "format": 1, "name": "own", "title": "a compiler", "worker": ["compiler"], "promise": "bits",
+  "format": 2, "name": "own", "title": "a compiler", "worker": ["compiler"], "contract": "bits",
   "default": true, "devices": ["*"]
 })";
 
@@ -146,12 +146,12 @@ TEST_F(Sessions, RunAPlanOnWhateverEngine) {
 
 TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
   constexpr const char* kTorchs = R"({
-    "format": 1, "name": "torchs", "title": "Inductor", "worker": "compiled", "backend": "inductor",
-    "promise": "bits", "default": true, "devices": ["*"]
+    "format": 2, "name": "torchs", "title": "Inductor", "worker": "compiled", "backend": "inductor",
+    "contract": "bits", "default": true, "devices": ["*"]
   })";
   constexpr const char* kImporting = R"({
-    "format": 1, "name": "importing", "title": "what no file here says", "worker": "compiled",
-    "backend": "inductor", "import": ["mine"], "promise": "bits", "default": true, "devices": ["*"]
+    "format": 2, "name": "importing", "title": "what no file here says", "worker": "compiled",
+    "backend": "inductor", "import": ["mine"], "contract": "bits", "default": true, "devices": ["*"]
   })";
   write("runner/paths/torchs.json", kTorchs);
   write("runner/paths/importing.json", kImporting);

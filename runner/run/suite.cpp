@@ -86,7 +86,7 @@ Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnosti
   suite.paths = read_paths(settings.home / "runner" / "paths", paths_of_suite(settings),
                            settings.files.path_files, diagnostics);
   // Of a path whose file is wrong nobody has misspelt the name.
-  if (diagnostics.size() == before) suite.names = known_names(suite.paths);
+  if (diagnostics.size() == before) suite.names = valid_names(suite.paths);
   for (const Path& path : suite.paths) check_declarations(path, suite.names, nullptr, diagnostics);
   for (const CaseFile& file : suite.cases) check_names(file, suite.names, diagnostics);
   if (settings.files.expectations)

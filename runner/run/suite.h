@@ -19,7 +19,7 @@ struct Suite {
   /// The ids of each of SessionSettings::case_files, also of those that are the suite's anyway.
   std::map<std::filesystem::path, std::vector<std::string>> own;
   std::vector<Path> paths;
-  KnownNames names;  ///< of paths and devices
+  ValidNames names;  ///< of paths and devices
   std::vector<Expectation> expectations;
 };
 

@@ -28,11 +28,11 @@ std::string gold_job(const Instance& instance, const Site& site, std::string_vie
 
 std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
 
-std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
-                                   const Instance& instance) {
+std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,
+                                        const Instance& instance) {
   const Site own{instance.device, path.site.cpu_level, path.site.threads};
   if (reference == own) return std::nullopt;
-  return Elsewhere{reference.device, own.device};
+  return CrossDevice{reference.device, own.device};
 }
 
 void find_references(Task& task, const Plan& plan) {
@@ -47,7 +47,7 @@ void find_references(Task& task, const Plan& plan) {
     if (known != task.references.end()) continue;
     task.references.push_back(
         {site,
-         site.device == instance.device ? instance.declared : instance.elsewhere.at(site.device),
+         site.device == instance.device ? instance.declared : instance.on_devices.at(site.device),
          nullptr,
          {}});
   }

@@ -52,7 +52,7 @@ struct Task {
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge
   std::vector<Reference> references;     ///< of `items`, in their order
   std::size_t unknown = 0;               ///< references of which it is not known what eager does
-  KnownStorages known;                   ///< of `before` and of the references that are there
+  HeldStorages held;                     ///< of `before` and of the references that are there
   std::vector<PendingVerdict> items;
   std::string program;  ///< for the reports, made with the first verdict
 };
@@ -66,8 +66,8 @@ std::string gold_job(const Instance& instance, const Site& site, std::string_vie
 std::string prepare_job(const Instance& instance);
 
 /// Whether that is another site than the path's own.
-std::optional<Elsewhere> elsewhere(const Site& reference, const Path& path,
-                                   const Instance& instance);
+std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,
+                                        const Instance& instance);
 
 /// Finds out which references the items that have no verdict yet are compared with, each once.
 void find_references(Task& task, const Plan& plan);

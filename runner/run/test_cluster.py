@@ -23,7 +23,7 @@ from suites import BINARY, FAKE, Suite, log_of, many, tensors_of, timeless, verd
 DASK = os.environ.get("LOCKSTEP_DASK", "")
 BRIDGE = pathlib.Path(__file__).resolve().parent / "dask_bridge.py"
 ROWS = 20
-SELECT = ("bugs/3-many", "bugs/1-first", "path:conform", "path:slow", "path:flip", "--keep")
+SELECT = ("bugs/3-many", "bugs/1-first", "path:conform", "path:slow", "path:flip", "--save-tensors")
 
 pytestmark = pytest.mark.skipif(
     not BINARY.is_file() or not DASK,
@@ -285,7 +285,7 @@ def test_a_lost_scheduler_ends_the_run_which_can_be_gone_on_with(scene, cluster,
 
 
 def test_what_kills_its_machine_twice_is_reported(scene):
-    """One instance kills the Lockstep that executes it, each time; the others of its parcel are not
+    """One instance kills the Lockstep that executes it, each time; the others of its chunk are not
     to blame."""
     script = scene.root / "murderer.py"
     script.write_text(f"""import os, subprocess, sys
@@ -358,7 +358,7 @@ def test_it_stops_after_so_many_failures(scene):
     )
     assert (
         sum(
-            verdict["status"] == "value_differs"
+            verdict["status"] == "value_diverges"
             for verdict in verdicts(scene.root / "stopped").values()
         )
         == 2
@@ -371,7 +371,7 @@ def test_terms_about_a_log_mean_the_log_of_here(scene):
     )
     assert result.returncode == 1, result.stdout + result.stderr
     assert set(verdicts(scene.root / "again")) == {
-        v["id"] for v in scene.whole[0]["verdicts"] if v["status"] == "value_differs"
+        v["id"] for v in scene.whole[0]["verdicts"] if v["status"] == "value_diverges"
     }
 
 

@@ -52,10 +52,10 @@ def test_a_backend_that_is_wrong_at_one_level_is_found_there(tmp_path):
     path.write_text(
         json.dumps(
             {
-                "format": 1,
+                "format": 2,
                 "name": "levels",
                 "title": "wrong at avx2",
-                "promise": "bits",
+                "contract": "bits",
                 "worker": "compiled",
                 "backend": "lockstep_levels",
                 "executes": "aten",
@@ -90,8 +90,8 @@ def test_a_backend_that_is_wrong_at_one_level_is_found_there(tmp_path):
     assert {name: verdict["status"] for name, verdict in found.items()} == {
         "levels": "conform",
         "levels.scalar": "conform",
-        "levels.avx2": "value_differs",
-        "levels.three": "value_differs",
+        "levels.avx2": "value_diverges",
+        "levels.three": "value_diverges",
         "levels.two": "conform",
         "levels.vsx": "unsupported",
     }
@@ -150,7 +150,7 @@ def test_kernels_of_another_level_are_compared_with_the_machines_own(tmp_path):
     found = verdicts(tmp_path / "run")
     assert found["kernels.threads4"]["status"] == "conform", done.stdout  # rows are independent
     assert found["kernels.scalar"]["status"] == (
-        "conform" if native == "DEFAULT" else "value_differs"
+        "conform" if native == "DEFAULT" else "value_diverges"
     ), done.stdout
     assert "reference" not in found["kernels.scalar"]
     if native == "AVX512":

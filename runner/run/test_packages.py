@@ -149,7 +149,7 @@ def test_packages_are_executed_and_judged(pack):
         "bugs/grows@cpu/aoti": "conform",
         "bugs/writes@cpu/aoti": "conform",
         "bugs/differentiates@cpu/aoti": "unsupported",
-        "bugs/relu@cpu/faulty": "value_differs",
+        "bugs/relu@cpu/faulty": "value_diverges",
     }, done.stdout
     verdicts = {each["id"]: each for each in json.loads((run / "run.json").read_text())["verdicts"]}
     proof = verdicts["bugs/relu@cpu/aoti"]["proof"]

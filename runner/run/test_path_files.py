@@ -39,10 +39,10 @@ def path_file(tmp_path_factory):
         file.write_text(
             json.dumps(
                 {
-                    "format": 1,
+                    "format": 2,
                     "name": name,
                     "title": "found",
-                    "promise": "bits",
+                    "contract": "bits",
                     "worker": "compiled",
                     "backend": "lockstep_found",
                     "executes": "aten",

@@ -69,19 +69,19 @@ EXPECTED = [
         ("declared",),
     ),
     ("computes", "nothing", unsupported(operators=["relu"], dtypes=["float64"]), "conform", "", ()),
-    ("transposed", "contiguous", {}, "metadata_differs", "strides", ()),
+    ("transposed", "contiguous", {}, "metadata_diverges", "strides", ()),
     (
         "transposed",
         "contiguous",
         unsupported(features=["strides"]),
         "conform",
-        "which the path does not promise",
+        "which the path's contract leaves out",
         (),
     ),
     # Both raise.
     ("raises", "nothing", {}, "conform", "both raise", ()),
     ("raises", "index_error", {}, "conform", "in other words", ()),
-    ("raises", "value_error", {}, "error_differs", "ValueError: another error", ()),
+    ("raises", "value_error", {}, "error_diverges", "ValueError: another error", ()),
     ("raises", "not_implemented", {}, "refused", "no rule for relu", ()),
     ("raises", "own_class", OWN, "unsupported", DECLARED, ("declared",)),
     ("lacks", "fails", {}, "unsupported", "eager raises NotImplementedError", ()),
@@ -103,10 +103,10 @@ def path_file(folder, number):
     file.write_text(
         json.dumps(
             {
-                "format": 1,
+                "format": 2,
                 "name": name_of(number),
                 "title": "refuses",
-                "promise": "bits",
+                "contract": "bits",
                 "worker": "compiled",
                 "devices": ["*"],
                 "backend": "lockstep_refuser_" + backend,

@@ -97,8 +97,8 @@ def test_the_comparison_sees_a_verdict_that_changed(scene):
     assert scene.start("--out", "changed").wait(120) == 1
     log = directory / "run.jsonl"
     text = log.read_text()
-    assert '"status":"value_differs"' in text and "elements differ" in text
-    log.write_text(text.replace('"status":"value_differs"', '"status":"conform"', 1))
+    assert '"status":"value_diverges"' in text and "elements differ" in text
+    log.write_text(text.replace('"status":"value_diverges"', '"status":"conform"', 1))
     assert scene.start("--resume", "changed").wait(120) not in (0, 1), (
         "a verdict that contradicts itself"
     )

@@ -18,24 +18,27 @@ TIMEOUT = 6
 FAULTS = {
     "nothing": ("conform", ""),
     "chatter": ("conform", ""),
-    "flip_bit": ("value_differs", "1 of 12"),
-    "lose_nan": ("nonfinite_differs", ""),
-    "lose_inf": ("nonfinite_differs", ""),
-    "swap_zero": ("value_differs", "2 of 12"),
-    "change_stride": ("metadata_differs", "stride"),
-    "change_dtype": ("metadata_differs", "float64"),
-    "change_shape": ("metadata_differs", "shape"),
-    "demand_grad": ("metadata_differs", "requires_grad"),
-    "alias_outputs": ("aliasing_differs", ""),
-    "alias_input": ("aliasing_differs", ""),
-    "return_input": ("aliasing_differs", ""),
-    "mutate_input": ("mutation_differs", ""),
-    "nudge_input": ("mutation_differs", "input x"),
-    "draw": ("state_differs", "generator cpu: not the state that eager leaves, after repetition 1"),
-    "lose_grad_mode": ("state_differs", "mode grad: true, compiled false, after repetition 1"),
-    "change_default_dtype": ("state_differs", "mode default_dtype: float32, compiled float64"),
-    "demand_determinism": ("state_differs", "mode deterministic_algorithms: off, compiled warn"),
-    "take_a_thread": ("state_differs", "mode threads: 1, compiled 2"),
+    "flip_bit": ("value_diverges", "1 of 12"),
+    "lose_nan": ("nonfinite_diverges", ""),
+    "lose_inf": ("nonfinite_diverges", ""),
+    "swap_zero": ("value_diverges", "2 of 12"),
+    "change_stride": ("metadata_diverges", "stride"),
+    "change_dtype": ("metadata_diverges", "float64"),
+    "change_shape": ("metadata_diverges", "shape"),
+    "demand_grad": ("metadata_diverges", "requires_grad"),
+    "alias_outputs": ("aliasing_diverges", ""),
+    "alias_input": ("aliasing_diverges", ""),
+    "return_input": ("aliasing_diverges", ""),
+    "mutate_input": ("mutation_diverges", ""),
+    "nudge_input": ("mutation_diverges", "input x"),
+    "draw": (
+        "state_diverges",
+        "generator cpu: not the state that eager leaves, after repetition 1",
+    ),
+    "lose_grad_mode": ("state_diverges", "mode grad: true, compiled false, after repetition 1"),
+    "change_default_dtype": ("state_diverges", "mode default_dtype: float32, compiled float64"),
+    "demand_determinism": ("state_diverges", "mode deterministic_algorithms: off, compiled warn"),
+    "take_a_thread": ("state_diverges", "mode threads: 1, compiled 2"),
     "reuse_memory": ("conform", ""),  # every repetition has the same numbers; bugs/calls has others
     "raise_error": ("spurious_error", "the saboteur objects"),
     "ask_to_exit": ("spurious_error", "SystemExit"),
@@ -57,23 +60,23 @@ FAULTS = {
 }
 #: Fault that is committed from the second execution on → the status, and words of the reason.
 SECOND = {
-    "flip_last_bit": ("value_differs", "repetition 2: a: 1 of 12"),
-    "lose_nan": ("nonfinite_differs", "repetition 2: a"),
-    "swap_zero": ("value_differs", "repetition 2: a"),
-    "change_stride": ("metadata_differs", "repetition 2: a: stride"),
-    "change_dtype": ("metadata_differs", "repetition 2: a: dtype"),
-    "change_shape": ("metadata_differs", "repetition 2: a: shape"),
-    "demand_grad": ("metadata_differs", "repetition 2: a: requires_grad"),
-    "alias_outputs": ("aliasing_differs", "repetition 2: aliases"),
-    "alias_input": ("aliasing_differs", "repetition 2: aliases"),
-    "return_input": ("aliasing_differs", "repetition 2: "),
-    "mutate_input": ("mutation_differs", "repetition 2: input x"),
+    "flip_last_bit": ("value_diverges", "repetition 2: a: 1 of 12"),
+    "lose_nan": ("nonfinite_diverges", "repetition 2: a"),
+    "swap_zero": ("value_diverges", "repetition 2: a"),
+    "change_stride": ("metadata_diverges", "repetition 2: a: stride"),
+    "change_dtype": ("metadata_diverges", "repetition 2: a: dtype"),
+    "change_shape": ("metadata_diverges", "repetition 2: a: shape"),
+    "demand_grad": ("metadata_diverges", "repetition 2: a: requires_grad"),
+    "alias_outputs": ("aliasing_diverges", "repetition 2: aliases"),
+    "alias_input": ("aliasing_diverges", "repetition 2: aliases"),
+    "return_input": ("aliasing_diverges", "repetition 2: "),
+    "mutate_input": ("mutation_diverges", "repetition 2: input x"),
 }
 #: Path → the status it must get on `bugs/called`, whose `call` C++ eager has no spelling for, and
 #: words of its reason.
 CALLED = {
     "nothing": ("conform", ""),
-    "flip-bit": ("value_differs", "1 of 4"),
+    "flip-bit": ("value_diverges", "1 of 4"),
     "hang": ("timeout", "`run`"),
     "segfault": ("crash", "signal 11"),
     "compile-crash": ("crash", "`lower`"),
@@ -84,7 +87,7 @@ CALLED = {
 OTHERS: dict[str, tuple[dict, str]] = {
     "relu-compile-error": ({"backend": "relu_compile_error_TESTING_ONLY"}, "internal_error"),
     "relu-runtime-error": ({"backend": "relu_runtime_error_TESTING_ONLY"}, "spurious_error"),
-    "relu-accuracy-error": ({"backend": "relu_accuracy_error_TESTING_ONLY"}, "value_differs"),
+    "relu-accuracy-error": ({"backend": "relu_accuracy_error_TESTING_ONLY"}, "value_diverges"),
     "inject-compile-error": (
         {
             "backend": "inductor",
@@ -104,7 +107,7 @@ OTHERS: dict[str, tuple[dict, str]] = {
             "backend": "inductor",
             "config": {"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "accuracy"},
         },
-        "value_differs",
+        "value_diverges",
     ),
     "not-compiled": (
         {"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}},
@@ -132,13 +135,13 @@ def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
     folder = tmp_path_factory.mktemp("sabotage")
     suite = make_suite(folder / "suite", DATA / "cases")
-    # The promise `values`: what it would let pass must not, where eager leaves an input alone.
+    # The contract `values`: what it would let pass must not, where eager leaves an input alone.
     files = [
         path_file(
             folder,
             fault.replace("_", "-"),
             backend="lockstep_saboteur_" + fault,
-            promise="values" if fault == "nudge_input" else "bits",
+            contract="values" if fault == "nudge_input" else "bits",
             executes="aten",
             **{"import": ["lockstep_saboteur"]},
         )
@@ -246,7 +249,7 @@ def test_what_does_not_differ_is_not_unstable(verdicts):
 
 @pytest.mark.parametrize(
     "path, status",
-    [("other-tie", "conform"), ("wrong-tie", "value_differs"), ("repeated-tie", "value_differs")],
+    [("other-tie", "conform"), ("wrong-tie", "value_diverges"), ("repeated-tie", "value_diverges")],
 )
 def test_indices_are_judged_by_what_they_select(verdicts, path, status):
     """argmax and topk with ties: index_equivalent reads the input."""
@@ -260,7 +263,7 @@ def test_only_what_the_inputs_cannot_decide_is_ill_conditioned(verdicts, path, n
     """a² - b² of neighbours, and beside it a + b, which is well-conditioned: one per cent off is
     wrong there."""
     verdict = verdicts["bugs/cancels", path]
-    assert verdict["status"] == "value_differs", verdict
+    assert verdict["status"] == "value_diverges", verdict
     assert verdict["nearer"] == nearer, verdict["reason"]
     assert ("ill-conditioned" in verdict["reason"]) == (nearer == "ill-conditioned")
 
@@ -269,9 +272,9 @@ def test_a_lost_gradient_is_metadata_and_no_error(verdicts):
     """Metadata are judged before the backward pass, which then cannot begin."""
     assert verdicts["bugs/gradient", "nothing"]["status"] == "conform"
     verdict = verdicts["bugs/gradient", "lose-grad"]
-    check(verdict, "metadata_differs", "y: requires_grad true, compiled false")
+    check(verdict, "metadata_diverges", "y: requires_grad true, compiled false")
     assert [each["status"] for each in verdict["differences"]] == [
-        "metadata_differs",
+        "metadata_diverges",
         "spurious_error",
     ]
 
@@ -287,28 +290,31 @@ def test_a_lost_validation_is_found(verdicts):
 LEFT_BEHIND = {
     ("bugs/calls", "nothing"): ("conform", ""),
     ("bugs/calls", "reuse-memory"): (
-        "state_differs",
+        "state_diverges",
         "overwritten: y of call 1 changed while later calls ran",
     ),
     ("bugs/draws", "nothing"): ("conform", ""),
-    ("bugs/draws", "draw"): ("state_differs", "generator cpu: "),
-    ("bugs/draws", "fold-random"): ("value_differs", "repetition 3: y: with another seed 20 of 20"),
+    ("bugs/draws", "draw"): ("state_diverges", "generator cpu: "),
+    ("bugs/draws", "fold-random"): (
+        "value_diverges",
+        "repetition 3: y: with another seed 20 of 20",
+    ),
     ("bugs/draws-any", "nothing"): ("conform", ""),
     ("bugs/draws-any", "draw"): ("conform", ""),  # whose numbers are its own, its generator is, too
     ("bugs/draws-any", "fold-random"): (
-        "value_differs",
+        "value_diverges",
         "with another seed 20 of eager's elements change, and none of compiled's",
     ),
     ("bugs/draws-any", "fold-by-call"): (
-        "value_differs",
+        "value_diverges",
         "with another seed 20 of eager's elements change",
     ),
     ("bugs/raises", "mutate-and-raise"): (
-        "mutation_differs",
+        "mutation_diverges",
         "input x after the error: 3 of 3 elements differ",
     ),
     ("bugs/raises", "leave-modes-and-raise"): (
-        "state_differs",
+        "state_diverges",
         "mode default_dtype: float32, compiled float64, after the error",
     ),
     ("bugs/twice", "nothing"): ("conform", "both raise"),

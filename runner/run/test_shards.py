@@ -19,7 +19,7 @@ ROUNDS = 30 if os.environ.get("LOCKSTEP_LONG") else 3
 SEED = int(os.environ.get("LOCKSTEP_SEED", "1"))
 ROWS = 25
 PATHS = ("conform", "crash", "flip")
-SELECT = ("bugs/3-many", "bugs/1-first", *("path:" + name for name in PATHS), "--keep")
+SELECT = ("bugs/3-many", "bugs/1-first", *("path:" + name for name in PATHS), "--save-tensors")
 
 pytestmark = pytest.mark.skipif(
     not BINARY.is_file(), reason="LOCKSTEP_BINARY_DIR names no build with bin/lockstep"

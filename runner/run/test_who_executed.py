@@ -81,7 +81,7 @@ def vendor(folder, name, **changes):
         "vendor-" + name.replace("_", "-"),
         **{
             "backend": "lockstep_vendor_" + name,
-            "promise": "values",
+            "contract": "values",
             "import": ["lockstep_vendors"],
             **changes,
         },
@@ -94,7 +94,7 @@ def verdicts(tmp_path_factory):
     suite = make_suite(folder / "suite", DATA / "cases")
     files = [vendor(folder, name) for name in (*KINDS, "refuses")]
     files += [
-        path_file(folder, name, **{"promise": "values", "import": ["lockstep_vendors"], **changes})
+        path_file(folder, name, **{"contract": "values", "import": ["lockstep_vendors"], **changes})
         for name, (changes, _) in OTHERS.items()
     ]
     return run(folder / "run", "--level", "all", files=files, LOCKSTEP_HOME=str(suite))
@@ -106,7 +106,7 @@ def test_who_executed_it_is_seen(verdicts, kind):
     verdict = verdicts["bugs/executed", "vendor-" + kind.replace("_", "-")]
     assert verdict["status"] == status and words in verdict.get("reason", ""), verdict
     assert (
-        verdict.get("share", 0) == pytest.approx(share)
+        verdict.get("foreign_fraction", 0) == pytest.approx(share)
         and set(verdict["proof"]["foreign"]) == others
     ), verdict["proof"]
     assert verdict["execution"] == ("stated" if kind == "elsewhere" else "observed")
@@ -117,7 +117,7 @@ def test_who_executed_it_is_seen(verdicts, kind):
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_declared_is_no_fallback(verdicts, name):
     verdict = verdicts["bugs/executed", name]
-    assert verdict["status"] == "conform" and verdict.get("share", 0) == 0, verdict
+    assert verdict["status"] == "conform" and verdict.get("foreign_fraction", 0) == 0, verdict
     assert verdict.get("execution") == OTHERS[name][1]
     assert verdict.get("through_aot", False) == (name in ("aot-eager", "inductor", "inductor-said"))
 

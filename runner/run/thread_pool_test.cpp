@@ -15,18 +15,18 @@ class Bell {
  public:
   void ring() {
     const std::lock_guard lock(mutex_);
-    ++rung_;
+    ++layer_;
     changed_.notify_all();
   }
   void wait_for(int times) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return rung_ >= times; });
+    changed_.wait(lock, [&] { return layer_ >= times; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int rung_ = 0;
+  int layer_ = 0;
 };
 
 TEST(ThreadPoolTest, HasItsResultsTakenOnTheThreadThatAsks) {

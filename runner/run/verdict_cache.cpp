@@ -56,7 +56,7 @@ Result<void> VerdictCache::keep(const std::string& key, const Verdict& verdict,
 
 bool VerdictCache::worth_keeping(const Verdict& verdict) {
   const Rank rank = info(verdict.found.status).rank;
-  const bool settled = rank != Rank::ending && rank != Rank::reference && rank != Rank::noise;
+  const bool settled = rank != Rank::outcome && rank != Rank::reference && rank != Rank::noise;
   return settled && !verdict.found.unstable && verdict.origin.reused.empty();
 }
 

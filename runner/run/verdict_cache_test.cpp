@@ -82,7 +82,7 @@ TEST_F(VerdictCaches, KeepNothingThatMayBeOtherwiseTheNextTime) {
     change(verdict);
     return VerdictCache::worth_keeping(verdict);
   };
-  EXPECT_TRUE(is_kept([](Verdict& v) { v.found.status = Status::value_differs; }));
+  EXPECT_TRUE(is_kept([](Verdict& v) { v.found.status = Status::value_diverges; }));
   for (const Status status : {Status::crash, Status::timeout, Status::oom, Status::worker_lost,
                               Status::harness, Status::inconclusive})
     EXPECT_FALSE(is_kept([&](Verdict& v) { v.found.status = status; })) << info(status).name;

@@ -313,7 +313,7 @@ std::vector<Case> fewer_outputs(const Case& whole) {
   return found;
 }
 
-std::vector<Case> cut_steps(const Case& whole, const KnownValues& eager) {
+std::vector<Case> cut_steps(const Case& whole, const GivenValues& eager) {
   std::vector<Case> found;
   if (whole.calls.size() > 1) return found;
   const std::vector<FlatStep> flat = flatten(whole.program.steps);
@@ -359,7 +359,7 @@ std::vector<Case> cut_steps(const Case& whole, const KnownValues& eager) {
   return found;
 }
 
-std::vector<Case> bypassed_steps(const Case& whole, const KnownValues& eager) {
+std::vector<Case> bypassed_steps(const Case& whole, const GivenValues& eager) {
   std::vector<Case> found;
   const std::vector<FlatStep> flat = flatten(whole.program.steps);
   const auto view_of = [&](const std::string& name) {
@@ -566,7 +566,7 @@ std::vector<Case> fewer_arguments(const Case& whole) {
   return found;
 }
 
-Case with_literal_inputs(const Case& whole, const KnownValues& eager) {
+Case with_literal_inputs(const Case& whole, const GivenValues& eager) {
   Case literal = whole;
   if (whole.calls.size() > 1) return literal;
   std::vector<std::string> made;

@@ -8,7 +8,7 @@
 #include "explain/derive.h"
 
 // Smaller cases that a case may be replaced by, the boldest first.  None of them need be right:
-// whether it departs as before, an execution says.
+// whether it diverges as before, an execution says.
 namespace lockstep {
 
 /// One call instead of several; without contexts, `raises`, a backward, flags and the like, each
@@ -20,11 +20,11 @@ std::vector<Case> fewer_outputs(const Case& whole);
 
 /// Steps whose results become inputs with eager's values: halves of the program, quarters, … single
 /// ones.
-std::vector<Case> cut_steps(const Case& whole, const KnownValues& eager);
+std::vector<Case> cut_steps(const Case& whole, const GivenValues& eager);
 
 /// Steps passed by: what they were given, of the same shape and dtype, in the place of what they
 /// give.
-std::vector<Case> bypassed_steps(const Case& whole, const KnownValues& eager);
+std::vector<Case> bypassed_steps(const Case& whole, const GivenValues& eager);
 
 /// Inputs that are smaller along the dimensions of one size, around an element: `worst`, an index
 /// into what differs; empty: the first one.
@@ -49,6 +49,6 @@ std::vector<Case> simpler_values(const Case& whole);
 std::vector<Case> fewer_arguments(const Case& whole);
 
 /// What `prepare` makes by what it holds, where that is not too much; else the case as it is.
-Case with_literal_inputs(const Case& whole, const KnownValues& eager);
+Case with_literal_inputs(const Case& whole, const GivenValues& eager);
 
 }  // namespace lockstep

@@ -19,14 +19,14 @@
 namespace lockstep {
 namespace {
 
-/// Candidates that are executed together; the first of them that departs as it should is taken.
+/// Candidates that are executed together; the first of them that diverges as it should is taken.
 /// What shares a graph costs little more than one alone, as long as there are not too many steps.
 /// The numbers are the same on every machine, so that the result is, too.
 constexpr std::size_t kTogether = 4, kMostTogether = 24, kMostSteps = 100;
 
 /// What of a verdict must stay.
 std::string key_of(const Verdict& verdict) {
-  if (!info(verdict.found.status).departs()) return std::string(info(verdict.found.status).name);
+  if (!info(verdict.found.status).diverges()) return std::string(info(verdict.found.status).name);
   const Fault fault = fault_of(verdict);
   return fmt::format("{}:{}", info(verdict.found.status).name, fault.kind);
 }
@@ -59,8 +59,8 @@ class Shrinker {
     const Tried first = execute(*request_.declared);
     if (!first.verdict) return std::move(result_);
     result_.first = result_.verdict = *first.verdict;
-    result_.departs = first.departs();
-    if (!result_.departs) return std::move(result_);
+    result_.diverges = first.diverges();
+    if (!result_.diverges) return std::move(result_);
     verdict_ = first.verdict;
     key_ = key_of(*first.verdict);
     take_one_output();
@@ -113,7 +113,7 @@ class Shrinker {
     return Digest().add(text).add(request_.path.declared.dump()).add(request_.torch).hex();
   }
 
-  /// Takes the first of the candidates that departs as it should; says whether there is one.
+  /// Takes the first of the candidates that diverges as it should; says whether there is one.
   bool take(std::vector<Case> candidates) {
     std::vector<Candidate> fresh;
     std::set<std::string> seen;
@@ -156,7 +156,7 @@ class Shrinker {
     return end;
   }
 
-  /// What candidates probably are: what departs in a graph with others may do so only there.
+  /// What candidates probably are: what diverges in a graph with others may do so only there.
   std::vector<Likely> glance(std::span<const Candidate> candidates) {
     std::vector<Likely> likely(candidates.size());
     std::vector<Trial> unknown;
@@ -188,7 +188,7 @@ class Shrinker {
     return likely;
   }
 
-  /// Whether what probably departs as it should does so alone.
+  /// Whether what probably diverges as it should does so alone.
   bool confirm(const Candidate& candidate, Likely& likely) {
     if (likely.sure) return true;
     likely.verdict = execute(candidate.declared).verdict;
@@ -201,7 +201,8 @@ class Shrinker {
   /// Candidates of values may share a graph.  What fails otherwise would end the others' graph as
   /// well.
   bool can_share(const Case& declared) const {
-    const bool value = key_.starts_with("value_differs:") || key_.starts_with("nonfinite_differs:");
+    const bool value =
+        key_.starts_with("value_diverges:") || key_.starts_with("nonfinite_diverges:");
     return value && declared.calls.size() == 1 && !declared.prepare && !declared.raises &&
            !declared.random;
   }
@@ -215,7 +216,7 @@ class Shrinker {
   }
 
   /// What eager computes on the way of the best case.
-  KnownValues eager_values() {
+  GivenValues eager_values() {
     std::vector<std::string> names;
     for (const FlatStep& each : flatten(best().program.steps)) {
       for (std::string& name : results_of(each.step)) names.push_back(std::move(name));
@@ -226,7 +227,7 @@ class Shrinker {
     const Tried tried = trials_.run_one({request_.declared->id + " (eager)",
                                          std::make_shared<const Case>(observed.declared),
                                          {eager_path()}});
-    KnownValues values;
+    GivenValues values;
     if (!tried.executed.eager || tried.executed.eager->outcome != Outcome::returned) return values;
     values.add(*tried.executed.eager, 0, true);
     for (const auto& [name, as] : observed.seen_as) {
@@ -289,7 +290,7 @@ class Shrinker {
     bool any = false, more = true;
     while (more && !trials_.time_is_up()) {
       if (flatten(best().program.steps).size() < 2) break;
-      const KnownValues eager = eager_values();
+      const GivenValues eager = eager_values();
       more = take(cut_steps(best(), eager)) || take(bypassed_steps(best(), eager));
       any = any || more;
     }

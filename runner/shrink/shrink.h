@@ -17,20 +17,20 @@ struct ShrinkRequest {
   std::shared_ptr<const Case> declared;
   Path path;
   const Registry* registry = nullptr;
-  /// Keep the operators that `find_operators` accuses, where it accuses any: what departs in the
+  /// Keep the operators that `find_operators` accuses, where it accuses any: what diverges in the
   /// same way for another reason is not taken then.
   bool same_operators = false;
   std::string torch;  ///< version and all that tells two machines apart, for the journal
-  /// Told of each smaller case that departs as the first one did; may be null.
+  /// Told of each smaller case that diverges as the first one did; may be null.
   std::function<void(const Case&)> on_smaller;
 };
 
 /// What became of it.
 struct Shrunk {
-  Case declared;          ///< the smallest case that departs in the same way
+  Case declared;          ///< the smallest case that diverges in the same way
   Verdict first;          ///< of the case as it was
   Verdict verdict;        ///< of the smallest one
-  bool departs = false;   ///< the case as it was does; else there is nothing to shrink
+  bool diverges = false;  ///< the case as it was does; else there is nothing to shrink
   bool complete = false;  ///< nothing smaller was left to try; else time ran out
   std::size_t candidates = 0;
   std::size_t known = 0;  ///< of which the journal knew what they are
@@ -46,10 +46,10 @@ std::size_t step_count(const Program& program);
 /// The number of elements of all inputs of a case.
 std::int64_t element_count(const Case& declared);
 
-/// Makes a case smaller as long as it departs with the same status and the same class of difference
-/// on the same path: first to what `find_operators` accuses, then by candidates.h until nothing
-/// smaller departs so.  Of several candidates the first one counts, whichever is executed first, so
-/// that the same request gives the same case.
+/// Makes a case smaller as long as it diverges with the same status and the same class of
+/// difference on the same path: first to what `find_operators` accuses, then by candidates.h until
+/// nothing smaller diverges so.  Of several candidates the first one counts, whichever is executed
+/// first, so that the same request gives the same case.
 Shrunk shrink(const ShrinkRequest& request, Trials& trials, Journal& journal);
 
 }  // namespace lockstep

@@ -46,11 +46,11 @@ TEST_F(Shrinking, LeavesTheStepsAndTheElementThatItTakes) {
   torch_.fuses_casts = true;
   Journal journal({});
   const Shrunk shrunk = shrink(kLong, journal);
-  ASSERT_TRUE(shrunk.departs) << shrunk.first.found.reason;
+  ASSERT_TRUE(shrunk.diverges) << shrunk.first.found.reason;
   EXPECT_TRUE(shrunk.complete);
   EXPECT_EQ(step_count(shrunk.declared.program), 2U) << case_text(shrunk.declared);
   EXPECT_EQ(element_count(shrunk.declared), 1) << case_text(shrunk.declared);
-  EXPECT_EQ(shrunk.verdict.found.status, Status::value_differs);
+  EXPECT_EQ(shrunk.verdict.found.status, Status::value_diverges);
   EXPECT_TRUE(decode(case_text(shrunk.declared)
                          .substr(case_text(shrunk.declared).find("\"inputs\""),
                                  case_text(shrunk.declared).rfind('}') -
@@ -77,7 +77,7 @@ TEST_F(Shrinking, GivesTheSameCaseEachTimeAndKnowsItsCandidatesAgain) {
   EXPECT_THAT(one.declared.operators, ElementsAre("aten::relu.default"));
 }
 
-TEST_F(Shrinking, TakesNothingThatDepartsInCompanyAlone) {
+TEST_F(Shrinking, TakesNothingThatDivergesInCompanyAlone) {
   torch_.wrong_operator = "aten::relu.default";
   torch_.wrong_in_company = "aten::neg.default";
   Journal journal({});
@@ -92,7 +92,7 @@ TEST_F(Shrinking, TakesNothingThatDepartsInCompanyAlone) {
   EXPECT_TRUE(shrunk.complete);
   EXPECT_THAT(shrunk.declared.operators, ElementsAre("aten::relu.default"))
       << case_text(shrunk.declared);
-  EXPECT_EQ(shrunk.verdict.found.status, Status::value_differs);
+  EXPECT_EQ(shrunk.verdict.found.status, Status::value_diverges);
 }
 
 TEST_F(Shrinking, KeepsTheAccusedOperatorsWhereItIsAsked) {
@@ -154,7 +154,7 @@ TEST_F(Shrinking, OffersPlainerDtypesAndArguments) {
 TEST_F(Shrinking, OfWhatConformsIsNothing) {
   Journal journal({});
   const Shrunk shrunk = shrink(kLong, journal);
-  EXPECT_FALSE(shrunk.departs);
+  EXPECT_FALSE(shrunk.diverges);
   EXPECT_EQ(shrunk.candidates, 0U);
 }
 
@@ -177,7 +177,7 @@ TEST_F(Shrinking, StopsWhenTimeIsUpWithWhatItHas) {
   torch_.fuses_casts = true;
   Journal journal({});
   const Shrunk shrunk = shrink(kLong, journal, 0);
-  EXPECT_FALSE(shrunk.departs);
+  EXPECT_FALSE(shrunk.diverges);
   EXPECT_FALSE(shrunk.complete);
 }
 
@@ -195,10 +195,10 @@ TEST_F(Shrinking, TidyingTakesWhatNothingHangsOn) {
 
 TEST_F(Shrinking, AJournalPassesOverWhatIsNotWhole) {
   const std::filesystem::path file = scratch_.path() / "journal.txt";
-  ASSERT_TRUE(write_file(file, "0123 conform.\nabcd value_differs:value.\nffff value_dif"));
+  ASSERT_TRUE(write_file(file, "0123 conform.\nabcd value_diverges:value.\nffff value_dif"));
   const Journal journal(file);
   EXPECT_EQ(journal.size(), 2U);
-  EXPECT_EQ(journal.find("abcd"), "value_differs:value");
+  EXPECT_EQ(journal.find("abcd"), "value_diverges:value");
   EXPECT_EQ(journal.find("ffff"), std::nullopt);
 }
 

@@ -146,32 +146,32 @@ std::string wrong_counts(const OutputComparison& output) {
 }
 
 std::string wrong_grade(const OutputComparison& output) {
-  for (const Measurement& rung : output.ladder) {
-    const auto policy = parse_policy(rung.policy);
-    if (!policy) return fmt::format("its ladder: {}", policy.error().message);
-    if (std::string fault = fault_of(output, *policy, rung); !fault.empty()) return fault;
+  for (const Measurement& each : output.grading) {
+    const auto policy = parse_policy(each.policy);
+    if (!policy) return fmt::format("its grading: {}", policy.error().message);
+    if (std::string fault = fault_of(output, *policy, each); !fault.empty()) return fault;
   }
   if (!output.grade) {
-    return output.differing == 0 && output.ladder.empty() ? "" : "it has no grade";
+    return output.differing == 0 && output.grading.empty() ? "" : "it has no grade";
   }
-  const Grade grade = grade_of(output.differing, output.ladder);
+  const Grade grade = grade_of(output.differing, output.grading);
   if (grade == *output.grade) return "";
-  return fmt::format("its grade is {}, by its ladder {}", name_of(*output.grade), name_of(grade));
+  return fmt::format("its grade is {}, by its grading {}", name_of(*output.grade), name_of(grade));
 }
 
 /// Two outputs of a name could not be told apart, so a difference is about the one that has it.
 std::string wrong_status(const OutputComparison& output, Status values,
                          const std::vector<Difference>& differences) {
   const bool input = is_input(output.name);
-  const Status due = values != Status::conform && input ? Status::mutation_differs : values;
+  const Status due = values != Status::conform && input ? Status::mutation_diverges : values;
   Status first = Status::conform;
   bool named = due == Status::conform;
   for (const Difference& difference : differences) {
     if (difference.name != output.name || difference.repetition != 0) continue;
     if (first == Status::conform) first = difference.status;
     named = named || difference.status == due;
-    const bool of_values = difference.status == Status::value_differs ||
-                           difference.status == Status::nonfinite_differs;
+    const bool of_values = difference.status == Status::value_diverges ||
+                           difference.status == Status::nonfinite_diverges;
     if (of_values && difference.status != due) {
       return fmt::format("{} is among the differences, but by its checks it is {}",
                          info(difference.status).name, info(due).name);

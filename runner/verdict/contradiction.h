@@ -14,7 +14,7 @@ namespace lockstep {
 ///   the output's would ask; the counts that it repeats are those of the output;
 /// - an output conforms where its policy holds and no difference is about it; one that has the same
 ///   bits needs no leaves;
-/// - its grade is the first rung of the ladder that holds;
+/// - its grade is the first layer of the grading that holds;
 /// - the verdict has the status of its first difference; it conforms where there is none, and
 ///   something was compared or both sides raised;
 /// - a standing other than `new` rests on an expectation of that status.

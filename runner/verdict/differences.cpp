@@ -44,12 +44,12 @@ std::string_view meaning_of(Grade grade) {
 
 std::string_view policy_of(Grade grade) { return kGrades[static_cast<std::size_t>(grade)].policy; }
 
-Grade grade_of(std::int64_t differing, const std::vector<Measurement>& ladder) {
+Grade grade_of(std::int64_t differing, const std::vector<Measurement>& grading) {
   if (differing == 0) return Grade::bits;
-  for (const Measurement& rung : ladder) {
-    if (!rung.ok) continue;
+  for (const Measurement& each : grading) {
+    if (!each.ok) continue;
     for (const GradeRow& row : kGrades) {
-      if (row.policy == rung.policy) return row.grade;
+      if (row.policy == each.policy) return row.grade;
     }
   }
   return Grade::none;

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// How strict a promise a result keeps, strictest first.  A fixed ladder: every compared output is
+/// How closely a result agrees with eager, strictest first.  A fixed list: every compared output is
 /// graded on it, whatever policy the case asked for.
 enum class Grade { bits, ulp4, close, no_worse1, same1e3, none };
 
@@ -21,7 +21,7 @@ std::string_view name_of(Grade grade);
 /// All of them, strictest first.
 std::vector<std::string> grade_names();
 std::optional<Grade> find_grade(std::string_view name);
-/// The policy that a rung of the ladder is, in its usual spelling; "bits" and `none` have none to
+/// The policy that a grade is, in its usual spelling; "bits" and `none` have none to
 /// try, and it is empty.
 std::string_view policy_of(Grade grade);
 /// One line for people.
@@ -137,8 +137,8 @@ struct OutputComparison {
   std::string weak;      ///< why it says little that it conforms although it differs (weak.h)
   /// The leaves of the policy that were asked, in order; empty where nothing differs.
   std::vector<Measurement> checks;
-  /// The rungs below `bits` that were tried for the grade, in order, up to the first that holds.
-  std::vector<Measurement> ladder;
+  /// The layers below `bits` that were tried for the grade, in order, up to the first that holds.
+  std::vector<Measurement> grading;
   std::optional<HeatMap> heat;  ///< of an output that does not conform and has several elements
   DifferenceClasses classes;    ///< of what differs
   /// How many elements are 1, 2, 3 to 4, 5 to 8, … ulp apart: finite ones that are not the same
@@ -149,14 +149,15 @@ struct OutputComparison {
   std::vector<FirstDifference> first;     ///< at most four, of a pointwise case
   std::vector<Accuracy> accuracy;         ///< of a pointwise case with an fp64 gold
   std::optional<ErrorCurve> error_curve;  ///< likewise, of at least 256 elements
-  std::vector<std::string> tensors;  ///< files of `run --keep`, relative to the run's directory
+  std::vector<std::string>
+      tensors;  ///< files of `run --save-tensors`, relative to the run's directory
 
   bool operator==(const OutputComparison&) const = default;
 };
 
-/// The grade of values of which so many elements differ, by the rungs that were tried: the first
+/// The grade of values of which so many elements differ, by the layers that were tried: the first
 /// that holds.
-Grade grade_of(std::int64_t differing, const std::vector<Measurement>& ladder);
+Grade grade_of(std::int64_t differing, const std::vector<Measurement>& grading);
 
 /// "12 NaN, 3 infinity, 1,040 last bits"; empty where nothing differs.
 std::string describe(const DifferenceClasses& classes);

@@ -10,7 +10,7 @@ namespace lockstep {
 /// The expectation that a verdict met or missed.
 struct ExpectationRef {
   std::string file;  ///< with line: "expected/known/inductor.json:12"
-  Status status = Status::value_differs;
+  Status status = Status::value_diverges;
   Because because = Because::bug;
   std::string reason;
   std::string link;

@@ -7,10 +7,10 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "verdict/cause.h"
+#include "verdict/fingerprint.h"
 
-// The names that causes must have: verdicts of faults that others diagnosed in public, as runs on
-// torch 2.13.0 and 2.15.0 found them, with the report and the reason that explains each.
+// The names that fingerprints must have: verdicts of faults that others diagnosed in public, as
+// runs on torch 2.13.0 and 2.15.0 found them, with the report and the reason that explains each.
 
 namespace lockstep {
 namespace {
@@ -43,32 +43,33 @@ TEST(Faults, AreManyOnSeveralPathsAndReleases) {
   EXPECT_GE(statuses.size(), 8U);
 }
 
-TEST(Faults, HaveOneCauseWhateverDtypePathAndRelease) {
+TEST(Faults, HaveOneFingerprintWhateverDtypePathAndRelease) {
   for (const Json& fault : faults()) {
     const std::string what = fmt::format("{}: {}", fault["link"].get<std::string>(),
                                          fault["diagnosis"].get<std::string>());
-    const auto causes = fault["causes"].get<std::vector<std::string>>();
+    const auto fingerprints = fault["fingerprints"].get<std::vector<std::string>>();
     std::set<std::string> found;
     for (const Json& json : fault["verdicts"]) {
       const auto verdict = verdict_from_json(json);
       ASSERT_TRUE(verdict) << what << ": " << verdict.error().message;
-      const std::vector<Cause> all = causes_of(*verdict);
+      const std::vector<Fingerprint> all = fingerprints_of(*verdict);
       ASSERT_FALSE(all.empty()) << what;
-      EXPECT_THAT(causes, Contains(all.front().name)) << what << ", " << verdict->facts.id;
+      EXPECT_THAT(fingerprints, Contains(all.front().name)) << what << ", " << verdict->facts.id;
       found.insert(all.front().name);
     }
-    EXPECT_EQ(found.size(), causes.size()) << what;
+    EXPECT_EQ(found.size(), fingerprints.size()) << what;
     // One that has several says why it cannot have one.
-    EXPECT_EQ(causes.size() > 1, !fault.value("why_several", "").empty()) << what;
+    EXPECT_EQ(fingerprints.size() > 1, !fault.value("why_several", "").empty()) << what;
   }
 }
 
-TEST(Faults, ThatAreNotTheSameShareNoCause) {
+TEST(Faults, ThatAreNotTheSameShareNoFingerprint) {
   std::map<std::string, std::string> owners;
   for (const Json& fault : faults()) {
-    for (const Json& cause : fault["causes"]) {
-      const auto [owner, is_new] = owners.emplace(cause.get<std::string>(), fault["diagnosis"]);
-      EXPECT_TRUE(is_new) << cause << " is of " << owner->second << " and of "
+    for (const Json& fingerprint : fault["fingerprints"]) {
+      const auto [owner, is_new] =
+          owners.emplace(fingerprint.get<std::string>(), fault["diagnosis"]);
+      EXPECT_TRUE(is_new) << fingerprint << " is of " << owner->second << " and of "
                           << fault["diagnosis"];
     }
   }

@@ -43,7 +43,7 @@ Swept of(const std::vector<double>& x, const std::vector<double>& e, const std::
 
 TEST(Finding, SaysWhatDiffersWhereAndWhoIsNearer) {
   const Findings found = of({-0.9995, 1, 2, 3}, {-4.5, 1, 2, 3}, {-4.496, 1, 2, 3}).judged();
-  EXPECT_EQ(found.status, Status::value_differs);
+  EXPECT_EQ(found.status, Status::value_diverges);
   EXPECT_EQ(finding(found),
             "y: 1 of 4 differ: 1 last bits; at most 1 ulp; first x = -0.9995 (0xbbff): eager -4.5, "
             "compiled -4.496; there eager is within 0 ulp of the truth, compiled "
@@ -123,7 +123,7 @@ TEST(Finding, WithoutADifferenceItIsTheReason) {
   Findings found;
   found.reason = "the worker died";
   EXPECT_EQ(finding(found), "the worker died");
-  found.outputs.emplace_back().status = Status::metadata_differs;
+  found.outputs.emplace_back().status = Status::metadata_diverges;
   EXPECT_EQ(finding(found), "the worker died");
 }
 

@@ -58,7 +58,7 @@ std::optional<Quantity> find_quantity(std::string_view name) {
 
 Status status_of(const Measurement& leaf) {
   if (leaf.ok) return Status::conform;
-  return leaf.of == nonfinite ? Status::nonfinite_differs : Status::value_differs;
+  return leaf.of == nonfinite ? Status::nonfinite_diverges : Status::value_diverges;
 }
 
 }  // namespace lockstep

@@ -57,7 +57,7 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-/// What a failed leaf means: nonfinite_differs or value_differs; conform of one that holds.
+/// What a failed leaf means: nonfinite_diverges or value_diverges; conform of one that holds.
 Status status_of(const Measurement& leaf);
 
 }  // namespace lockstep

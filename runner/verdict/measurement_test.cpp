@@ -21,14 +21,14 @@ TEST(Measurement, TheLogsPageHasTheTable) {
 
 TEST(Measurement, AFailedLeafIsAboutValuesOrAboutNanAndInfinity) {
   Measurement leaf{"close", Quantity::outside, 1, 0, false};
-  EXPECT_EQ(status_of(leaf), Status::value_differs);
+  EXPECT_EQ(status_of(leaf), Status::value_diverges);
   leaf.of = Quantity::nonfinite;
-  EXPECT_EQ(status_of(leaf), Status::nonfinite_differs);
+  EXPECT_EQ(status_of(leaf), Status::nonfinite_diverges);
   leaf.ok = true;
   EXPECT_EQ(status_of(leaf), Status::conform);
 }
 
-TEST(Measurement, TheRungsOfTheLadderArePolicies) {
+TEST(Measurement, TheGradesArePolicies) {
   for (const std::string& name : grade_names()) {
     const Grade grade = *find_grade(name);
     const std::string policy(policy_of(grade));

@@ -10,15 +10,15 @@ namespace lockstep {
 /// What the judge says of one instance on one path.
 enum class Status {
   conform,
-  value_differs,
-  nonfinite_differs,
-  metadata_differs,
-  aliasing_differs,
-  mutation_differs,
-  state_differs,
+  value_diverges,
+  nonfinite_diverges,
+  metadata_diverges,
+  aliasing_diverges,
+  mutation_diverges,
+  state_diverges,
   validation_lost,
   spurious_error,
-  error_differs,
+  error_diverges,
   internal_error,
   crash,
   timeout,
@@ -43,7 +43,7 @@ std::string_view name_of(JunitElement element);
 /// statuses the one with the lower rank counts.
 enum class Rank {
   support,    ///< whether both sides can execute the program here
-  ending,     ///< how the processes ended
+  outcome,    ///< how the processes ended
   reference,  ///< whether the two eager executions agree
   error,      ///< what was raised
   metadata,
@@ -91,9 +91,9 @@ struct StatusInfo {
   std::string_view meaning;  ///< one line for reports
 
   /// Whether every process came to an end of its own, so that there is something to judge.
-  constexpr bool ended_by_itself() const { return rank > Rank::ending; }
+  constexpr bool ended_by_itself() const { return rank > Rank::outcome; }
   /// Whether a process died, hung or lacked memory.
-  constexpr bool crashed() const { return rank == Rank::ending; }
+  constexpr bool crashed() const { return rank == Rank::outcome; }
   /// Whether the compiler was judged: it conforms, it differs, or its process died, hung or lacked
   /// memory.  What it refused, what nobody could compare and what somebody else did is not judged.
   constexpr bool judged() const {
@@ -102,8 +102,8 @@ struct StatusInfo {
   }
   /// Whether it fails a run and is about the path: that two eager executions disagree is not.
   constexpr bool accuses() const { return fails && rank != Rank::reference; }
-  /// Whether the path departs from eager: it was judged, and does not conform.
-  constexpr bool departs() const { return judged() && status != Status::conform; }
+  /// Whether the path diverges from eager: it was judged, and does not conform.
+  constexpr bool diverges() const { return judged() && status != Status::conform; }
   /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what
   /// is unsupported was not judged.
   constexpr bool expectable() const { return rank != Rank::support && rank != Rank::nothing; }

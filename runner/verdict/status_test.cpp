@@ -40,13 +40,13 @@ TEST(Status, NamesAndLabelsAreUnique) {
 
 TEST(Status, WhatIsWrongComesBeforeWhatConforms) {
   const auto rank = [](Status status) { return info(status).rank; };
-  EXPECT_LT(rank(Status::metadata_differs), rank(Status::aliasing_differs));
-  EXPECT_LT(rank(Status::aliasing_differs), rank(Status::nonfinite_differs));
-  EXPECT_LT(rank(Status::nonfinite_differs), rank(Status::value_differs));
-  EXPECT_LT(rank(Status::value_differs), rank(Status::mutation_differs));
-  EXPECT_LT(rank(Status::mutation_differs), rank(Status::state_differs));
-  EXPECT_LT(rank(Status::state_differs), rank(Status::not_compiled));
-  EXPECT_LT(rank(Status::mutation_differs), rank(Status::fell_back));
+  EXPECT_LT(rank(Status::metadata_diverges), rank(Status::aliasing_diverges));
+  EXPECT_LT(rank(Status::aliasing_diverges), rank(Status::nonfinite_diverges));
+  EXPECT_LT(rank(Status::nonfinite_diverges), rank(Status::value_diverges));
+  EXPECT_LT(rank(Status::value_diverges), rank(Status::mutation_diverges));
+  EXPECT_LT(rank(Status::mutation_diverges), rank(Status::state_diverges));
+  EXPECT_LT(rank(Status::state_diverges), rank(Status::not_compiled));
+  EXPECT_LT(rank(Status::mutation_diverges), rank(Status::fell_back));
   EXPECT_LT(rank(Status::not_compiled), rank(Status::inconclusive));
   for (const StatusInfo& status : all_statuses()) {
     if (status.status == Status::conform) continue;
@@ -87,7 +87,7 @@ TEST(Status, TheLogsPageNamesStandingsAndGrades) {
   EXPECT_THAT(page, testing::HasSubstr(
                         fmt::format("| `standing` | {} or {} |", fmt::join(names, ", "), last)));
   EXPECT_THAT(page, testing::HasSubstr(
-                        fmt::format("on the ladder `{}` |", fmt::join(grade_names(), "`, `"))));
+                        fmt::format("on the scale `{}` |", fmt::join(grade_names(), "`, `"))));
 }
 
 TEST(Status, TheSchemaOfExpectationsHasStatusesAndGrades) {

@@ -83,7 +83,7 @@ struct Findings {
   /// and `foreign` of others than the path's own.
   std::optional<Witness> execution;
   /// How much of what eager executes others than the path's own executed, 0 … 1.
-  double share = 0;
+  double foreign_fraction = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work
   /// What eager returned and left behind (judge/results_digest.h); empty where it returned nothing
   /// or disagrees with itself.

@@ -305,7 +305,7 @@ void members(Visitor& visit, T& output) {
   visit("vacuous", output.vacuous);
   visit("weak", output.weak);
   visit("checks", output.checks);
-  visit("ladder", output.ladder);
+  visit("grading", output.grading);
   visit("heat", output.heat);
   visit("classes", output.classes);
   visit("ulp_histogram", output.ulp_histogram);
@@ -353,7 +353,7 @@ void members(Visitor& visit, T& verdict) {
   visit("weak", verdict.found.weak);
   visit("front_end", verdict.found.front_end);
   visit("execution", verdict.found.execution);
-  visit("share", verdict.found.share);
+  visit("foreign_fraction", verdict.found.foreign_fraction);
   visit("through_aot", verdict.found.through_aot);
   visit("eager_digest", verdict.found.eager_digest);
   visit("eager_error", verdict.found.eager_error);

@@ -19,14 +19,14 @@ Verdict full() {
   verdict.facts.case_file = "cases/bugs/1.json";
   verdict.facts.case_line = 12;
   verdict.facts.index = 99;
-  verdict.found.status = Status::value_differs;
+  verdict.found.status = Status::value_diverges;
   verdict.found.grade = Grade::same1e3;
   verdict.found.reason = "y: …";
   verdict.found.nearer = Nearer::compiled;
   OutputComparison output;
   output.name = "y";
   output.policy = "any_of(close, no_worse(1))";
-  output.status = Status::nonfinite_differs;
+  output.status = Status::nonfinite_diverges;
   output.reason = "why";
   output.type = "float32[4, 5]";
   output.grade = Grade::none;
@@ -43,7 +43,7 @@ Verdict full() {
   output.checks = {
       {"close", Quantity::outside, 3, 0, false},
       {"no_worse(1)", Quantity::error, std::numeric_limits<double>::infinity(), 0.5, true}};
-  output.ladder = {{"ulp(4)", Quantity::ulp, 2, 4, true}};
+  output.grading = {{"ulp(4)", Quantity::ulp, 2, 4, true}};
   output.heat = HeatMap{1, 2, {0, 3}, {0, std::numeric_limits<double>::infinity()}};
   output.classes = {1, 2, 3, 4, 5, 6};
   output.first = {{{0, 7}, {"x = nan (0x7fc00000)", "k = 3 (0x03)"}, "nan", "1.5"}, {}};
@@ -53,8 +53,8 @@ Verdict full() {
                      {"special", 3, 0, std::numeric_limits<double>::infinity()}};
   output.tensors = {"tensors/bugs/1@cpu/inductor/y.eager.npy"};
   verdict.found.outputs = {output, OutputComparison{}};
-  verdict.found.differences = {{Status::metadata_differs, "y", "strides", 0},
-                               {Status::value_differs, "y", "17 of 20", 2}};
+  verdict.found.differences = {{Status::metadata_diverges, "y", "strides", 0},
+                               {Status::value_diverges, "y", "17 of 20", 2}};
   verdict.found.weak = "y: why";
   verdict.found.front_end = true;
   verdict.found.unsupported_by = UnsupportedBy::declaration;
@@ -63,7 +63,7 @@ Verdict full() {
   verdict.found.unstable = verdict.found.vacuous = true;
   verdict.found.executions = {{Status::conform, 2}, {Status::crash, 1}};
   verdict.found.execution = Witness::observed;
-  verdict.found.share = 0.25;
+  verdict.found.foreign_fraction = 0.25;
   verdict.found.through_aot = true;
   verdict.found.eager_digest = "0123456789abcdef";
   verdict.found.eager_error =
@@ -77,7 +77,7 @@ Verdict full() {
   verdict.origin.peak_memory_bytes = 310000000;
   verdict.origin.stderr_tail = "warning\n";
   verdict.account.standing = Standing::known;
-  verdict.account.expectation = ExpectationRef{"expected/known/a.json:12", Status::value_differs,
+  verdict.account.expectation = ExpectationRef{"expected/known/a.json:12", Status::value_diverges,
                                                Because::bug, "why", "https://example.org/1"};
   verdict.facts.links = {"https://example.org/2"};
   verdict.facts.unverified = "Nobody here has the device.";

@@ -100,19 +100,19 @@ TEST(WireData, TheRunnerSaysWhatWorkersAreTestedWith) {
   EXPECT_EQ(keys(run_message(1, to_json(all), {}, "out", "")), keys(second.line["request"]));
   EXPECT_EQ(said["storages"], Json::parse(R"([{"file": "in", "bytes": 16}])"));
   EXPECT_EQ(run_message(1, to_json(request), {}, "out", "package")["before"], "package");
-  EXPECT_FALSE(said.contains("known")) << "of a worker that cannot tell";
-  const KnownStorages nothing;
-  EXPECT_EQ(run_message(1, to_json(request), {}, "out", "", &nothing)["known"], Json::array());
+  EXPECT_FALSE(said.contains("held")) << "of a worker that cannot tell";
+  const HeldStorages nothing;
+  EXPECT_EQ(run_message(1, to_json(request), {}, "out", "", &nothing)["held"], Json::array());
   // A request cannot say that it is another one.
   EXPECT_EQ(
-      run_message(2, {{"type", "stop"}, {"run", 1}, {"out", "/"}, {"before", "/"}, {"known", 1}},
-                  {}, "out", ""),
+      run_message(2, {{"type", "stop"}, {"run", 1}, {"out", "/"}, {"before", "/"}, {"held", 1}}, {},
+                  "out", ""),
       Json({{"type", "run"}, {"run", 2}, {"out", "out"}, {"storages", Json::array()}}));
 }
 
 TEST(WireData, HelloSaysAllThatAWorkerNeeds) {
   const Json hello = to_json(HelloRequest{2, "/cache", 3, 4, {"/lib.so"}, {"vendor"}});
-  EXPECT_EQ(hello, Json::parse(R"({"type": "hello", "protocol": 1, "threads": 2,
+  EXPECT_EQ(hello, Json::parse(R"({"type": "hello", "protocol": 2, "threads": 2,
       "cache": "/cache", "limits": {"memory_bytes": 3, "file_bytes": 4},
       "libraries": ["/lib.so"], "modules": ["vendor"]})"));
   HelloRequest digests;

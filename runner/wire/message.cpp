@@ -43,7 +43,7 @@ void read_hello(const JsonAt& root, WorkerMessage& message) {
     message.hello["error"] = one_line(error.is_string() ? error.get<std::string>() : error.dump());
     return;
   }
-  if (root.at("protocol").integer() != 1) return;  // of which nothing is known; the engine says so
+  if (root.at("protocol").integer() != 2) return;  // of which nothing is known; the engine says so
   if (root.has("concurrent") && root.at("concurrent").integer() < 1)
     root.at("concurrent").wrong("an integer of at least 1");
   if (root.has("batch")) {
@@ -58,7 +58,7 @@ void read_hello(const JsonAt& root, WorkerMessage& message) {
     const JsonAt entry{value, child_pointer(environment.where, name)};
     if (value.is_structured() || value.is_null()) entry.wrong("a string, a number or a boolean");
   }
-  for (const char* key : {"torch", "fingerprint"}) {
+  for (const char* key : {"torch", "operators_digest"}) {
     if (environment.has(key)) static_cast<void>(environment.at(key).string());
   }
 }

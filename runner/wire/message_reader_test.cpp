@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kHello = R"({"type": "hello", "protocol": 1})";
+const std::string kHello = R"({"type": "hello", "protocol": 2})";
 
 TEST(MessageReader, MakesMessagesOfPieces) {
   MessageReader reader;
@@ -22,7 +22,7 @@ TEST(MessageReader, MakesMessagesOfPieces) {
   }
   ASSERT_EQ(reader.fault(), "");
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].hello["protocol"], 1);
+  EXPECT_EQ(all[0].hello["protocol"], 2);
   EXPECT_EQ(all[1].pid, 4711);
   EXPECT_EQ(all[2].exit, 3);
   EXPECT_EQ(all[2].error, "no");
@@ -48,9 +48,9 @@ TEST(MessageReader, ALineIsBounded) {
 // with all before it.
 TEST(MessageReader, NothingThatALineHoldsCostsMuch) {
   MessageReader deep;
-  deep.take(R"({"type": "hello", "protocol": 1, "x": )" + std::string(200'000, '[') + "\n");
+  deep.take(R"({"type": "hello", "protocol": 2, "x": )" + std::string(200'000, '[') + "\n");
   EXPECT_THAT(deep.fault(), HasSubstr("nested deeper than"));
-  std::string keys = R"({"type": "hello", "protocol": 1)";
+  std::string keys = R"({"type": "hello", "protocol": 2)";
   for (int i = 0; keys.size() < kLongestLine - 32; ++i) keys += ",\"" + std::to_string(i) + "\":0";
   MessageReader many;
   many.take(keys + "}\n");

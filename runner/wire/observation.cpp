@@ -69,9 +69,9 @@ NamedValues read_again(const JsonAt& again, const char* group, const NamedValues
   if (!again.object().has(group)) return {};
   const JsonAt members = again.at(group).object();
   for (const auto& [name, json] : members.json.items()) {
-    const bool known = std::any_of(first.begin(), first.end(),
-                                   [&](const auto& value) { return value.first == name; });
-    if (!known) JsonAt{json, child_pointer(members.where, name)}.wrong("a name that the call has");
+    const bool held = std::any_of(first.begin(), first.end(),
+                                  [&](const auto& value) { return value.first == name; });
+    if (!held) JsonAt{json, child_pointer(members.where, name)}.wrong("a name that the call has");
   }
   return values.read(members);
 }
@@ -238,7 +238,7 @@ std::string_view name_of(Outcome outcome) {
 }
 
 Result<Observation> read_observation(const std::filesystem::path& directory,
-                                     const KnownStorages& known) {
+                                     const HeldStorages& held) {
   // A file that is too long is not even read to its end.
   const auto text = read_end_of_file(directory / "observation.json", kObservationBounds.bytes);
   if (!text) return wire::broken_error("observation", text.error().message);
@@ -248,11 +248,11 @@ Result<Observation> read_observation(const std::filesystem::path& directory,
                                    "may have",
                                    grouped(kObservationBounds.bytes)));
   }
-  return parse_observation(text->bytes, directory, known);
+  return parse_observation(text->bytes, directory, held);
 }
 
 Result<Observation> parse_observation(std::string_view text, const std::filesystem::path& directory,
-                                      const KnownStorages& known) {
+                                      const HeldStorages& held) {
   return wire::unless_broken("observation", [&] {
     const Result<Json> tree = parse_bounded_json(text, kObservationBounds);
     if (!tree) throw wire::Broken{tree.error().message};
@@ -260,7 +260,7 @@ Result<Observation> parse_observation(std::string_view text, const std::filesyst
     root.object();
     static const Json none = Json::array();
     Values values(root.has("storages") ? root.at("storages") : JsonAt{none, "/storages"}, directory,
-                  known);
+                  held);
     return read_tree(root, values, true);
   });
 }

@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "wire/known.h"
+#include "wire/held.h"
 #include "wire/values.h"
 
 namespace lockstep {
@@ -65,7 +65,7 @@ struct CallResult {
   NamedValues inputs;  ///< as they were after the call
   NamedValues grads;
   /// Of a gold, by group and name ("outputs/y", "grads/x"): why it does not have a value, and where
-  /// it has one from, if that is known.
+  /// it has one from, if that is held.
   std::map<std::string, std::string> lost = {};
   std::map<std::string, ValueOrigin> from = {};
   /// Of plain eager: which values, integers, are the bits of floats, and of which.
@@ -120,13 +120,13 @@ struct Observation {
 /// an error, never undefined behaviour.  So is a view that overlaps itself and has more than 2^31
 /// elements, expanded dimensions counted once: as many as the storage has, or expanded ones, may be
 /// more.  What anybody does to the files afterwards changes nothing.
-/// `known`: the storages that its worker was told of.
+/// `held`: the storages that its worker was told of.
 Result<Observation> read_observation(const std::filesystem::path& directory,
-                                     const KnownStorages& known = {});
+                                     const HeldStorages& held = {});
 
 /// The same for the text of an observation, whose storages are in `directory`.
 Result<Observation> parse_observation(std::string_view text, const std::filesystem::path& directory,
-                                      const KnownStorages& known = {});
+                                      const HeldStorages& held = {});
 
 /// The inputs of each call, and the bytes that their views point into.
 struct Inputs {

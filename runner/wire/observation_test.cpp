@@ -136,7 +136,7 @@ TEST(Observation, BrokenOnesAreErrorsThatSayWhere) {
   EXPECT_THAT(error(changed("[4, 5]", "[4611686018427387904, 4611686018427387904]")),
               HasSubstr("leaves its storage"));
   EXPECT_THAT(error(changed("\"bytes\": 80", "\"bytes\": 81")),
-              HasSubstr("81 bytes promised, the file has 80"));
+              HasSubstr("81 bytes claimed, the file has 80"));
   EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \"../0\"")),
               HasSubstr("a plain file name expected"));
   EXPECT_THAT(error(changed("\"file\": \"0\"", "\"file\": \".0\"")),

@@ -5,7 +5,7 @@ namespace lockstep {
 Json to_json(const HelloRequest& request) {
   Json hello = {
       {"type", "hello"},
-      {"protocol", 1},
+      {"protocol", 2},
       {"threads", request.threads},
       {"cache", nullptr},
       {"limits", {{"memory_bytes", request.memory_bytes}, {"file_bytes", request.file_bytes}}},
@@ -29,7 +29,7 @@ Json to_json(const ExecutionRequest& request) {
 
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
                  const std::filesystem::path& out, const std::filesystem::path& before,
-                 const KnownStorages* known) {
+                 const HeldStorages* held) {
   Json message = {{"type", "run"}, {"run", run}};
   message.update(request);
   message["type"] = "run";
@@ -40,8 +40,8 @@ Json run_message(std::int64_t run, const Json& request, const std::vector<Storag
   message["out"] = out.string();
   message.erase("before");
   if (!before.empty()) message["before"] = before.string();
-  message.erase("known");
-  if (known != nullptr) message["known"] = to_json(*known);
+  message.erase("held");
+  if (held != nullptr) message["held"] = to_json(*held);
   return message;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "wire/known.h"
+#include "wire/held.h"
 
 // What workers are told (workers/PROTOCOL.md); what they say is in wire/message.h.
 namespace lockstep {
@@ -53,11 +53,11 @@ Json to_json(const ExecutionRequest& request);
 
 /// The `run` message: `request` is what `to_json` made of an ExecutionRequest, and nothing in it
 /// can put something else in the place of what the engine says.  `before`: where the part before it
-/// wrote; empty for the first one.  `known`: of a worker that can tell what of these it need not
+/// wrote; empty for the first one.  `held`: of a worker that can tell what of these it need not
 /// send; null: it cannot.
 Json run_message(std::int64_t run, const Json& request, const std::vector<StorageFile>& storages,
                  const std::filesystem::path& out, const std::filesystem::path& before,
-                 const KnownStorages* known = nullptr);
+                 const HeldStorages* held = nullptr);
 
 /// Several runs, each as run_message makes it, for one child of a worker that offers this.
 Json batch_message(const std::vector<Json>& runs);

@@ -106,14 +106,14 @@ std::int64_t looked_at(const TensorView& view) {
 }  // namespace
 
 Values::Values(const JsonAt& storages, const std::filesystem::path& directory,
-               const KnownStorages& known) {
+               const HeldStorages& held) {
   if (storages.array() > kMostStorages) {
     broken(storages.where, fmt::format("more than {} storages", kMostStorages));
   }
   for (std::size_t i = 0; i < storages.json.size(); ++i) {
     const JsonAt storage = storages.at(i);
     if (storage.object().has("same")) {
-      add_alike(storage, directory, known);
+      add_alike(storage, directory, held);
     } else {
       add_file(storage, directory);
     }
@@ -125,7 +125,7 @@ void Values::add_file(const JsonAt& node, const std::filesystem::path& directory
   auto file = open_storage(node, directory);
   const std::span<const std::byte> all = file->bytes();
   if (std::cmp_less(all.size(), claimed)) {
-    broken(node.where, fmt::format("{} bytes promised, the file has {}", claimed, all.size()));
+    broken(node.where, fmt::format("{} bytes claimed, the file has {}", claimed, all.size()));
   }
   bytes_.push_back(all.first(static_cast<std::size_t>(claimed)));
   files_.push_back(std::move(file));
@@ -133,18 +133,18 @@ void Values::add_file(const JsonAt& node, const std::filesystem::path& directory
 
 /// A storage that is the same as another one but for some blocks.
 void Values::add_alike(const JsonAt& node, const std::filesystem::path& directory,
-                       const KnownStorages& known) {
+                       const HeldStorages& held) {
   const JsonAt same = node.at("same").object();
-  const bool is_known = same.has("known");
-  if (is_known == same.has("storage")) same.wrong("either `known` or `storage`");
-  const JsonAt which = same.at(is_known ? "known" : "storage");
+  const bool is_held = same.has("held");
+  if (is_held == same.has("storage")) same.wrong("either `held` or `storage`");
+  const JsonAt which = same.at(is_held ? "held" : "storage");
   const std::int64_t index = which.count();
-  if (const std::size_t there = is_known ? known.size() : files_.size();
+  if (const std::size_t there = is_held ? held.size() : files_.size();
       !std::cmp_less(index, there)) {
     broken(which.where, fmt::format("{} of {} that there are before it", index, there));
   }
   const auto at = static_cast<std::size_t>(index);
-  const std::span<const std::byte> like = is_known ? known[at]->file()->bytes() : bytes_[at];
+  const std::span<const std::byte> like = is_held ? held[at]->file()->bytes() : bytes_[at];
   if (const std::int64_t claimed = node.at("bytes").count();
       !std::cmp_equal(claimed, like.size())) {
     broken(node.where,
@@ -152,7 +152,7 @@ void Values::add_alike(const JsonAt& node, const std::filesystem::path& director
   }
   const std::vector<std::uint64_t> blocks = read_blocks(node.at("blocks"), like.size());
   if (blocks.empty()) {
-    files_.push_back(is_known ? known[at]->file() : files_[at]);
+    files_.push_back(is_held ? held[at]->file() : files_[at]);
     bytes_.push_back(like);
     return;
   }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/files.h"
+#include "wire/held.h"
 #include "wire/json_at.h"
-#include "wire/known.h"
 #include "wire/tensor.h"
 
 namespace lockstep {
@@ -27,9 +27,9 @@ namespace lockstep::wire {
 class Values {
  public:
   /// `storages`: `[{"file": "0", "bytes": 80}]`, plain names of files in `directory`, or what of
-  /// `known`, or of those before it, a storage is the same as.
+  /// `held`, or of those before it, a storage is the same as.
   Values(const JsonAt& storages, const std::filesystem::path& directory,
-         const KnownStorages& known = {});
+         const HeldStorages& held = {});
 
   /// Reads an object of values by name.
   NamedValues read(const JsonAt& node);
@@ -38,7 +38,7 @@ class Values {
  private:
   void add_file(const JsonAt& node, const std::filesystem::path& directory);
   void add_alike(const JsonAt& node, const std::filesystem::path& directory,
-                 const KnownStorages& known);
+                 const HeldStorages& held);
   void read_value(const JsonAt& value, std::string name, NamedValues& values);
   TensorView read_view(const JsonAt& node) const;
   std::span<const std::byte> bytes(const JsonAt& index) const;

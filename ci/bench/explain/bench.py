@@ -52,7 +52,7 @@ def judged(known: dict, found: dict) -> dict:
         "ends": [knob["name"] for knob in found.get("knobs", []) if knob.get("ends")],
         "pass": found.get("pass", {}),
         "sentence": found.get("sentence", found.get("failed", "")),
-        "departs": bool(found.get("layer")),
+        "diverges": bool(found.get("layer")),
         "same_layer": found.get("layer") == known["layer"],
         "same_operator": bool(set(operators) & set(known["operators"])),
     }
@@ -72,25 +72,25 @@ def table(rows: list[dict]) -> str:
                 row["id"],
                 known["layer"],
                 row["layer"],
-                mark[row["same_layer"] or not row["departs"]],
+                mark[row["same_layer"] or not row["diverges"]],
                 ", ".join(known["operators"]),
                 ", ".join(row["operators"]),
-                mark[row["same_operator"] or not row["departs"]],
-                row["how"] if row["departs"] else f"does not depart here: {row['status']}",
+                mark[row["same_operator"] or not row["diverges"]],
+                row["how"] if row["diverges"] else f"does not diverge here: {row['status']}",
                 ", ".join(row["ends"]),
                 row["seconds"],
             )
         )
-    departs = [row for row in rows if row["departs"]]
-    total = lambda key: sum(row[key] for row in departs)
+    diverges = [row for row in rows if row["diverges"]]
+    total = lambda key: sum(row[key] for row in diverges)
     lines += [
         "",
-        f"Of {len(departs)} that depart here the layer of {total('same_layer')} and an operator of"
-        f" {total('same_operator')} is the one that is known;"
-        f" {len(rows) - len(departs)} do not depart.",
+        f"Of {len(diverges)} that diverge here the layer of {total('same_layer')} and an operator"
+        f" of {total('same_operator')} is the one that is known;"
+        f" {len(rows) - len(diverges)} do not diverge.",
     ]
-    if departs:
-        lines[-1] += f" Median {statistics.median(row['seconds'] for row in departs):.0f} s."
+    if diverges:
+        lines[-1] += f" Median {statistics.median(row['seconds'] for row in diverges):.0f} s."
     return "\n".join(lines) + "\n"
 
 

@@ -29,9 +29,8 @@ BROWSER = next(
 )
 FILTERS = [
     *"""
-        s so softmax status:crash path:inductor !is:known op:softmax dtype:float32 cause:*:value
-        ops/*
-    """.split(),
+        s so softmax status:crash path:inductor !is:known op:softmax dtype:float32
+        fingerprint:*:value ops/* """.split(),
     "",
 ]
 
@@ -40,7 +39,7 @@ FILTERS = [
 PROBE = """<script>
 (() => {
   const told = {};
-  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const drawn = () => new Contract((done) => requestAnimationFrame(() => setTimeout(done)));
   async function measure() {
     await drawn();
     told.open = performance.now();
@@ -58,7 +57,7 @@ PROBE = """<script>
     const before = performance.now();
     list.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
     while (!document.querySelector("#details .headline .id .path"))
-      await new Promise((done) => setTimeout(done));
+      await new Contract((done) => setTimeout(done));
     told.story = performance.now() - before;
     new Image().src = "http://127.0.0.1:PORT/?" + encodeURIComponent(JSON.stringify(told));
   }

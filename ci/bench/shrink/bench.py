@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How small does `shrink` get?
 
-    ci/bench/shrink/bench.py [--cases N] [--seed N] [--seconds S] [--minifier N] [--keep DIR] [--out
-    FILE] [GLOB...]
+    ci/bench/shrink/bench.py [--cases N] [--seed N] [--seconds S] [--minifier N] [--save-tensors
+    DIR] [--out FILE] [GLOB...]
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON, by which it wants to be run: the
 programs need torch. Buries the divergences of ../explain/diagnoses.json in random programs of 12 to
@@ -235,7 +235,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         kept = (
             f"{row['left']} | {row['left'] / row['by_hand']:.1f}"
             if row["left"]
-            else "does not depart | -"
+            else "does not diverge | -"
         )
         more = (
             f" {minified_cells(row['minified'])} |"
@@ -253,7 +253,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines += [
             "",
             (
-                f"Of {len(rows)}, {len(kept_rows)} depart when buried. Median: "
+                f"Of {len(rows)}, {len(kept_rows)} diverge when buried. Median: "
                 f"{statistics.median(r['left'] / r['by_hand'] for r in kept_rows):.2f} times the "
                 "steps of the case by hand, "
                 f"{statistics.median(r['seconds'] for r in kept_rows):.0f} s."
@@ -265,7 +265,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/bench/shrink/bench.py")
     parser.add_argument("globs", nargs="*", metavar="GLOB")
-    parser.add_argument("--cases", type=int, default=40, help="how many that depart when buried")
+    parser.add_argument("--cases", type=int, default=40, help="how many that diverge when buried")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120, help="that each may take")
     parser.add_argument(
@@ -273,10 +273,12 @@ def main() -> int:
         type=int,
         default=0,
         metavar="N",
-        help="give the first N that depart to torch's own minifier as well",
+        help="give the first N that diverge to torch's own minifier as well",
     )
     parser.add_argument(
-        "--keep", type=pathlib.Path, help="a folder for the buried cases and what is left of them"
+        "--save-tensors",
+        type=pathlib.Path,
+        help="a folder for the buried cases and what is left of them",
     )
     parser.add_argument(
         "--out", type=pathlib.Path, help="where to write the table; else it is printed"

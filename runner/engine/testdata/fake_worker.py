@@ -233,7 +233,7 @@ def answer_hello(how):
         return
     hello = {
         "type": "hello",
-        "protocol": 9 if how == "old" else 1,
+        "protocol": 9 if how == "old" else 2,
         "worker": "fake",
         "concurrent": 4 if how == "crowd" else 1,
         "environment": {"torch": "2.13.0"},
@@ -262,7 +262,7 @@ def answer_hello(how):
         sys.stdout.flush()
         return
     if how == "refuse":
-        hello = {"type": "hello", "protocol": 1, "error": "there is no torch here"}
+        hello = {"type": "hello", "protocol": 2, "error": "there is no torch here"}
     say(hello)
     if how == "twice":
         say({**hello, "environment": {"torch": "6.6.6"}})
@@ -367,7 +367,7 @@ def distort(result, name):
         )
     if name in ("same", "made-up"):  # every storage is one that the runner has; or would be
         result["storages"] = [
-            {"bytes": each["bytes"], "same": {"known": 0}, "blocks": [] if name == "same" else [5]}
+            {"bytes": each["bytes"], "same": {"held": 0}, "blocks": [] if name == "same" else [5]}
             for each in result["storages"]
         ]
     if name == "uncompiled":

@@ -26,13 +26,13 @@ CheckResult check_golds(Comparison& comparison, const Policy&) { return check_de
 CheckResult check_bits(Comparison& comparison, const Policy&) {
   const std::int64_t differing = comparison.pair().differing;
   return leaf(Quantity::differing, differing, 0,
-              [&] { return comparison.share(differing) + " differ" + comparison.worst_place(); });
+              [&] { return comparison.of_all(differing) + " differ" + comparison.worst_place(); });
 }
 
 CheckResult check_bits_strict(Comparison& comparison, const Policy&) {
   const PairNumbers& numbers = comparison.pair();
   return leaf(Quantity::differing, numbers.payload_differing, 0, [&] {
-    return comparison.share(numbers.payload_differing) +
+    return comparison.of_all(numbers.payload_differing) +
            (numbers.differing == 0 ? " differ in the payload of a NaN" : " differ") +
            comparison.worst_place();
   });
@@ -42,7 +42,7 @@ CheckResult check_bits_strict(Comparison& comparison, const Policy&) {
 CheckResult check_equal(Comparison& comparison, const Policy&) {
   const std::int64_t unequal = comparison.pair().unequal;
   return leaf(Quantity::unequal, unequal, 0,
-              [&] { return comparison.share(unequal) + " differ" + comparison.worst_place(); });
+              [&] { return comparison.of_all(unequal) + " differ" + comparison.worst_place(); });
 }
 
 /// |ordered(c) - ordered(e)| <= n (numbers.h); the parts of complex elements one by one; integers:

@@ -23,8 +23,9 @@ CheckResult check_close(Comparison& comparison, const Policy& policy) {
   }
   const PairNumbers& numbers = comparison.pair(tolerance);
   return leaf(Quantity::outside, numbers.not_close, 0, [&] {
-    return fmt::format("{} outside rtol {:.3g}, atol {:.3g}{}", comparison.share(numbers.not_close),
-                       tolerance.rtol, tolerance.atol, comparison.worst_place());
+    return fmt::format("{} outside rtol {:.3g}, atol {:.3g}{}",
+                       comparison.of_all(numbers.not_close), tolerance.rtol, tolerance.atol,
+                       comparison.worst_place());
   });
 }
 

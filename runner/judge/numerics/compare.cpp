@@ -107,7 +107,7 @@ std::int64_t Comparison::unexplained(const Policy& rule) {
              : std::min(all, unexplained_specials(*subject_.eager, *subject_.compiled, others));
 }
 
-std::string Comparison::share(std::int64_t some) const {
+std::string Comparison::of_all(std::int64_t some) const {
   return fmt::format("{} of {} elements", some, subject_.eager->elements());
 }
 
@@ -118,7 +118,7 @@ CheckResult Comparison::check(const Policy& policy) {
   const std::int64_t special = judges == Judges::elements ? unexplained(policy) : 0;
   if (special > 0) {
     result = leaf(Quantity::nonfinite, special, 0, [&] {
-      return fmt::format("NaN or infinity differs in {}{}", share(special), worst_place());
+      return fmt::format("NaN or infinity differs in {}{}", of_all(special), worst_place());
     });
   } else {
     result = check_of(policy.kind)(*this, policy);
@@ -127,19 +127,19 @@ CheckResult Comparison::check(const Policy& policy) {
   return result;
 }
 
-std::vector<Measurement> Comparison::ladder() {
+std::vector<Measurement> Comparison::grading() {
   const PairNumbers& numbers = pair();
   if (numbers.differing == 0 || numbers.nonfinite > 0) return {};
   if (!number_dtype(dtype_).is_floating()) return {};
   std::vector<Measurement> tried;
   for (const Grade grade : {Grade::ulp4, Grade::close, Grade::no_worse1, Grade::same1e3}) {
     if (grade == Grade::no_worse1 && gold_fp64() == nullptr) continue;
-    const Policy rung = *parse_policy(policy_of(grade));
-    // The loosest rung asks no stepwise gold: an elided cast is no reason to grade nothing.
+    const Policy layer = *parse_policy(policy_of(grade));
+    // The loosest layer asks no stepwise gold: an elided cast is no reason to grade nothing.
     const CheckResult result =
-        grade == Grade::same1e3 ? check_same(*this, rung.parameter, false) : check(rung);
+        grade == Grade::same1e3 ? check_same(*this, layer.parameter, false) : check(layer);
     tried.push_back(result.leaves.front());
-    tried.back().policy = to_string(rung);
+    tried.back().policy = to_string(layer);
     if (result.holds()) break;
   }
   return tried;

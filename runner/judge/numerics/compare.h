@@ -60,15 +60,15 @@ class Comparison {
   explicit Comparison(Subject subject, PassOptions options = {});
 
   /// Whether the policy holds (checks.cpp).  One that judges elements demands equal NaN, +Inf and
-  /// -Inf positions first, and answers nonfinite_differs.
+  /// -Inf positions first, and answers nonfinite_diverges.
   CheckResult check(const Policy& policy);
 
-  /// The rungs of the ladder below `bits`, strictest first, up to the first that holds.  Empty
-  /// where nothing differs, and where NaN or infinity or integers do, which no rung lets pass.
-  /// Without the fp64 gold there is no rung `no_worse1`.
-  std::vector<Measurement> ladder();
-  /// The strictest rung that holds.
-  Grade grade() { return grade_of(pair().differing, ladder()); }
+  /// The grades below `bits`, strictest first, up to the first that holds.  Empty
+  /// where nothing differs, and where NaN or infinity or integers do, which no layer lets pass.
+  /// Without the fp64 gold there is no layer `no_worse1`.
+  std::vector<Measurement> grading();
+  /// The strictest layer that holds.
+  Grade grade() { return grade_of(pair().differing, grading()); }
 
   const PairNumbers& pair(const Tolerance& tolerance);
   const PairNumbers& pair() { return pair(table_); }
@@ -85,7 +85,7 @@ class Comparison {
   const PassOptions& options() const { return options_; }
 
   /// "17 of 20 elements".
-  std::string share(std::int64_t some) const;
+  std::string of_all(std::int64_t some) const;
   /// ", greatest |Δ| 7.45e-4 at [1, 3]: eager 0.14282227, compiled 0.14285715".
   std::string worst_place();
 

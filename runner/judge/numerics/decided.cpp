@@ -57,9 +57,9 @@ CheckResult check_decided(Comparison& comparison) {
   const std::int64_t unequal = comparison.pair().unequal;
   const auto found = unequal == 0 ? std::nullopt : decisions(comparison);
   return leaf(Quantity::unequal, found ? found->beyond : unequal, 0, [&] {
-    if (!found) return comparison.share(unequal) + " differ" + comparison.worst_place();
+    if (!found) return comparison.of_all(unequal) + " differ" + comparison.worst_place();
     return fmt::format("{} differ where the golds agree with eager, or by more than they do{}",
-                       comparison.share(found->beyond), comparison.worst_place());
+                       comparison.of_all(found->beyond), comparison.worst_place());
   });
 }
 

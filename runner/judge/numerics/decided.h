@@ -7,7 +7,7 @@ namespace lockstep {
 /// Integers, bools and bits of floats that come of floating numbers: what the rounding of a step
 /// upstream turns is nobody's mistake.  With e eager, c compiled, g the fp64 gold and s the samples
 /// of its noise, an element is decided where g and every s say what e says; it must be the same
-/// then.  Elsewhere it turns on how steps are rounded, and c may be further than all of them by
+/// then.  CrossDevice it turns on how steps are rounded, and c may be further than all of them by
 /// twice what they span, so that bits of floats and indices are not anything.  What comes of
 /// integers alone is decided everywhere.  A cast that C++ does not define has another result in g
 /// than in s (workers/eager/gold.h), so that what hangs on it is not decided.

@@ -18,7 +18,7 @@ CheckResult check_no_worse(Comparison& comparison, double factor) {
   }
   if (gold->without_gold > 0) {
     return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {
-      return comparison.share(gold->without_gold) + " differ where the fp64 gold is not finite" +
+      return comparison.of_all(gold->without_gold) + " differ where the fp64 gold is not finite" +
              comparison.worst_place();
     });
   }

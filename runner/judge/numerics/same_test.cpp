@@ -49,7 +49,7 @@ TensorView view_of(const nlohmann::json& json, std::span<const std::byte> bytes)
   return view;
 }
 
-/// What the judge says of a pair: by a policy, by what a path promises ("promise values"), or by
+/// What the judge says of a pair: by a policy, by a path's contract ("contract values"), or by
 /// the rule of strides under which metadata are compared ("metadata exact").
 bool holds(const std::string& rule, const Subject& subject) {
   const std::size_t space = rule.find(' ');
@@ -60,8 +60,8 @@ bool holds(const std::string& rule, const Subject& subject) {
                                                   : StrideRule::significant;
     return metadata_difference(*subject.eager, *subject.compiled, strides).empty();
   }
-  const Policy policy = rule.starts_with("promise ")
-                            ? default_policy(*find_promise(last), *subject.eager->dtype)
+  const Policy policy = rule.starts_with("contract ")
+                            ? default_policy(*find_contract(last), *subject.eager->dtype)
                             : *parse_policy(rule);
   return Comparison(subject).check(policy).holds();
 }

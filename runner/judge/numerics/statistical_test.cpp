@@ -56,7 +56,7 @@ class Statistical : public testing::Test {
   }
 };
 
-// The stated probability bounds the false alarms, and is no idle promise either: three tests of a
+// The stated probability bounds the false alarms, and is not idle either: three tests of a
 // third each, of which that of the share never alarms here and that of the variance is a little
 // wide, leave a third of it at the least.  A bound twice as wide would hardly ever alarm.
 TEST_F(Statistical, FalseAlarmsAreAsOftenAsStated) {
@@ -86,13 +86,13 @@ TEST_F(Statistical, FindsWhatIsNotFinite) {
   const std::vector<double> fine = sample(normal(), 4000);
   std::vector<double> broken = fine;
   for (std::size_t i = 0; i < 200; ++i) broken[i] = NAN;
-  EXPECT_EQ(check(fine, broken, 1e-9).status, Status::nonfinite_differs);
+  EXPECT_EQ(check(fine, broken, 1e-9).status, Status::nonfinite_diverges);
   // Too few for moments: only what eager has none of.
   const std::vector<double> few(63, 1), other(63, 9), nan(63, NAN);
   std::vector<double> one = few;
   one[7] = INFINITY;
   EXPECT_TRUE(check(few, other, 1e-9).holds());
-  EXPECT_EQ(check(few, nan, 1e-9).status, Status::nonfinite_differs);
+  EXPECT_EQ(check(few, nan, 1e-9).status, Status::nonfinite_diverges);
   EXPECT_EQ(check(few, one, 1e-9).reason, "1 of 63 numbers are not finite, none in eager");
   EXPECT_TRUE(check(one, nan, 1e-9).holds());
   EXPECT_TRUE(check(nan, few, 1e-9).holds());

@@ -20,7 +20,7 @@ CheckResult check_stepwise(Comparison& comparison, double steps) {
   }
   if (gold->without_gold > 0) {
     return leaf(Quantity::without_gold, gold->without_gold, 0, [&] {
-      return comparison.share(gold->without_gold) +
+      return comparison.of_all(gold->without_gold) +
              " differ where the stepwise gold is not finite" + comparison.worst_place();
     });
   }
@@ -30,7 +30,8 @@ CheckResult check_stepwise(Comparison& comparison, double steps) {
   CheckResult result = leaf(Quantity::beyond, gold->beyond_steps, allowed, [&] {
     const std::string some = allowed > 0 ? fmt::format(", {} allowed", allowed) : "";
     return fmt::format("{} more than {} ulp further from the stepwise gold than eager{}{}",
-                       comparison.share(gold->beyond_steps), steps, some, comparison.worst_place());
+                       comparison.of_all(gold->beyond_steps), steps, some,
+                       comparison.worst_place());
   });
   if (!result.holds() || gold->beyond_steps == 0) return result;
   const Dtype& number = number_dtype(*comparison.subject().eager->dtype);

@@ -84,7 +84,7 @@ std::string weakness_of(Comparison& comparison, const Measurement& leaf) {
   if (!rule) return "";
   if (rule->kind == Kind::decided) {
     return fmt::format("{} turn on how steps are rounded, or on a cast that is not defined",
-                       comparison.share(comparison.pair().differing));
+                       comparison.of_all(comparison.pair().differing));
   }
   if (!number_dtype(*comparison.subject().eager->dtype).is_floating()) return "";
   switch (leaf.of) {
@@ -109,10 +109,11 @@ std::string weakness(Comparison& comparison, const CheckResult& result) {
   if (!result.holds() || numbers.differing == 0) return "";
   if (numbers.nonfinite > 0) {
     return fmt::format("NaN or infinity turns on how steps are rounded, in {}",
-                       comparison.share(numbers.nonfinite));
+                       comparison.of_all(numbers.nonfinite));
   }
   if (numbers.unequal == 0) {
-    return fmt::format("only the sign of zero differs, in {}", comparison.share(numbers.differing));
+    return fmt::format("only the sign of zero differs, in {}",
+                       comparison.of_all(numbers.differing));
   }
   std::string first;
   for (const Measurement& leaf : result.leaves) {

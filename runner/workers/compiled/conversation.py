@@ -54,7 +54,7 @@ class Worker:
             self.say(
                 {
                     "type": "hello",
-                    "protocol": 1,
+                    "protocol": 2,
                     "threads": threads,
                     "scratch": self.scratch,
                     "cache": cache,

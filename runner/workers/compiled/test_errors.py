@@ -263,7 +263,7 @@ def test_unwrapping_ignores_suppressed_contexts():
     assert described["wrapped"] == ["torch._dynamo.exc.InternalTorchDynamoError"]
 
 
-def test_a_quoted_error_without_a_cause():
+def test_a_quoted_error_without_a_fingerprint():
     from torch._dynamo.exc import TorchRuntimeError
 
     text = (

@@ -351,7 +351,7 @@ def test_hello_comes_first_and_says_which_protocol(tmp_path):
     answer = small.hear()
     assert (
         answer["type"] == "hello"
-        and "speaks protocol 1" in answer["error"]
+        and "speaks protocol 2" in answer["error"]
         and small.process.wait(10) == 1
     )
 
@@ -434,8 +434,8 @@ def test_path_files():
     ours = [p for p in map(path, names) if p["worker"] == "compiled"]
     keys = set(
         """
-            format name title promise default worker dynamic import above config environment devices
-        """.split()
+            format name title contract default worker dynamic import above config environment
+            devices """.split()
     )
     assert len(ours) >= 10
     for p in ours:
@@ -443,7 +443,7 @@ def test_path_files():
         assert (
             set(p) - {"unsupported", "refuses", "variants", "layer"} == keys | how
             and p["format"] == 1
-            and p["promise"] in ("bits", "casts", "values")
+            and p["contract"] in ("bits", "casts", "values")
         ), p["name"]
     assert {p["name"] for p in ours if p["default"]} == {
         "inductor",

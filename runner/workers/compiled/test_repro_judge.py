@@ -22,7 +22,7 @@ sys.path.insert(0, str(next(RUNNER.glob("judge/**/test_upstream.py")).parent))
 
 from test_upstream import Pairs  # noqa: E402
 
-from lockstep_worker.repro.script import endings  # noqa: E402
+from lockstep_worker.repro.script import outcomes  # noqa: E402
 from lockstep_worker.repro.script.begin import CannotTell  # noqa: E402
 from lockstep_worker.repro.script.judge import Execution, Rules, compare_call  # noqa: E402
 from lockstep_worker.repro.script.left import judge  # noqa: E402
@@ -54,7 +54,7 @@ POLICIES = re.split(
     stepwise(1); stepwise(0); any_of(close, no_worse(1)); any_of(bits, ulp(2));
     any_of(close, stepwise(1)); all_of(close, no_worse(1));
     all_of(any_of(equal, ulp(1)), close(k=8)); any_of(no_worse(1), metadata);
-    all_of(stepwise(1), bits); promise bits; promise casts; promise values""",
+    all_of(stepwise(1), bits); contract bits; contract casts; contract values""",
 )
 
 
@@ -188,7 +188,7 @@ def gold_of(tensor):
 
 def answer_of(rule, ref, res):
     eager, compiled = viewed(ref), viewed(res)
-    if rule.startswith("promise "):
+    if rule.startswith("contract "):
         policy = default_policy(rule.split()[1], eager.dtype)
     else:
         policy = parse_policy(rule)
@@ -232,7 +232,7 @@ def test_every_policy_decides_as_lockstep_does(tmp_path):
         if "no_worse" in rule
         or "same" in rule
         or "stepwise" in rule
-        or rule in ("promise casts", "promise values")
+        or rule in ("contract casts", "contract values")
     } - {"all_of(stepwise(1), bits)", "any_of(no_worse(1), metadata)"}
 
 
@@ -364,7 +364,7 @@ def called(**values):
     return {name.replace("__", " "): snapshot.value(name, value) for name, value in values.items()}
 
 
-def verdict(eager, compiled, promise="bits", before=None, was_compiled=True, **rules):
+def verdict(eager, compiled, contract="bits", before=None, was_compiled=True, **rules):
     """The judge's status on one call, or on several repetitions of it."""
 
     def execution(side):
@@ -379,7 +379,7 @@ def verdict(eager, compiled, promise="bits", before=None, was_compiled=True, **r
         execution(eager),
         execution(compiled),
         [before or {}],
-        Rules(rules.pop("policies", {}), promise, ACCUSING, **rules),
+        Rules(rules.pop("policies", {}), contract, ACCUSING, **rules),
         was_compiled,
     ).status
 
@@ -398,24 +398,24 @@ def test_who_shares_memory_with_whom():
     ), "its storage has bytes"
     nothing = torch.zeros(0)
     assert alias_difference(called(a=nothing, b=nothing), called(a=nothing, b=torch.zeros(0))) == ""
-    assert verdict(shared, apart) == "aliasing_differs"
+    assert verdict(shared, apart) == "aliasing_diverges"
 
 
 def test_metadata_hide_no_values():
     wide = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     other = torch.tensor([[1.0, 2.0], [3.0, 5.0]]).t().contiguous().t()
     found = compare_call(called(y=wide), called(y=other), {}, Rules({}, "bits", ACCUSING))
-    assert [status for status, _, _ in found] == ["metadata_differs", "value_differs"]
+    assert [status for status, _, _ in found] == ["metadata_diverges", "value_diverges"]
     found = compare_call(called(y=wide), called(y=other.double()), {}, Rules({}, "bits", ACCUSING))
-    assert [status for status, _, _ in found] == ["metadata_differs"], "of another dtype"
+    assert [status for status, _, _ in found] == ["metadata_diverges"], "of another dtype"
 
 
 def test_an_input_that_eager_left_alone_keeps_its_bits():
     one, almost = torch.tensor([1.0]), torch.tensor([1.0000001])
-    before, rules = called(input__x=one), {"promise": "values", "policies": {"input x": "close"}}
+    before, rules = called(input__x=one), {"contract": "values", "policies": {"input x": "close"}}
     assert (
         verdict(called(input__x=one), called(input__x=almost), before=before, **rules)
-        == "mutation_differs"
+        == "mutation_diverges"
     )
     assert (
         verdict(
@@ -425,33 +425,33 @@ def test_an_input_that_eager_left_alone_keeps_its_bits():
     )
     assert (
         verdict(called(input__x=one), called(input__x=one[None]), before=before)
-        == "mutation_differs"
+        == "mutation_diverges"
     ), "metadata, too"
 
 
-def test_a_promise_means_by_the_dtype_of_the_output():
+def test_a_contract_means_by_the_dtype_of_the_output():
     almost = torch.tensor([1.0000001])
     assert verdict(called(y=torch.tensor([1.0])), called(y=almost), "values") == "conform"
-    assert verdict(called(y=torch.tensor([1.0])), called(y=almost), "bits") == "value_differs"
+    assert verdict(called(y=torch.tensor([1.0])), called(y=almost), "bits") == "value_diverges"
     assert (
         verdict(called(y=torch.tensor([1.0])), called(y=torch.tensor([1.5])), "values") == "unknown"
     )
     assert (
         verdict(called(y=torch.tensor([1])), called(y=torch.tensor([2])), "values")
-        == "value_differs"
+        == "value_diverges"
     ), "no gold of integers"
     assert verdict(called(y=1.0), called(y=1.0 + 1e-12), "casts") == "conform"
-    assert verdict(called(y=True), called(y=False), "casts") == "value_differs"
+    assert verdict(called(y=True), called(y=False), "casts") == "value_diverges"
     assert verdict(called(y=None), called(y=None)) == "conform"
     assert (
         verdict(called(y=None), called(y=0))
         == verdict(called(y=1), called(y=True))
-        == "metadata_differs"
+        == "metadata_diverges"
     )
-    assert verdict(called(y="a"), called(y="b")) == "value_differs"
+    assert verdict(called(y="a"), called(y="b")) == "value_diverges"
     assert verdict(called(y=math.nan), called(y=math.nan)) == "conform"
-    assert verdict(called(y=0.0), called(y=-0.0)) == "value_differs"
-    assert verdict(called(y=torch.tensor([1.0])), called()) == "metadata_differs"
+    assert verdict(called(y=0.0), called(y=-0.0)) == "value_diverges"
+    assert verdict(called(y=torch.tensor([1.0])), called()) == "metadata_diverges"
 
 
 def test_noise_and_proof_come_after_metadata():
@@ -460,11 +460,11 @@ def test_noise_and_proof_come_after_metadata():
         called(y=torch.tensor([2.0])),
         called(y=torch.tensor([[1.0]])),
     )
-    assert verdict([one, one], [one, two]) == "value_differs", "the worst repetition counts"
+    assert verdict([one, one], [one, two]) == "value_diverges", "the worst repetition counts"
     assert verdict([one, two], [one, one]) == verdict([one, two], [two, two]) == "inconclusive"
-    assert verdict([one, two], [wide, wide]) == "metadata_differs"
+    assert verdict([one, two], [wide, wide]) == "metadata_diverges"
     assert verdict(one, one, was_compiled=False) == "not_compiled"
-    assert verdict(one, two, was_compiled=False) == "value_differs"
+    assert verdict(one, two, was_compiled=False) == "value_diverges"
     noisy = {"policies": {"y": "statistical"}}
     assert verdict([one, two], [two, one], **noisy) == "conform"
 
@@ -473,7 +473,7 @@ def test_noise_and_proof_come_after_metadata():
     "eager, compiled, rule, status",
     [
         ("ValueError:no", "ValueError:other", None, "conform"),
-        ("ValueError:no", "RuntimeError:other", None, "error_differs"),
+        ("ValueError:no", "RuntimeError:other", None, "error_diverges"),
         ("ValueError:no", "RuntimeError:no:refused", None, "refused"),
         ("NotImplementedError:no", "RuntimeError:no:internal", None, "unsupported"),
         ("NotImplementedError:no", "RuntimeError:no:internal", {}, "conform"),
@@ -492,32 +492,32 @@ def test_noise_and_proof_come_after_metadata():
         ("ValueError:no", "KeyError:no:internal", None, "internal_error"),
         ({}, {}, {"class": "ValueError"}, "harness"),
         ("ValueError:no", "ValueError:no", {"class": "RuntimeError"}, "harness"),
-        ("ValueError:no", "TypeError:no", {"class": "ValueError"}, "error_differs"),
+        ("ValueError:no", "TypeError:no", {"class": "ValueError"}, "error_diverges"),
         ("ValueError:no 12", "ValueError:no 3", {"class": "", "match": r"no \d+$"}, "conform"),
-        ("ValueError:no 12", "ValueError:no more", {"match": r"no \d+"}, "error_differs"),
+        ("ValueError:no 12", "ValueError:no more", {"match": r"no \d+"}, "error_diverges"),
     ],
 )
-def test_endings(eager, compiled, rule, status):
+def test_outcomes(eager, compiled, rule, status):
     assert verdict(eager, compiled, raises=rule) == status
 
 
 def test_an_expression_that_python_reads_otherwise_is_not_read():
-    assert endings.is_found("(?:same dtype|expected .*type|Half)", "expected a type")
+    assert outcomes.is_found("(?:same dtype|expected .*type|Half)", "expected a type")
     assert (
-        endings.is_found("^a.c$", "abc")
-        and not endings.is_found("^a.c$", "abc\n")
-        and endings.is_found("a.c", "a\rc")
+        outcomes.is_found("^a.c$", "abc")
+        and not outcomes.is_found("^a.c$", "abc\n")
+        and outcomes.is_found("a.c", "a\rc")
     )
     assert (
-        not endings.is_found("^a.c$", "a\nc")
-        and endings.is_found("^.$", "…")
-        and not endings.is_found(r"a\sc", "a\vc")
+        not outcomes.is_found("^a.c$", "a\nc")
+        and outcomes.is_found("^.$", "…")
+        and not outcomes.is_found(r"a\sc", "a\vc")
     )
-    assert endings.is_found(r"[^\]a]+\(x\){2}", "zz(x))")
+    assert outcomes.is_found(r"[^\]a]+\(x\){2}", "zz(x))")
     for pattern in r"[[:alpha:]] [^] \cA (a)\1 (?=a) (?P<n>a) a++ a{,2} (?i)a (".split():
         with pytest.raises(CannotTell):
-            endings.is_found(pattern, "a")
-    assert endings.is_found("ab$", "a" * 5000 + "b")
+            outcomes.is_found(pattern, "a")
+    assert outcomes.is_found("ab$", "a" * 5000 + "b")
 
 
 def test_samples_near_the_bound_are_not_told_apart():

@@ -63,19 +63,19 @@ void write_whole(const std::filesystem::path& path, const std::string& text) {
 }
 
 /// What has become of an execution.
-struct Ending {
+struct ChildExit {
   int status = 0;
   bool clean = false;  ///< all went well: the next one may have the process
 };
 
 /// Tells the parent that this worker ended the execution, and not what was executed.
-Ending fail(const std::filesystem::path& folder, const std::string& why, int status) {
+ChildExit fail(const std::filesystem::path& folder, const std::string& why, int status) {
   std::ofstream(folder / kFaultFile, std::ios::binary) << why;
   return {status};
 }
 
-Ending execute_and_write(const nlohmann::json& request, const DigestLibraries& digests,
-                         int protocol_fd) {
+ChildExit execute_and_write(const nlohmann::json& request, const DigestLibraries& digests,
+                            int protocol_fd) {
   const std::filesystem::path folder = request["out"].get<std::string>();
   try {
     const auto tell = [&](const std::string& stage) {
@@ -122,13 +122,13 @@ void run_child(const Batch& batch, const Limits& limits, int protocol_fd, int pa
     const nlohmann::json& run = request["run"];
     write_line(protocol_fd, {{"type", "started"}, {"run", run}, {"pid", getpid()}});
     redirect(request["out"].get<std::string>());
-    const Ending ending = execute_and_write(request, limits.digests, protocol_fd);
+    const ChildExit exit = execute_and_write(request, limits.digests, protocol_fd);
     std::fflush(nullptr);
     // An error may leave a device unusable, or memory short: what comes next gets a process that
     // has seen none.
     const bool last = i + 1 == batch.size();
     // No destructors: torch's take long, and what they would free ends here.
-    if (last || !ending.clean) _exit(ending.status);
+    if (last || !exit.clean) _exit(exit.status);
     write_line(protocol_fd, {{"type", "ended"}, {"run", run}, {"exit", 0}});
     progress.count_one();
     forget_peak_memory();

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "workers/eager/known.h"
+#include "workers/eager/held.h"
 #include "workers/eager/progress.h"
 
 namespace lockstep::eager {

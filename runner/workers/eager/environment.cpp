@@ -97,7 +97,7 @@ std::string torch_version() {
   return version.empty() ? TORCH_VERSION : version;
 }
 
-std::string fingerprint() {
+std::string operators_digest() {
   std::vector<std::string> names;
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     names.push_back(toString(name));
@@ -118,7 +118,7 @@ nlohmann::ordered_json environment() {
                                   {"onednn", first_line_of(at::get_mkldnn_version())},
                                   {"compiler", __VERSION__},
                                   {"flush_denormals", flushes_denormals()},
-                                  {"fingerprint", fingerprint()}};
+                                  {"operators_digest", operators_digest()}};
   if (const std::string runtime = loaded("libcudart.so"); !runtime.empty())
     facts["cudart"] = runtime;
   facts.update(pins());

@@ -14,7 +14,7 @@ namespace lockstep::eager {
 std::string torch_version();
 
 /// Changes when the operator registry may have changed: a hash of torch's version and all names.
-std::string fingerprint();
+std::string operators_digest();
 
 /// `environment` of `hello`.
 nlohmann::ordered_json environment();

@@ -14,7 +14,7 @@ TEST(Environment, names_the_release_with_its_local_part) {
   const auto described = environment();
   EXPECT_TRUE(described["torch"].get<std::string>().starts_with("2."));
   EXPECT_EQ(described["torch_git"].get<std::string>().size(), 40U);
-  EXPECT_EQ(described["fingerprint"], fingerprint());
+  EXPECT_EQ(described["operators_digest"], operators_digest());
   EXPECT_FALSE(described["cpu_capability"].get<std::string>().empty());
 }
 

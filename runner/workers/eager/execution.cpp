@@ -135,7 +135,7 @@ class Execution {
             const DigestLibraries& digests)
       : request_(request),
         files_(parse_storages(request.at("storages"))),
-        observer_(folder, KnownStorages(request.value("known", json()), digests)),
+        observer_(folder, HeldStorages(request.value("held", json()), digests)),
         on_stage_(on_stage) {}
 
   ordered_json observe();

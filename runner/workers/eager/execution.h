@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "workers/eager/known.h"
+#include "workers/eager/held.h"
 
 namespace lockstep::eager {
 

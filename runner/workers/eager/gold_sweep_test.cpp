@@ -23,7 +23,7 @@ using torch::jit::Stack;
 constexpr std::int64_t kPatterns = 65536;
 
 /// An operator whose own kernel gives other numbers than its exact result rounded once.
-struct Departure {
+struct Divergence {
   std::string_view name;  ///< base name, any overload
   std::int64_t most;      ///< elements of 65,536, of either dtype
   std::string_view why;
@@ -38,7 +38,7 @@ constexpr std::string_view kAbsolute =
     "its float32 kernel has a small absolute error, which is a large relative one near a zero";
 constexpr std::string_view kNarrow = "it rounds to the dtype between its steps";
 
-constexpr std::array kDepartures = std::to_array<Departure>({
+constexpr std::array kDivergences = std::to_array<Divergence>({
     {"acos", kFew, kTies},
     {"acosh", kFew, kTies},
     {"asin", kFew, kTies},
@@ -98,10 +98,10 @@ constexpr std::array kDepartures = std::to_array<Departure>({
     {"xlogy", kPatterns, kNarrow},
 });
 
-const Departure* departure_of(std::string_view name) {
-  const auto* found = std::find_if(kDepartures.begin(), kDepartures.end(),
-                                   [&](const Departure& each) { return each.name == name; });
-  return found == kDepartures.end() ? nullptr : found;
+const Divergence* divergence_of(std::string_view name) {
+  const auto* found = std::find_if(kDivergences.begin(), kDivergences.end(),
+                                   [&](const Divergence& each) { return each.name == name; });
+  return found == kDivergences.end() ? nullptr : found;
 }
 
 /// Tensor k of a call: every bit pattern, in an order of its own for each k.
@@ -165,7 +165,7 @@ std::int64_t count_differing(const at::Tensor& a, const at::Tensor& b) {
 }
 
 /// How many elements of eager's result the gold does not have; nothing where eager has none.
-std::optional<std::int64_t> departing(const c10::OperatorHandle& op, const Stack& stack) {
+std::optional<std::int64_t> diverging(const c10::OperatorHandle& op, const Stack& stack) {
   std::vector<IValue> eager;
   try {
     eager = call_operator(op, stack);
@@ -210,12 +210,12 @@ class GoldSweep : public ::testing::Test {
     for (const c10::OperatorHandle& op : operators()) {
       for (const ScalarType type : {at::kHalf, at::kBFloat16}) {
         const auto stack = arguments(op.schema(), type, numbers);
-        const auto count = stack ? departing(op, *stack) : std::nullopt;
+        const auto count = stack ? diverging(op, *stack) : std::nullopt;
         if (!count) continue;
         ++compared;
-        const Departure* departure = departure_of(base_name(op));
-        const std::int64_t most = departure == nullptr ? 0 : departure->most;
-        EXPECT_LE(*count, most) << (departure == nullptr ? "" : departure->why) << ": "
+        const Divergence* divergence = divergence_of(base_name(op));
+        const std::int64_t most = divergence == nullptr ? 0 : divergence->most;
+        EXPECT_LE(*count, most) << (divergence == nullptr ? "" : divergence->why) << ": "
                                 << toString(op.operator_name()) << " of " << c10::toString(type);
       }
     }

@@ -35,10 +35,10 @@ const char* bytes_on_host(const c10::Storage& storage, at::Tensor& copy) {
 }
 
 /// Has the views in a described value point into other storages; whether there were any such.
-bool point_elsewhere(ordered_json& value, const std::unordered_map<int, int>& storages) {
+bool renumber(ordered_json& value, const std::unordered_map<int, int>& storages) {
   bool any = false;
   if (value.is_array()) {
-    for (ordered_json& item : value) any |= point_elsewhere(item, storages);
+    for (ordered_json& item : value) any |= renumber(item, storages);
   } else if (value.is_object() && value.contains("storage")) {
     const auto found = storages.find(value["storage"].get<int>());
     if (found == storages.end()) return false;
@@ -133,9 +133,9 @@ int Observer::write(const at::Tensor& tensor) {
 /// Writes what the runner does not have of a storage.
 int Observer::write_storage(const c10::Storage& storage) {
   const auto bytes = static_cast<std::int64_t>(storage.nbytes());
-  std::optional<Digests> digests = known_.digest(storage);
+  std::optional<Digests> digests = held_.digest(storage);
   int index = 0;
-  if (const auto likeness = digests ? known_.most_alike(bytes, *digests) : std::nullopt) {
+  if (const auto likeness = digests ? held_.most_alike(bytes, *digests) : std::nullopt) {
     index = write_alike(storage, *likeness);
   } else {
     at::Tensor copy;
@@ -143,7 +143,7 @@ int Observer::write_storage(const c10::Storage& storage) {
   }
   if (!digests) return index;
   if (!kept_.empty() && kept_.back().index == index) kept_.back().digests = digests;
-  known_.add(index, bytes, std::move(*digests));
+  held_.add(index, bytes, std::move(*digests));
   return index;
 }
 
@@ -187,7 +187,7 @@ bool Observer::has_changed(const Kept& kept) const {
   if (written["bytes"] != bytes) return true;
   if (kept.digests) {
     // Where it cannot be digested any more, it is sent once more, and the judge compares.
-    const auto now = known_.digest(kept.storage);
+    const auto now = held_.digest(kept.storage);
     return !now || *now != *kept.digests;
   }
   at::Tensor copy;
@@ -219,7 +219,7 @@ void Observer::read_again(ordered_json& runs) {
       ordered_json again = ordered_json::object();
       for (const char* group : {"outputs", "grads"}) {
         for (const auto& [name, value] : call[group].items()) {
-          if (ordered_json changed = value; point_elsewhere(changed, now))
+          if (ordered_json changed = value; renumber(changed, now))
             again[group][name] = std::move(changed);
         }
       }

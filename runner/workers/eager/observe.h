@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "workers/eager/known.h"
+#include "workers/eager/held.h"
 
 // Tensors become views of an observation and storages become files.
 namespace lockstep::eager {
@@ -21,8 +21,8 @@ using NamedValues = std::vector<std::pair<std::string, c10::IValue>>;
 /// Writes the storages of results as files `0`, `1`, ... of a folder and describes the results.
 class Observer {
  public:
-  explicit Observer(std::filesystem::path folder, KnownStorages known = {})
-      : folder_(std::move(folder)), known_(std::move(known)) {}
+  explicit Observer(std::filesystem::path folder, HeldStorages held = {})
+      : folder_(std::move(folder)), held_(std::move(held)) {}
 
   /// The entry of `calls` for one call, with each storage written as it is now.  Storages are told
   /// apart by identity, so sharing among these values survives; the values must be alive at once.
@@ -59,7 +59,7 @@ class Observer {
   bool has_changed(const Kept& kept) const;
 
   std::filesystem::path folder_;
-  KnownStorages known_;
+  HeldStorages held_;
   nlohmann::ordered_json storages_ = nlohmann::ordered_json::array();
   bool keeping_ = false;
   std::vector<Kept> kept_;

@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int kProtocolVersion = 1;
+constexpr int kProtocolVersion = 2;
 constexpr int kConcurrentExecutions = 64;
 // A context of a device costs as much as a hundred small executions.
 constexpr int kBatchOnADevice = 32;
@@ -142,7 +142,7 @@ void Parent::hello(const json& request) {
   ordered_json answer = {{"type", "hello"}, {"protocol", kProtocolVersion}};
   try {
     if (request.at("protocol") != kProtocolVersion) {
-      throw Malformed("this worker speaks protocol 1; use a lockstep of the same release");
+      throw Malformed("this worker speaks protocol 2; use a lockstep of the same release");
     }
     limits_.threads = request.value("threads", 1);
     if (limits_.threads < 1) throw Malformed("`threads` must be at least 1");

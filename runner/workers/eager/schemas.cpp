@@ -173,7 +173,7 @@ ordered_json schemas() {
   ordered_json document;
   document["format"] = 1;
   document["torch"] = torch_version();
-  document["fingerprint"] = fingerprint();
+  document["operators_digest"] = operators_digest();
   document["operators"] = ordered_json::object();
   // ordered_json looks keys up one by one: append to the last entry instead.
   auto& operators = document["operators"].get_ref<ordered_json::object_t&>();

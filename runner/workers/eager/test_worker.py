@@ -17,7 +17,7 @@ from digest_of_page import BLOCK, text_of
 
 HELLO = {
     "type": "hello",
-    "protocol": 1,
+    "protocol": 2,
     "threads": 1,
     "cache": None,
     "libraries": [],
@@ -208,7 +208,7 @@ def test_hello_says_what_it_is(worker):
         and answer["protocol"] == 1
         and answer["worker"] == "lockstep-eager"
     )
-    assert answer["environment"]["torch"] and answer["environment"]["fingerprint"]
+    assert answer["environment"]["torch"] and answer["environment"]["operators_digest"]
     assert answer["devices"][0] == "cpu"
     assert {"float32", "float8_e4m3fn", "uint16"} <= set(answer["dtypes"])
     modes = "plain fp64 mpfr perturbed stepwise fp64_noise stepwise_noise package"
@@ -217,7 +217,7 @@ def test_hello_says_what_it_is(worker):
 
 
 def test_hello_of_another_protocol_is_answered_with_an_error(worker):
-    assert "protocol 1" in worker.hello(protocol=99)["error"]
+    assert "protocol 2" in worker.hello(protocol=99)["error"]
     assert worker.process.wait(timeout=10) != 0
 
 
@@ -228,7 +228,7 @@ def test_a_library_that_does_not_load_is_named(worker):
 def test_schemas_name_the_same_fingerprint(binary, worker):
     dump = json.loads(subprocess.check_output([binary, "schemas"]))
     assert dump["format"] == 1
-    assert dump["fingerprint"] == worker.hello()["environment"]["fingerprint"]
+    assert dump["operators_digest"] == worker.hello()["environment"]["operators_digest"]
     assert any(each["overload"] == "Tensor" for each in dump["operators"]["aten::add"])
 
 
@@ -683,18 +683,18 @@ def digesting(binary, worker):
     return worker
 
 
-def known(*datas):
+def held(*datas):
     return [{"bytes": len(data), "digests": text_of(data)} for data in datas]
 
 
 def test_what_the_runner_has_is_not_sent(digesting):
     x, y = long_floats(), struct.pack("<40000f", *(i + 1 for i in range(40000)))
-    seen = digesting.observe(ADDED, LONG, [x], repeat=2, known=known(x, y))
+    seen = digesting.observe(ADDED, LONG, [x], repeat=2, held=held(x, y))
     assert (
         seen["storages"]
         == [
-            {"bytes": len(x), "same": {"known": 1}, "blocks": []},
-            {"bytes": len(x), "same": {"known": 0}, "blocks": []},
+            {"bytes": len(x), "same": {"held": 1}, "blocks": []},
+            {"bytes": len(x), "same": {"held": 0}, "blocks": []},
         ]
         * 2
     )
@@ -703,10 +703,10 @@ def test_what_the_runner_has_is_not_sent(digesting):
 
 def test_what_differs_is_sent_by_its_blocks(digesting):
     x, y = long_floats(7.0), struct.pack("<40000f", *(i + 1 for i in range(40000)))
-    seen = digesting.observe(ADDED, LONG, [x], known=known(y))
+    seen = digesting.observe(ADDED, LONG, [x], held=held(y))
     # The input is another one altogether, and what is described first is known from then on.
     assert seen["storages"] == [
-        {"bytes": len(x), "same": {"known": 0}, "blocks": [0], "file": "0"},
+        {"bytes": len(x), "same": {"held": 0}, "blocks": [0], "file": "0"},
         {"file": "1", "bytes": len(x)},
     ]
     sent = (digesting.scratch / "1" / "0").read_bytes()
@@ -720,7 +720,7 @@ def test_whoever_asks_for_nothing_gets_everything(digesting):
 
 def test_a_library_that_digests_nothing_costs_nothing_but_the_digests(worker, tmp_path):
     assert worker.hello(digests={"cpu": str(tmp_path / "gone.so")})["digests"] == ["cpu"]
-    seen = worker.observe(ADDED, LONG, [long_floats()], repeat=2, known=[])
+    seen = worker.observe(ADDED, LONG, [long_floats()], repeat=2, held=[])
     assert all("same" not in storage for storage in seen["storages"])
     assert "gone.so" in worker.stderr(1) and worker.stderr(1).count("sent whole") == 1
 
@@ -735,7 +735,7 @@ def test_results_that_stay_as_they_were_are_not_sent_again(digesting):
             {"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}], "kwargs": {}}
         ],
     }
-    seen = digesting.observe(program, LONG, [long_floats()], repeat=3, known=[])
+    seen = digesting.observe(program, LONG, [long_floats()], repeat=3, held=[])
     assert all("again" not in call for run in seen["runs"] for call in run["calls"])
     assert [storage.get("same") for storage in seen["storages"]] == [None, *[{"storage": 0}] * 5]
 
@@ -749,6 +749,6 @@ def test_results_that_stay_as_they_were_are_not_sent_again(digesting):
         [{"bytes": -1, "digests": ""}],
     ],
 )
-def test_known_storages_that_are_none_break_the_protocol(digesting, given):
-    run = digesting.start(ADDED, LONG, [long_floats()], known=given)
+def test_held_storages_that_are_none_break_the_protocol(digesting, given):
+    run = digesting.start(ADDED, LONG, [long_floats()], held=given)
     assert digesting.until("ended", run)[-1]["exit"] == 64

@@ -158,7 +158,7 @@ def describe(threads: int, libraries: list[str], modules: list[str], compiler: s
         "onednn": torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled,
         **pins.pins(),
         **packages(modules),
-        "fingerprint": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "operators_digest": hashlib.sha256(identity.encode()).hexdigest()[:16],
     }
 
 

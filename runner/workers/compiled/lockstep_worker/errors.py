@@ -218,12 +218,12 @@ def _detail(links: list[BaseException]) -> str:
         parts += [
             _telling(note) for note in getattr(at, "__notes__", ()) if USER_CODE.strip() not in note
         ]
-        cause = at.__cause__
-        if cause is None or id(cause) in seen:
+        fingerprint = at.__cause__
+        if fingerprint is None or id(fingerprint) in seen:
             break
-        seen.add(id(cause))
-        at = cause
-        parts.append(f"from {first_words(cause)}"[:_LINE])
+        seen.add(id(fingerprint))
+        at = fingerprint
+        parts.append(f"from {first_words(fingerprint)}"[:_LINE])
     message, told = _text(original), []
     for part in parts:
         if part and part not in message and part not in told:

@@ -13,7 +13,7 @@ from .configure import apply_config, compiled, fall_back, import_modules
 from .evidence import evidence, remembered
 from .exported import Exported, Exporter, package
 from .headers import warm_headers
-from .known import Known
+from .held import Held
 from .problems import Fault, Malformed, Unsupported, need
 from .program import Executor, Program
 from .proof import Watch, compile_phases, fallbacks
@@ -37,7 +37,7 @@ def observe(
     is told the stages and remembers the `last`. What may be asked once it is written, by calls that
     nobody's program made, is added to `afterwards`: each says whether it added to the observation.
     `digests` are the hello's. Raises `Malformed`."""
-    outputs = Outputs(directory, Known(request.get("known"), digests))
+    outputs = Outputs(directory, Held(request.get("held"), digests))
     observation: dict = {
         "outcome": "unsupported",
         "runs": [],

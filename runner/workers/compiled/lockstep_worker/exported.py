@@ -250,7 +250,7 @@ def _key(request: dict, program: Program) -> str:
     path = {
         key: value
         for key, value in request["path"].items()
-        if key not in ("name", "title", "default", "promise", "devices")
+        if key not in ("name", "title", "default", "contract", "devices")
     }
     views = [call["inputs"][name] for call in program.calls for name in program.source.constants]
     contents = [

@@ -11,7 +11,7 @@ import traceback
 from . import environment, errors
 from .wire import Lines, Wire, shorten
 
-PROTOCOL = 1
+PROTOCOL = 2
 #: How many children may run at once; the runner decides how many do.
 CONCURRENT = 64
 

@@ -55,7 +55,7 @@ _SIZES = {
 }
 
 
-#: Overloads that torch's table promises a binding, and that no binding reaches.
+#: Overloads that torch's table says have a binding, and that no binding reaches.
 _UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguous_defaults.b"})
 
 #: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an

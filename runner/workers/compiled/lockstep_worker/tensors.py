@@ -15,7 +15,7 @@ import torch
 
 from . import names, quantized
 from .compat.tensors import identity, is_zeros, set_conj_neg, zeros
-from .known import BLOCK, Known
+from .held import BLOCK, Held
 from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
@@ -211,10 +211,10 @@ def _list_text(value: Any) -> str:
 class Outputs:
     """Writes storages into the observation's directory and describes tensors as views on them."""
 
-    def __init__(self, directory: str, known: Known | None = None) -> None:
+    def __init__(self, directory: str, held: Held | None = None) -> None:
         self.directory = directory
         self.storages: list[dict] = []
-        self._known = known or Known()
+        self._held = held or Held()
         #: Storages, the index under which each is written, and the digests that it had then.
         self._kept: list[tuple[torch.UntypedStorage, int, list[bytes] | None]] | None = None
 
@@ -240,7 +240,7 @@ class Outputs:
         for call in (call for run in runs for call in run["calls"]):
             again = {
                 group: {
-                    name: _elsewhere(value, now)
+                    name: _renumbered(value, now)
                     for name, value in call[group].items()
                     if _points_to(value, now)
                 }
@@ -255,7 +255,7 @@ class Outputs:
         if storage.nbytes() != written["bytes"]:
             return True
         if digests is not None:
-            return self._known.digest(storage) != digests
+            return self._held.digest(storage) != digests
         with open(os.path.join(self.directory, written["file"]), "rb") as file:
             return not _same_bytes(_on_cpu(storage), file)
 
@@ -356,8 +356,8 @@ class Outputs:
         """Writes what the runner does not have of a storage: its index, and the digests of its
         blocks if there are any."""
         size, file = storage.nbytes(), str(len(self.storages))
-        digests = self._known.digest(storage)
-        alike = None if digests is None else self._known.most_alike(size, digests)
+        digests = self._held.digest(storage)
+        alike = None if digests is None else self._held.most_alike(size, digests)
         if alike is None:
             self._write_bytes(name, _on_cpu(storage))
             index = self._add({"file": file, "bytes": size})
@@ -380,7 +380,7 @@ class Outputs:
                 }
             )
         if digests is not None:
-            self._known.add(index, size, digests)
+            self._held.add(index, size, digests)
         return index, digests
 
     def _add(self, described: dict) -> int:
@@ -439,10 +439,10 @@ def _points_to(value: Any, storages: dict) -> bool:
     return isinstance(value, dict) and value.get("storage") in storages
 
 
-def _elsewhere(value: Any, storages: dict[int, int | None]) -> Any:
+def _renumbered(value: Any, storages: dict[int, int | None]) -> Any:
     """A described value with its views on other storages, None where they have none any more."""
     if isinstance(value, list):
-        return [_elsewhere(item, storages) for item in value]
+        return [_renumbered(item, storages) for item in value]
     if not _points_to(value, storages):
         return value
     index = storages[value["storage"]]

@@ -55,7 +55,7 @@ UNSUPPORTED = frozenset(
 )
 #: Besides these, how tracing says that it cannot go on without the values of tensors.
 NEEDS_DATA = "GuardOnDataDependentSymNode"
-#: How the message of a LoweringException goes on after that of its cause.
+#: How the message of a LoweringException goes on after that of its fingerprint.
 LOWERING = "LoweringException"
 TARGET = re.compile(r"^ *(target: .*(?:\n *(?:args\[\d+\]|kwargs): .*)*)", re.MULTILINE)
 #: An exception that Dynamo saw the program raise.

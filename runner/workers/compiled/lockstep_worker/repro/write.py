@@ -35,7 +35,7 @@ MODULES = (
     "repro/script/samples.py",
     "repro/script/policy.py",
     "repro/script/metadata.py",
-    "repro/script/endings.py",
+    "repro/script/outcomes.py",
     "repro/script/judge.py",
     "repro/script/left.py",
     "repro/script/execute.py",
@@ -121,18 +121,18 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
     for policy in policies.values():
         parse_policy(policy)
     words = need(request, "words", "request")
-    promise, strides, raises = (
-        path.get("promise", "values"),
+    contract, strides, raises = (
+        path.get("contract", "values"),
         request.get("strides") or "significant",
         request.get("raises"),
     )
     if (
-        promise not in words["promises"]
+        contract not in words["contracts"]
         or strides not in words["strides"]
         or not (raises is None or isinstance(raises, dict))
     ):
         raise Malformed(
-            f"promise {promise!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not "
+            f"contract {contract!r:.40}, strides {strides!r:.40} or raises {raises!r:.200}: not "
             "known here"
         )
     return {
@@ -159,9 +159,10 @@ def _settings(request: dict, part: Part, libraries: list[str], needs: list[str])
         "CONSTANTS": part.source.constants,
         "OUTPUTS": part.source.outputs,
         "BACKWARD": part.program.get("backward"),
-        # How to compare: what the case asks for, else the promise of the path decides by the dtype.
+        # How to compare: what the case asks for, else the contract of the path decides by the
+        # dtype.
         "POLICIES": policies,
-        "PROMISE": promise,
+        "CONTRACT": contract,
         "STRIDES": strides,
         "RAISES": raises,
         "ACCUSING": _accusing(words),

@@ -37,7 +37,7 @@ class Case:
         own_random = settings["CONFIG"].get("torch._inductor.config.fallback_random") is False
         return Rules(
             settings["POLICIES"],
-            settings["PROMISE"],
+            settings["CONTRACT"],
             settings["ACCUSING"],
             settings["STRIDES"],
             settings["RAISES"],

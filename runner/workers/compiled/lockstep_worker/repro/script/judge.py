@@ -4,8 +4,8 @@ be known without a gold."""
 from dataclasses import dataclass, field
 from typing import Any
 
-from .endings import Verdict
 from .metadata import alias_difference, described, metadata_difference
+from .outcomes import Verdict
 from .pair import Pair
 from .policy import Answer, Policy, check, default_policy, parse_policy
 from .view import View, as_view
@@ -13,7 +13,7 @@ from .view import View, as_view
 #: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
 Call = dict[str, Any]
 #: Statuses of what does not depend on the noise of values.
-METADATA = ("metadata_differs", "aliasing_differs")
+METADATA = ("metadata_diverges", "aliasing_diverges")
 
 
 @dataclass
@@ -40,10 +40,10 @@ class Execution:
 
 @dataclass
 class Rules:
-    """How results are compared: what the case asks for and what the path promises."""
+    """How results are compared: what the case asks for and the path's contract."""
 
     policies: dict[str, str]
-    promise: str
+    contract: str
     #: The statuses that accuse the compiler, those first that decide first.
     accusing: list[str]
     strides: str = "significant"
@@ -67,7 +67,7 @@ class Rules:
         if name in self.policies:
             return parse_policy(self.policies[name])
         view = as_view(eager)
-        return default_policy(self.promise, "bool" if view is None else view.dtype)
+        return default_policy(self.contract, "bool" if view is None else view.dtype)
 
 
 def same_bits(a: Any, b: Any) -> bool:
@@ -97,19 +97,19 @@ def compare_call(
             policy = parse_policy("bits")
         seen = []
         if name not in compiled:
-            seen.append(("metadata_differs", f"eager {described(value)}, compiled nothing"))
+            seen.append(("metadata_diverges", f"eager {described(value)}, compiled nothing"))
         else:
             if text := metadata_difference(value, compiled[name], rules.strides):
-                seen.append(("metadata_differs", text))
+                seen.append(("metadata_diverges", text))
             if not text or _comparable(value, compiled[name]):
                 seen.append(_compare(value, compiled[name], policy, eager, compiled))
         for status, text in seen:
             if status not in ("conform", "unknown") and name.startswith("input "):
-                status = "mutation_differs"
+                status = "mutation_diverges"
             if status != "conform":
                 found.append((status, name, text))
     if text := alias_difference(eager, compiled):
-        found.append(("aliasing_differs", "shared memory", text))
+        found.append(("aliasing_diverges", "shared memory", text))
     return found
 
 
@@ -144,7 +144,7 @@ def _compare(
         return (
             ("conform", "")
             if value == other
-            else ("value_differs", f"eager {value!r}, compiled {other!r}")
+            else ("value_diverges", f"eager {value!r}, compiled {other!r}")
         )
 
     def tensor_of(side: str, name: str) -> View | None:

@@ -1,7 +1,6 @@
 """The verdict on two executions, and on what calls leave behind beside their results: modes,
 generators, earlier results."""
 
-from .endings import Verdict, judge_endings
 from .judge import (
     METADATA,
     Call,
@@ -12,6 +11,7 @@ from .judge import (
     judges_positions,
     self_disagreement,
 )
+from .outcomes import Verdict, judge_outcomes
 
 
 def left_behind(eager: Execution, compiled: Execution, rules: Rules) -> list[str]:
@@ -51,19 +51,19 @@ def left_after_error(
         return None
     if mine.call != other.call:
         return Verdict(
-            "error_differs",
+            "error_diverges",
             [f"eager raises in call {mine.call + 1}, compiled in call {other.call + 1}"],
         )
     found = compare_call(mine.inputs, other.inputs, before[mine.call], rules)
     if found:
         return Verdict(
-            "mutation_differs", [f"{name} after the error: {text}" for _, name, text in found]
+            "mutation_diverges", [f"{name} after the error: {text}" for _, name, text in found]
         )
     modes = [
         f"mode {name}: {mine.modes[name]}, compiled {other.modes[name]}, after the error"
         for name in _other_facts(mine.modes, other.modes)
     ]
-    return Verdict("state_differs", modes) if modes else None
+    return Verdict("state_diverges", modes) if modes else None
 
 
 def _other_facts(mine: dict, other: dict) -> list[str]:
@@ -74,16 +74,16 @@ def _other_facts(mine: dict, other: dict) -> list[str]:
 def judge(
     eager: Execution, compiled: Execution, before: list[Call], rules: Rules, was_compiled: bool
 ) -> Verdict:
-    """The verdict: endings, metadata, masks, values, what calls left behind, proof of compilation,
+    """The verdict: outcomes, metadata, masks, values, what calls left behind, proof of compilation,
     noise, in this order. `before`: the inputs of each call as they were before it."""
-    ending = judge_endings(eager.error, compiled.error, rules.raises)
-    if ending is not None:
+    outcome = judge_outcomes(eager.error, compiled.error, rules.raises)
+    if outcome is not None:
         left = (
             left_after_error(eager, compiled, before, rules)
-            if ending.status == "conform" and eager.error
+            if outcome.status == "conform" and eager.error
             else None
         )
-        return ending if left is None else Verdict(left.status, [*left.lines, *ending.lines])
+        return outcome if left is None else Verdict(left.status, [*left.lines, *outcome.lines])
     verdict = compare_run(eager.runs[0], compiled.runs[0], before, rules)
     noise = self_disagreement(eager, rules)
     if verdict.status not in METADATA and not noise and self_disagreement(compiled, rules):
@@ -102,7 +102,7 @@ def judge(
     if verdict.status in ("conform", "unknown") and (
         left_lines := left_behind(eager, compiled, rules)
     ):
-        verdict = Verdict("state_differs", [*left_lines, *verdict.lines])
+        verdict = Verdict("state_diverges", [*left_lines, *verdict.lines])
     if verdict.status in ("conform", "unknown") and not was_compiled:
         return Verdict("not_compiled", ["there is no proof that the compiler saw the program"])
     # Metadata do not depend on the noise of values.

@@ -100,14 +100,14 @@ def _arguments(text: str) -> list[str]:
     return found if text.strip() else []
 
 
-def default_policy(promise: str, dtype: str) -> Policy:
-    """What a path's promise means for an output of that dtype, where the case says nothing."""
+def default_policy(contract: str, dtype: str) -> Policy:
+    """What a path's contract means for an output of that dtype, where the case says nothing."""
     number = PARTS.get(dtype, dtype)
     if number not in FLOATS:
-        return parse_policy("exact" if promise == "bits" else "decided")
+        return parse_policy("exact" if contract == "bits" else "decided")
     return parse_policy(
         {"bits": "bits", "casts": "any_of(close, stepwise(1))"}.get(
-            promise, "any_of(close, no_worse(1))"
+            contract, "any_of(close, no_worse(1))"
         )
     )
 
@@ -119,7 +119,7 @@ class Answer:
 
     holds: bool | None
     why: str = ""
-    status: str = "value_differs"
+    status: str = "value_diverges"
 
 
 def check(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View | None]) -> Answer:
@@ -138,7 +138,7 @@ def check(policy: Policy, pair: Pair, tensor_of: Callable[[str, str], View | Non
     # Rules that are not about the same position on both sides, or that are upstream's and as they
     # are.
     if policy.kind not in ("same_upstream", "metadata", "statistical") and pair.special.any():
-        return Answer(False, status="nonfinite_differs")
+        return Answer(False, status="nonfinite_diverges")
     return _check_one(policy, pair, tensor_of)
 
 

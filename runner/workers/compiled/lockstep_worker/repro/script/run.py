@@ -9,10 +9,10 @@ import torch
 
 from ...compat.device import adopt
 from .begin import CannotTell, cannot_run
-from .endings import Verdict
 from .execute import Case, before_calls, execute
 from .exported import Exporting
 from .left import judge
+from .outcomes import Verdict
 
 
 def proof_of_compilation() -> bool:
