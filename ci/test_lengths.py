@@ -45,7 +45,8 @@ def cpp_functions(code):
     A function is a brace behind a parameter list, outside of any other one; what is between it and
     the end of the statement before it is its head."""
     code = without_texts(code)
-    line, head, head_line, open_ = 1, "", 1, []
+    line, head, head_line = 1, "", 1
+    open_: list = []
     for character in code:
         if character == "\n":
             line += 1

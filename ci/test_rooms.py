@@ -149,7 +149,7 @@ def imported_names(file, text):
 
 def imports(texts):
     """File → the files of ours that it imports, of the text of each."""
-    places = {}
+    places: dict = {}
     for file in texts:
         places.setdefault(module_name(file), []).append(file)
 
@@ -167,7 +167,8 @@ def imports(texts):
 
 def circles(arrows):
     """Each circle of imports that is met on the way down, as the files on it."""
-    found, done, way = [], set(), []
+    found, done = [], set()
+    way: list = []
 
     def visit(file):
         if file in way:

@@ -59,7 +59,7 @@ def test_junit_is_valid(reports, name):
     suites = document.getroot().findall("testsuite")
     assert suites
     for suite in suites:
-        suite.attrib.pop("timestamp", None)
+        suite.attrib.pop("timestamp", "")
         schema("surefire-test-report-2.22.3.xsd").assertValid(
             etree.fromstring(etree.tostring(suite))
         )
@@ -163,6 +163,7 @@ def test_the_schemas_refuse_what_they_should(reports):
     ]:
         bad = etree.fromstring(etree.tostring(good))
         suite = bad.find("testsuite")
+        assert suite is not None
         suite.attrib.pop("timestamp")
         assert surefire.validate(etree.fromstring(etree.tostring(suite)))
         spoil(suite.find("testcase"))

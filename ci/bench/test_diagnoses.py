@@ -15,6 +15,7 @@ KNOWN = json.loads((HERE / "explain" / "diagnoses.json").read_text("utf-8"))["di
 def bench(name):
     """A module of its own of each file of that name."""
     spec = importlib.util.spec_from_file_location(f"bench_{name}", HERE / name / "bench.py")
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -249,7 +249,8 @@ const ways = new Map();
 function wayOf(path) {
   if (!ways.has(path)) {
     const way = [];
-    for (let layer = path; layer && !way.includes(layer); layer = aboveOf.get(layer)) way.unshift(layer);
+    for (let layer = path; layer && !way.includes(layer); layer = aboveOf.get(layer))
+      way.unshift(layer);
     ways.set(path, way);
   }
   return ways.get(path);

@@ -16,12 +16,15 @@ const fingerprintButton = (name) =>
 /** What went wrong, by its name: what fails most first, each with its smallest example. */
 function fingerprintsSection(open) {
   if (run.fingerprints.length === 0) return null;
-  const of = (fingerprint) => totals.fingerprint.get(fingerprint.name) ?? { kinds: new Map(), operators: new Set() };
+  const of = (fingerprint) =>
+    totals.fingerprint.get(fingerprint.name) ?? { kinds: new Map(), operators: new Set() };
   const count = (fingerprint) => of(fingerprint).kinds.get("failing") ?? 0;
   const few = (names, most = 6) =>
     names.slice(0, most).join(", ") +
     (names.length > most ? ` and ${grouped(names.length - most)} more` : "");
-  const ordered = [...run.fingerprints].sort((a, b) => count(b) - count(a) || b.verdicts - a.verdicts);
+  const ordered = [...run.fingerprints].sort(
+    (a, b) => count(b) - count(a) || b.verdicts - a.verdicts,
+  );
   const shown = 100;
   const item = (fingerprint) =>
     h(

@@ -408,7 +408,9 @@ def test_nothing_of_a_vendor_is_reused(suite):
 
 def test_shuffle_prints_a_seed_that_repeats_it(suite):
     first = suite("run", "--level", "all", "--shuffle", "--out", "first")
-    seed = re.search(r"--shuffle=(\d+)", first.stderr).group(1)
+    found = re.search(r"--shuffle=(\d+)", first.stderr)
+    assert found
+    seed = found.group(1)
     arguments = log_of(suite.root / "first")[0]["arguments"]
     assert arguments == ["run", "--level", "all", "--out", "first", f"--shuffle={seed}"]
     suite("run", "--level", "all", f"--shuffle={seed}", "--out", "second")

@@ -231,7 +231,7 @@ def answer_hello(how):
     if how == "garbage":
         print("this is no JSON", flush=True)
         return
-    hello = {
+    hello: dict = {
         "type": "hello",
         "protocol": 9 if how == "old" else 2,
         "worker": "fake",

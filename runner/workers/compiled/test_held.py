@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from conversation import Worker, view
-from lockstep_worker.held import BLOCK, Known
+from lockstep_worker.held import BLOCK, Held
 from lockstep_worker.problems import Malformed
 from lockstep_worker.tensors import Outputs
 
@@ -49,7 +49,7 @@ def data():
 
 
 def test_a_digest_is_what_the_protocol_says(library, data):
-    digests = Known([], library).digest(storage_of(data))
+    digests = Held([], library).digest(storage_of(data))
     words = [struct.unpack("<2Q", each) for each in digests or []]
     assert words == [digest(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
     assert digest(bytes(range(256))) == (
@@ -59,14 +59,14 @@ def test_a_digest_is_what_the_protocol_says(library, data):
 
 
 def test_nothing_is_digested_that_is_not_worth_it_or_asked_for(library, data):
-    assert Known([], library).digest(storage_of(data[: BLOCK - 1])) is None
-    assert Known(None, library).digest(storage_of(data)) is None
-    assert Known([], {"cuda": library["cpu"]}).digest(storage_of(data)) is None
+    assert Held([], library).digest(storage_of(data[: BLOCK - 1])) is None
+    assert Held(None, library).digest(storage_of(data)) is None
+    assert Held([], {"cuda": library["cpu"]}).digest(storage_of(data)) is None
 
 
 @pytest.mark.parametrize("file", ["/nowhere/library.so", "libc.so.6"])
 def test_a_library_that_is_none_costs_nothing_but_the_digests(file, data, capfd):
-    assert Known([], {"cpu": file}).digest(storage_of(data)) is None
+    assert Held([], {"cpu": file}).digest(storage_of(data)) is None
     assert "sent whole" in capfd.readouterr().err
 
 
@@ -83,7 +83,7 @@ def test_a_library_that_is_none_costs_nothing_but_the_digests(file, data, capfd)
 )
 def test_held_storages_that_are_none_break_the_protocol(held, library):
     with pytest.raises(Malformed):
-        Known(held, library)
+        Held(held, library)
 
 
 def whole(directory, outputs, index, held):
@@ -106,7 +106,7 @@ def outputs_like(tmp_path, library, data):
         {"bytes": len(each), "digests": text_of(each)}
         for each in (os.urandom(len(data)), data, data[:BLOCK])
     ]
-    return Outputs(str(tmp_path), Known(given, library))
+    return Outputs(str(tmp_path), Held(given, library))
 
 
 def write(outputs, data):
@@ -152,7 +152,7 @@ def test_what_is_mostly_other_is_sent_whole(tmp_path, library, data, other):
 
 
 def test_what_was_described_before_is_held_too(tmp_path, library, data):
-    outputs = Outputs(str(tmp_path), Known([], library))
+    outputs = Outputs(str(tmp_path), Held([], library))
     first, second = write(outputs, data), write(outputs, data)
     assert outputs.storages[second] == {
         "bytes": len(data),
