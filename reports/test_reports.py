@@ -132,7 +132,7 @@ def test_junit_tells_what_the_log_tells(reports):
 def test_run_json_has_what_the_log_has():
     lines = [json.loads(line) for line in LOG.splitlines()]
     document = json.loads((TESTDATA / "sample.run.json").read_text("utf-8"))
-    assert document["format"] == 2
+    assert document["format"] == 3
     assert [v["id"] for v in document["verdicts"]] == [
         line["id"] for line in lines if line["type"] == "verdict"
     ]

@@ -353,7 +353,7 @@ def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
     )
     junit = (suite.root / "out" / "junit.xml").read_text()
     assert (
-        "unstable: conform once, value differs once" in junit
+        "unstable: conform once, value diverges once" in junit
         and "every time the same: value diverges 3 times" in junit
     )
     known = {
@@ -448,7 +448,7 @@ def test_single_reports_go_where_they_are_asked(suite):
     for file in ("junit.xml", "report.html", "summary.md"):
         (suite.root / "out" / file).unlink()
     result = suite("report", "out", "--json", "-")
-    assert json.loads(result.stdout)["format"] == 2
+    assert json.loads(result.stdout)["format"] == 3
     assert not (suite.root / "out" / "junit.xml").exists()
     assert suite("report", "out", "--summary", "-").stdout.startswith("#")
     assert suite("report", "out").returncode == 0 and (suite.root / "out" / "junit.xml").exists()

@@ -158,13 +158,13 @@ def test_reports_follow_links_and_leave_pipes_and_devices_as_they_are(suite):
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
         assert suite("report", "out", "--json", "pipe").returncode == 0
         assert stat.S_ISFIFO(pipe.stat().st_mode)  # else the reader waits for ever
-        assert json.loads(reader.communicate()[0])["format"] == 2
+        assert json.loads(reader.communicate()[0])["format"] == 3
     # Not by the name in /dev, which a mistake here could take from the whole machine.
-    assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 2
+    assert json.loads(suite("report", "out", "--json", "/proc/self/fd/1").stdout)["format"] == 3
     assert (
         on(suite.root / "file", suite, "report", "out", "--json", "/proc/self/fd/1").returncode == 0
     )
-    assert json.loads((suite.root / "file").read_text())["format"] == 2
+    assert json.loads((suite.root / "file").read_text())["format"] == 3
 
 
 @pytest.mark.parametrize("command", ["run", "report"])
@@ -177,10 +177,10 @@ def test_standard_output_has_room_for_one_report(suite, command):
 
 def test_annotations_do_not_mix_with_a_report(suite):
     result = suite("run", "bugs/1-first", "path:flip", "--github", "--json", "-", "--out", "out")
-    assert json.loads(result.stdout)["format"] == 2
+    assert json.loads(result.stdout)["format"] == 3
     assert "::error" in result.stderr
     assert "::error" in suite("report", "out", "--github").stdout
-    assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 2
+    assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 3
 
 
 def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):
@@ -221,7 +221,7 @@ def test_verbose_reports_print_a_line_for_every_verdict(suite):
         and "\x1b[" in suite("report", "out", "-v", "--color", "always").stdout
     )
     mixed = suite("report", "out", "-v", "--json", "-")
-    assert json.loads(mixed.stdout)["format"] == 2 and "bugs/1-first@cpu/flip" in mixed.stderr
+    assert json.loads(mixed.stdout)["format"] == 3 and "bugs/1-first@cpu/flip" in mixed.stderr
 
 
 # --- a full disk ---

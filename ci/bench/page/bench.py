@@ -39,7 +39,7 @@ FILTERS = [
 PROBE = """<script>
 (() => {
   const told = {};
-  const drawn = () => new Contract((done) => requestAnimationFrame(() => setTimeout(done)));
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   async function measure() {
     await drawn();
     told.open = performance.now();
@@ -57,7 +57,7 @@ PROBE = """<script>
     const before = performance.now();
     list.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
     while (!document.querySelector("#details .headline .id .path"))
-      await new Contract((done) => setTimeout(done));
+      await new Promise((done) => setTimeout(done));
     told.story = performance.now() - before;
     new Image().src = "http://127.0.0.1:PORT/?" + encodeURIComponent(JSON.stringify(told));
   }

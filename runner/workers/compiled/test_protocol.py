@@ -95,7 +95,7 @@ def test_hello(worker):
     hello = worker.hello
     assert (
         hello["type"] == "hello"
-        and hello["protocol"] == 1
+        and hello["protocol"] == 2
         and hello["modes"] == ["plain", "configure"]
     )
     assert hello["devices"][0] == "cpu" and "float8_e4m3fn" in hello["dtypes"]
@@ -347,7 +347,7 @@ def test_hello_comes_first_and_says_which_protocol(tmp_path):
     small = Worker(tmp_path, hello=False)
     small.say({"type": "run", "run": 5})
     assert small.hear()["error"] == "hello comes first"
-    small.say({"type": "hello", "protocol": 2, "scratch": str(tmp_path), "threads": 1})
+    small.say({"type": "hello", "protocol": 3, "scratch": str(tmp_path), "threads": 1})
     answer = small.hear()
     assert (
         answer["type"] == "hello"

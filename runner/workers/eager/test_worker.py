@@ -205,7 +205,7 @@ def test_hello_says_what_it_is(worker):
     answer = worker.hello()
     assert (
         answer["type"] == "hello"
-        and answer["protocol"] == 1
+        and answer["protocol"] == 2
         and answer["worker"] == "lockstep-eager"
     )
     assert answer["environment"]["torch"] and answer["environment"]["operators_digest"]
