@@ -67,6 +67,8 @@ def rest_on_numbers(output):
         classes["value"] = classes.get("value", 0) + rest
     if differing == 0:
         return
+    if output.get("grade") == "bits":
+        output["grade"] = "none"
     special = classes.get("nan", 0) + classes.get("infinity", 0)
     holds = output["status"] in ("conform", "metadata_diverges")
     policy = output.get("policy", "bits")
@@ -116,6 +118,10 @@ def consistent(record):
         record["differences"] = [first, *found]
     else:
         record["differences"] = found
+    order = ["bits", *(grade[0] for grade in GRADES), "none"]
+    graded = [output["grade"] for output in record.get("outputs", []) if "grade" in output]
+    if graded:
+        record["grade"] = max(graded, key=order.index)
     raised = "eager_error" in record and "compiled_error" in record
     if record["status"] == "conform" and not record.get("outputs") and not raised:
         record["outputs"] = [{"name": "y", "policy": "bits", "status": "conform", "elements": 1}]
@@ -545,13 +551,13 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
     run, *rest = sample()
     newer = {
         **run,
-        "format": 2,
+        "format": 3,
         "digests": {"judge": "0123"},
         "min_judged": 99,
         "absent_paths": [{"name": "later", "reason": "no such setting"}],
         "paths": [{**path, "digest": "", "declared": {}} for path in run["paths"]],
     }
-    # Format 2 asks of a verdict what it rests on.
+    # A reader asks of a verdict what it rests on.
     verdicts = {
         record["status"]: record
         for record in rest
@@ -572,7 +578,7 @@ def test_a_run_that_did_not_end_or_judged_too_little_says_so(page, tmp_path):
 def test_it_marks_the_first_layer_that_diverges(tmp_path):
     run = {
         **sample()[0],
-        "format": 2,
+        "format": 3,
         "planned": 3,
         "digests": {},
         "min_judged": None,
