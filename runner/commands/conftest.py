@@ -42,7 +42,8 @@ def sweeping(suite):
     )
     suite.know = lambda: suite.eager.write_text(  # the worker then has the operators of the dump
         f"""#!/bin/sh
-{sys.executable} {FAKE} "$@" | sed -u 's/"torch": *"2.13.0"/"torch": "2.0", "operators_digest":
-"f"/' """
+new='"torch": "2.0", "operators_digest": "f"'
+{sys.executable} {FAKE} "$@" | sed -u "s/\\"torch\\": *\\"2.13.0\\"/$new/"
+"""
     )
     return suite

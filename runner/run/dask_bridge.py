@@ -62,7 +62,6 @@ def member(run, where, home, told):
     if worker.local_directory != where:
         return "another dask worker has taken its place"
     secede()  # its threads count executions of ours, not tasks of Dask's
-
     lines: queue.SimpleQueue = queue.SimpleQueue()  #: and at last None
 
     def tell(**message):

@@ -442,7 +442,7 @@ def test_path_files():
         how = {"export"} if "export" in p else {"backend", "mode", "fullgraph"}
         assert (
             set(p) - {"unsupported", "refuses", "variants", "layer"} == keys | how
-            and p["format"] == 1
+            and p["format"] == 2
             and p["contract"] in ("bits", "casts", "values")
         ), p["name"]
     assert {p["name"] for p in ours if p["default"]} == {
