@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from browser import BROWSER, Opened
+from test_page import consistent
 
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
@@ -40,7 +41,7 @@ def made(folder, change, *options):
     for name, records in (("before", before), ("after", after)):
         (folder / name).mkdir(parents=True)
         (folder / name / "run.jsonl").write_text(
-            "".join(json.dumps(record) + "\n" for record in records), "utf-8"
+            "".join(json.dumps(consistent(record)) + "\n" for record in records), "utf-8"
         )
     result = subprocess.run(
         [
