@@ -67,7 +67,7 @@ def rest_on_numbers(output):
         classes["value"] = classes.get("value", 0) + rest
     if differing == 0:
         return
-    if output.get("grade") == "bits":
+    if output.get("grade", "bits") == "bits":
         output["grade"] = "none"
     special = classes.get("nan", 0) + classes.get("infinity", 0)
     holds = output["status"] in ("conform", "metadata_diverges")
