@@ -25,9 +25,9 @@ def test_the_page_is_what_list_prints():
     assert done.returncode == 0, done.stderr
     page = f"""# Public reports
 
-What each case says, and what is known of it on the paths of Lockstep. Written by `LOCKSTEP_RENEW=1
-pytest cases/test_bugs_page.py` from what `ci/lockstep list 'bugs/*' --markdown` prints; not by
-hand.
+What each case says, and what is known of it on the paths of Lockstep.
+`LOCKSTEP_RENEW=1 pytest cases/test_bugs_page.py` writes it from what
+`ci/lockstep list 'bugs/*' --markdown` prints; it is not written by hand.
 
 {done.stdout}"""
     if os.environ.get("LOCKSTEP_RENEW"):
