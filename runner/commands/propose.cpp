@@ -63,7 +63,7 @@ std::map<std::string, Group> groups_of(const RunRecord& record, bool crashes) {
     if (verdict.found.status == Status::harness ||
         (info(verdict.found.status).crashed() && !crashes))
       continue;
-    for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found)) {
+    for (const Fingerprint& fingerprint : fingerprints_of(verdict)) {
       Group& group = groups[fingerprint.name];
       group.cases.insert(case_of(verdict.facts.instance));
       group.paths.insert(verdict.facts.path);

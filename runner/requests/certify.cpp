@@ -1,5 +1,4 @@
 #include "requests/certify.h"
-#include "paths/globs.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/expand.h"
+#include "paths/globs.h"
 #include "record/draw.h"
 #include "record/judge_digest.h"
 #include "record/log.h"

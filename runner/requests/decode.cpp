@@ -76,14 +76,22 @@ std::vector<FlagWords> differing(const Basis& basis, const Flags& now, const Fla
   return differing;
 }
 
-template <class Request>
-std::vector<std::string> printed(const char* name, const Request& request) {
+/// Shows the flags of a request, and those of one by default beside them.
+template <class Request, class Show>
+auto beside_defaults(const Request& request, Show show) {
   CLI::App one, other;
   Request now = request, fallback;
   Flags flags(one, {}), defaults(other, {});
   add_flags(flags, now);
   add_flags(defaults, fallback);
-  return words_of(name, basis_of(now), flags, defaults);
+  return show(basis_of(now), flags, defaults);
+}
+
+template <class Request>
+std::vector<std::string> printed(const char* name, const Request& request) {
+  return beside_defaults(request, [&](const Basis& basis, const Flags& now, const Flags& fallback) {
+    return words_of(name, basis, now, fallback);
+  });
 }
 
 }  // namespace
@@ -136,12 +144,7 @@ std::vector<std::string> words_of(const VerifyRequest& request) {
 }
 
 std::vector<FlagWords> flags_of(const RunRequest& request) {
-  CLI::App one, other;
-  RunRequest now = request, fallback;
-  Flags flags(one, {}), defaults(other, {});
-  add_flags(flags, now);
-  add_flags(defaults, fallback);
-  return differing(now.basis, flags, defaults);
+  return beside_defaults(request, differing);
 }
 
 std::string repeat_options(const Basis& basis) {

@@ -47,7 +47,7 @@ std::vector<Verdict*> in_order(RunRecord& record, bool strict) {
         verdict.account.standing == Standing::fixed)
       continue;
     bool is_new = false;
-    for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found))
+    for (const Fingerprint& fingerprint : fingerprints_of(verdict))
       is_new |= seen.insert(fingerprint.name).second;
     (is_new ? first : then).push_back(&verdict);
   }

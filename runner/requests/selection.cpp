@@ -162,7 +162,7 @@ LogWords words_of(const Verdict& verdict, bool strict) {
   if (verdict.found.grade) add("grade", name_of(*verdict.found.grade));
   add("stage", verdict.found.stage);
   if (verdict.found.nearer) add("nearer", name_of(*verdict.found.nearer));
-  for (const Fingerprint& fingerprint : fingerprints_of(verdict.facts, verdict.found))
+  for (const Fingerprint& fingerprint : fingerprints_of(verdict))
     add("fingerprint", fingerprint.name);
   add("reason", verdict.found.reason);
   if (verdict.account.expectation) {
