@@ -233,14 +233,14 @@ int main() {
   const auto ending = judge_outcomes(eager, compiled);
   RunRecord before, after;
   Verdict verdict;
-  verdict.id = "bugs/1@cpu/a";
-  verdict.instance = "bugs/1@cpu";
-  verdict.path = "a";
-  verdict.device = "cpu";
+  verdict.facts.id = "bugs/1@cpu/a";
+  verdict.facts.instance = "bugs/1@cpu";
+  verdict.facts.path = "a";
+  verdict.facts.device = "cpu";
   before.verdicts = {verdict};
-  verdict.status = ending->status;
-  verdict.reason = ending->reason;
-  verdict.differences = {{ending->status, "", ending->reason}};
+  verdict.found.status = ending->status;
+  verdict.found.reason = ending->reason;
+  verdict.found.differences = {{ending->status, "", ending->reason}};
   after.verdicts = {verdict};
   after.info.planned = 1;
   const auto write = [](const char* file, const std::string& text) {
@@ -284,7 +284,11 @@ def test_a_status_is_a_row_and_its_finder(copy):
         "runner/plan/filter_parser.cpp",
         "runner/judge/outcomes.cpp",
     ]
-    groups = [sources("runner/verdict", "runner/record") + others, sources("reports")]
+    groups = [
+        sources("runner/verdict") + others,
+        sources("runner/record"),
+        sources("reports"),
+    ]
     build_and_run(copy, "added_status", groups, SEGFAULT)
     verdict = json.loads((copy / "verdict.json").read_text("utf-8"))
     assert verdict["status"] == "segfault" and verdict["differences"][0]["status"] == "segfault"
@@ -319,11 +323,11 @@ int main() {
   std::size_t given = 0;
   const auto judge = [&](const JudgeRequest& request) {
     for (const GoldInfo& each : all_golds()) given += request.golds[each.gold] != nullptr;
-    Verdict verdict;
-    OutputComparison& output = verdict.outputs.emplace_back();
+    Findings found;
+    OutputComparison& output = found.outputs.emplace_back();
     output.policy = "close";
     output.grade = Grade::none;
-    return verdict;
+    return found;
   };
   const Judgement first = judge_item(evidence, judge, {});
   for (const GoldInfo& each : all_golds()) {

@@ -72,9 +72,9 @@ RunRecord hostile_run() {
     output.accuracy = {{nasty, -1, 0, 0}, {"special", -5, HUGE_VAL, -1}};
     output.ulp_histogram = {-1, 0, 1 << 20};
     output.error_curve = ErrorCurve{nasty, {HUGE_VAL, NAN}, {-1}, {0, HUGE_VAL, 3}};
-    verdict.found.eager_error = RaisedError{nasty, nasty, nasty, {nasty}, nasty};
-    verdict.found.compiled_error =
-        RaisedError{nasty, nasty, std::string(1 << 20, 'm') + nasty, {}, nasty};
+    verdict.found.eager_error =
+        RaisedError{nasty, nasty, nasty, {nasty}, ErrorKind::internal, nasty};
+    verdict.found.compiled_error = RaisedError{nasty, nasty, std::string(1 << 20, 'm') + nasty, {}};
     verdict.origin.stderr_tail = std::string(1 << 20, 'e');
     verdict.found.proof = {{nasty, nasty}};
     verdict.origin.phases = {{"run", 1}};

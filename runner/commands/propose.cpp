@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "expectations/expectations.h"
 #include "record/fingerprints.h"
 #include "verdict/finding.h"
 
@@ -98,7 +99,7 @@ Json rule_of(const std::string& fingerprint, const Group& group, const std::stri
 Result<std::string> proposal(const RunRecord& record, const std::string& existing, bool crashes,
                              std::size_t& proposed) {
   proposed = 0;
-  Json document = {{"format", 1}, {"known", Json::array()}};
+  Json document = {{"format", kExpectationsFormat}, {"known", Json::array()}};
   if (!existing.empty()) {
     document = Json::parse(existing, nullptr, false);
     if (!document.is_object() || !document.value("known", Json()).is_array())

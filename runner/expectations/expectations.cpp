@@ -224,7 +224,7 @@ std::vector<Expectation> decode_expectations(const JsonFile& file, const ValidNa
   Reader reader(file, diagnostics);
   const Node document{&file.root, ""};
   if (!reader.object(document, {"$schema", "format", "known"})) return rules;
-  reader.format(document, 2);
+  reader.format(document, kExpectationsFormat);
   const auto known = reader.required(document, "known", "a list of expectations");
   if (!known || !reader.list(*known, "a list of expectations")) return rules;
   for (std::size_t i = 0; i < (*known)->size(); ++i) {

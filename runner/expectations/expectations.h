@@ -14,6 +14,9 @@
 
 namespace lockstep {
 
+/// The only format of files of expectations that is read and written.
+inline constexpr int kExpectationsFormat = 2;
+
 /// A dated, linked, conditional statement that a verdict is known.
 struct Expectation {
   std::string where;                   ///< "expected/known/inductor.json:12"

@@ -83,7 +83,7 @@ class FakeTorch {
                          op.arguments.args.size() < 2;
       if (lacks || (op.op == raising_operator && !compiled)) {
         seen.outcome = Outcome::raised;
-        seen.error = RaisedError{"eager", "RuntimeError", "refused", {}, "error"};
+        seen.error = RaisedError{"eager", "RuntimeError", "refused", {}, ErrorKind::error};
         seen.repetitions.clear();
         return seen;
       }

@@ -30,7 +30,7 @@ Path eager_path() {
   path.contract = Contract::bits;
   path.worker = "eager";
   path.devices = {"*"};
-  path.declared = {{"format", 1}, {"name", "eager"}, {"worker", "eager"}};
+  path.declared = {{"format", kPathFormat}, {"name", "eager"}, {"worker", "eager"}};
   return path;
 }
 

@@ -97,9 +97,9 @@ TEST(Differences, AnInputSaysAllUnderOneStatus) {
 }
 
 /// Raises in the backward pass of its last call.
-Observation raised_in_backward(std::vector<CallResult> calls, std::string kind = "error") {
+Observation raised_in_backward(std::vector<CallResult> calls, std::string_view kind = "error") {
   Observation observation =
-      raised("RuntimeError", "element 0 of tensors does not require grad", std::move(kind));
+      raised("RuntimeError", "element 0 of tensors does not require grad", kind);
   observation.repetitions = {std::move(calls)};
   return observation;
 }

@@ -35,11 +35,12 @@ inline Observation two_runs(const DataValue& first, const DataValue& second) {
   return observation;
 }
 
-inline Observation raised(std::string class_name, std::string message, std::string kind = "error") {
+inline Observation raised(std::string class_name, std::string message,
+                          std::string_view kind = "error") {
   Observation observation;
   observation.outcome = Outcome::raised;
   observation.error =
-      RaisedError{"run", std::move(class_name), std::move(message), {}, std::move(kind)};
+      RaisedError{"run", std::move(class_name), std::move(message), {}, *find_error_kind(kind)};
   return observation;
 }
 

@@ -128,9 +128,9 @@ OutcomeFinding compiled_raised(const Observation& eager, const Observation& comp
   }
   if (const RefusalRule* rule = declared_refusal(rules.refuses, compiled))
     return {Status::unsupported, declared_reason(rule->reason), true};
-  if (error.kind == "refused")
+  if (error.kind == ErrorKind::refused)
     return {Status::refused, fmt::format("the compiler refuses: {}", text)};
-  if (error.kind == "internal")
+  if (error.kind == ErrorKind::internal)
     return {Status::internal_error, fmt::format("the compiler failed: {}", text)};
   if (!both)
     return {Status::spurious_error, fmt::format("eager returns, compiled raises {}", text)};

@@ -157,7 +157,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Path path;
   path.declared = file.root;
   path.file = std::make_shared<const JsonFile>(file);
-  reader.format(root, 2);
+  reader.format(root, kPathFormat);
   if (const auto name = reader.required(root, "name", "as in ids and filters")) {
     path.name = reader.text(*name).value_or("");
     if ((*name)->is_string() && !valid_path_name(path.name))

@@ -17,6 +17,9 @@
 
 namespace lockstep {
 
+/// The only format of path files that is read and written.
+inline constexpr int kPathFormat = 2;
+
 /// One way to execute an instance, as its path file declares it (see README.md beside this file).
 struct Path {
   std::string name;

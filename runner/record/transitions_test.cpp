@@ -140,7 +140,7 @@ TEST(Transitions, SeeAnotherFinding) {
       [](Verdict& other) { other.found.outputs[0].compiled = "nan"; },
       [](Verdict& other) { other.found.outputs[0].name = "z"; },
       [](Verdict& other) {
-        other.found.compiled_error = RaisedError{"run", "KeyError", "", {}, ""};
+        other.found.compiled_error = RaisedError{"run", "KeyError", "", {}};
       },
       [](Verdict& other) { other.found.outputs.push_back(other.found.outputs[0]); },
       [](Verdict& other) {
@@ -257,7 +257,7 @@ TEST(Transitions, OfEagerAreATableOfTheirOwn) {
     verdicts[1].found.eager_digest = digest;
     verdicts[2].found.eager_digest = "22";
     if (error != nullptr)
-      verdicts[2].found.eager_error = RaisedError{"eager", error, "", {}, "error"};
+      verdicts[2].found.eager_error = RaisedError{"eager", error, "", {}};
     return run_of(std::move(verdicts));
   };
   const EagerComparison same = compare_eager(run("11", nullptr), run("11", nullptr));

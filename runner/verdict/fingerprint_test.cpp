@@ -42,7 +42,7 @@ Verdict raised(Status status, RaisedError error) {
 
 RaisedError error(const std::string& class_name, const std::string& message,
                   const std::string& detail = "") {
-  return {"run", class_name, message, {}, "error", detail};
+  return {"run", class_name, message, {}, ErrorKind::error, detail};
 }
 
 TEST(Fingerprint, IsTheSameForEveryDtype) {

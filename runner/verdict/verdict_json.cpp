@@ -59,6 +59,7 @@ class Writer {
   static Json encode(Nearer value) { return name_of(value); }
   static Json encode(UnsupportedBy value) { return name_of(value); }
   static Json encode(Witness value) { return name_of(value); }
+  static Json encode(ErrorKind value) { return name_of(value); }
   static Json encode(Because value) { return name_of(value); }
   static Json encode(const Json& value) { return value; }
   template <class T>
@@ -177,6 +178,9 @@ class VerdictReader {
   }
   void read(const std::string& key, const Json& json, Witness& value) {
     read_word(key, json, value, find_witness, "how it is known who executed");
+  }
+  void read(const std::string& key, const Json& json, ErrorKind& value) {
+    read_word(key, json, value, find_error_kind, "whose words an error is");
   }
   void read(const std::string& key, const Json& json, Because& value) {
     read_word(key, json, value, find_because, "why a divergence is known");

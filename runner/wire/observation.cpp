@@ -130,9 +130,11 @@ RaisedError read_error(const JsonAt& node) {
     }
   }
   if (node.has("detail")) error.detail = node.at("detail").bounded_text();
-  error.kind = node.has("kind") ? node.at("kind").string() : "error";
-  if (error.kind != "error" && error.kind != "refused" && error.kind != "internal") {
-    node.at("kind").wrong("error, refused or internal");
+  if (node.has("kind")) {
+    const JsonAt kind = node.at("kind");
+    const auto found = find_error_kind(kind.string());
+    if (!found) kind.wrong(enumerate(error_kind_names(), "or"));
+    error.kind = *found;
   }
   return error;
 }

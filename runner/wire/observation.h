@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "wire/error_kind.h"
 #include "wire/held.h"
 #include "wire/values.h"
 
@@ -38,7 +39,7 @@ struct RaisedError {
   std::string class_name;  ///< as Python names it: "RuntimeError", "torch._C._LinAlgError"
   std::string message;
   std::vector<std::string> wrapped;  ///< classes around it, outermost first
-  std::string kind;                  ///< "error", "refused" or "internal"
+  ErrorKind kind = ErrorKind::error;
   /// What the message does not say: where the compiler was, what it pointed to; empty: nothing.
   std::string detail = {};
 

@@ -80,7 +80,7 @@ TEST(Observation, ReadsEverything) {
   EXPECT_EQ(describe(call.inputs[0].second), "uint8[]");
   ASSERT_TRUE(read->reference);
   EXPECT_EQ(read->reference->error->class_name, "ValueError");
-  EXPECT_EQ(read->reference->error->kind, "error");
+  EXPECT_EQ(read->reference->error->kind, ErrorKind::error);
   EXPECT_EQ(read->proof["graphs"], 1);
   EXPECT_EQ(read->phases.at("compile"), 1.5);
   EXPECT_EQ(read->stage, "run");
@@ -91,7 +91,7 @@ TEST(Observation, RaisedAndUnsupported) {
   const auto raised = directory.read(
       R"({"outcome": "raised", "error": {"stage": "compile", "class": "A", "message": "m", "wrapped": ["B"], "kind": "internal"}})");
   ASSERT_TRUE(raised);
-  EXPECT_EQ(raised->error, (RaisedError{"compile", "A", "m", {"B"}, "internal"}));
+  EXPECT_EQ(raised->error, (RaisedError{"compile", "A", "m", {"B"}, ErrorKind::internal}));
   EXPECT_EQ(directory.read(R"({"outcome": "unsupported", "reason": "no fp8"})")->reason, "no fp8");
   const std::string message = R"({"outcome": "raised", "error": {"class": "A", "message": ")" +
                               std::string(1 << 20, 'x') + "\"}}";
