@@ -89,7 +89,7 @@ def test_no_code_names_a_path():
     """But for names that are those of a worker or of a backend of torch, too; `paths/` itself reads
     files."""
     names = {file.stem for file in (ROOT / "runner" / "paths").glob("*.json")}
-    names -= {"eager", "export", "inductor", "aot_eager", "aot_eager_decomp"}
+    names -= {"eager", "export", "inductor", "aot_eager"}
     assert len(names) > 10
     literal = re.compile('"(' + "|".join(map(re.escape, sorted(names))) + ')"')
     code = [*(ROOT / "runner").rglob("*.[ch]*"), *(ROOT / "reports").rglob("*.[chj]*")]
@@ -284,11 +284,7 @@ def test_a_status_is_a_row_and_its_finder(copy):
         "runner/plan/filter_parser.cpp",
         "runner/judge/outcomes.cpp",
     ]
-    groups = [
-        sources("runner/verdict") + others,
-        sources("runner/record"),
-        sources("reports"),
-    ]
+    groups = [sources("runner/verdict") + others, sources("runner/record"), sources("reports")]
     build_and_run(copy, "added_status", groups, SEGFAULT)
     verdict = json.loads((copy / "verdict.json").read_text("utf-8"))
     assert verdict["status"] == "segfault" and verdict["differences"][0]["status"] == "segfault"

@@ -156,5 +156,5 @@ def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     assert ran.returncode == 1 and "value diverges" in ran.stdout, ran.stderr
     again = lockstep("shrink", one, LOCKSTEP_CACHE=str(cache))
     assert again.stdout.startswith(file.read_text())
-    assert "known from before" in again.stderr
+    assert "remembered from before" in again.stderr
     assert lockstep("shrink", one, "--out", str(file)).returncode == 2

@@ -62,12 +62,13 @@ ShrinkRequest request_of(const ShrinkOptions& options, const OneVerdict& asked) 
 }
 
 void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
-  fmt::print(stderr, "{} {} steps became {}, {} elements {}; {} candidates{}{}\n", id,
-             step_count(before.program), step_count(shrunk.declared.program),
-             grouped(static_cast<std::uint64_t>(element_count(before))),
-             grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
-             shrunk.known > 0 ? fmt::format(", {} known from before", shrunk.known) : "",
-             shrunk.complete ? "" : "; time ran out: the same command goes on from here");
+  fmt::print(
+      stderr, "{} {} steps became {}, {} elements {}; {} candidates{}{}\n", id,
+      step_count(before.program), step_count(shrunk.declared.program),
+      grouped(static_cast<std::uint64_t>(element_count(before))),
+      grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
+      shrunk.remembered > 0 ? fmt::format(", {} remembered from before", shrunk.remembered) : "",
+      shrunk.complete ? "" : "; time ran out: the same command goes on from here");
   fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.found.status).label,
              shrunk.verdict.found.reason);
 }

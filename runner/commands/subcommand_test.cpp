@@ -92,7 +92,7 @@ TEST(Subcommands, AFlagThatNobodyPrintsIsSeen) {
   CLI::App app;
   RunRequest request;
   Flags flags(app, "/");
-  app.add_flag("--unprinted", request.keep);
+  app.add_flag("--unprinted", request.save_tensors);
   EXPECT_TRUE(flags.words().empty());
 }
 

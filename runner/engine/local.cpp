@@ -221,8 +221,8 @@ void LocalEngine::conclude(SentExecution sent, Observation observation, Clock::t
   execution.seconds += std::chrono::duration<double>(now - sent.began).count();
   // What is mapped of a removed directory stays readable.
   remove_directory(execution.before);
-  if (!options_.keep.empty() && (!execution.is_last() || execution.job.parts.size() == 1))
-    save_part(sent.out, options_.keep, execution.job.id, execution.part);
+  if (!options_.save_jobs.empty() && (!execution.is_last() || execution.job.parts.size() == 1))
+    save_part(sent.out, options_.save_jobs, execution.job.id, execution.part);
   if (execution.seen) observation = join_parts(*execution.seen, std::move(observation));
   if (!execution.is_last() && observation.outcome == Outcome::returned) {
     ++execution.part;

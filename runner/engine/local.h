@@ -40,7 +40,7 @@ struct LocalEngineOptions {
   Json hello;  ///< the `hello` message for every worker, without `scratch`
   /// A folder for what each part of a job left that is not repeated later (saved.h): all but the
   /// last of several, or the only one; empty: nothing is kept.
-  std::filesystem::path keep = {};
+  std::filesystem::path save_jobs = {};
 };
 
 /// Runs jobs on workers of this machine: starts these when first needed, restarts those that die,

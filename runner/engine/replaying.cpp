@@ -5,8 +5,8 @@
 namespace lockstep {
 namespace fs = std::filesystem;
 
-ReplayingEngine::ReplayingEngine(std::unique_ptr<Engine> engine, fs::path kept)
-    : engine_(std::move(engine)), kept_(std::move(kept)) {
+ReplayingEngine::ReplayingEngine(std::unique_ptr<Engine> engine, fs::path saved)
+    : engine_(std::move(engine)), saved_(std::move(saved)) {
   engine_->on_hello = [this](const std::string& name, const Json& hello) {
     if (on_hello) on_hello(name, hello);
   };
@@ -24,7 +24,7 @@ void ReplayingEngine::answer(Job job, Observation observation) {
 
 void ReplayingEngine::submit(Job job) {
   const std::size_t parts = job.parts.size();
-  const fs::path folder = saved_folder(kept_, job.id, parts == 1 ? 0 : parts - 2);
+  const fs::path folder = saved_folder(saved_, job.id, parts == 1 ? 0 : parts - 2);
   std::error_code error;
   if (parts > 1) {
     if (!fs::is_directory(folder, error)) {

@@ -11,13 +11,13 @@
 
 namespace lockstep {
 
-/// An engine that has a part of the answers already: what LocalEngineOptions::keep kept.  A job
-/// with one part that was kept is answered with that and not executed; of a job with several the
-/// last part alone is executed, on what the part before it had left.  Anything else (a gold that
-/// nobody needed then) is executed as it is.
+/// An engine that has a part of the answers already: what LocalEngineOptions::save_jobs saved.  A
+/// job with one part that was saved is answered with that and not executed; of a job with several
+/// the last part alone is executed, on what the part before it had left.  Anything else (a gold
+/// that nobody needed then) is executed as it is.
 class ReplayingEngine : public Engine {
  public:
-  ReplayingEngine(std::unique_ptr<Engine> engine, std::filesystem::path kept);
+  ReplayingEngine(std::unique_ptr<Engine> engine, std::filesystem::path saved);
 
   void warm_up(const WorkerSpec& spec) override { engine_->warm_up(spec); }
   void submit(Job job) override;
@@ -38,7 +38,7 @@ class ReplayingEngine : public Engine {
   void answer(Job job, Observation observation);
 
   std::unique_ptr<Engine> engine_;
-  std::filesystem::path kept_;
+  std::filesystem::path saved_;
   std::deque<std::pair<Job, Observation>> answered_;  ///< whose callbacks the next `step` calls
 };
 

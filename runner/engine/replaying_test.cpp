@@ -21,9 +21,9 @@ class ReplayingEngines : public LocalEngines {
     if (packages) made.parts.push_back({fake(), message(path)});
     return made;
   }
-  void keep(Job job) {
+  void save(Job job) {
     LocalEngineOptions settings = options(20);
-    settings.keep = kept();
+    settings.save_jobs = saved();
     LocalEngine engine(std::move(settings));
     engine.submit(std::move(job));
     while (!engine.idle()) engine.step(0.05);
@@ -31,36 +31,36 @@ class ReplayingEngines : public LocalEngines {
   Observation replay(Job job) {
     seen_ = {};
     started_ = 0;
-    ReplayingEngine engine(std::make_unique<LocalEngine>(options(20)), kept());
+    ReplayingEngine engine(std::make_unique<LocalEngine>(options(20)), saved());
     engine.on_started = [this] { ++started_; };
     engine.submit(std::move(job));
     while (!engine.idle()) engine.step(0.05);
     return seen_;
   }
-  fs::path kept() const { return scratch_.path() / "kept"; }
+  fs::path saved() const { return scratch_.path() / "saved"; }
 
   Observation seen_;
   int started_ = 0;
 };
 
 TEST_F(ReplayingEngines, ExecuteTheLastPartAloneOnWhatWasKept) {
-  keep(job_of("whole", true));
+  save(job_of("whole", true));
   ASSERT_EQ(seen_.outcome, Outcome::returned) << seen_.reason;
-  EXPECT_TRUE(fs::exists(saved_folder(kept(), "whole", 0) / "package"));
-  EXPECT_FALSE(fs::exists(saved_folder(kept(), "whole", 1)));  // it is to be executed again
+  EXPECT_TRUE(fs::exists(saved_folder(saved(), "whole", 0) / "package"));
+  EXPECT_FALSE(fs::exists(saved_folder(saved(), "whole", 1)));  // it is to be executed again
   const Observation again = replay(job_of("whole", true));
   ASSERT_EQ(again.outcome, Outcome::returned) << again.reason;
   EXPECT_EQ(started_, 1);
   const auto& y = std::get<TensorView>(again.repetitions.at(0).at(0).outputs.at(0).second);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(y.bytes.data()), 16), std::string(16, 'p'));
   // What was kept stays for the next time.
-  EXPECT_TRUE(fs::exists(saved_folder(kept(), "whole", 0) / "package"));
+  EXPECT_TRUE(fs::exists(saved_folder(saved(), "whole", 0) / "package"));
   // A package that crashes costs its own job.
   EXPECT_EQ(replay(job_of("whole", true, "crash")).outcome, Outcome::crashed);
 }
 
 TEST_F(ReplayingEngines, AnswerAJobOfOnePartWithoutExecutingIt) {
-  keep(job_of("plain", false, "ready"));
+  save(job_of("plain", false, "ready"));
   ASSERT_EQ(seen_.outcome, Outcome::returned) << seen_.reason;
   // Whatever its worker would do now.
   EXPECT_EQ(replay(job_of("plain", false, "crash")).outcome, Outcome::returned);
@@ -74,8 +74,8 @@ TEST_F(ReplayingEngines, SayWhereNothingOrNothingGoodWasKept) {
   const Observation none = replay(job_of("whole", true));
   EXPECT_EQ(none.outcome, Outcome::lost);
   EXPECT_EQ(none.reason, "nothing was kept of its parts but the last");
-  keep(job_of("plain", false, "ready"));
-  std::ofstream(saved_folder(kept(), "plain", 0) / "observation.json") << "{";
+  save(job_of("plain", false, "ready"));
+  std::ofstream(saved_folder(saved(), "plain", 0) / "observation.json") << "{";
   const Observation broken = replay(job_of("plain", false, "ready"));
   EXPECT_EQ(broken.outcome, Outcome::lost);
   EXPECT_NE(broken.reason.find("what was kept cannot be read"), std::string::npos) << broken.reason;
@@ -86,9 +86,9 @@ TEST_F(ReplayingEngines, KeepNoLinks) {
   fs::create_directory(out);
   std::ofstream(out / "plain") << "1";
   fs::create_symlink("/etc/passwd", out / "link");
-  save_part(out, kept(), "job", 0);
-  EXPECT_TRUE(fs::exists(saved_folder(kept(), "job", 0) / "plain"));
-  EXPECT_FALSE(fs::exists(saved_folder(kept(), "job", 0) / "link"));
+  save_part(out, saved(), "job", 0);
+  EXPECT_TRUE(fs::exists(saved_folder(saved(), "job", 0) / "plain"));
+  EXPECT_FALSE(fs::exists(saved_folder(saved(), "job", 0) / "link"));
 }
 
 }  // namespace

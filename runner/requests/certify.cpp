@@ -91,7 +91,7 @@ bool declares(const RunRecord& run) {
   });
 }
 
-/// The tensors that were kept of what is waived.
+/// The saved tensors of what is waived.
 Result<void> take_tensors(Submission& submission, const fs::path& folder) {
   for (const Verdict& verdict : submission.run.verdicts) {
     if (verdict.account.standing != Standing::waived) continue;
@@ -144,7 +144,7 @@ Answer<fs::path> folder_of(const fs::path& given, const Surroundings& at) {
 
 /// Executes what the path's file declares not to support.
 Answer<RunRecord> run_declared(RunRequest run, const fs::path& folder, const CarryOut& carry_out) {
-  run.keep = false;
+  run.save_tensors = false;
   run.repeat = 1;
   run.repeat_percent = 100;
   run.repeat_seed.clear();
@@ -232,7 +232,7 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   if (!folder) return tl::unexpected(folder.error());
   note_meant(*submission, choice.devices.front(), suite_at_hand(*session));
   const CertificationRules& rules = submission->rules;
-  run.keep = true;
+  run.save_tensors = true;
   run.repeat = rules.times;
   run.repeat_percent = rules.percent;
   run.repeat_seed = request.seed;

@@ -96,8 +96,8 @@ void add_flags(Flags& flags, RunRequest& request) {
   add_threads(flags, request.basis.pace)->capture_default_str();
   add_execution(flags, request);
   add_where(flags, request);
-  CLI::Option* keep =
-      flags.flag("--save-tensors", request.keep,
+  CLI::Option* save_tensors =
+      flags.flag("--save-tensors", request.save_tensors,
                  "Keep the tensors of every output that does not conform, as .npy files in "
                  "tensors/ of the run's directory");
   add_strict(flags, request.reporting);
@@ -119,7 +119,7 @@ void add_flags(Flags& flags, RunRequest& request) {
             "Take the verdicts that an earlier --reuse made of the same cases, paths, torch, "
             "workers, judge and machine, marked as such, and execute the others")
       ->excludes(repeat)
-      ->excludes(keep);
+      ->excludes(save_tensors);
   flags.optional_value("--shuffle", "random", request.shuffle,
                        "Take the instances in random order; --shuffle=SEED repeats one");
   flags.optional_value(
@@ -154,7 +154,7 @@ void add_flags(Flags& flags, ReplayRequest& request) {
   flags.positional("DIR", request.folder, "The folder of the pack")->required()->expected(1);
   add_selection(flags, request.run.basis);
   add_execution(flags, request.run);
-  flags.flag("--save-tensors", request.run.keep,
+  flags.flag("--save-tensors", request.run.save_tensors,
              "Keep the tensors of every output that does not conform, as .npy files in "
              "tensors/ of the run's directory");
   flags.flag("--alone", request.run.alone, "Execute every package in a process of its own");

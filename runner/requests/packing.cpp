@@ -24,11 +24,11 @@ bool is_file(const fs::path& file) {
   return fs::is_regular_file(file, error);
 }
 
-/// Why a verdict cannot be repeated from what was kept; empty: it can.
-std::string lacking(const fs::path& kept, const Instance& instance, const Site& site,
+/// Why a verdict cannot be repeated from what was saved; empty: it can.
+std::string lacking(const fs::path& saved, const Instance& instance, const Site& site,
                     const PlanItem& item, const RunRecord& record) {
-  if (is_file(saved_folder(kept, item.id, 0) / "package.pt2") &&
-      is_file(saved_folder(kept, eager_job(instance, site), 0) / "observation.json"))
+  if (is_file(saved_folder(saved, item.id, 0) / "package.pt2") &&
+      is_file(saved_folder(saved, eager_job(instance, site), 0) / "observation.json"))
     return "";
   const auto verdict = std::find_if(record.verdicts.begin(), record.verdicts.end(),
                                     [&](const Verdict& each) { return each.facts.id == item.id; });
@@ -74,18 +74,18 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
   return {};
 }
 
-/// What of a plan can be repeated from what was kept, and why the rest cannot.
+/// What of a plan can be repeated from what was saved, and why the rest cannot.
 struct Repeatable {
   std::set<std::string> cases, paths, jobs;
 };
 
-Repeatable repeatable(const fs::path& kept, const Plan& plan, const RunRecord& record,
+Repeatable repeatable(const fs::path& saved, const Plan& plan, const RunRecord& record,
                       PackInfo& pack) {
   Repeatable result;
   for (const PlanItem& item : plan.items) {
     const Instance& instance = plan.instances[item.instance];
     const Site site = reference_site(plan.paths[item.path], instance);
-    if (std::string reason = lacking(kept, instance, site, item, record); !reason.empty()) {
+    if (std::string reason = lacking(saved, instance, site, item, record); !reason.empty()) {
       pack.left_out.push_back({item.id, std::move(reason)});
       continue;
     }
@@ -99,12 +99,12 @@ Repeatable repeatable(const fs::path& kept, const Plan& plan, const RunRecord& r
 }
 
 /// Removes what other jobs than these left.
-void remove_others(const fs::path& kept, const std::set<std::string>& jobs) {
+void remove_others(const fs::path& saved, const std::set<std::string>& jobs) {
   std::set<fs::path> wanted;
-  for (const std::string& job : jobs) wanted.insert(saved_folder(kept, job, 0).parent_path());
+  for (const std::string& job : jobs) wanted.insert(saved_folder(saved, job, 0).parent_path());
   std::error_code error;
   std::vector<fs::path> others;
-  for (const auto& entry : fs::directory_iterator(kept, error)) {
+  for (const auto& entry : fs::directory_iterator(saved, error)) {
     if (!wanted.contains(entry.path())) others.push_back(entry.path());
   }
   for (const fs::path& folder : others) fs::remove_all(folder, error);
@@ -133,19 +133,19 @@ Answer<void> check_packable(const Plan& plan) {
 
 Answer<PackInfo> end_packing(const fs::path& folder, const std::vector<std::string>& arguments,
                              const Session& session, const Plan& plan, const RunRecord& record) {
-  const fs::path kept = folder / kSavedJobs;
+  const fs::path saved = folder / kSavedJobs;
   PackInfo pack;
   pack.lockstep = LOCKSTEP_VERSION;
   pack.made = utc_now();
   pack.environment = session.environment();
   pack.arguments = arguments;
-  const Repeatable found = repeatable(kept, plan, record, pack);
+  const Repeatable found = repeatable(saved, plan, record, pack);
   if (pack.items.empty())
     return refuse(Exit::failures,
                   {"nothing of what is selected can be repeated without Python: there is no pack",
                    "the reports say what became of it"});
   pack.paths = {found.paths.begin(), found.paths.end()};
-  remove_others(kept, found.jobs);
+  remove_others(saved, found.jobs);
   auto written =
       write_suite(folder, session, found.cases).and_then([&] { return end_pack(folder, pack); });
   if (!written) return refuse(Exit::internal, written.error());

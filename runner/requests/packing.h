@@ -18,8 +18,8 @@ std::vector<std::string> packaging_paths(const std::vector<Path>& paths);
 /// Refuses a plan with paths that make no packages.
 Answer<void> check_packable(const Plan& plan);
 
-/// After a run with SessionSettings::keep: takes what can be repeated without Python into the pack
-/// in `folder`, with the cases, paths and expectations that judging it takes.
+/// After a run with SessionSettings::save_jobs: takes what can be repeated without Python into the
+/// pack in `folder`, with the cases, paths and expectations that judging it takes.
 Answer<PackInfo> end_packing(const std::filesystem::path& folder,
                              const std::vector<std::string>& arguments, const Session& session,
                              const Plan& plan, const RunRecord& record);

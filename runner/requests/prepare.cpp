@@ -38,9 +38,9 @@ struct Variant {
 
 SessionSettings settings_of(const RunRequest& request, const Variant& variant) {
   SessionSettings settings = session_settings(request.basis);
-  if (variant.pack) settings.keep = *variant.pack / kSavedJobs;
+  if (variant.pack) settings.save_jobs = *variant.pack / kSavedJobs;
   if (variant.replayed) {
-    settings.kept = variant.replayed_folder / kSavedJobs;
+    settings.saved_jobs = variant.replayed_folder / kSavedJobs;
     settings.schemas = variant.replayed_folder / "schemas.json";
     settings.eager_batch = request.alone ? 1 : kReplayBatch;
   }
@@ -180,7 +180,7 @@ void settle_run(Prepared& prepared, const PlanRequest& planned, RunInfo info,
   settings.strict = request.reporting.strict;
   settings.repeat = request.repeat;
   settings.retries = request.retries;
-  settings.keep = request.keep;
+  settings.save_tensors = request.save_tensors;
   if (variant.member == nullptr) return;
   settings.requests = variant.member->requests;
   settings.log_to = variant.member->log_to;

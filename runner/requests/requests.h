@@ -81,7 +81,7 @@ struct RunRequest {
   std::string shard;             ///< "2/5" or "auto"; empty: the whole run
   /// The log whose seconds balance the shards, or the machines of a cluster; absolute, or empty.
   std::filesystem::path durations;
-  bool keep = false;             ///< the tensors of outputs that do not conform
+  bool save_tensors = false;     ///< the tensors of outputs that do not conform
   std::size_t max_fail = 0;      ///< stop after so many failing verdicts; 0: never
   int repeat = 1;                ///< executions of every item on its path
   double repeat_percent = 100;   ///< percent of the verdicts that `repeat` is about

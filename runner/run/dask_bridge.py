@@ -197,7 +197,7 @@ class Bridge:
             try:
                 keep(self.begin["directory"], message["file"], message["data"])
             except (OSError, ValueError) as error:
-                say(note=f"cannot keep tensors: {error}")
+                say(note=f"cannot save tensors: {error}")
         else:
             print(
                 "\n".join(

@@ -23,7 +23,7 @@ SchedulerOptions scheduler_options(const RunSettings& settings, const DriverHook
       return is_drawn(drawn.seed, drawn.percent, id);
     };
   }
-  if (settings.keep) options.keep = settings.directory;
+  if (settings.save_tensors) options.save_tensors = settings.directory;
   options.retries = settings.retries;
   options.worth_retrying = hooks.worth_retrying;
   return options;

@@ -81,7 +81,7 @@ JudgeRequest request_of(const Evidence& evidence) {
 }  // namespace
 
 Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
-                     const std::filesystem::path& keep) {
+                     const std::filesystem::path& save_to) {
   const JudgeRequest request = request_of(evidence);
   Judgement judgement;
   Findings& found = judgement.found = judge(request);
@@ -101,9 +101,9 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
     judgement.counts = false;
     return judgement;
   }
-  if (is_final && !keep.empty()) {
-    auto kept = save_tensors(keep, evidence.id, request, found);
-    if (!kept) judgement.note = "cannot keep tensors: " + kept.error().message;
+  if (is_final && !save_to.empty()) {
+    auto saved = save_tensors(save_to, evidence.id, request, found);
+    if (!saved) judgement.note = "cannot save tensors: " + saved.error().message;
   }
   return judgement;
 }

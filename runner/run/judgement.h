@@ -47,9 +47,9 @@ struct Judgement {
 
 using JudgeFunction = std::function<Findings(const JudgeRequest&)>;
 
-/// Judges an item.  Where that is final and `keep` is a directory, tensors that do not
+/// Judges an item.  Where that is final and `save_to` is a directory, tensors that do not
 /// conform are kept there (differing_tensors.h).
 Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
-                     const std::filesystem::path& keep);
+                     const std::filesystem::path& save_to);
 
 }  // namespace lockstep

@@ -25,9 +25,9 @@ struct RunSettings {
   Workplace workplace;
   std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
   bool strict = false;
-  int repeat = 1;     ///< executions of every item on its path; the worst one counts
-  int retries = 0;    ///< executions more of what would fail the run, at most, until it does not
-  bool keep = false;  ///< the tensors of outputs that do not conform, in `directory`
+  int repeat = 1;   ///< executions of every item on its path; the worst one counts
+  int retries = 0;  ///< executions more of what would fail the run, at most, until it does not
+  bool save_tensors = false;  ///< the tensors of outputs that do not conform, in `directory`
   /// Every verdict that the suite has for a case and a path on a device is in the plan, or not: the
   /// instances (ids and case ids) and paths of which the run takes all.  Expectations about these
   /// that match nothing are reported.

@@ -346,7 +346,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const auto judgement = std::make_shared<Judgement>();
   judges_.submit(
       [this, judgement, evidence = std::move(evidence)] {
-        *judgement = judge_item(evidence, options_.judge, options_.keep);
+        *judgement = judge_item(evidence, options_.judge, options_.save_tensors);
       },
       [this, judgement, task, &pending] { judged(task, pending, std::move(*judgement)); });
 }

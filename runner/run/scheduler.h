@@ -33,7 +33,7 @@ struct SchedulerOptions {
   int executions = 1;  ///< of every item on its path; the worst one counts
   /// Which items these are, by their ids; the others are executed once.  Null: all.
   std::function<bool(const std::string&)> repeated;
-  std::filesystem::path keep;  ///< where the tensors of failing outputs go; empty: nowhere
+  std::filesystem::path save_tensors;  ///< where the tensors of failing outputs go; empty: nowhere
   JudgeFunction judge = lockstep::judge;
   /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
   int retries = 0;

@@ -119,9 +119,9 @@ Result<void> Session::start(const fs::path& logs) {
   scratch_.emplace(std::move(*scratch));
   engine_ = std::make_unique<LocalEngine>(LocalEngineOptions{
       settings_.pace.executions(), settings_.pace.limits, path, logs.empty() ? path : logs,
-      hello_message(settings_, suite_.paths), settings_.keep});
-  if (!settings_.kept.empty())
-    engine_ = std::make_unique<ReplayingEngine>(std::move(engine_), settings_.kept);
+      hello_message(settings_, suite_.paths), settings_.save_jobs});
+  if (!settings_.saved_jobs.empty())
+    engine_ = std::make_unique<ReplayingEngine>(std::move(engine_), settings_.saved_jobs);
   return {};
 }
 

@@ -52,9 +52,10 @@ struct SessionSettings {
   Pace pace;
   /// Where compilers keep what later runs can use; empty: their caches live as long as the session.
   std::filesystem::path compiler_cache;
-  int eager_batch = 1;         ///< executions for the CPU that one child of the eager worker takes
-  std::filesystem::path keep;  ///< what jobs left is kept there (engine/local.h); empty: nowhere
-  std::filesystem::path kept;  ///< what they left in another run is taken from there
+  int eager_batch = 1;  ///< executions for the CPU that one child of the eager worker takes
+  std::filesystem::path
+      save_jobs;  ///< what jobs left is saved there (engine/local.h); empty: nowhere
+  std::filesystem::path saved_jobs;  ///< what they left in another run is taken from there
 };
 
 /// Which CUDA runtime to ask first; `eager` is the environment of the eager worker's hello.

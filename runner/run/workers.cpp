@@ -62,7 +62,7 @@ WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level) {
 
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   WorkerSpec spec{path.name, path.command, {}};
-  if (path.worker == "eager" || (path.packages && !settings.kept.empty())) {
+  if (path.worker == "eager" || (path.packages && !settings.saved_jobs.empty())) {
     spec = eager_worker(settings);  // of a package that is there already nobody makes another one
   } else if (path.worker == "compiled") {
     spec = {"compiled", {settings.python, "-m", "lockstep_worker"}, {python_path(settings)}};

@@ -163,9 +163,9 @@ class Shrinker {
     std::vector<std::size_t> of;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       ++result_.candidates;
-      if (const auto known = journal_.find(candidates[i].digest)) {
-        ++result_.known;
-        likely[i] = {*known, {}, true};
+      if (const auto remembered = journal_.find(candidates[i].digest)) {
+        ++result_.remembered;
+        likely[i] = {*remembered, {}, true};
         continue;
       }
       auto declared = std::make_shared<Case>(candidates[i].declared);

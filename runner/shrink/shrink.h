@@ -33,7 +33,7 @@ struct Shrunk {
   bool diverges = false;  ///< the case as it was does; else there is nothing to shrink
   bool complete = false;  ///< nothing smaller was left to try; else time ran out
   std::size_t candidates = 0;
-  std::size_t known = 0;  ///< of which the journal knew what they are
+  std::size_t remembered = 0;  ///< of which the journal says what they are
 };
 
 /// What `check` says of a case's text; without a registry not whether its operators take what they

@@ -68,12 +68,12 @@ TEST_F(Shrinking, GivesTheSameCaseEachTimeAndKnowsItsCandidatesAgain) {
   const std::filesystem::path file = scratch_.path() / "journal.txt";
   Journal empty(file);
   const Shrunk one = shrink(text, empty);
-  EXPECT_EQ(one.known, 0U);
+  EXPECT_EQ(one.remembered, 0U);
   Journal full(file);
   EXPECT_EQ(full.size(), empty.size());
   const Shrunk other = shrink(text, full);
   EXPECT_EQ(case_text(one.declared), case_text(other.declared));
-  EXPECT_EQ(other.known, other.candidates);
+  EXPECT_EQ(other.remembered, other.candidates);
   EXPECT_THAT(one.declared.operators, ElementsAre("aten::relu.default"));
 }
 

@@ -60,7 +60,7 @@ struct CaseFacts {
   bool operator==(const CaseFacts&) const = default;
 };
 
-/// What the judge found, and by what.  Written by `judge/`; the files of kept tensors are noted in
+/// What the judge found, and by what.  Written by `judge/`; the files of saved tensors are noted in
 /// the outputs by `run/`.
 struct Findings {
   Status status = Status::conform;
