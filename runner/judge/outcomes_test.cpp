@@ -264,7 +264,8 @@ TEST(Outcomes, WhoDiesBeforeCompilingIsTheHarness) {
 }
 
 TEST(Outcomes, ABrokenPatternIsAnErrorAndALongMessageIsSearchedWhole) {
-  const RaisedError error{"run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, ErrorKind::error};
+  const RaisedError error{
+      "run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, ErrorKind::error};
   const auto broken = raises_difference({"", "("}, error);
   ASSERT_FALSE(broken);
   EXPECT_THAT(broken.error().message, HasSubstr("cannot match"));

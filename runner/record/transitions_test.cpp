@@ -256,8 +256,7 @@ TEST(Transitions, OfEagerAreATableOfTheirOwn) {
     verdicts[0].found.eager_digest = "";  // of another path it is known
     verdicts[1].found.eager_digest = digest;
     verdicts[2].found.eager_digest = "22";
-    if (error != nullptr)
-      verdicts[2].found.eager_error = RaisedError{"eager", error, "", {}};
+    if (error != nullptr) verdicts[2].found.eager_error = RaisedError{"eager", error, "", {}};
     return run_of(std::move(verdicts));
   };
   const EagerComparison same = compare_eager(run("11", nullptr), run("11", nullptr));

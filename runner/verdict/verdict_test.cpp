@@ -68,7 +68,8 @@ Verdict full() {
   verdict.found.eager_digest = "0123456789abcdef";
   verdict.found.eager_error =
       RaisedError{"eager", "RuntimeError", "boom\nmore", {"A", "B"}, ErrorKind::error};
-  verdict.found.compiled_error = RaisedError{"compile", "InductorError", "", {}, ErrorKind::internal};
+  verdict.found.compiled_error =
+      RaisedError{"compile", "InductorError", "", {}, ErrorKind::internal};
   verdict.found.stage = "run";
   verdict.found.proof = {{"graphs", 1}, {"fallbacks", {"aten::sort"}}};
   verdict.origin.phases = {{"compile", 1.25}, {"run", 1e-300}};
