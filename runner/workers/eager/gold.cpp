@@ -1,7 +1,9 @@
 #include "workers/eager/gold.h"
 
 #include <ATen/OpMathType.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/ones_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
