@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <random>
+#include <chrono>
+#include <cstdint>
 
+#include "base/splitmix.h"
 #include "plan/shard.h"
 #include "requests/member.h"
 #include "requests/reporting.h"
@@ -17,8 +19,13 @@ bool is_seed(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A seed that looks like nothing: five digits are enough to type again.
-std::string random_seed() { return std::to_string(std::random_device()() % 100000); }
+/// A seed that looks like nothing: five digits are enough to type again. Of the clock, since
+/// std::random_device needs glibc 2.36 where libstdc++ is linked statically.
+std::string random_seed() {
+  auto now =
+      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  return std::to_string(splitmix64(now) % 100000);
+}
 
 Answer<void> settle_shard(std::string& shard) {
   if (shard.empty()) return {};

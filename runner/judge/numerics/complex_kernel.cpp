@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "judge/numerics/kernels.h"
+#include "judge/numerics/modulus.h"
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {
@@ -49,8 +50,8 @@ void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte*
     numbers.all_zero = numbers.all_zero && is_zero(e) && is_zero(c);
     numbers.all_nan = numbers.all_nan && is_nan(e) && is_nan(c);
     if (!pair.payload) continue;
-    const double error = std::hypot(c[0] - e[0], c[1] - e[1]);
-    const double magnitude = std::hypot(e[0], e[1]);
+    const double error = modulus(c[0] - e[0], c[1] - e[1]);
+    const double magnitude = modulus(e[0], e[1]);
     const bool close = !pair.unequal || (std::isfinite(error) &&
                                          error <= tolerance.atol + tolerance.rtol * magnitude);
     const auto note = [&](bool is_it, std::int64_t& how_many, std::int64_t& first) {

@@ -6,6 +6,7 @@
 #include <xtensor/xtensor.hpp>
 
 #include "judge/numerics/gold.h"
+#include "judge/numerics/modulus.h"
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {
@@ -20,7 +21,7 @@ double error_of(const double* e, const double* c, std::size_t parts) {
   for (std::size_t part = 0; part < parts; ++part) {
     if (e[part] == c[part] || (std::isnan(e[part]) && std::isnan(c[part]))) continue;
     const double apart = std::fabs(c[part] - e[part]);
-    error = std::isnan(apart) ? HUGE_VAL : std::hypot(error, apart);
+    error = std::isnan(apart) ? HUGE_VAL : modulus(error, apart);
   }
   return error;
 }

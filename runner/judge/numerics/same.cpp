@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "judge/numerics/modulus.h"
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {
@@ -81,8 +82,8 @@ class TorchArithmetic {
     const auto nan = [](const double* z) { return std::isnan(z[0]) || std::isnan(z[1]); };
     if (equal_nan && nan(self) && nan(other)) return true;
     if (!(tol > 0)) return false;
-    const double actual = std::hypot(self[0] - other[0], self[1] - other[1]);
-    return std::isfinite(actual) && actual <= tol + std::hypot(tol * other[0], tol * other[1]);
+    const double actual = modulus(self[0] - other[0], self[1] - other[1]);
+    return std::isfinite(actual) && actual <= tol + modulus(tol * other[0], tol * other[1]);
   }
 
   const Dtype& dtype_;
