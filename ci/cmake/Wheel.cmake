@@ -36,6 +36,5 @@ foreach(folder nlohmann/json.hpp fmt/format.h tl/expected.hpp)
   cmake_path(GET folder PARENT_PATH folder)
   install(DIRECTORY ${${found}}/${folder} DESTINATION prefix/include)
 endforeach()
-install(FILES ${LOCKSTEP_HAVE_xxhash_h}/xxhash.h ${LOCKSTEP_HAVE_MPFR}/mpfr.h ${LOCKSTEP_HAVE_GMP}/gmp.h
-        DESTINATION prefix/include)
+install(FILES ${LOCKSTEP_HAVE_MPFR}/mpfr.h ${LOCKSTEP_HAVE_GMP}/gmp.h DESTINATION prefix/include)
 install(FILES ${LOCKSTEP_MPFR} ${LOCKSTEP_GMP} DESTINATION prefix/lib)

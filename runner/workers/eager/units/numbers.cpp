@@ -1,4 +1,12 @@
-// The other half of lockstep-eager (process.cpp): operators, tensors and golds.
+// The other half of lockstep-eager (process.cpp): operators, tensors, golds, and how programs are
+// written.
+#include "base/bounded_json.cpp"
+#include "base/json.cpp"
+#include "program/from_json.cpp"
+#include "program/program.cpp"
+#include "program/scalar_operators.cpp"
+#include "program/to_json.cpp"
+#include "program/value.cpp"
 #include "workers/eager/correct.cpp"
 #include "workers/eager/errors.cpp"
 #include "workers/eager/gold.cpp"

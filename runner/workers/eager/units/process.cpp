@@ -1,20 +1,13 @@
-// Half of lockstep-eager, for a build by nothing but a compiler (pip's, at the user's): what pays
-// for all of ATen, and what knows no torch. The other half: numbers.cpp. What neither includes is
-// not built there (ci/test_wheel.py).
+// Half of lockstep-eager, for a build by nothing but a compiler, at the user's of the wheel: what
+// pays for all of ATen. The other half: numbers.cpp. What neither includes is not built there
+// (ci/test_wheel.py).
 #include "base/block_digest.cpp"
-#include "base/bounded_json.cpp"
 #include "base/cpu.cpp"
 #include "base/diagnostic.cpp"
 #include "base/dtype.cpp"
 #include "base/files.cpp"
 #include "base/gold.cpp"
-#include "base/json.cpp"
 #include "base/text.cpp"
-#include "program/from_json.cpp"
-#include "program/program.cpp"
-#include "program/scalar_operators.cpp"
-#include "program/to_json.cpp"
-#include "program/value.cpp"
 #include "workers/eager/autograd.cpp"
 #include "workers/eager/child.cpp"
 #include "workers/eager/context.cpp"
