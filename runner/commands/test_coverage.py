@@ -121,6 +121,16 @@ def test_wrong_usage_is_said(sweeping, log):
     )
 
 
+def test_the_operators_beside_the_eager_worker_are_its_own(sweeping):
+    sweeping.dump(OPERATORS)
+    found = sweeping("list", "ops/*", "--count").stdout
+    beside_binary = sweeping.binary.parent / "schemas.json"
+    beside_binary.rename(sweeping.eager.parent / "schemas.json")
+    assert sweeping("list", "ops/*", "--count").stdout == found != ""
+    sweeping.dump({"aten::clone": OPERATORS["aten::clone"]})
+    assert sweeping("list", "ops/*", "--count").stdout == found
+
+
 def test_without_the_operators_nobody_counts(suite):
     done = suite("run", "ops/clone", "--out", str(suite.root / "out"))
     assert "coverage" not in log_of(suite.root / "out")[-1] and done.returncode == 0

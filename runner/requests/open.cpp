@@ -16,6 +16,14 @@ fs::path beside_binary(std::string_view name) {
   return fs::read_symlink("/proc/self/exe", error).parent_path() / name;
 }
 
+/// The operator schemas of the torch that this eager worker links: beside it, or, where it has
+/// none, beside the binary.
+fs::path schemas_of(const fs::path& eager) {
+  std::error_code error;
+  fs::path own = eager.parent_path() / "schemas.json";
+  return fs::exists(own, error) ? own : beside_binary("schemas.json");
+}
+
 /// Of LOCKSTEP_DIGESTS and beside the binary, by the kind of a device: what digests storages there.
 std::map<std::string, fs::path> digest_libraries(const std::string& given) {
   std::map<std::string, fs::path> found;
@@ -43,8 +51,8 @@ SessionSettings session_settings(const Basis& basis) {
   settings.files = basis.files;
   settings.files.case_files = own_cases(basis);
   settings.launcher = at.launcher;
-  settings.schemas = beside_binary("schemas.json");
   settings.eager = at.eager.empty() ? beside_binary("lockstep-eager") : at.eager;
+  settings.schemas = schemas_of(settings.eager);
   settings.cuda_runtime = at.cudart;
   settings.digests = digest_libraries(at.digests);
   settings.python = at.python;
