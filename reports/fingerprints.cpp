@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/launcher.h"
 #include "base/text.h"
 #include "reports/closing.h"
 #include "reports/text.h"
@@ -67,9 +68,9 @@ std::string fingerprints_text(const RunRecord& record, const Style& style, bool 
                   all ? "does not conform" : "fails");
   for (std::size_t i = 0; i < shown; ++i) text += line_of(style, groups[i]);
   if (!all && failing > shown) {
-    text += style.faint(fmt::format("    and {} more{}: ci/lockstep report --fingerprints",
+    text += style.faint(fmt::format("    and {} more{}: {} report --fingerprints",
                                     grouped(failing - shown),
-                                    several > shown ? "" : ", each of one verdict")) +
+                                    several > shown ? "" : ", each of one verdict", launcher())) +
             "\n";
   }
   return text + "\n";

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/launcher.h"
 #include "base/text.h"
 #include "reports/text.h"
 
@@ -95,8 +96,8 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
                         style.faint(fmt::format("{}", fmt::join(begins, "; "))));
   }
   if (shown < diverging.size()) {
-    text += style.faint(fmt::format("    and {} more: ci/lockstep report --ladder",
-                                    grouped(diverging.size() - shown))) +
+    text += style.faint(fmt::format("    and {} more: {} report --ladder",
+                                    grouped(diverging.size() - shown), launcher())) +
             "\n";
   }
   return text + "\n";

@@ -48,7 +48,8 @@ Result<void> run_to_end(const Spawn& spawn) {
   constexpr int kAnew = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_addopen(&files, 0, input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, spawn.output.c_str(), kAnew, 0600);
-  posix_spawn_file_actions_addopen(&files, 2, spawn.errors.c_str(), kAnew, 0600);
+  if (!spawn.errors.empty())
+    posix_spawn_file_actions_addopen(&files, 2, spawn.errors.c_str(), kAnew, 0600);
   pid_t child = -1;
   const int failed = ::posix_spawnp(&child, argv.front().c_str(), &files, nullptr,
                                     pointers(argv).data(), pointers(variables).data());
@@ -59,7 +60,7 @@ Result<void> run_to_end(const Spawn& spawn) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  std::string said = read_file(spawn.errors).value_or("");
+  std::string said = spawn.errors.empty() ? "" : read_file(spawn.errors).value_or("");
   said.erase(said.find_last_not_of(" \n") + 1);
   return fail(one_line(said.empty()
                            ? fmt::format("{} says nothing and {} {}", spawn.argv.front(),

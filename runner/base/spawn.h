@@ -15,7 +15,7 @@ struct Spawn {
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to our own
   std::filesystem::path input;                                   ///< empty: /dev/null
   std::filesystem::path output;                                  ///< made, or emptied
-  std::filesystem::path errors;                                  ///< likewise
+  std::filesystem::path errors;                                  ///< likewise; empty: ours
 };
 
 /// Waits for its end.  An Error that says how it ended, with the last words of `errors` (1,000

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/launcher.h"
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/fit_argument.h"
@@ -335,7 +336,7 @@ void check_sweep(Reader& reader, const Sweep& sweep, const Registry& registry) {
                                                         sweep.inputs.size() == 1 ? "" : "s"),
                     sweep.given.is_null() ? "needs nothing given"
                                           : "needs what `given` has, and nothing else"),
-        "`ci/lockstep list --unswept` says why each is not taken", true);
+        typed("list --unswept") + " says why each is not taken", true);
   }
 }
 

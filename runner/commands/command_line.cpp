@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/launcher.h"
 #include "base/text.h"
 #include "commands/subcommand.h"
 
@@ -18,7 +19,7 @@ constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
     "  LOCKSTEP_HOME     Lockstep's own folder, which holds cases/, expected/ and runner/\n"
     "  LOCKSTEP_CACHE    where environments, builds, compiled kernels and runs live\n"
-    "  LOCKSTEP_TORCH    a torch release that ci/lockstep is to provide\n"
+    "  LOCKSTEP_TORCH    a torch release that ci/lockstep of a clone is to provide\n"
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
     "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) that tells of devices\n"
@@ -56,6 +57,29 @@ std::string option_hint(CLI::App& app, const std::vector<std::string>& words) {
   return "";
 }
 
+/// What a newcomer sees who types no word.
+std::string welcome() {
+  struct Row {
+    const char* words;
+    const char* about;
+  };
+  constexpr Row kRows[] = {
+      {"doctor", "is here what a run needs?"},
+      {"run", "judge torch.compile on a set of small programs: some minutes"},
+      {"run --level core", "on all operators: half an hour the first time, then minutes"},
+      {"list --level all", "the programs that there are"},
+      {"show 185337-half-round-trip", "one of them, readable, with its inputs"},
+      {"explain ID@cpu/inductor", "who did it, where a verdict diverges"},
+      {"repro ID@cpu/inductor", "the same as a Python script that needs torch alone"},
+      {"gate --baseline LOG", "what changed from one run to the next"},
+      {"--help", "all commands; COMMAND --help: all of its options"},
+  };
+  std::string text = fmt::format("{}\n", kAbout);
+  for (const Row& row : kRows)
+    text += fmt::format("  {:<48}  {}\n", launcher() + " " + row.words, row.about);
+  return text;
+}
+
 /// What to say of words that mean nothing.
 std::string error_text(CommandLineApp& line, const std::vector<std::string>& words,
                        const CLI::ParseError& error) {
@@ -68,8 +92,8 @@ std::string error_text(CommandLineApp& line, const std::vector<std::string>& wor
     text = fmt::format("lockstep: `{}` is no command", first) +
            (hint.empty() ? "\n" : fmt::format("\n    {}\n", hint));
   }
-  return text + (known ? fmt::format("    see `ci/lockstep {} --help`\n", first)
-                       : "    see `ci/lockstep --help`\n");
+  return text + (known ? fmt::format("    see {}\n", typed(first + " --help"))
+                       : fmt::format("    see {}\n", typed("--help")));
 }
 
 OptionFacts facts_of(const CLI::Option& option) {
@@ -130,6 +154,10 @@ std::vector<std::string> CommandLineApp::names() const {
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
   CommandLine result;
+  if (words.empty()) {
+    result.text = welcome();
+    return result;
+  }
   CommandLineApp line;
   try {
     const std::size_t place = line.parse(words);

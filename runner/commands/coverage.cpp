@@ -73,13 +73,13 @@ std::string text_of(const CoverageOptions& options, const Coverage& coverage,
 }  // namespace
 
 Exit command_coverage(const CoverageOptions& options) {
-  auto session = open_session(options.basis);
+  auto session = open_session(options.basis, Torch::needed);
   if (!session) return tell(session.error());
   if (auto operators = need_operators(*session); !operators) return tell(operators.error());
   const Registry& registry = *session->operators();
   Coverage coverage(registry);
   std::vector<fs::path> logs = options.logs;
-  if (logs.empty()) logs.push_back(options.basis.at.cache / "runs" / "latest");
+  if (logs.empty()) logs.push_back(options.basis.at.runs / "latest");
   const auto by = count_logs(logs, registry, coverage);
   if (!by) {
     print_error(by.error());

@@ -12,6 +12,7 @@
 
 #include "base/cpu.h"
 #include "base/files.h"
+#include "base/launcher.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/doctor_findings.h"
@@ -33,7 +34,7 @@ class Chart {
     say({health, std::string(subject), finding, health == Health::good ? "" : remedy});
   }
   void say(const DoctorFinding& said) {
-    constexpr std::string_view kMarks[] = {"ok", "warn", "FAIL"};
+    constexpr std::string_view kMarks[] = {"ok", "-", "warn", "FAIL"};
     fmt::print("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(said.health)], said.subject,
                one_line(said.finding, 400));
     if (!said.remedy.empty()) fmt::print("{:20}remedy: {}\n", "", said.remedy);
@@ -43,7 +44,7 @@ class Chart {
   std::size_t count(Health health) const { return counts_[static_cast<std::size_t>(health)]; }
 
  private:
-  std::size_t counts_[3] = {};
+  std::size_t counts_[4] = {};
 };
 
 std::string size_text(double bytes) {
@@ -163,7 +164,7 @@ void examine_suite(Session& session, Chart& chart) {
     chart.say(
         Health::bad, "suite",
         fmt::format("{} errors, the first: {}", diagnostics.size(), to_string(diagnostics.front())),
-        "`ci/lockstep check` prints them all");
+        typed("check") + " prints them all");
   } else {
     chart.say(
         Health::good, "suite",
@@ -277,7 +278,7 @@ bool examine_executable(Session& session, Chart& chart) {
   const fs::path& executable = session.settings().eager;
   if (::access(executable.c_str(), X_OK) != 0) {
     chart.say(Health::bad, "eager", executable.string() + " is missing",
-              "build with torch: `ci/lockstep` does; or LOCKSTEP_EAGER names it");
+              "a run builds it; LOCKSTEP_EAGER names another");
     return false;
   }
   if (auto read = read_operators(session); !read) {
@@ -296,8 +297,8 @@ std::optional<Json> examine_eager(Session& session, const std::string& python_to
     const bool symbols = hello.error().message.find("symbol") != std::string::npos ||
                          hello.error().message.find("shared librar") != std::string::npos;
     chart.say(Health::bad, "eager", hello.error().message,
-              symbols ? "it was built for another torch: remove the build folder of the cache and "
-                        "start `ci/lockstep` again"
+              symbols ? "it was built for another torch: remove eager/ in the cache, and a run "
+                        "builds it again"
                       : "see above");
     return std::nullopt;
   }
@@ -308,8 +309,7 @@ std::optional<Json> examine_eager(Session& session, const std::string& python_to
             fmt::format("runs with torch {} ({}){}", torch,
                         environment.value("cpu_capability", std::string("no level")),
                         same ? "" : fmt::format(", Python has {}", python_torch)),
-            "both must have the same torch: remove the build folder of the cache and start "
-            "`ci/lockstep` again");
+            "both must have the same torch: remove eager/ in the cache, and a run builds it again");
   return std::move(*hello);
 }
 
@@ -320,12 +320,29 @@ void examine_operators(const Registry* operators, const std::string& operators_d
             operators == nullptr ? "there is no dump of their schemas"
             : fits               ? "the dump of their schemas is of this torch"
                    : fmt::format("the dump of their schemas is of torch {}", operators->torch()),
-            "`ci/lockstep` builds it; until then list, show and check know less");
+            "the first run makes it; until then list, show and check know less");
 }
 
-/// The eager worker, the operators and the devices of its torch, and the paths.
-void examine_workers(Session& session, const std::string& python_torch, Chart& chart) {
-  if (!examine_executable(session, chart)) return;
+/// CUDA's devices where no eager worker says which runtime torch has.
+void examine_cuda_alone(const SessionSettings& settings, Chart& chart) {
+  const fs::path runtime = cuda_runtime_of(settings, Json::object());
+  examine_cuda(settings, cuda_inventory({.runtime = runtime}), chart);
+}
+
+/// The eager worker, the operators and the devices of its torch; `deep`: the worker is built where
+/// it is not there yet, and every path is tried.
+void examine_workers(Session& session, const std::string& python_torch, bool deep, Chart& chart) {
+  std::error_code error;
+  const SessionSettings& settings = session.settings();
+  if (!settings.provider.empty() && !fs::exists(settings.eager, error)) {
+    if (!deep) {
+      chart.say({Health::absent, "eager",
+                 "not built yet for this torch: the first run does it, in about a minute", ""});
+      return examine_cuda_alone(settings, chart);
+    }
+    (void)provide_eager(settings);  // what is wrong then is said where it is missed
+  }
+  if (!examine_executable(session, chart)) return examine_cuda_alone(settings, chart);
   const auto hello = examine_eager(session, python_torch, chart);
   if (!hello) return;
   const Json environment = hello->value("environment", Json::object());
@@ -338,7 +355,13 @@ void examine_workers(Session& session, const std::string& python_torch, Chart& c
   for (const DoctorFinding& finding : findings_of_devices(*hello, machine, session.suite().paths))
     chart.say(finding);
   examine_cuda(session.settings(), cuda, chart);
-  examine_paths(session, chart);
+  if (deep)
+    examine_paths(session, chart);
+  else
+    chart.say({Health::absent, "paths",
+               fmt::format("{} were not tried: {} starts the workers of each",
+                           session.suite().paths.size(), typed("doctor --deep")),
+               ""});
 }
 
 }  // namespace
@@ -355,12 +378,7 @@ Exit command_doctor(const DoctorOptions& options) {
   examine_cache(options.basis.at.cache, chart);
   examine_scratch(chart);
   examine_machine(chart);
-  if (options.quick) {
-    const fs::path runtime = cuda_runtime_of(session.settings(), Json::object());
-    examine_cuda(session.settings(), cuda_inventory({.runtime = runtime}), chart);
-  } else {
-    examine_workers(session, torch, chart);
-  }
+  examine_workers(session, torch, options.deep, chart);
   if (interrupted()) return Exit::interrupted;
   const std::size_t bad = chart.count(Health::bad), poor = chart.count(Health::poor);
   fmt::print("\n{}\n", bad > 0    ? fmt::format("{} to mend before a run", bad)

@@ -20,12 +20,12 @@ std::string remedy_for(const Path& path, const std::string& reason) {
   if (!path.site.cpu_level.empty() && reason.starts_with("this machine has no CPU level"))
     return "it takes another machine; the levels that this one has can be judged here";
   if (reason.starts_with("cannot import "))
-    return "install the package for the Python of `ci/lockstep`, or let `PYTHONPATH` in the path's "
+    return "install the package for this Python, or let `PYTHONPATH` in the path's "
            "`environment` name its folder";
   if (reason.find(" has no backend ") != std::string::npos)
     return "install the package that registers it, or name its module in the path's `import`";
   if (reason.starts_with("torch ") && reason.find(" has no ") != std::string::npos)
-    return "another torch may have it: LOCKSTEP_TORCH=VERSION ci/lockstep …";
+    return "another release of torch may have it";
   return "bring what its file asks for";
 }
 
@@ -51,7 +51,7 @@ void add_missed_kinds(const std::vector<Path>& paths, const std::string& torch,
         continue;
       kinds.push_back(kind);  // said once
       findings.push_back(
-          {path.added ? Health::poor : Health::good, "device " + kind,
+          {path.added ? Health::poor : Health::absent, "device " + kind,
            fmt::format("not here, and `{}` is for it: torch {} does not find it", path.name, torch),
            "--library FILE loads what registers it for eager, the path's `import` "
            "what registers it in Python"});
@@ -70,7 +70,7 @@ DoctorFinding finding_of_path(const Path& path, const PathState& state,
                                 : "the worker's own words are above"};
   }
   if (!state.absent.empty()) {
-    return {path.added ? Health::poor : Health::good, subject,
+    return {path.added ? Health::poor : Health::absent, subject,
             "cannot be used here: " + state.absent,
             remedy_for(path, state.absent) + "; until then a run leaves it out"};
   }
@@ -78,7 +78,8 @@ DoctorFinding finding_of_path(const Path& path, const PathState& state,
   std::copy_if(devices.begin(), devices.end(), std::back_inserter(here),
                [&](const std::string& device) { return devices_take(path.devices, device); });
   if (here.empty())
-    return {Health::good, subject, "has no device here: it is for " + enumerate(path.devices), ""};
+    return {Health::absent, subject, "has no device here: it is for " + enumerate(path.devices),
+            ""};
   const std::string& other = path.reference.device;
   if (!other.empty() && !contains(devices, other)) {
     return {Health::poor, subject,

@@ -8,7 +8,13 @@
 
 namespace lockstep {
 
-enum class Health { good, poor, bad };
+/// How a thing is.
+enum class Health {
+  good,
+  absent,  ///< it cannot be used here, or is not made yet, and nothing needs it
+  poor,    ///< to be looked at
+  bad,     ///< to mend before a run
+};
 
 /// What a doctor says of one thing.
 struct DoctorFinding {

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 /// "ok|subject|finding|remedy".
 std::string told(const DoctorFinding& finding) {
-  constexpr const char* kMarks[] = {"ok", "warn", "FAIL"};
+  constexpr const char* kMarks[] = {"ok", "-", "warn", "FAIL"};
   return fmt::format("{}|{}|{}|{}", kMarks[static_cast<int>(finding.health)], finding.subject,
                      finding.finding, finding.remedy);
 }
@@ -36,7 +36,7 @@ TEST(DoctorFindings, SayOnWhatAPathIsAndAgainstWhat) {
   EXPECT_EQ(told(finding_of_path(doctor_path("a"), {}, devices)), "ok|path a|on cpu and cuda:0|");
   EXPECT_EQ(told(finding_of_path(doctor_path("a", "cuda"), {}, devices)), "ok|path a|on cuda:0|");
   EXPECT_EQ(told(finding_of_path(doctor_path("a", "npu"), {}, devices)),
-            "ok|path a|has no device here: it is for npu|");
+            "-|path a|has no device here: it is for npu|");
   Path kernels = doctor_path("kernels", "!cpu");
   kernels.is_default = false;
   kernels.reference.device = "cpu";
@@ -58,15 +58,14 @@ TEST(DoctorFindings, SayWhyAPathCannotBeUsedAndWhatWouldHelp) {
     return told(finding_of_path(path, {"", reason}, devices));
   };
   EXPECT_EQ(absent(doctor_path("a"), "torch 2.13.0 has no torch._inductor.config.numerics"),
-            "ok|path a|cannot be used here: torch 2.13.0 has no torch._inductor.config.numerics|"
-            "another torch may have it: LOCKSTEP_TORCH=VERSION ci/lockstep …; until then a run "
-            "leaves it out");
+            "-|path a|cannot be used here: torch 2.13.0 has no torch._inductor.config.numerics|"
+            "another release of torch may have it; until then a run leaves it out");
   Path mine = doctor_path("mine");
   mine.added = true;
   EXPECT_EQ(
       absent(mine, "cannot import mine: ModuleNotFoundError: No module named 'mine'"),
       "warn|path mine|cannot be used here: cannot import mine: ModuleNotFoundError: No module "
-      "named 'mine'|install the package for the Python of `ci/lockstep`, or let `PYTHONPATH` "
+      "named 'mine'|install the package for this Python, or let `PYTHONPATH` "
       "in the path's `environment` name its folder; until then a run leaves it out");
   EXPECT_EQ(absent(mine, "torch 2.13.0 has no backend 'mine'"),
             "warn|path mine|cannot be used here: torch 2.13.0 has no backend 'mine'|install the "
@@ -77,7 +76,7 @@ TEST(DoctorFindings, SayWhyAPathCannotBeUsedAndWhatWouldHelp) {
   EXPECT_EQ(
       absent(variant,
              "this machine has no CPU level avx512: torch can compute at default and avx2 here"),
-      "ok|path a.avx512|cannot be used here: this machine has no CPU level avx512: torch can "
+      "-|path a.avx512|cannot be used here: this machine has no CPU level avx512: torch can "
       "compute at default and avx2 here|it takes another machine; the levels that this one "
       "has can be judged here; until then a run leaves it out");
   EXPECT_EQ(told(finding_of_path(doctor_path("a"), {"it exited with 5", ""}, devices)),

@@ -157,7 +157,7 @@ tl::expected<Plan, Exit> plan_of(const Session& session, std::vector<Finding>& f
 }  // namespace
 
 Exit command_findings(const FindingsOptions& options) {
-  const auto session = open_session(options.basis);
+  const auto session = open_session(options.basis, Torch::needed);
   if (!session) return tell(session.error());
   if (const auto had = need_operators(*session); !had) return tell(had.error());
   std::vector<Finding> findings = findings_of(session->suite().expectations);

@@ -111,7 +111,7 @@ void add_flags(Flags& flags, CompletionOptions& options) {
 }
 
 void add_flags(Flags& flags, DoctorOptions& options) {
-  flags.flag("--quick", options.quick, "Start no worker: say only what shows from outside");
+  flags.flag("--deep", options.deep, "Build what is missing, and start the workers of every path");
   add_path_files(flags, options.basis.files);
   add_libraries(flags, options.basis.files);
 }

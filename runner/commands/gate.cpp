@@ -89,7 +89,7 @@ Exit command_gate(const GateOptions& options) {
                      {"--junit", options.junit},
                      {"--summary", options.summary}};
   if (auto fits = check(reporting); !fits) return tell(fits.error());
-  const fs::path latest = options.basis.at.cache / "runs" / "latest";
+  const fs::path latest = options.basis.at.runs / "latest";
   const auto before = whole_run(options.baseline);
   const auto after = whole_run(options.logs.empty() ? latest : fs::path(options.logs.front()));
   const auto fail_on = failing_transitions(options);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/launcher.h"
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/sweep.h"
@@ -41,7 +42,7 @@ Exit list_unswept(const PlanRequest& request) {
   const Registry* registry = request.context.registry;
   if (registry == nullptr) {
     print_error({"there is no dump of the operator schemas, over which sweeps go",
-                 "`ci/lockstep` builds it"});
+                 "the first run makes it"});
     return Exit::usage;
   }
   std::vector<Sweep> sweeps;

@@ -76,7 +76,7 @@ Exit command_merge(const MergeOptions& options) {
   auto record = merge(std::move(*shards));
   if (!record) return tell({Exit::usage, record.error()});
   const Surroundings& at = options.basis.at;
-  const auto directory = run_directory(options.out, at.cache, utc_now());
+  const auto directory = run_directory(options.out, at.runs, utc_now());
   auto written = directory ? RunLog::write(*directory, *record)
                            : Result<void>(tl::unexpected(directory.error()));
   for (const fs::path& folder : folders) {

@@ -173,7 +173,7 @@ Answer<void> write_new(const fs::path& file, const std::string& shown, const std
 Exit command_new(const NewOptions& options) {
   const auto report = report_of(options.report);
   if (!report) return tell({Exit::usage, {report.error()}});
-  auto session = open_session(options.basis);
+  auto session = open_session(options.basis, options.op.empty() ? Torch::if_there : Torch::needed);
   if (!session) return tell(session.error());
   if (!options.op.empty()) {
     if (auto needed = need_operators(*session); !needed) return tell(needed.error());

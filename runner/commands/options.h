@@ -126,7 +126,7 @@ void add_flags(Flags& flags, GateOptions& options);
 
 struct DoctorOptions {
   Basis basis;
-  bool quick = false;  ///< start no worker
+  bool deep = false;  ///< build what is missing, and try every path
 };
 void add_flags(Flags& flags, DoctorOptions& options);
 

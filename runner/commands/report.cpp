@@ -97,7 +97,7 @@ Exit command_report(const ReportOptions& options) {
   if (options.logs.size() > 1)
     return tell({Exit::usage, {{"found more than one log, expected one", ""}}});
   const fs::path log =
-      options.logs.empty() ? options.basis.at.cache / "runs" / "latest" : options.logs.front();
+      options.logs.empty() ? options.basis.at.runs / "latest" : options.logs.front();
   auto record = read_log(log);
   if (!record) return tell({Exit::usage, {record.error()}});
   if (reporting.min_judged) record->info.min_judged = reporting.min_judged;

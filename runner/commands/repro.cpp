@@ -55,7 +55,7 @@ Result<std::string> script_of(const ReproOptions& options, const Plan& plan, con
 }  // namespace
 
 Exit command_repro(const ReproOptions& options) {
-  auto session = open_session(options.basis);
+  auto session = open_session(options.basis, Torch::needed);
   if (!session) return tell(session.error());
   if (const auto had = need_operators(*session); !had) return tell(had.error());
   auto selected = selection(options.basis, *session);

@@ -492,10 +492,63 @@ def test_doctor_says_what_is_amiss_and_the_remedy(suite):
 
 def test_doctor_asks_every_path(suite):
     suite.path("refusing", worker=[sys.executable, str(FAKE), "refuse"])
-    result = suite("doctor")
+    result = suite("doctor", "--deep")
     assert re.search(r"^ok    path conform +on cpu$", result.stdout, re.M), result.stdout
     assert re.search(r"^warn  path refusing .*there is no torch here", result.stdout, re.M)
-    assert suite("doctor", "--quick").stdout.count("path ") == 0
+    plain = suite("doctor").stdout
+    assert "path " not in plain
+    assert re.search(r"^-     paths +\d+ were not tried: `.* doctor --deep`", plain, re.M), plain
+
+
+def test_doctor_says_of_a_worker_that_is_not_built_yet_when_it_will_be(suite):
+    provider = suite.root / "provide.py"
+    provider.write_text("raise SystemExit(1)\n")
+    told = {"LOCKSTEP_EAGER": "/nonexistent", "LOCKSTEP_PROVIDER": str(provider)}
+    plain = suite("doctor", env=told)
+    assert re.search(r"^-     eager +not built yet for this torch", plain.stdout, re.M)
+    assert "eager" not in re.findall(r"^FAIL +(\w+)", plain.stdout, re.M)
+    deep = suite("doctor", "--deep", env=told).stdout
+    assert re.search(r"^FAIL  eager .*/nonexistent is missing\n +remedy: ", deep, re.M)
+
+
+# --- the eager worker, made where it is missing ---
+
+
+def test_what_executes_has_the_worker_made_and_what_lists_does_not(suite):
+    """LOCKSTEP_PROVIDER is called by what needs the worker, once its cases are in order."""
+    made, calls = suite.root / "made", suite.root / "calls"
+    there = suite.environment()["LOCKSTEP_EAGER"]
+    provider = suite.root / "provide.py"
+    provider.write_text(
+        f"import os\nopen({str(calls)!r}, 'a').write('called\\n')\n"
+        f"os.symlink({there!r}, {str(made)!r})\n"
+    )
+    told = {"LOCKSTEP_EAGER": str(made), "LOCKSTEP_PROVIDER": str(provider)}
+    assert suite("list", env=told).returncode == 0 and not calls.exists()
+    assert suite("run", "bugs/1-first", "path:conform", env=told).returncode == 0
+    assert suite("run", "bugs/1-first", "path:conform", env=told).returncode == 0
+    assert calls.read_text() == "called\n"
+    provider.write_text("import sys\nsys.exit('there is no compiler')\n")
+    made.unlink()
+    refused = suite("run", "bugs/1-first", "path:conform", env=told)
+    assert refused.returncode == 3 and "there is no compiler" in refused.stderr
+    suite.write("runner/paths/broken.json", "{")
+    assert suite("run", env=told).returncode == 2  # before anybody builds anything
+
+
+def test_runs_go_to_the_directory_at_hand_if_it_has_a_place_for_them(suite, tmp_path):
+    (tmp_path / ".lockstep" / "runs").mkdir(parents=True)
+    run = suite("run", "bugs/1-first", "path:conform", cwd=tmp_path)
+    assert f"log and reports: {tmp_path}/.lockstep/runs/" in run.stderr
+    assert (tmp_path / ".lockstep" / "runs" / "latest" / "run.jsonl").is_file()
+    assert suite("report", cwd=tmp_path).returncode == 0
+
+
+def test_who_types_no_word_sees_what_there_is_to_type(suite):
+    page = suite(env={"LOCKSTEP_COMMAND": "lockstep"})
+    assert page.returncode == 0 and page.stderr == ""
+    for words in ("lockstep run ", "lockstep doctor ", "lockstep --help "):
+        assert f"  {words}" in page.stdout
 
 
 def test_a_case_for_a_newer_lockstep_is_skipped_whatever_else_it_has(suite):

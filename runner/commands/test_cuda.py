@@ -95,7 +95,7 @@ def test_devices_are_recorded_and_shown(cuda):
     assert machine["cuda:0"].endswith("GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0")
     assert machine["cuda:0 free"] == "60.0 GiB" and "out of memory" in machine["cuda:1"]
     assert machine["cuda"].startswith("CUDA 13.0 (fake-cudart.so), driver ")
-    doctor = cuda("doctor", "--quick", env=environment).stdout
+    doctor = cuda("doctor", env=environment).stdout
     assert "cuda:0        NVIDIA H100, compute capability 9.0" in doctor
     assert "tensors are compared on the host" in doctor and "LOCKSTEP_WITH_CUDA" in doctor
 

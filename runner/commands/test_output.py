@@ -62,7 +62,7 @@ def large(suite):
         ["run", "bugs/1-first", "path:flip"],
         ["run", "bugs/1-first", "--json", "-"],
         ["run", "bugs/1-first", "path:flip", "--github"],
-        ["doctor", "--quick"],
+        ["doctor"],
         ["list", "--unswept"],
         ["repro", "bugs/1-first"],
     ],

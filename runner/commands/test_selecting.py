@@ -260,7 +260,7 @@ def test_a_misspelt_name_is_an_error_wherever_the_suite_is_read(suite):
         )  # list reads no expectations
         assert told in result.stderr, result.stderr
     assert 'found the string "AVX512"' in suite("check").stderr
-    assert re.search(r"FAIL +suite .*6 errors", suite("doctor", "--quick").stdout)
+    assert re.search(r"FAIL +suite .*6 errors", suite("doctor").stdout)
 
 
 def test_a_path_file_makes_its_name_known(suite):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/launcher.h"
 #include "base/text.h"
 #include "cases/show.h"
 
@@ -19,7 +20,7 @@ std::string program_text(const Instance& instance) {
   if (text.size() <= kMost) return text;
   const std::size_t end = text.rfind('\n', kMost);
   text.resize(end == std::string::npos ? 0 : end + 1);
-  return text + "[...] `ci/lockstep show " + shell_quote(instance.id) + "` prints all of it\n";
+  return text + "[...] " + typed("show " + shell_quote(instance.id)) + " prints all of it\n";
 }
 
 CaseFacts case_facts(const Plan& plan, std::size_t index, std::string program) {

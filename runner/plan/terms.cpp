@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/launcher.h"
 #include "base/reader.h"
 #include "base/text.h"
 #include "paths/globs.h"
@@ -81,7 +82,7 @@ bool is_here(const std::string& glob, const PlanRequest& request) {
 }
 
 std::string did_you_mean(const std::string& near) {
-  return near.empty() ? "`ci/lockstep list --level all` prints every id"
+  return near.empty() ? typed("list --level all") + " prints every id"
                       : fmt::format("did you mean `{}`?", near);
 }
 

@@ -223,7 +223,7 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   if (auto seed = settle_seed("--seed", request.seed); !seed) return tl::unexpected(seed.error());
   RunRequest run = run_of(request.basis, choice);
   run.basis.files.known_files = request.waivers;
-  auto opened = open_session(run.basis);
+  auto opened = open_session(run.basis, Torch::needed);
   if (!opened) return tl::unexpected(opened.error());
   auto session = std::make_unique<Session>(std::move(*opened));
   auto submission = begin_submission(request, session->suite());

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "requests/decode.h"
+#include "requests/surroundings.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -59,6 +60,21 @@ Result<Json> parse_cluster(const std::string& text, const fs::path& directory) {
   return Json{{"file", (directory / text.substr(5)).lexically_normal().string()}};
 }
 
+namespace {
+
+/// How the driver of Dask is called: a clone makes an environment for it; an installed Lockstep
+/// takes LOCKSTEP_DASK, an interpreter that has Dask, or its own.
+std::vector<std::string> bridge_words(const Surroundings& at) {
+  std::error_code error;
+  if (const fs::path made = at.home / "ci" / "dask"; fs::exists(made, error))
+    return {made.string(), "bridge"};
+  const std::string given = environment_variable("LOCKSTEP_DASK");
+  return {given.empty() ? at.python : given,
+          (at.home / "runner" / "run" / "dask_bridge.py").string()};
+}
+
+}  // namespace
+
 std::optional<ClusterOptions> cluster_options(const RunRequest& request, const Filter& filter,
                                               const Plan& plan, const fs::path& directory,
                                               std::map<std::string, double> seconds) {
@@ -73,7 +89,7 @@ std::optional<ClusterOptions> cluster_options(const RunRequest& request, const F
     for (const PlanItem& item : plan.items) run["ids"].push_back(item.id);
   }
   ClusterOptions cluster;
-  cluster.bridge = {(at.home / "ci" / "dask").string(), "bridge"};
+  cluster.bridge = bridge_words(at);
   cluster.begin = {{"on", on},
                    {"home", at.home.string()},
                    {"directory", directory.string()},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/launcher.h"
 #include "requests/open.h"
 
 namespace lockstep {
@@ -27,11 +28,11 @@ Error several(const std::vector<Instance>& instances, const std::string& one) {
   for (std::size_t i = 0; i < std::min(kShown, instances.size()); ++i)
     message += "\n      " + instances[i].id;
   if (instances.size() > kShown) message += "\n      ...";
-  return {message, one + ": name it; `ci/lockstep list` prints all that a SELECT takes"};
+  return {message, one + ": name it; " + typed("list") + " prints all that a SELECT takes"};
 }
 
 Answer<OneVerdict> prepare_one(const Basis& basis, const std::string& one, const Means& means) {
-  auto opened = open_session(basis);
+  auto opened = open_session(basis, Torch::needed);
   if (!opened) return tl::unexpected(opened.error());
   OneVerdict asked{std::make_unique<Session>(std::move(*opened)), {}, {}};
   auto selected = selection(basis, *asked.session);

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "base/launcher.h"
+#include "base/spawn.h"
 #include "requests/own_cases.h"
 
 namespace lockstep {
@@ -17,11 +19,11 @@ fs::path beside_binary(std::string_view name) {
 }
 
 /// The operator schemas of the torch that this eager worker links: beside it, or, where it has
-/// none, beside the binary.
-fs::path schemas_of(const fs::path& eager) {
+/// none and none will be `provided`, beside the binary.
+fs::path schemas_of(const fs::path& eager, bool provided) {
   std::error_code error;
   fs::path own = eager.parent_path() / "schemas.json";
-  return fs::exists(own, error) ? own : beside_binary("schemas.json");
+  return provided || fs::exists(own, error) ? own : beside_binary("schemas.json");
 }
 
 /// Of LOCKSTEP_DIGESTS and beside the binary, by the kind of a device: what digests storages there.
@@ -52,7 +54,8 @@ SessionSettings session_settings(const Basis& basis) {
   settings.files.case_files = own_cases(basis);
   settings.launcher = at.launcher;
   settings.eager = at.eager.empty() ? beside_binary("lockstep-eager") : at.eager;
-  settings.schemas = schemas_of(settings.eager);
+  settings.schemas = schemas_of(settings.eager, !at.provider.empty());
+  settings.provider = at.provider;
   settings.cuda_runtime = at.cudart;
   settings.digests = digest_libraries(at.digests);
   settings.python = at.python;
@@ -60,6 +63,14 @@ SessionSettings session_settings(const Basis& basis) {
   settings.pace = basis.pace;
   if (!basis.no_cache) settings.compiler_cache = fs::absolute(at.cache) / "inductor";
   return settings;
+}
+
+Answer<void> provide_eager(const SessionSettings& settings) {
+  std::error_code error;
+  if (settings.provider.empty() || fs::exists(settings.eager, error)) return {};
+  const Spawn provider{{settings.python, settings.provider.string()}, {}, {}, "/dev/null", {}};
+  if (run_to_end(provider) && fs::exists(settings.eager, error)) return {};
+  return tl::unexpected<Failure>(Failure{Exit::internal, {}, {}});
 }
 
 Answer<void> read_operators(Session& session) {
@@ -77,20 +88,26 @@ Answer<void> read_operators(Session& session) {
 Answer<void> need_operators(const Session& session) {
   if (session.operators() != nullptr) return {};
   return refuse(Exit::internal, {"there is no dump of the operator schemas beside this binary",
-                                 "`ci/lockstep` builds it; a build without torch has none"});
+                                 "the first run makes it; a build without torch has none"});
 }
 
-Answer<Session> open_session(SessionSettings settings) {
+Answer<Session> open_session(SessionSettings settings, Torch torch) {
   Session session(std::move(settings));
   Diagnostics diagnostics;
   if (auto read = session.read_suite(diagnostics); !read) return refuse(Exit::usage, read.error());
   if (!diagnostics.empty()) return refuse(std::move(diagnostics));
+  if (torch == Torch::needed) {
+    if (auto there = provide_eager(session.settings()); !there)
+      return tl::unexpected(there.error());
+  }
   if (auto read = read_operators(session); !read) return tl::unexpected(read.error());
   session.expand();
   return session;
 }
 
-Answer<Session> open_session(const Basis& basis) { return open_session(session_settings(basis)); }
+Answer<Session> open_session(const Basis& basis, Torch torch) {
+  return open_session(session_settings(basis), torch);
+}
 
 Answer<void> start(Session& session, const fs::path& logs, std::unique_ptr<Engine> engine) {
   auto ready = engine ? session.start_on(std::move(engine)) : session.start(logs);

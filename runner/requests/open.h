@@ -9,15 +9,25 @@ namespace lockstep {
 /// What a request says of a session.
 SessionSettings session_settings(const Basis& basis);
 
+/// Has the eager worker made where it is not there yet; who makes it says on standard error how far
+/// it is, and what went wrong.
+Answer<void> provide_eager(const SessionSettings& settings);
+
 /// Reads the operators.
 Answer<void> read_operators(Session& session);
 
 /// Refuses where there is no dump of the operators, without which no case can be spelled as Python.
 Answer<void> need_operators(const Session& session);
 
+/// Whether a request goes on without the eager worker and the operators that it dumps.
+enum class Torch {
+  if_there,  ///< what there is is read
+  needed,    ///< it is made where there is none yet (Surroundings::provider)
+};
+
 /// A session that has read the suite and the operators; every file's errors are in the failure.
-Answer<Session> open_session(SessionSettings settings);
-Answer<Session> open_session(const Basis& basis);
+Answer<Session> open_session(SessionSettings settings, Torch torch);
+Answer<Session> open_session(const Basis& basis, Torch torch = Torch::if_there);
 
 /// Starts the workers of this machine, or takes another engine, and meets torch; `logs` as
 /// Session::start has it.

@@ -232,7 +232,7 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
     return refuse(Exit::usage, unused.error());
   }
   if (!session) {
-    auto opened = open_session(settings_of(request, variant));
+    auto opened = open_session(settings_of(request, variant), Torch::needed);
     if (!opened) return tl::unexpected(opened.error());
     session = std::make_unique<Session>(std::move(*opened));
   }
@@ -242,7 +242,7 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
     selected->filter = selected->filter.on_paths(packaging_paths(session->suite().paths));
   const std::string now = utc_now();
   const auto directory = run_directory(request.resume.empty() ? request.out : request.resume,
-                                       request.basis.at.cache, now);
+                                       request.basis.at.runs, now);
   if (!directory) return refuse(Exit::internal, directory.error());
   auto started = start(*session, *directory, means.engine ? means.engine() : nullptr);
   if (!started) return tl::unexpected(started.error());

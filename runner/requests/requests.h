@@ -22,10 +22,15 @@ struct Surroundings {
   std::filesystem::path suite;      ///< --suite, or home: where cases/ and expected/ are
   bool own_suite = false;           ///< it was named, so that a command line names it, too
   std::filesystem::path cache;      ///< LOCKSTEP_CACHE, or home/.lockstep
-  std::string python = "python3";   ///< LOCKSTEP_PYTHON
+  std::filesystem::path runs;  ///< of runs: .lockstep/runs of `directory` if there is one, else of
+                               ///< the cache
+  std::string python = "python3";        ///< LOCKSTEP_PYTHON
   std::string launcher = "ci/lockstep";  ///< LOCKSTEP_COMMAND: how people call Lockstep
   /// LOCKSTEP_EAGER: the executable of the eager worker; empty: lockstep-eager beside the binary.
   std::filesystem::path eager;
+  /// LOCKSTEP_PROVIDER: a Python file that makes `eager` where it is not there yet, and prints
+  /// where it is; empty: nobody does.
+  std::filesystem::path provider;
   std::string cudart;  ///< LOCKSTEP_CUDART: the CUDA runtime that tells of devices
   /// LOCKSTEP_DIGESTS: "cpu=FILE:cuda=FILE", shared objects that digest storages on devices of that
   /// kind (workers/CUDA.md), besides the one for CUDA beside the binary.

@@ -37,9 +37,9 @@ Result<void> check_out(const fs::path& out) {
                   out.string()));
 }
 
-Result<fs::path> run_directory(const fs::path& given, const fs::path& cache,
+Result<fs::path> run_directory(const fs::path& given, const fs::path& runs,
                                const std::string& now) {
-  if (given.empty()) return new_directory(cache / "runs", now);
+  if (given.empty()) return new_directory(runs, now);
   std::error_code error;
   fs::create_directories(given, error);
   if (error) return fail(fmt::format("cannot make {}: {}", given.string(), error.message()));

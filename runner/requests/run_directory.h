@@ -15,10 +15,10 @@ Result<void> check_out(const std::filesystem::path& out);
 Result<std::filesystem::path> new_directory(const std::filesystem::path& parent,
                                             const std::string& now);
 
-/// Makes the directory of a run, absolute: `given`, or where that is empty a new one below the
-/// cache with the time `now` for a name.
+/// Makes the directory of a run, absolute: `given`, or where that is empty a new one in
+/// `runs` with the time `now` for a name.
 Result<std::filesystem::path> run_directory(const std::filesystem::path& given,
-                                            const std::filesystem::path& cache,
+                                            const std::filesystem::path& runs,
                                             const std::string& now);
 
 /// Lets `latest`, beside the directory, point at it.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/launcher.h"
 #include "base/text.h"
 #include "plan/level.h"
 #include "plan/names.h"
@@ -204,11 +205,11 @@ Answer<std::map<std::string, LogWords>> earlier_words(const Basis& basis, bool s
   std::map<std::string, LogWords> earlier;
   if (!filter.mentions(FilterSource::log)) return earlier;
   const Choice& choice = basis.choice;
-  auto record = read_log(choice.from.empty() ? basis.at.cache / "runs" / "latest" : choice.from);
+  auto record = read_log(choice.from.empty() ? basis.at.runs / "latest" : choice.from);
   if (!record)
     return refuse(Exit::usage, {fmt::format("`{}:` needs the log of an earlier run: {}",
                                             kind_of_log(filter), record.error().message),
-                                "--from LOG names one; `ci/lockstep run` makes one"});
+                                "--from LOG names one; " + typed("run") + " makes one"});
   for (const Verdict& verdict : record->verdicts) {
     LogWords said = words_of(verdict, strict);
     fingerprints.insert(said["fingerprint"].begin(), said["fingerprint"].end());
@@ -372,7 +373,7 @@ Answer<void> check_terms(const PlanRequest& request) {
 
 tl::unexpected<Failure> nothing_selected(const PlanRequest& request) {
   std::vector<std::string> missed = missed_cases(request);
-  if (missed.empty()) missed.emplace_back("`ci/lockstep list --level all` prints every id");
+  if (missed.empty()) missed.push_back(typed("list --level all") + " prints every id");
   return refuse(Exit::nothing, {"nothing is selected: each term means something, but not together",
                                 fmt::format("{}", fmt::join(missed, "\n    "))});
 }

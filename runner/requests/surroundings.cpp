@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/launcher.h"
+
 namespace lockstep {
 namespace fs = std::filesystem;
 
@@ -18,6 +20,7 @@ Surroundings surroundings_of_environment(fs::path directory) {
   at.python = environment_variable("LOCKSTEP_PYTHON");
   at.cache = environment_variable("LOCKSTEP_CACHE");
   at.eager = environment_variable("LOCKSTEP_EAGER");
+  at.provider = environment_variable("LOCKSTEP_PROVIDER");
   at.cudart = environment_variable("LOCKSTEP_CUDART");
   at.digests = environment_variable("LOCKSTEP_DIGESTS");
   at.in_github = environment_variable("GITHUB_ACTIONS") == "true";
@@ -28,9 +31,12 @@ void complete(Surroundings& at) {
   at.own_suite = !at.suite.empty();
   if (at.home.empty()) at.home = at.suite.empty() ? "." : at.suite;
   if (at.suite.empty()) at.suite = at.home;
-  if (at.launcher.empty()) at.launcher = "ci/lockstep";
+  if (at.launcher.empty()) at.launcher = launcher();
   if (at.cache.empty()) at.cache = at.home / ".lockstep";
   if (at.python.empty()) at.python = "python3";
+  std::error_code error;
+  at.runs = at.directory / ".lockstep" / "runs";
+  if (!fs::is_directory(at.runs, error)) at.runs = at.cache / "runs";
 }
 
 }  // namespace lockstep

@@ -56,6 +56,14 @@ def watch(process, mine):
         time.sleep(1)
 
 
+def lockstep_in(home):
+    """How Lockstep is called here: of a clone by its script, else by an interpreter that has it."""
+    script = home / "ci" / "lockstep"
+    if script.exists():
+        return [script]
+    return [os.environ.get("LOCKSTEP_PYTHON") or sys.executable, "-m", "lockstep"]
+
+
 def member(run, where, home, told):
     """On a dask worker: runs Lockstep until it ends; returns how it ended."""
     worker = get_worker()
@@ -100,7 +108,7 @@ def member(run, where, home, told):
     try:
         with open(out / "errors", "w+b") as errors:
             process = subprocess.Popen(
-                [home / "ci" / "lockstep", "serve"],
+                [*lockstep_in(home), "serve"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

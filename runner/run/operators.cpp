@@ -1,5 +1,6 @@
 #include "run/operators.h"
 
+#include "base/launcher.h"
 #include "base/spawn.h"
 #include "engine/scratch.h"
 
@@ -15,9 +16,8 @@ Result<Registry> dump_operators(const SessionSettings& settings) {
   if (auto done = run_to_end(dump); !done) {
     return fail("lockstep-eager cannot dump the operator schemas: " + done.error().message,
                 settings.files.libraries.empty()
-                    ? "build again: remove .lockstep/build"
-                    : "`ci/lockstep doctor` says whether it works without "
-                      "--library");
+                    ? "remove eager/ in the cache, and it is built again"
+                    : typed("doctor") + " says whether it works without --library");
   }
   return Registry::read(file);
 }

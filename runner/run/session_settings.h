@@ -38,9 +38,11 @@ struct SessionSettings {
   std::filesystem::path home;  ///< of Lockstep: the folder that has runner/paths and runner/workers
   std::filesystem::path root;  ///< of the suite: the folder that has cases/, may be `home`, too
   OwnFiles files;
-  /// The dump of the operators that was made with the build; need not be there.
+  /// The dump of the operators that was made with the eager worker; need not be there.
   std::filesystem::path schemas;
   std::filesystem::path eager;  ///< the executable of the eager worker
+  /// A Python file that makes it where it is not there yet; empty: nobody does.
+  std::filesystem::path provider;
   /// By the kind of a device, the shared object that digests storages there (workers/digests/).
   std::map<std::string, std::filesystem::path> digests;
   /// The CUDA runtime that tells of the devices; empty: the one that the eager worker has loaded.

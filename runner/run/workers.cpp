@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/launcher.h"
 #include "base/text.h"
 #include "paths/cpu_level.h"
 #include "record/machine.h"
@@ -105,7 +106,7 @@ Result<Json> wait_for_hello(Engine& engine, const WorkerSpec& worker) {
   while (engine.hello_of(worker) == nullptr) {
     if (const std::string failure = engine.failure_of(worker); !failure.empty()) {
       return fail(fmt::format("the {} worker cannot be used: {}", worker.name, failure),
-                  "`ci/lockstep doctor` says what is amiss; `ci/lockstep check` works without it");
+                  typed("doctor") + " says what is amiss; " + typed("check") + " works without it");
     }
     if (interrupted()) return fail("interrupted");
     engine.step(0.25);
