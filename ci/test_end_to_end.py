@@ -135,7 +135,7 @@ def test_the_record_says_what_it_was_made_with(lockstep, tmp_path):
 
 
 def test_doctor_finds_a_machine_fit_where_the_suite_runs(lockstep):
-    result = lockstep("doctor")
+    result = lockstep("doctor", "--deep")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "FAIL" not in result.stdout
     for subject in (

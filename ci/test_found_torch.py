@@ -1,6 +1,7 @@
 """A torch that nobody installed: a copy somewhere else, found through a `.pth` file as a source
 tree is, with a nightly's version."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FACTS = ROOT / "runner" / "python" / "lockstep" / "torch_facts.py"
 NIGHTLY = "2.16.0.dev20261120+git0123abc"
 
 
@@ -17,10 +19,8 @@ NIGHTLY = "2.16.0.dev20261120+git0123abc"
 def interpreter(tmp_path_factory):
     """An environment of its own whose torch is a tree of links elsewhere, but for what says the
     version."""
-    facts = subprocess.check_output(
-        [sys.executable, ROOT / "ci" / "find_torch.py"], text=True
-    ).splitlines()
-    installed, folder = pathlib.Path(facts[0]), tmp_path_factory.mktemp("found")
+    facts = json.loads(subprocess.check_output([sys.executable, FACTS]))
+    installed, folder = pathlib.Path(facts["folder"]), tmp_path_factory.mktemp("found")
     tree = folder / "source" / "torch"
     tree.mkdir(parents=True)
     for entry in installed.iterdir():
@@ -37,34 +37,37 @@ def interpreter(tmp_path_factory):
     return folder / "venv" / "bin" / "python"
 
 
-def resolved(python, cache):
-    """What the launcher makes of an interpreter: the key of its build, and how to call it again."""
-    script = (
-        f'source "{ROOT}/ci/setup.sh"; resolve; plan_build release; '
-        r'printf "%s\n" "$KEY" "$BUILD" "$LOCKSTEP_COMMAND"'
-    )
+def told(python, *words):
+    """What a Python script of ours prints, called as a user would with that interpreter."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")
     }
     return subprocess.check_output(
-        ["bash", "-c", script],
-        text=True,
-        cwd=cache,
-        env={**environment, "LOCKSTEP_PYTHON": str(python), "LOCKSTEP_CACHE": str(cache)},
-    ).splitlines()
+        words, text=True, env={**environment, "LOCKSTEP_PYTHON": str(python)}
+    )
 
 
-def test_the_launcher_finds_it_and_names_its_build_by_it(interpreter, tmp_path):
-    facts = subprocess.check_output(
-        [interpreter, ROOT / "ci" / "find_torch.py"], text=True
-    ).splitlines()
-    assert facts[0] == str(interpreter.parents[2] / "source" / "torch") and facts[1] == NIGHTLY
-    key, build, command = resolved(interpreter, tmp_path)
-    assert key.startswith(f"torch-{NIGHTLY}-") and build == f"{tmp_path}/build/release-{key}"
-    assert command == f"LOCKSTEP_PYTHON={interpreter} {ROOT}/ci/lockstep"
-    # Another interpreter with the same torch shares the build, one with another torch does not.
-    assert resolved(interpreter.with_name("python3"), tmp_path)[:2] == [key, build]
-    assert resolved(sys.executable, tmp_path)[0] != key
+def key_of(python):
+    """What the eager worker of an interpreter's torch is named by."""
+    code = "from lockstep import eager, torch_facts as facts"
+    code += "; print(eager.Recipe(facts.facts(), eager.compiler()).key)"
+    code = f"import sys; sys.path.insert(0, {str(FACTS.parents[1])!r}); {code}"
+    return told(python, python, "-c", code).strip()
+
+
+def test_the_set_up_finds_it_and_names_what_is_built_by_it(interpreter):
+    facts = json.loads(subprocess.check_output([interpreter, FACTS]))
+    assert facts["folder"] == str(interpreter.parents[2] / "source" / "torch")
+    assert facts["version"] == NIGHTLY
+    provided = told(interpreter, sys.executable, ROOT / "ci" / "set_up.py", "provide").splitlines()
+    assert f"LOCKSTEP_PYTHON={interpreter}" in provided and "OURS=no" in provided
+    (command,) = (line for line in provided if line.startswith("LOCKSTEP_COMMAND="))
+    assert f"LOCKSTEP_PYTHON={interpreter} " in command and "ci/lockstep" in command
+    key = key_of(interpreter)
+    assert key.startswith(f"torch-{NIGHTLY}-")
+    # Another interpreter with the same torch shares the worker, one with another torch does not.
+    assert key_of(interpreter.with_name("python3")) == key
+    assert key_of(sys.executable) != key
 
 
 @pytest.mark.skipif(

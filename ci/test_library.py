@@ -11,6 +11,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FACTS = ROOT / "runner" / "python" / "lockstep" / "torch_facts.py"
 SOURCE = """
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -42,10 +43,8 @@ CASE = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    facts = subprocess.check_output(
-        [sys.executable, ROOT / "ci" / "find_torch.py"], text=True
-    ).splitlines()
-    torch = pathlib.Path(facts[0])
+    facts = json.loads(subprocess.check_output([sys.executable, FACTS]))
+    torch = pathlib.Path(facts["folder"])
     folder = tmp_path_factory.mktemp("library")
     (folder / "vendor.cpp").write_text(SOURCE)
     compiler = shutil.which("ccache")

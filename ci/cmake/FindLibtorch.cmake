@@ -10,16 +10,18 @@ if(NOT LOCKSTEP_PYTHON)
   message(FATAL_ERROR "Where is torch? ${remedy}")
 endif()
 
-execute_process(COMMAND ${LOCKSTEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../find_torch.py
+execute_process(COMMAND ${LOCKSTEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../../runner/python/lockstep/torch_facts.py
                 OUTPUT_VARIABLE facts ERROR_VARIABLE error RESULT_VARIABLE result
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${result} from ${LOCKSTEP_PYTHON}: ${error}\n${remedy}")
 endif()
-string(REPLACE "\n" ";" facts "${facts}")
-list(GET facts 0 Libtorch_FOLDER)
-list(GET facts 1 Libtorch_VERSION)
-list(GET facts 2 Libtorch_CUDA)
+string(JSON Libtorch_FOLDER GET "${facts}" folder)
+string(JSON Libtorch_VERSION GET "${facts}" version)
+string(JSON Libtorch_CUDA GET "${facts}" cuda)
+if(NOT Libtorch_CUDA)
+  set(Libtorch_CUDA none)
+endif()
 
 foreach(file include/ATen/core/dispatch/Dispatcher.h lib/libc10.so lib/libtorch_cpu.so lib/libtorch.so)
   if(NOT EXISTS ${Libtorch_FOLDER}/${file})

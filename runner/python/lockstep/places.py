@@ -1,0 +1,73 @@
+"""Where Lockstep's parts are and where it writes: the suite, the runner, the cache."""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import sys
+import time
+
+PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+def say(text: str) -> None:
+    """One line for people, on stderr, since stdout is the runner's."""
+    print(f"lockstep: {text}", file=sys.stderr, flush=True)
+
+
+class Refusal(Exception):
+    """What cannot go on, in words for people: what was found, what was expected, how to mend it."""
+
+
+def suite() -> pathlib.Path:
+    """The folder that has cases/, expected/ and runner/: the package's own, or the repository."""
+    carried = PACKAGE / "suite"
+    return carried if carried.is_dir() else PACKAGE.parents[2]
+
+
+def is_clone() -> bool:
+    """Whether this is the repository, and not an installed package."""
+    return not (PACKAGE / "suite").is_dir()
+
+
+def cache() -> pathlib.Path:
+    """LOCKSTEP_CACHE; else of a clone .lockstep, and of a package the user's cache folder."""
+    given = os.environ.get("LOCKSTEP_CACHE")
+    if given:
+        return pathlib.Path(given).absolute()
+    if is_clone():
+        return suite() / ".lockstep"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home) / "lockstep"
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path, what: str):
+    """Holds a lock in a folder while no other process does, of whichever machine shares the disk.
+
+    Raises Refusal if the folder cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / "setup.lock", "a+")
+    except OSError as error:
+        raise Refusal(
+            f"cannot write to {folder}: {error.strerror}. LOCKSTEP_CACHE names another folder."
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say(f"waiting for another process that {what}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def log_file(name: str) -> pathlib.Path:
+    """Where a step of the set-up writes what it prints."""
+    folder = cache() / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / name
+
+
+def since(start: float) -> str:
+    return f"{time.monotonic() - start:.1f} s"
