@@ -173,15 +173,17 @@ def step_venv() -> None:
 
 #: What a minimal Debian gets on top; nothing else may bring a -dev package.
 ROOT_PACKAGES = ("python3", "python3-venv", "g++")
+#: What every kernel of Inductor includes on a CPU: torch.compile itself does not go without it.
+HEADER_PACKAGE = "python3-dev"
 SUITES = ("bookworm", "trixie")
+#: What manylinux_2_17 and others were called.
+OLD_TAGS = ("manylinux2014", "manylinux2010", "manylinux1")
 
 
 def mirror() -> str:
     """Where this machine gets its Debian packages from."""
-    sources = [
-        pathlib.Path("/etc/apt/sources.list"),
-        *pathlib.Path("/etc/apt").glob("sources.list.d/*"),
-    ]
+    sources = [pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt").glob("*.d/*.list")]
+    sources += pathlib.Path("/etc/apt").glob("*.d/*.sources")
     for file in sources:
         if file.is_file():
             found = re.search(r"^(?:URIs:|deb(?: \[.*?\])?) *(\S+)", file.read_text(), re.MULTILINE)
@@ -197,6 +199,8 @@ class Minimal:
         self.suite, self.folder = suite, HOME / "roots" / suite
 
     def make(self) -> None:
+        if any(self.folder.glob("usr/include/python3*")):  # of an earlier trial
+            self.as_root("apt-get", "purge", "-y", "--auto-remove", HEADER_PACKAGE)
         if not (self.folder / ".ready").exists():
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -217,13 +221,13 @@ class Minimal:
     def as_root(self, *words: str) -> str:
         return run("chroot", self.folder, *words, env=self.environment())
 
-    def environment(self, **more: str) -> dict[str, str]:
-        plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/home/user", "LANG": "C.UTF-8"}
-        return {**plain, **more}
+    def environment(self) -> dict[str, str]:
+        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/home/user", "LANG": "C.UTF-8"}
 
     def as_user(self, command: str, status: int = 0, **more: str) -> str:
         """A command of a shell, in the user's home, without a network; what it printed."""
-        script = f"cd /home/user && {command}"
+        set_ = "".join(f"{name}={value} " for name, value in more.items())
+        script = f"cd /home/user && {set_}{command}"
         # A namespace of networks of its own has none.
         words = [
             "unshare",
@@ -242,7 +246,7 @@ class Minimal:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            env=self.environment(**more),
+            env=self.environment(),
         )
         expect(
             done.returncode == status,
@@ -272,10 +276,11 @@ def torch_wheels(version: str, python: str) -> pathlib.Path:
     folder = HOME / "torch" / f"{version}-{python}"
     if not (folder / ".ready").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        platform = f"manylinux_2_28_{os.uname().machine}"
         download = ["-m", "pip", "download", "--dest", folder, "--only-binary=:all:"]
-        download += ["--python-version", python, "--platform", platform]
-        download += ["--platform", f"linux_{os.uname().machine}", f"torch=={version}"]
+        download += ["--python-version", python, f"torch=={version}"]
+        # pip takes these names as they are, and not the older ones that each of them includes.
+        for tag in (*(f"manylinux_2_{minor}" for minor in range(28, 4, -1)), *OLD_TAGS, "linux"):
+            download += ["--platform", f"{tag}_{os.uname().machine}"]
         say(f"downloading torch {version} for Python {python}")
         run(sys.executable, *download)
         (folder / ".ready").touch()
@@ -308,6 +313,11 @@ def try_root(suite: str) -> None:
         # Without a compiler: what lacks, and how to get it.
         said = root.as_user(f"{lockstep} run bugs/{SEED}", status=3, PATH="/opt/none")
         expect("apt-get install g++" in said, f"the command that brings g++, found {said}")
+        # Without what torch.compile itself includes, the same.
+        said = root.as_user(f"{lockstep} run bugs/{SEED}", status=3)
+        expect(HEADER_PACKAGE in said, f"the package that brings Python.h, found {said}")
+        root.as_root("apt-get", "install", "-y", "--no-install-recommends", HEADER_PACKAGE)
+        shutil.rmtree(root.folder / "home/user/.cache")
         began = time.monotonic()
         root.as_user(f"{lockstep} run bugs/{SEED}")
         say(f"  {suite}: the first seed after {time.monotonic() - began:.0f} s")

@@ -10,7 +10,7 @@ import types
 import pytest
 import torch
 
-from lockstep_worker import environment
+from lockstep_worker import environment, warmup
 from lockstep_worker.compat import accelerator, pins
 from lockstep_worker.configure import apply_config
 
@@ -203,3 +203,10 @@ def test_what_describes_a_worker_can_be_recorded(vendor):
     assert described["threads"] == 2 and described["compiler"] == "g++ 12"
     assert described["package vendor-compiler"] == "3.1"
     assert all(isinstance(value, (str, int, float, bool)) for value in described.values())
+
+
+def test_a_missing_python_header_is_named_with_what_brings_it():
+    with pytest.raises(RuntimeError, match="python3-dev of Debian"), warmup.named_header():
+        raise ValueError("main.cpp:44:10: fatal error: Python.h: No such file or directory")
+    with pytest.raises(ValueError, match="another"), warmup.named_header():
+        raise ValueError("another error")

@@ -45,7 +45,7 @@ def warm(cache: str) -> None:
         h = x.to(torch.float16).to(torch.float32)
         return torch.relu(h @ y).sum(dim=1), h.exp() + 1
 
-    with no_accelerator():
+    with no_accelerator(), named_header():
         # A graph with gradients too, unless that starts threads, which a fork would lose. Never a
         # real backward.
         for grad in (False,) if build.autograd_has_threads() else (False, True):
@@ -58,6 +58,21 @@ def warm(cache: str) -> None:
     gc.collect()
     # What exists now is shared with every child; the collector would write to its pages.
     gc.freeze()
+
+
+@contextlib.contextmanager
+def named_header() -> Any:
+    """Says of a missing Python.h what it is for and what brings it; the compiler's error says
+    nothing of that in its first line."""
+    try:
+        yield
+    except Exception as error:
+        if "Python.h" not in str(error):
+            raise
+        raise RuntimeError(
+            "Inductor's kernels for the CPU include Python.h, which is missing: python3-dev of "
+            "Debian and Ubuntu, or python3-devel of Fedora and RHEL, brings it"
+        ) from error
 
 
 def check_single_threaded() -> None:
