@@ -167,7 +167,9 @@ def users_python() -> str | None:
         return path
     # We are called by something that we set up: that torch, and no interpreter of the user's.
     name = path.removeprefix(ours).split("/")[0]
-    os.environ.setdefault("LOCKSTEP_TORCH", name.removeprefix("torch-").rsplit("-py", 1)[0])
+    torch = name.removeprefix("torch-").rsplit("-py", 1)[0]
+    if torch != wanted_torch():
+        os.environ["LOCKSTEP_TORCH"] = torch
     del os.environ["LOCKSTEP_PYTHON"]
     return None
 
