@@ -324,7 +324,7 @@ def try_root(suite: str) -> None:
         said = root.as_user(f"{lockstep} run")
         say(f"  {suite}: all of smoke after {time.monotonic() - began:.0f} s")
         expect(" 0 failing" in said, f"a run of smoke in which nothing fails, found {said[-1500:]}")
-        root.as_user(f"{lockstep} explain 'bugs/{SEED}@cpu/inductor'")
+        root.as_user(f"{lockstep} explain bugs/{SEED}@cpu/inductor", status=1)  # it diverges
         asked = time.monotonic()
         root.as_user(f"{lockstep} doctor")
         took = time.monotonic() - asked
