@@ -57,11 +57,10 @@ def watch(process, mine):
 
 
 def lockstep_in(home):
-    """How Lockstep is called here: of a clone by its script, else by an interpreter that has it."""
+    """How Lockstep is called here: of a clone by its script, else as pip installed it."""
     script = home / "ci" / "lockstep"
-    if script.exists():
-        return [script]
-    return [os.environ.get("LOCKSTEP_PYTHON") or sys.executable, "-m", "lockstep"]
+    installed = shutil.which("lockstep")
+    return [script if script.exists() or installed is None else installed]
 
 
 def member(run, where, home, told):

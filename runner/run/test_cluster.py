@@ -103,7 +103,8 @@ class Cluster:
             ],
             DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=patience,
         )
-        wait_for(self.file.exists, 60)
+        # The file is there before its text is.
+        wait_for(lambda: self.file.exists() and self.file.read_text().endswith("}"), 60)
         self.port = json.loads(self.file.read_text())["address"].rpartition(":")[2]
 
     @staticmethod
