@@ -332,8 +332,8 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
     found = asked(
         page.after(
             """
-      // A row that came into view is measured in the frame behind it, and placed in the next.
-      for (let frame = 0; frame < 5; ++frame) await new Promise(requestAnimationFrame);
+      // A row that came into view is measured a moment later, and placed by that.
+      await new Promise((next) => setTimeout(next, 500));
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
         const id = row.querySelector(".instance"), box = row.getBoundingClientRect();
         const inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;
