@@ -141,9 +141,9 @@ def provide_packages(*names: str) -> None:
 
 def own_venv() -> pathlib.Path | None:
     """The finished environment that has the wanted torch and what requirements.txt asks for now."""
-    wanted = " ".join(requirements("requirements.txt"))
+    wanted = requirements("requirements.txt")
     for ready in sorted((places.cache() / "venv").glob(f"torch-{wanted_torch()}-py*/.ready")):
-        if ready.read_text("utf-8").strip() == wanted and (ready.parent / "bin/python").exists():
+        if is_ready(ready, wanted) and (ready.parent / "bin/python").exists():
             return ready.parent
     return None
 
@@ -212,6 +212,25 @@ def pip_install(python, what: str, log: str, wanted: list[str]) -> None:
     )
 
 
+def is_ready(stamp: pathlib.Path, wanted: list[str]) -> bool:
+    """Whether the stamp of a finished set-up names what is wanted now."""
+    return stamp.exists() and stamp.read_text("utf-8").split() == wanted
+
+
+def mark_ready(stamp: pathlib.Path, wanted: list[str]) -> None:
+    """Written last: what is wanted is there."""
+    stamp.write_text(" ".join(wanted) + "\n", "utf-8")
+
+
+def provide_venv(folder: pathlib.Path, what: str, wanted: list[str], log: str) -> pathlib.Path:
+    """The bin/ of an environment of its own that has what is wanted, made where it is not there."""
+    stamp = folder / ".ready"
+    if not is_ready(stamp, wanted):
+        pip_install(make_venv(folder, what), " ".join(wanted), log, wanted)
+        mark_ready(stamp, wanted)
+    return folder / "bin"
+
+
 def make_venv(folder: pathlib.Path, what: str) -> pathlib.Path:
     (folder / ".ready").unlink(missing_ok=True)
     command = ["python3", "-m", "venv", "--clear", folder]
@@ -233,7 +252,7 @@ def provide_torch() -> str:
         python = make_venv(folder, "torch")
         pip_install(python, f"torch {wanted_torch()}", f"torch-{wanted_torch()}.log", wanted)
         facts_of(str(python))
-        (folder / ".ready").write_text(" ".join(wanted) + "\n", "utf-8")
+        mark_ready(folder / ".ready", wanted)
     return str(folder / "bin" / "python")
 
 
@@ -255,8 +274,8 @@ def provide_tests(python: str) -> None:
                 )
         return
     venv = pathlib.Path(python).parents[1]
-    ready, stamp = venv / ".ready-test", " ".join(wanted + npm) + "\n"
-    if ready.exists() and ready.read_text("utf-8") == stamp:
+    stamp = venv / ".ready-test"
+    if is_ready(stamp, wanted + npm):
         return
     pip_install(python, "the test packages", "pip-test.log", wanted)
     command = [venv / "bin/npm", "install", "--prefix", venv / "npm", "--no-audit", "--no-fund"]
@@ -265,7 +284,7 @@ def provide_tests(python: str) -> None:
     what = f"installing {' '.join(npm)} with npm"
     if not step(what, "npm.log", [*command, "--no-save", *npm], env=environment):
         say(f"warning: tests that need {' '.join(npm)} will be skipped.")
-    ready.write_text(stamp, "utf-8")
+    mark_ready(stamp, wanted + npm)
 
 
 def provide_dask() -> str:
@@ -273,14 +292,10 @@ def provide_dask() -> str:
     given = os.environ.get("LOCKSTEP_DASK")
     if given:
         return given
-    folder, wanted = places.cache() / "dask", requirements("requirements-dask.txt")
-    python, ready = folder / "bin" / "python", folder / ".ready"
+    wanted = requirements("requirements-dask.txt")
     with places.locked(places.cache(), "sets up this clone"):
-        if not (ready.exists() and ready.read_text("utf-8").split() == wanted):
-            make_venv(folder, "Dask")
-            pip_install(python, " ".join(wanted), "pip-dask.log", wanted)
-            ready.write_text(" ".join(wanted) + "\n", "utf-8")
-    return str(python)
+        bin_ = provide_venv(places.cache() / "dask", "Dask", wanted, "pip-dask.log")
+    return str(bin_ / "python")
 
 
 def provide_openvino(python: str) -> str:
@@ -291,15 +306,15 @@ def provide_openvino(python: str) -> str:
         return given
     wanted = requirements("../examples/openvino/requirements.txt")
     folder = places.cache() / "openvino" / f"py{facts_of(python)['python']}"
-    ready = folder / ".ready"
+    stamp = folder / ".ready"
     with places.locked(places.cache(), "sets up this clone"):
-        if not (ready.exists() and ready.read_text("utf-8").split() == wanted):
+        if not is_ready(stamp, wanted):
             shutil.rmtree(folder, ignore_errors=True)
             # Without what they depend on: NumPy is where torch is, and no second one comes before
             # it.
             options = ["--no-deps", "--target", str(folder)]
             pip_install(python, " ".join(wanted), "pip-openvino.log", [*options, *wanted])
-            ready.write_text(" ".join(wanted) + "\n", "utf-8")
+            mark_ready(stamp, wanted)
     return str(folder)
 
 
@@ -329,18 +344,7 @@ class Build:
         if not (stamp.exists() and stamp.read_text("utf-8") == self.wanted):
             return False
         find = ["find", *BUILT_FROM, "-name", "__pycache__", "-prune", "-o"]
-        find += [
-            "!",
-            "-name",
-            "*.py",
-            "!",
-            "-name",
-            "*.md",
-            "-newer",
-            str(stamp),
-            "-print",
-            "-quit",
-        ]
+        find += [*"! -name *.py ! -name *.md -newer".split(), str(stamp), "-print", "-quit"]
         newer = subprocess.run(find, cwd=ROOT, capture_output=True, check=False)
         return newer.returncode == 0 and not newer.stdout
 
@@ -464,7 +468,7 @@ def main() -> int:
             raise Refusal(
                 "found no word, expected `run` or `provide`; the head of set_up.py has more"
             )
-    except Refusal as no:
+    except (Refusal, torch_facts.NoTorch) as no:
         say(str(no))
     return 3
 

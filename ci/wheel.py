@@ -69,12 +69,7 @@ def wheel() -> pathlib.Path:
 def tools() -> pathlib.Path:
     """The bin/ of an environment that has what requirements-wheel.txt names."""
     wanted = set_up.requirements("requirements-wheel.txt")
-    ready = HOME / "tools" / ".ready"
-    if not (ready.exists() and ready.read_text("utf-8").split() == wanted):
-        python = set_up.make_venv(HOME / "tools", "the wheel's tools")
-        set_up.pip_install(python, " ".join(wanted), "pip-wheel.log", wanted)
-        ready.write_text(" ".join(wanted) + "\n", "utf-8")
-    return HOME / "tools" / "bin"
+    return set_up.provide_venv(HOME / "tools", "the wheel's tools", wanted, "pip-wheel.log")
 
 
 # --- build and check ---
