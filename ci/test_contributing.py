@@ -380,7 +380,7 @@ def test_a_policy_and_a_report_are_a_row_each(copy):
     renewing = {name: value for name, value in os.environ.items() if name != "CI"}
     run(*tests, env={**renewing, "LOCKSTEP_RENEW": "1"})
     run(*tests)
-    assert "`never`" in (copy / "cases/README.md").read_text("utf-8")
+    assert "`never`" in (copy / "docs/cases/policies.md").read_text("utf-8")
     (copy / "cases/bugs/1-as-the-page-says.json").write_text(
         json.dumps({**CASE, "compare": {"y": "never"}})
     )

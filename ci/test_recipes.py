@@ -425,7 +425,7 @@ def test_slurm(workspace, tmp_path):
     )
     (written,) = (
         line
-        for line in (RECIPES / "slurm.md").read_text("utf-8").splitlines()
+        for line in (ROOT / "docs" / "release" / "slurm.md").read_text("utf-8").splitlines()
         if "--dry-run" in line
     )
     assert written.startswith("ci/dask python ")

@@ -42,7 +42,7 @@ AccuracyTable accuracy_table(const RunRecord& record);
 /// The table in aligned columns, then what was not swept.
 std::string accuracy_text(const AccuracyTable& table);
 
-/// `{"format": 1, "rows": […], "not_swept": […]}`: see LOG.md.
+/// `{"format": 1, "rows": […], "not_swept": […]}`: see docs/reference/log.md.
 nlohmann::ordered_json accuracy_document(const AccuracyTable& table);
 
 /// The document as text, one row a line.

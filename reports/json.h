@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// run.json: everything in the log as one document, with its tally.  Format 1: keys may be added,
-/// none changes its meaning (reports/LOG.md).
+/// none changes its meaning (docs/reference/log.md).
 nlohmann::ordered_json run_document(const RunRecord& record);
 
 /// The same as text: a line for each verdict, so that two runs can be compared by line.

@@ -26,7 +26,7 @@ std::vector<OperatorConformance> operator_conformance(const RunRecord& record, b
 /// A line for each, for people: "  50.0 %     1 of     2  aten::mul.Tensor  float16  mine".
 std::string operators_text(const RunRecord& record, const Style& style, bool strict);
 
-/// The same as JSON, for run.json (reports/LOG.md).
+/// The same as JSON, for run.json (docs/reference/log.md).
 nlohmann::ordered_json operators_json(const RunRecord& record, bool strict);
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@ them in the end.
     T] -- RUN…
 
 RUN… goes to `ci/lockstep run`. --dry-run prints the script of a job, and submits nothing. The
-checkout has to be on a path that the nodes share (runner/run/CLUSTER.md)."""
+checkout has to be on a path that the nodes share (docs/release/cluster.md)."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-// A vendor's compiler and its worker, from the worker protocol alone (runner/workers/PROTOCOL.md):
+// A vendor's compiler and its worker, from the worker protocol alone (docs/design/protocol.md):
 // nothing of Lockstep, torch or Python is in it.  It "compiles" a handful of operators for float32
 // on host memory; with --bug its relu has the fault of many a relu: what is no number becomes 0.
 //

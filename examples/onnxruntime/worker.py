@@ -1,5 +1,5 @@
 """A worker of Lockstep's that executes programs with ONNX Runtime. It was written from
-runner/workers/PROTOCOL.md alone and imports nothing of Lockstep.
+docs/design/protocol.md alone and imports nothing of Lockstep.
 
 The parent imports torch and ONNX Runtime once and forks a child for each execution; `execution.py`
 says what a child does."""

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 // Digests of blocks of bytes, the same on a host and on a device, by which a worker tells what of a
-// storage the runner has already (workers/PROTOCOL.md, "Held storages").  C++17 and no library: a
+// storage the runner has already (design/protocol.md, "Held storages").  C++17 and no library: a
 // compiler of a device takes this file, too.
 
 #ifdef __CUDACC__

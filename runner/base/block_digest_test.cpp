@@ -28,7 +28,7 @@ std::vector<BlockDigest> digests(const Bytes& bytes) {
 
 BlockDigest digest(const Bytes& bytes) { return digests(bytes).front(); }
 
-// The example of workers/PROTOCOL.md; workers/digests/digest_of_page.py computes it by the page.
+// The example of design/protocol.md; workers/digests/digest_of_page.py computes it by the page.
 TEST(BlockDigest, IsWhatTheProtocolSays) {
   const BlockDigest three = digest({1, 2, 3});
   EXPECT_EQ(three.a, mix_a(mix_a(0x030201 + 0x9e3779b97f4a7c15ULL) + 3));

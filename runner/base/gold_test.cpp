@@ -13,7 +13,7 @@ TEST(Gold, TheProtocolHasTheTable) {
   std::vector<std::string> rows;
   for (const GoldInfo& each : all_golds())
     rows.push_back(fmt::format("| `{}` | {} |", each.name, each.meaning));
-  expect_table("runner/workers/PROTOCOL.md", "| `mode` | computes |", rows);
+  expect_table("docs/design/protocol.md", "| `mode` | computes |", rows);
 }
 
 TEST(Gold, NamesFindTheirRows) {

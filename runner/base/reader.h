@@ -67,7 +67,7 @@ class Reader {
         visit(item, item->template get<std::string>());
     }
   }
-  /// Demands the key `format` with the number of such files (cases/FORMATS.md).
+  /// Demands the key `format` with the number of such files (docs/reference/formats.md).
   void format(const Node& document, std::int64_t number = 1);
   /// One of a closed list of words.
   std::optional<std::string> word(const Node& node, const std::vector<std::string>& words,

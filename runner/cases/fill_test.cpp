@@ -205,7 +205,7 @@ TEST(Fill, TheReadmeHasTheTable) {
     rows.push_back(fmt::format("| `{}` |{} | {} |", rule.name, rule.parameters.empty() ? "" : cell,
                                rule.meaning));
   }
-  expect_table("cases/README.md", "| fill | parameters (default) | elements |", rows);
+  expect_table("docs/cases/fills.md", "| fill | parameters (default) | elements |", rows);
 }
 
 /// What the schema has for one rule: `{"NAME": {…}, "seed": …}`, where without parameters there is

@@ -1,4 +1,4 @@
-"""`list`: counts, machine-readable ids, and the tables of words; reports/WORDS.md is made of
+"""`list`: counts, machine-readable ids, and the tables of words; docs/reference/words.md is made of
 them."""
 
 import json
@@ -10,7 +10,7 @@ import pytest
 from suites import BINARY, Suite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "reports" / "WORDS.md"
+PAGE = ROOT / "docs" / "reference" / "words.md"
 KINDS = ("statuses", "policies", "levels", "paths")
 
 
@@ -135,7 +135,7 @@ def test_the_page_of_words_is_what_list_prints(tmp_path):
     first, second, third, fourth = markdown("statuses").split("\n\n")
     page = f"""# The words of a verdict
 
-Written by `LOCKSTEP_RENEW=1 pytest runner/commands/test_listing.py` from what `ci/lockstep list \
+Written by `LOCKSTEP_RENEW=1 pytest runner/commands/test_listing.py` from what `lockstep list \
 --statuses`, `--policies`, `--levels`
 and `--paths` print, which is what the program itself goes by; not by hand.
 
@@ -146,7 +146,7 @@ What fails makes the exit status 1.
 {first}
 
 ## Standings
-What the [expectations](../expected/README.md) say of it.
+What the [expectations](../cases/expectations.md) say of it.
 
 {second}
 
@@ -156,17 +156,17 @@ How closely an output agrees with eager, whatever policy its case asks for, stri
 {third}
 
 ## Transitions
-What `ci/lockstep gate` says of a verdict from one run to another, the worst first, \
+What `lockstep gate` says of a verdict from one run to another, the worst first, \
 and which fail it by default.
 
 {fourth}
 ## Policies
-When an output agrees; a case names one in `compare` ([cases/README.md](../cases/README.md)), \
+When an output agrees; a case names one in `compare` ([how each decides](../cases/policies.md)), \
 else the path's contract does.
 
 {markdown("policies")}
 ## Levels
-What `--level` takes, from `expected/levels/`. `ci/lockstep list --levels` also counts.
+What `--level` takes, from `expected/levels/`. `lockstep list --levels` also counts.
 
 {markdown("levels")}
 ## Paths

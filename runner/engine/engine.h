@@ -25,7 +25,7 @@ struct WorkerSpec {
 /// One execution of a job.
 struct JobPart {
   WorkerSpec worker;  ///< workers with the same command and environment are shared
-  /// A `run` message (workers/PROTOCOL.md) without what the engine adds to it: `run`, `out`,
+  /// A `run` message (docs/design/protocol.md) without what the engine adds to it: `run`, `out`,
   /// `storages` and `before`.
   Json message;
 };

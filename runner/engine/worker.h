@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// The runner's end of the conversation with one worker process (see workers/PROTOCOL.md).  Never
+/// The runner's end of the conversation with one worker process (see design/protocol.md).  Never
 /// blocks, and takes a bounded part of what a worker says at a time, so that one that says much
 /// keeps nobody waiting.
 class WorkerConnection {

@@ -144,7 +144,7 @@ TEST(Declarations, DocumentsHaveTheFeatures) {
     rows.push_back(fmt::format("| `{}` | {} |", each.name, each.had));
     names.push_back(each.name);
   }
-  expect_table("runner/paths/README.md", "| feature | had by |", rows);
+  expect_table("docs/vendor/declare.md", "| feature | had by |", rows);
   expect_json("cases/schema/path.schema.json",
               "/properties/unsupported/items/properties/features/items/enum", names);
 }

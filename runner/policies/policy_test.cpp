@@ -132,7 +132,7 @@ TEST(Policy, TheReadmeHasTheTable) {
   std::vector<std::string> rows;
   for (const PolicyInfo& policy : all_policies())
     rows.push_back(fmt::format("| {} | {} |", policy.written, policy.formula));
-  expect_table("cases/README.md", "| policy | two tensors agree when |", rows);
+  expect_table("docs/cases/policies.md", "| policy | two tensors agree when |", rows);
 }
 
 TEST(Policy, TheSchemasHaveExamplesAndContracts) {

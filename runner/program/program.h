@@ -10,7 +10,7 @@
 
 #include "program/value.h"
 
-// A program as PROTOCOL.md ("Program") describes it, as types.  program/visit.h walks it,
+// A program as design/protocol.md ("Program") describes it, as types.  program/visit.h walks it,
 // program/edit.h changes it, program/print.h shows it, program/program_json.h has its wire form.
 namespace lockstep {
 

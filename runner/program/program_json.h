@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "program/program.h"
 
-// The wire form of programs and values, as PROTOCOL.md spells them.
+// The wire form of programs and values, as docs/design/protocol.md spells them.
 namespace lockstep {
 
 /// Why JSON is no program or value.

@@ -21,7 +21,7 @@ struct ScalarOperator {
   std::string arity() const;
 };
 
-/// All of them: PROTOCOL.md's list in its order.  lockstep_worker/source.py has the same.
+/// All of them: design/protocol.md's list in its order.  lockstep_worker/source.py has the same.
 std::span<const ScalarOperator> scalar_operators();
 
 /// nullptr if there is none of that name.

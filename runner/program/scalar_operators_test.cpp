@@ -31,7 +31,7 @@ TEST(ScalarOperators, AreTheListOfTheProtocol) {
   std::string list;
   for (const ScalarOperator& each : scalar_operators())
     list += (list.empty() ? "`" : " ") + std::string(each.name);
-  EXPECT_NE(read("workers/PROTOCOL.md").find("Python arithmetic on scalars: " + list + "`"),
+  EXPECT_NE(read("../docs/design/protocol.md").find("Python arithmetic on scalars: " + list + "`"),
             std::string::npos)
       << list;
 }

@@ -24,7 +24,7 @@ struct OtherSetting {
 std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,
                                          const nlohmann::ordered_json& other);
 
-/// What two workers of a run have pinned otherwise (workers/PROTOCOL.md, `pin NAME`): of TF32, of
+/// What two workers of a run have pinned otherwise (design/protocol.md, `pin NAME`): of TF32, of
 /// cuBLAS and cuDNN; `one` is eager's.
 std::vector<OtherSetting> other_pins(const nlohmann::ordered_json& eager,
                                      const nlohmann::ordered_json& worker);

@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// The append-only log of one run, `run.jsonl`: the primary record, from which every report is made
-/// (format: reports/LOG.md).  Each record reaches the file whole or not at all; after a failed
+/// (format: reference/log.md).  Each record reaches the file whole or not at all; after a failed
 /// write the log ends with the record before.  One process writes a log at a time.
 class RunLog {
  public:

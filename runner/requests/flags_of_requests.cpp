@@ -35,7 +35,7 @@ void add_where(Flags& flags, RunRequest& request) {
       ->type_name("DIR");
   flags
       .value("--on", request.on,
-             "Execute on a Dask cluster (runner/run/CLUSTER.md): dask://HOST:PORT, dask+tls://"
+             "Execute on a Dask cluster (docs/release/cluster.md): dask://HOST:PORT, dask+tls://"
              "HOST:PORT or dask:FILE, of its scheduler; dask: one on this machine; local: none")
       ->type_name("CLUSTER");
   flags

@@ -42,7 +42,7 @@ Result<Json> parse_cluster(const std::string& text, const fs::path& directory) {
                             "dask:FILE or local",
                             text),
                 "HOST:PORT, or the FILE that it writes, is that of a Dask scheduler: "
-                "runner/run/CLUSTER.md");
+                "docs/release/cluster.md");
   };
   if (text.empty() || text == "local") return Json();
   if (text == "dask") return Json{{"here", true}};

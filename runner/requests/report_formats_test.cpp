@@ -41,7 +41,7 @@ TEST(ReportFormats, TheReadmeHasTheTable) {
     rows.push_back(fmt::format("| `{}` | {} | {} |", format.flag,
                                fmt::format("`{}`", fmt::join(format.files, "`, `")), format.help));
   }
-  expect_table("README.md", "| flag | in the run's directory | |", rows);
+  expect_table("docs/release/ci.md", "| flag | in the run's directory | |", rows);
 }
 
 }  // namespace

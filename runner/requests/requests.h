@@ -33,7 +33,7 @@ struct Surroundings {
   std::filesystem::path provider;
   std::string cudart;  ///< LOCKSTEP_CUDART: the CUDA runtime that tells of devices
   /// LOCKSTEP_DIGESTS: "cpu=FILE:cuda=FILE", shared objects that digest storages on devices of that
-  /// kind (workers/CUDA.md), besides the one for CUDA beside the binary.
+  /// kind (docs/start/gpu.md), besides the one for CUDA beside the binary.
   std::string digests;
   std::string color = "auto";  ///< auto, always, never
   bool in_github = false;      ///< a job of GitHub's

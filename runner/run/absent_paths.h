@@ -14,7 +14,7 @@ namespace lockstep {
 std::string lacking_cpu_level(const Path& path, const std::vector<std::string>& levels);
 
 /// Which of the paths cannot be used here, as their workers say: each that knows the mode
-/// `configure` (workers/PROTOCOL.md) is asked to put the path's settings in force, and those are
+/// `configure` (design/protocol.md) is asked to put the path's settings in force, and those are
 /// absent that are `unsupported` there.  Of a worker that cannot be used, dies over it or does not
 /// know the mode nothing is said: the run shows what becomes of it.  No worker is started for those
 /// whose CPU level is not among `cpu_levels`.  An interruption is an error.

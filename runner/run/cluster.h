@@ -15,7 +15,7 @@ namespace lockstep {
 
 /// Where a plan is executed, if not here.
 struct ClusterOptions {
-  std::vector<std::string> bridge;        ///< the program that speaks with the cluster (CLUSTER.md)
+  std::vector<std::string> bridge;        ///< the program that speaks with the cluster (cluster.md)
   Json begin;                             ///< the first message for it
   std::map<std::string, double> seconds;  ///< what verdicts took in an earlier run, by their ids
   /// Seconds after which a run ends that has no member it can use, but some that it cannot.

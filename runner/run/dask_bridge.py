@@ -1,4 +1,4 @@
-"""The bridge between a run and a Dask cluster (CLUSTER.md): JSON lines on standard input and
+"""The bridge between a run and a Dask cluster (cluster.md): JSON lines on standard input and
 output, the cluster behind it. `ci/dask bridge` starts it with an interpreter that has
 `distributed`; it is one file, for what runs on dask workers travels by value: they need nothing of
 it.

@@ -16,7 +16,7 @@ namespace lockstep {
 
 /// Gives the chunks of a plan to the members of a cluster, which are Locksteps on other machines
 /// that have the same plan, and takes their verdicts.  Knows nothing of processes or networks: what
-/// it hears and sends are messages of the bridge (CLUSTER.md).
+/// it hears and sends are messages of the bridge (docs/release/cluster.md).
 ///
 /// A member is told nothing before its log says that its torch, its CPU, its Lockstep and its suite
 /// are those of here.  What a member had that is lost is executed elsewhere, each graph alone on

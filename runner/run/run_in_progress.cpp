@@ -76,7 +76,7 @@ void RunInProgress::hear_hello(const std::string& name, const Json& hello) {
         "the {} worker has {} {}, eager {}: where they differ, so may what both compute", name, key,
         other.dump(), one.dump()));
   }
-  for (const auto& [key, cost] : environment.items()) {  // workers/PROTOCOL.md, `lacks NAME`
+  for (const auto& [key, cost] : environment.items()) {  // docs/design/protocol.md, `lacks NAME`
     if (key.starts_with("lacks ") && cost.is_string())
       reporter_.note(fmt::format("the {} worker {}: {}", name, key, cost.get<std::string>()));
   }

@@ -52,7 +52,7 @@ TEST(Kinds, WhatAPathDeclaresCanBeReadFromTheReason) {
 }
 
 TEST(Kinds, TheLogsPageNamesThem) {
-  const std::string page = read_source("reports/LOG.md");
+  const std::string page = read_source("docs/reference/log.md");
   std::vector<std::string> by;
   for (const UnsupportedByInfo& row : all_unsupported_by())
     by.push_back(fmt::format("`{}` ({})", row.name, row.meaning));

@@ -34,7 +34,7 @@ enum class Quantity {
 struct QuantityInfo {
   Quantity quantity;
   std::string_view name;      ///< as in logs
-  std::string_view measured;  ///< in Markdown, for the table in reports/LOG.md
+  std::string_view measured;  ///< in Markdown, for the table in docs/reference/log.md
   std::string_view limit;     ///< likewise
 };
 

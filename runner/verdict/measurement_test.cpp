@@ -16,7 +16,7 @@ TEST(Measurement, TheLogsPageHasTheTable) {
     EXPECT_EQ(find_quantity(row.name), row.quantity);
     rows.push_back(fmt::format("| `{}` | {} | {} |", row.name, row.measured, row.limit));
   }
-  expect_table("reports/LOG.md", "| of | measured | limit |", rows);
+  expect_table("docs/reference/log.md", "| of | measured | limit |", rows);
 }
 
 TEST(Measurement, AFailedLeafIsAboutValuesOrAboutNanAndInfinity) {

@@ -74,7 +74,7 @@ TEST(Status, DocumentsHaveTheTable) {
                                                      : "no",
                                name_of(status.junit), status.meaning));
   }
-  expect_table("reports/LOG.md", "| status | fails a run | JUnit | when |", rows);
+  expect_table("docs/reference/log.md", "| status | fails a run | JUnit | when |", rows);
 }
 
 TEST(Status, TheLogsPageNamesStandingsAndGrades) {
@@ -83,7 +83,7 @@ TEST(Status, TheLogsPageNamesStandingsAndGrades) {
     names.push_back(fmt::format("`{}`", standing.name));
   const std::string last = names.back();
   names.pop_back();
-  const std::string page = read_source("reports/LOG.md");
+  const std::string page = read_source("docs/reference/log.md");
   EXPECT_THAT(page, testing::HasSubstr(
                         fmt::format("| `standing` | {} or {} |", fmt::join(names, ", "), last)));
   EXPECT_THAT(page, testing::HasSubstr(

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// A storage whose bytes the runner has, so that a worker need not send them (workers/PROTOCOL.md,
+/// A storage whose bytes the runner has, so that a worker need not send them (design/protocol.md,
 /// "Held storages").
 class HeldStorage {
  public:

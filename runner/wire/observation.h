@@ -100,7 +100,7 @@ struct Observation {
   /// Signal that ended it, 0 if none.
   int signal = 0;
   /// Of plain eager: the operators that it called and that returned, each "aten::mm.default
-  /// float32:contiguous float32:permuted" (workers/PROTOCOL.md).
+  /// float32:contiguous float32:permuted" (docs/design/protocol.md).
   std::vector<std::string> uses;
   /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is
   /// the one required key.
@@ -116,7 +116,7 @@ struct Observation {
   std::vector<std::shared_ptr<const FileCopy>> storages;
 };
 
-/// Reads `directory/observation.json` and its storages (see workers/PROTOCOL.md).  Everything that
+/// Reads `directory/observation.json` and its storages (see design/protocol.md).  Everything that
 /// the file says is checked: a view that leaves its storage, an unknown dtype or a missing file is
 /// an error, never undefined behaviour.  So is a view that overlaps itself and has more than 2^31
 /// elements, expanded dimensions counted once: as many as the storage has, or expanded ones, may be
@@ -135,7 +135,7 @@ struct Inputs {
   std::vector<std::shared_ptr<const FileCopy>> storages;
 };
 
-/// Reads the `calls` of a `run` message (workers/PROTOCOL.md), whose `storages` are plain names of
+/// Reads the `calls` of a `run` message (design/protocol.md), whose `storages` are plain names of
 /// files in `directory`; checked like an observation.
 Result<Inputs> read_calls(const std::filesystem::path& directory,
                           const nlohmann::ordered_json& storages,

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "wire/held.h"
 
-// What workers are told (workers/PROTOCOL.md); what they say is in wire/message.h.
+// What workers are told (docs/design/protocol.md); what they say is in wire/message.h.
 namespace lockstep {
 
 /// A storage that an execution reads: a file of the machine that the worker is on.
@@ -38,7 +38,7 @@ struct ExecutionRequest {
   std::string instance = {};  ///< for people
   Json path;                  ///< the path file, whole
   std::string device;
-  std::string mode;  ///< "plain", or a gold (workers/PROTOCOL.md): "fp64", "stepwise_noise", …
+  std::string mode;  ///< "plain", or a gold (docs/design/protocol.md): "fp64", "stepwise_noise", …
   int repeat = 1;
   std::uint64_t seed = 0;
   /// Whether the last repetition, if there are several, has other seeds than the others.

@@ -23,7 +23,7 @@ from .registry import MUTANTS, Mutant, of_operator
 
 FAULTLESS = "faultless"
 RECORDS = "LOCKSTEP_MUTANTS_RECORDS"
-#: The variable in which a worker's child says what it executes (runner/workers/PROTOCOL.md).
+#: The variable in which a worker's child says what it executes (docs/design/protocol.md).
 INSTANCE = "LOCKSTEP_INSTANCE"
 _RANDOM = torch.Tag.nondeterministic_seeded
 

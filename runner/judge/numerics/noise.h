@@ -10,7 +10,7 @@
 #include "judge/numerics/numbers.h"
 
 // Samples of noise: the same program executed with errors as small as any implementation's
-// (workers/PROTOCOL.md, fp64_noise and stepwise_noise).  They have eager's dtype and shape.
+// (docs/design/protocol.md, fp64_noise and stepwise_noise).  They have eager's dtype and shape.
 namespace lockstep {
 
 /// How far errors as small as any implementation's take a result from a gold: of several samples,

@@ -1,4 +1,4 @@
-"""What the runner has already of a storage is not sent (workers/PROTOCOL.md, "Held storages"),
+"""What the runner has already of a storage is not sent (docs/design/protocol.md, "Held storages"),
 with the stand-in of a device."""
 
 import os

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 // What a shared object exports by which workers digest storages where they lie: one for each kind
-// of device (../CUDA.md).  Plain C, so that Python can call it, too.
+// of device (docs/start/gpu.md).  Plain C, so that Python can call it, too.
 
 extern "C" {
 

@@ -1,4 +1,4 @@
-"""Digests as PROTOCOL.md says them, word by word: for the tests of both workers."""
+"""Digests as docs/design/protocol.md says them, word by word: for the tests of both workers."""
 
 BLOCK = 1 << 16
 _ONES = (1 << 64) - 1

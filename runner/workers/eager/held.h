@@ -11,7 +11,7 @@
 
 #include "base/block_digest.h"
 
-// What of a storage the runner has already (workers/PROTOCOL.md, "Held storages").
+// What of a storage the runner has already (docs/design/protocol.md, "Held storages").
 namespace lockstep::eager {
 
 /// By the kind of a device, the shared object that digests storages there (workers/digests/).

@@ -1,4 +1,4 @@
-// lockstep-eager: executes programs with libtorch, eagerly.  See ../PROTOCOL.md.
+// lockstep-eager: executes programs with libtorch, eagerly.  See docs/design/protocol.md.
 
 #include <ATen/Parallel.h>
 #include <fcntl.h>

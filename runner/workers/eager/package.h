@@ -28,7 +28,7 @@ struct Unloadable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A package as the Python worker leaves it in a folder (workers/PROTOCOL.md, "Packages"):
+/// A package as the Python worker leaves it in a folder (docs/design/protocol.md, "Packages"):
 /// `package.pt2`, native code that is loaded into this process (once, where several folders have
 /// the same file), and `package.json`, which says what it takes and returns.
 class Package {

@@ -12,7 +12,7 @@ namespace lockstep::eager {
 at::Tensor generator_state(c10::Device device);
 void set_generator_state(c10::Device device, const at::Tensor& state);
 
-/// `state` of an observation (workers/PROTOCOL.md): the random generators of the CPU and of
+/// `state` of an observation (docs/design/protocol.md): the random generators of the CPU and of
 /// `device`, and the modes, as they are now.
 nlohmann::ordered_json observe_state(c10::Device device);
 

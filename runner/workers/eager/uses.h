@@ -23,7 +23,7 @@ class Uses {
 };
 
 /// "aten::sum.dim_IntList float32:transposed dim=[1] keepdim=True": the overload, dtype and layout
-/// (PROTOCOL.md, `uses`) of each tensor operand, and the other arguments that are not their
+/// (design/protocol.md, `uses`) of each tensor operand, and the other arguments that are not their
 /// defaults.  No word has a space; at most 240 bytes.
 std::string use_text(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 

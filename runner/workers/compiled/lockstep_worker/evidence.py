@@ -1,5 +1,5 @@
 """What a compiled execution is asked afterwards about who executed it: the part of `proof` that
-PROTOCOL.md says of execution."""
+docs/design/protocol.md says of execution."""
 
 import contextlib
 from collections import Counter

@@ -1,5 +1,5 @@
 """A program through torch.export, in the place of torch.compile: executed as it was exported, or
-made into a package of AOTInductor's, which another process executes without Python (PROTOCOL.md,
+made into a package of AOTInductor's, which another process executes without Python (protocol.md,
 "Packages")."""
 
 import contextlib
@@ -40,7 +40,7 @@ class _Module(torch.nn.Module):
 
 
 def _form(value: Any, tensors: list) -> Any:
-    """The form of an output (PROTOCOL.md), whose tensors are added to `tensors`. Raises
+    """The form of an output (docs/design/protocol.md), whose tensors are added to `tensors`. Raises
     `Unsupported` for a number."""
     if isinstance(value, torch.Tensor):
         tensors.append(value)

@@ -1,4 +1,4 @@
-"""What of a storage the runner has already (workers/PROTOCOL.md, "Held storages"): its blocks are
+"""What of a storage the runner has already (design/protocol.md, "Held storages"): its blocks are
 digested where it lies."""
 
 import ctypes

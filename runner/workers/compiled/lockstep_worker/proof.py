@@ -24,7 +24,7 @@ class Watch:
         inductor.on_source(self.code.append)
 
     def proof(self) -> dict:
-        """The `proof` of an observation; only `graphs` is required (PROTOCOL.md)."""
+        """The `proof` of an observation; only `graphs` is required (docs/design/protocol.md)."""
         counters = dynamo.counters()
         frames = counters["frames"]
         records = dynamo.records()

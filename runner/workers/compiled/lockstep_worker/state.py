@@ -1,4 +1,4 @@
-"""What a call leaves behind in the process, beside its results (PROTOCOL.md, `state`)."""
+"""What a call leaves behind in the process, beside its results (design/protocol.md, `state`)."""
 
 import contextlib
 
