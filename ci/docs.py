@@ -37,7 +37,7 @@ def main() -> int:
     command = [str(environment()), "-m", "mkdocs", "serve" if arguments.serve else "build"]
     command += ["--strict", "--config-file", str(ROOT / "ci" / "mkdocs.yml")]
     if not arguments.serve:
-        command += ["--quiet", "--clean", "--site-dir", str(arguments.out)]
+        command += ["--clean", "--site-dir", str(arguments.out)]
     # Without a colour scheme in the pages' own warnings, and without Material's note on its future.
     told = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPYCACHEPREFIX": str(CACHE / "pyc")}
     done = subprocess.run(command, env=told, check=False)

@@ -33,7 +33,9 @@ def command_line() -> str:
         name = f"lockstep {file.stem[5:]}".strip()
         text += f"\n## {name}\n\n```text\n{own.strip()}\n```\n"
         if selecting and not shared:
-            shared = f"\n## Shared by those that select\n\n```text\nSELECT:{selecting.rstrip()}\n```\n"
+            shared = (
+                f"\n## Shared by those that select\n\n```text\nSELECT:{selecting.rstrip()}\n```\n"
+            )
     return text + shared
 
 

