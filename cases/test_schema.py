@@ -173,19 +173,24 @@ def test_the_schema_of_expectations_by_fingerprint_catches(wrong):
     assert faults(EXPECTATIONS, {"format": 2, "known": [changed]}) != []
 
 
+def blocks():
+    """The JSON of the documents."""
+    pages = sorted((CASES.parent / "docs").rglob("*.md"))
+    texts = [re.sub(r"^ +", "", page.read_text("utf-8"), flags=re.MULTILINE) for page in pages]
+    return re.findall(r"^```json\n(.*?)^```", "\n".join(texts), re.DOTALL | re.MULTILINE)
+
+
 def examples():
-    """Blocks of the README that are whole cases: they have a format."""
-    text = (CASES / "README.md").read_text()
-    blocks = re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [block for block in blocks if '"format"' in block]
+    """Those that are whole cases."""
+    return [block for block in blocks() if '"title"' in block and '"inputs": {' in block]
 
 
-def test_the_readme_has_examples():
-    assert len(examples()) >= 1
+def test_the_documents_have_examples():
+    assert len(examples()) >= 3
 
 
 @pytest.mark.parametrize("block", examples(), ids=lambda block: json.loads(block)["title"])
-def test_examples_of_the_readme_decode(block, tmp_path):
+def test_examples_of_the_documents_decode(block, tmp_path):
     assert faults(CASE, json.loads(block)) == []
     file = tmp_path / "example.json"
     file.write_text(block)
@@ -193,7 +198,7 @@ def test_examples_of_the_readme_decode(block, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_fragments_of_the_readme_are_json():
-    text = (CASES / "README.md").read_text()
-    for block in re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+def test_what_the_documents_call_json_is_json():
+    assert len(blocks()) > 30
+    for block in blocks():
         json.loads(block)

@@ -34,7 +34,7 @@ def pages() -> list[str]:
     return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
 
 
-def read(name: str) -> str:
+def read(name: str | pathlib.Path) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
@@ -139,7 +139,7 @@ def test_all_of_it_can_be_read():
 
 
 def test_faults_are_seen():
-    long = " ".join(["word"] * 31) + "."
+    long = " ".join(["so"] * 31) + "."
     assert faults("x", long) and faults("x", f"| a | {long} |") and faults("x", f"- {long}")
     half = " ".join(["so"] * 16)
     assert faults("x", f"A {half}.\nA {half}.") == []
