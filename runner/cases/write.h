@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// A case as a file says it, with its matrix and its sweep filled in; decoding gives the same case,
-/// but for its id and where it came from.  The keys are in the order of cases/README.md, every
+/// but for its id and where it came from.  The keys are in the order of docs/cases/format.md, every
 /// operator has its overload, and what is a default is left out: equal cases have equal files.  A
 /// whole list of tensors as an output, which sweeps may have, no file says otherwise.
 Json case_to_json(const Case& declared);

@@ -32,7 +32,7 @@ struct BisectedBackend {
   std::vector<std::string> subsystems;
 };
 
-/// What a file of knobs says (README.md beside this file), in its order.
+/// What a file of knobs says (docs/model/explain.md), in its order.
 struct KnobTable {
   std::vector<Knob> knobs;
   std::vector<BisectedBackend> bisected;

@@ -48,7 +48,7 @@ struct Declarations {
   bool operator==(const Declarations&) const = default;
 };
 
-/// The keys `unsupported`, `refuses` and `tolerances` of a path file (README.md beside this file);
+/// The keys `unsupported`, `refuses` and `tolerances` of a path file (docs/vendor/declare.md);
 /// what is wrong is added to the reader.  Whether operators and devices exist is not asked here
 /// (plan/names.h, check_declarations).
 Declarations decode_declarations(Reader& reader, const Node& path);

@@ -20,7 +20,7 @@ namespace lockstep {
 /// The only format of path files that is read and written.
 inline constexpr int kPathFormat = 2;
 
-/// One way to execute an instance, as its path file declares it (see README.md beside this file).
+/// One way to execute an instance, as its path file declares it (docs/vendor/path-files.md).
 struct Path {
   std::string name;
   std::string title;

@@ -95,8 +95,8 @@ struct PolicyInfo {
   Judges judges;
   GoldSet golds;                             ///< that it reads
   std::array<std::string_view, 3> examples;  ///< as a case may spell it; the rest is empty
-  std::string_view written;                  ///< in Markdown, for the table in cases/README.md
-  std::string_view formula;                  ///< when two tensors agree; likewise
+  std::string_view written;  ///< in Markdown, for the table in docs/cases/policies.md
+  std::string_view formula;  ///< when two tensors agree; likewise
 };
 
 /// All policies in the order of the enumeration.

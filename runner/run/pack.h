@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a folder with packages has besides them (README.md of runner/paths, "Packs"): `cases/`,
+/// What a folder with packages has besides them (docs/vendor/packs.md): `cases/`,
 /// `expected/known/`, `runner/paths/` and `schemas.json`, as a suite has them, and in `jobs/` what
 /// workers left (engine/saved.h).
 struct PackInfo {
