@@ -19,7 +19,7 @@ NOT_PROSE = re.compile(r"docs/reference/words\.md|reports/testdata/|ci/bench/|CH
 MADE = re.compile(r"^\| (?:policy|fill|of|status|feature|`mode`) \|.*?(?=^[^|])", re.M | re.S)
 LONGEST, WIDEST, MOST_WORDS = 30, 100, 35_000
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.M | re.S)
-LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|(?:href|src|srcset)=\"([^\"]+)\"")
 
 
 def pages() -> list[str]:
@@ -41,6 +41,7 @@ def read(name: str | pathlib.Path) -> str:
 def sentences(text: str) -> list[tuple[int, str]]:
     """(line, sentence) of what is prose: paragraphs, points of lists, cells of tables."""
     text = MADE.sub(lambda table: "\n" * table[0].count("\n"), text)
+    text = re.sub(r"<[a-z/][^>]*>", "", text)
     text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
     # Where something new begins; a link's target and what is code in the text count one word.
     text = re.sub(r"\]\(\s*[^)]*\)", lambda link: "]" + "\n" * link[0].count("\n"), text)
@@ -70,7 +71,9 @@ def wide(name: str, text: str) -> list[str]:
     return [
         f"{name}:{number}: {len(line)} columns"
         for number, line in enumerate(text.splitlines(), 1)
-        if len(line) > WIDEST and not line.lstrip().startswith("|") and " " in line.strip()[:WIDEST]
+        if len(line) > WIDEST
+        and not line.lstrip().startswith(("|", "<"))
+        and " " in line.strip()[:WIDEST]
     ]
 
 
@@ -84,7 +87,7 @@ def anchors(text: str) -> set[str]:
 def dead_links(name: str, text: str) -> list[str]:
     found = []
     text = re.sub(r"\]\(\s+", "](", FENCE.sub("", text))
-    for target in LINK.findall(text):
+    for target in map("".join, LINK.findall(text)):
         if re.match(r"\w+:", target):
             continue
         file, _, anchor = target.partition("#")
