@@ -41,8 +41,8 @@ Rendered render(const Verdict& verdict, bool strict);
 /// each of several dtype, operator, fingerprint.
 std::vector<std::pair<std::string_view, std::string>> facts_of(const Verdict& verdict);
 
-/// What explains a verdict, or is to be known of one that passes; empty where there is nothing.  Of
-/// what is longer than the fullness allows, the page is named, which has it all.
+/// Failure text, or a note on a verdict that passes; may be empty.  Text that is longer than the
+/// fullness allows is cut, with a pointer to report.html.
 std::string rendered_text(const Verdict& verdict, const Rendered& rendered,
                           const Fullness& fullness);
 

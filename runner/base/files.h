@@ -48,8 +48,8 @@ class FileCopy {
     std::size_t at = 0;
     std::span<const std::byte> bytes;
   };
-  /// What a file would have had that is `like` another one but for these parts, all of which lie in
-  /// it.  An Error where it does not fit the free memory.
+  /// A copy of `like` with patches applied, all of which lie in it.  An Error where it does not fit
+  /// the free memory.
   static Result<std::shared_ptr<const FileCopy>> patched(std::span<const std::byte> like,
                                                          const std::vector<Patch>& patches);
 

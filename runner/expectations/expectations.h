@@ -96,9 +96,9 @@ class Expectations {
   void tell(const CaseFacts& facts, const Findings& found, const std::string& case_id,
             Account& account) const;
 
-  /// Rules whose conditions hold here, that speak of no verdict of the run, and of which the run
-  /// took all that they could speak of; and of the rules that expired all that would have met a
-  /// verdict or of which the run took all, with whether what they expected still happens.
+  /// Stale rules: active here, covered by this run, matched nothing.  Expired rules as well: those
+  /// that would have matched a verdict, or that this run covers, and whether what they expected
+  /// still happens.
   std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
 
  private:

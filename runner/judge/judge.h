@@ -15,8 +15,7 @@
 namespace lockstep {
 
 /// Eager and the path were executed on two devices, at two CPU levels or with other numbers of
-/// threads: then what names these differs and means nothing, each device draws random numbers of
-/// its own, and what the path's worker says of eager is no word on this one.
+/// threads.  Device names, random state and the worker's own eager are then not compared.
 struct CrossDevice {
   std::string eager_device, device;
 };

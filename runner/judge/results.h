@@ -39,7 +39,7 @@ std::vector<Difference> compare_after_error(const AfterError& eager, const After
 
 /// Outputs of which only dtype, shape or distribution count and that stay as they are, to the bit,
 /// where eager's change with the seed: `first` and `other` are executions of either side with two
-/// seeds.  What changes by chance alone is told from what does not at 16 elements or more.
+/// seeds.  Needs at least 16 elements, so that a coincidence is unlikely.
 std::vector<Difference> compare_seeds(const Repetition& eager_first, const Repetition& eager_other,
                                       const Repetition& first, const Repetition& other,
                                       const JudgeRequest& request);

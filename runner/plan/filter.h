@@ -100,7 +100,7 @@ class Filter {
   bool asks_for(FilterSource source) const;
   /// Whether anything is asked for, rather than only excluded.
   bool asks() const;
-  /// Whether it has neither `or` nor `not`, so that what it says of paths is one condition of all.
+  /// True for a plain conjunction: it has neither `or` nor `not`.
   bool is_plain() const;
   /// All terms but those of the level.
   std::vector<Term> terms() const;

@@ -11,8 +11,8 @@ namespace lockstep {
 struct TermContext {
   /// The words that a log may have, by the kind of the term; a kind that is not here takes any.
   LogWords said;
-  /// Whether torch was met, or nobody will meet it: then devices, operators and the instances of
-  /// sweeps are what they are.  Else only what no torch changes is looked at.
+  /// Whether device and operator names, and the instances of sweeps, are final: torch was loaded,
+  /// or none will be.  Else only what no torch changes is looked at.
   bool certain = true;
 };
 

@@ -62,8 +62,8 @@ class Coverage {
   std::map<std::string, CoveredOverload> overloads_;
 };
 
-/// "187 of 193 core overloads (96.9 %) and 940 of 975 functional ones (96.4 %)"; empty of a run
-/// that was none of a level: what it covers, whoever selected knows.
+/// "187 of 193 core overloads (96.9 %) and 940 of 975 functional ones (96.4 %)"; empty if
+/// no level was selected.
 std::string coverage_line(const RunRecord& record);
 
 /// A table by path, then what of core was not judged and, with `all`, of the others, by reason.

@@ -13,10 +13,10 @@ constexpr double kMinJudged = 90;
 
 /// How much of what could be judged was judged.
 struct Judged {
-  /// Verdicts that say something of the compiler: StatusInfo::judged().
+  /// Verdicts that were judged: StatusInfo::judged().
   std::size_t judged = 0;
-  /// These and all others that could have: not what the case, the torch or the reference does
-  /// without, nor what the path declares as unsupported or another's front end refuses.
+  /// These, and those that could have been.  Not counted: what the case, torch or the reference
+  /// lacks, what the path declares as unsupported, errors of another's front end.
   std::size_t could = 0;
   /// 100 where nothing could be judged.
   double percent() const;

@@ -39,7 +39,7 @@ constexpr std::array kTransitions = {
     TransitionInfo{Transition::changed, "changed", "changed", false,
                    "it diverges in both, with another status, number or element"},
     TransitionInfo{Transition::case_changed, "case_changed", "case changed", false,
-                   "the program of the case is another one: its verdicts say nothing together"},
+                   "the program of the case is another one: not comparable"},
     TransitionInfo{Transition::environment_changed, "environment_changed", "environment changed",
                    false, "torch, the CPU, the level or the suite is another one"},
     TransitionInfo{Transition::operator_removed, "operator_removed", "operator removed", false,

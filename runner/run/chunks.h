@@ -37,8 +37,7 @@ class ChunkPool {
   Chunk take(std::size_t jobs, std::size_t slots);
   /// The next one of those that were lost: one graph.
   Chunk take_lost();
-  /// An item took so long: what is expected of the others is as much longer or shorter as all that
-  /// is known of is by now.
+  /// Records how long an item took, and rescales the estimates of the others.
   void learn(std::size_t item, double seconds);
   /// In how many seconds the first of so many slots is expected to have nothing more to do, if what
   /// is left of these chunks is begun now.

@@ -82,7 +82,7 @@ struct Findings {
   /// How it is known who executed; nothing: nobody looked.  Operators are in `proof`: `executed`,
   /// and `foreign` of others than the path's own.
   std::optional<Witness> execution;
-  /// How much of what eager executes others than the path's own executed, 0 … 1.
+  /// Fraction of operator calls that ran outside the backend, 0 … 1.
   double foreign_fraction = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work
   /// What eager returned and left behind (judge/results_digest.h); empty where it returned nothing
