@@ -24,7 +24,9 @@ def fences(text):
     starts = [i for i, line in enumerate(lines) if line.lstrip().startswith("```")]
     for start, end in zip(starts[::2], starts[1::2]):
         before = next((line for line in reversed(lines[:start]) if line), "")
-        yield lines[start].strip()[3:], before, lines[start + 1 : end]
+        indent = lines[start][: lines[start].index("`")]
+        body = [line.removeprefix(indent) for line in lines[start + 1 : end]]
+        yield lines[start].strip()[3:], before, body
 
 
 def commands(text):
@@ -35,7 +37,7 @@ def commands(text):
 
     for language, _, lines in fences(text):
         if language == "sh":
-            yield from ((plain(line).strip(), None) for line in lines if line.strip())
+            yield from ((plain(line), None) for line in lines if line.strip())
         elif language == "console":
             at = [i for i, line in enumerate(lines) if line.startswith("$ ")] + [len(lines)]
             assert at[0] == 0, lines[0]
