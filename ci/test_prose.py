@@ -2,6 +2,7 @@
 to 30 words, a line to 100 columns, and a word to the glossary; a page says first what its reader
 can do after it; no link is dead; and all of Markdown has at most 35,000 words."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -139,6 +140,19 @@ def test_all_of_it_can_be_read():
     # What has no letter is no word: bars of tables, arrows, brackets.
     total = sum(len(re.findall(r"\S*\w\S*", text)) for text in texts)
     assert total <= MOST_WORDS, f"{total} words"
+
+
+def test_figures_are_those_of_today():
+    mutation = ROOT / "ci" / "mutation"
+    killed = json.loads(read(mutation / "score.json"))["mutants"].values()
+    spared = json.loads(read(mutation / "unobservable.json"))["mutants"]
+    page = read("docs/design/trust.md")
+    for row, number in (
+        ("killed by `smoke`", sum(each["level"] == "smoke" for each in killed)),
+        ("killed by `core` besides", sum(each["level"] == "core" for each in killed)),
+        ("cannot be observed, with the reason", len(spared)),
+    ):
+        assert f"| {row} | {number} |" in page, (row, number)
 
 
 def test_faults_are_seen():
