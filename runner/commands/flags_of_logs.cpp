@@ -76,9 +76,8 @@ void add_flags(Flags& flags, GateOptions& options) {
       ->type_name("TRANSITION")
       ->allow_extra_args(false)
       ->delimiter(',');
-  flags.files(
-      "--allow", options.allow,
-      "Transitions that somebody has looked at and lets pass (docs/release/gate.md; repeatable)");
+  flags.files("--allow", options.allow,
+              "Transitions to let pass, each with a reason (docs/release/gate.md; repeatable)");
   flags.flag("--eager", options.eager,
              "Compare eager with eager, too, bit by bit, in a table of its own; nothing fails "
              "by it");
