@@ -57,7 +57,7 @@ def prints(shown, output):
     """Whether `output` is what the page shows."""
 
     def plain(text):
-        return re.sub(r"\d+(\.\d+)? s\b", "N s", text).rstrip()
+        return re.sub(r"(\d+ h )?(\d+ min )?\d+(\.\d+)? s\b", "N s", text).rstrip()
 
     pattern = ""
     for line in shown:
@@ -148,6 +148,7 @@ def test_every_command_does_what_the_page_says(place, page):
     "shown, output, same",
     [
         (["a 1.25 s", "...", "z"], "a 3 s\nb\nc\nz\n", True),
+        (["a 9.4 s"], "a 3 min 50 s\n", True),
         (["a ... c"], "a b c\n", True),
         (["a"], "a\nb\n", False),
         (["a", "...", "z"], "a\nb\n", False),
