@@ -33,7 +33,7 @@ void leave_out_newer(std::vector<CaseFile>& files) {
   });
 }
 
-/// What is wrong with a level, by the suite as it was read.
+/// The errors in a level, given the suite.
 void check_one_level(const JsonFile& file, const Level& level, std::vector<CaseFile> suite,
                      const ValidNames& names, const Registry* registry, Diagnostics& diagnostics) {
   check_level(file, suite, names, diagnostics);

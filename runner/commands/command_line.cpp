@@ -6,6 +6,7 @@
 
 #include "base/launcher.h"
 #include "base/text.h"
+#include "commands/help.h"
 #include "commands/subcommand.h"
 
 namespace lockstep {
@@ -18,13 +19,13 @@ constexpr const char* kAbout =
 constexpr const char* kEnvironment =
     "Environment (flags come first):\n"
     "  LOCKSTEP_HOME     Lockstep's own folder, which holds cases/, expected/ and runner/\n"
-    "  LOCKSTEP_CACHE    where environments, builds, compiled kernels and runs live\n"
-    "  LOCKSTEP_TORCH    a torch release that ci/lockstep of a clone is to provide\n"
+    "  LOCKSTEP_CACHE    the folder of environments, builds, compiled kernels and runs\n"
+    "  LOCKSTEP_TORCH    a torch release for ci/lockstep of a clone to set up\n"
     "  LOCKSTEP_PYTHON   an interpreter that has a torch\n"
     "  LOCKSTEP_EAGER    another executable of the eager worker\n"
-    "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) that tells of devices\n"
+    "  LOCKSTEP_CUDART   another CUDA runtime (libcudart.so) to ask for devices\n"
     "  LOCKSTEP_DASK     an interpreter that has Dask, for run --on\n"
-    "  LOCKSTEP_DIGESTS  KIND=FILE, what digests tensors on devices of a kind\n"
+    "  LOCKSTEP_DIGESTS  KIND=FILE, the library that digests tensors on devices of a kind\n"
     "  CXX               the compiler that Inductor uses\n"
     "  NO_COLOR          no colours; CLICOLOR_FORCE: colours everywhere\n";
 
@@ -57,7 +58,7 @@ std::string option_hint(CLI::App& app, const std::vector<std::string>& words) {
   return "";
 }
 
-/// What a newcomer sees who types no word.
+/// The text for `lockstep` without arguments.
 std::string welcome() {
   struct Row {
     const char* words;
@@ -69,8 +70,8 @@ std::string welcome() {
       {"run --level core", "on all operators: half an hour the first time, then minutes"},
       {"list --level all", "the programs that there are"},
       {"show 185337-half-round-trip", "one of them, readable, with its inputs"},
-      {"explain ID@cpu/inductor", "who did it, where a verdict diverges"},
-      {"repro ID@cpu/inductor", "the same as a Python script that needs torch alone"},
+      {"explain ID@cpu/inductor", "who did it, if a verdict diverges"},
+      {"repro ID@cpu/inductor", "the same as a Python script that needs only torch"},
       {"gate --baseline LOG", "what changed from one run to the next"},
       {"--help", "all commands; COMMAND --help: all of its options"},
   };
@@ -105,7 +106,7 @@ OptionFacts facts_of(const CLI::Option& option) {
     for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
   }
-  if (option.get_items_expected_max() > 0 && !facts.positional)
+  if (option.get_items_expected_min() > 0 && !facts.positional)
     facts.value = option.get_type_name().substr(0, option.get_type_name().find(':'));
   if (facts.names.back() == "--color") facts.choices = kColors;
   if (facts.names.front() == "SHELL") facts.choices = kShells;
@@ -123,6 +124,7 @@ CommandFacts facts_of(const CLI::App& app, std::string name) {
 
 CommandLineApp::CommandLineApp() : at_(surroundings_of_environment(here())) {
   app_.name("lockstep");
+  app_.formatter(help_format());
   app_.description(kAbout);
   app_.set_version_flag("--version", std::string("lockstep ") + LOCKSTEP_VERSION,
                         "Print the version");

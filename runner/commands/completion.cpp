@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-/// Where values of an option come from, for what a shell can look up: a `list` of words, files,
-/// folders, or a list of choices.
+/// Where the shell finds the values of an option: a `list` command, files, folders, or a list of
+/// choices.
 struct Values {
   enum class Kind { none, anything, words, files, folders } kind = Kind::none;
   std::string words;  ///< a shell's command that prints them, or the words themselves

@@ -38,7 +38,7 @@ Result<void> of_this_torch(const RunRecord& record, const Registry& registry) {
               "choose its torch: LOCKSTEP_TORCH or LOCKSTEP_PYTHON");
 }
 
-/// Counts what logs say; gives by which words they are named.
+/// Counts the coverage of logs; returns their names.
 Result<std::string> count_logs(const std::vector<fs::path>& logs, const Registry& registry,
                                Coverage& coverage) {
   std::string by;

@@ -78,7 +78,7 @@ double size_of(const fs::path& folder) {
   return bytes;
 }
 
-/// First line that a command prints, with what it says on standard error hidden; empty on failure.
+/// The first line of a command's standard output, with standard error hidden; empty on failure.
 std::string first_line_of(const std::string& command) {
   FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return "";
@@ -116,7 +116,7 @@ void examine_compiler(Chart& chart) {
     chart.say(Health::bad, "compiler",
               fmt::format("`{}` does not run, and Inductor compiles with it",
                           chosen != nullptr ? chosen : "g++"),
-              "install g++, or let CXX name a C++ compiler");
+              "install g++, or set CXX to a C++ compiler");
   } else {
     chart.say(Health::good, "compiler", fmt::format("{}: {}", compiler, line));
   }
@@ -128,7 +128,7 @@ std::string examine_python(const std::string& python, Chart& chart) {
   const Json found = Json::parse(answer, nullptr, false);
   if (!found.is_object()) {
     chart.say(Health::bad, "python", fmt::format("`{}` does not run", python),
-              "LOCKSTEP_PYTHON names a Python 3 that has torch");
+              "set LOCKSTEP_PYTHON to a Python 3 that has torch");
     return "";
   }
   chart.say(Health::good, "python",
@@ -140,7 +140,7 @@ std::string examine_python(const std::string& python, Chart& chart) {
                           found["torch_at"].get<std::string>()));
   } else {
     chart.say(Health::bad, "torch", "this Python has none",
-              "install torch there, or let LOCKSTEP_PYTHON name another Python");
+              "install torch there, or set LOCKSTEP_PYTHON to another Python");
   }
   if (found.value("has_header", false)) {
     chart.say(Health::good, "Python.h", found.value("header", ""));
@@ -157,7 +157,7 @@ void examine_suite(Session& session, Chart& chart) {
   Diagnostics diagnostics;
   if (auto read = session.read_suite(diagnostics); !read) {
     chart.say(Health::bad, "suite", read.error().message,
-              "--suite or LOCKSTEP_HOME names the folder that holds cases/ and expected/");
+              "name the folder that holds cases/ and expected/ with --suite or LOCKSTEP_HOME");
     return;
   }
   if (!diagnostics.empty()) {
@@ -191,7 +191,7 @@ void examine_cache(const fs::path& given, Chart& chart) {
             : free < 1024.0 * 1024.0 * 1024.0 ? Health::poor
                                               : Health::good,
             "disk", fmt::format("{} free of {}", size_text(free), size_text(whole)),
-            "free some, remove old runs from the cache, or let LOCKSTEP_CACHE name another disk");
+            "free some, remove old runs from the cache, or set LOCKSTEP_CACHE to another disk");
 }
 
 void examine_scratch(Chart& chart) {
@@ -203,7 +203,7 @@ void examine_scratch(Chart& chart) {
     chart.say(shared < (256 << 20) ? Health::poor : Health::good, "scratch",
               fmt::format("{}: {} free of {}", scratch->path().parent_path().string(),
                           size_text(shared), size_text(all)),
-              "tensors pass through it: give the container more, as with --shm-size=2g");
+              "tensors pass through it: give the container more, such as --shm-size=2g");
   }
 }
 
@@ -245,7 +245,7 @@ void examine_cuda(const SessionSettings& settings, const CudaInventory& found, C
   chart.say(
       there ? Health::good : Health::poor, "digests",
       there ? "tensors are compared on the device first, by " + digests->second.string()
-            : "tensors are compared on the host, and all of each is brought there",
+            : "every tensor is copied to the host and compared there",
       "build with a CUDA toolkit (LOCKSTEP_WITH_CUDA); LOCKSTEP_DIGESTS names what was built");
 }
 
@@ -329,8 +329,8 @@ void examine_cuda_alone(const SessionSettings& settings, Chart& chart) {
   examine_cuda(settings, cuda_inventory({.runtime = runtime}), chart);
 }
 
-/// The eager worker, the operators and the devices of its torch; `deep`: the worker is built where
-/// it is not there yet, and every path is tried.
+/// The eager worker, and the operators and devices of its torch. `deep` builds a missing worker,
+/// and tries every path.
 void examine_workers(Session& session, const std::string& python_torch, bool deep, Chart& chart) {
   std::error_code error;
   const SessionSettings& settings = session.settings();

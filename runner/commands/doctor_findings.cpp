@@ -18,10 +18,10 @@ std::string kind_of(const std::string& device) { return device.substr(0, device.
 /// worker (absent_paths.h, lockstep_worker/configure.py) says why.
 std::string remedy_for(const Path& path, const std::string& reason) {
   if (!path.site.cpu_level.empty() && reason.starts_with("this machine has no CPU level"))
-    return "it takes another machine; the levels that this one has can be judged here";
+    return "use another machine for it; this one can judge the levels that it has";
   if (reason.starts_with("cannot import "))
-    return "install the package for this Python, or let `PYTHONPATH` in the path's "
-           "`environment` name its folder";
+    return "install the package for this Python, or put its folder into `PYTHONPATH` of the path's "
+           "`environment`";
   if (reason.find(" has no backend ") != std::string::npos)
     return "install the package that registers it, or name its module in the path's `import`";
   if (reason.starts_with("torch ") && reason.find(" has no ") != std::string::npos)
@@ -36,7 +36,7 @@ DoctorFinding finding_of_missed_cuda(const Json& machine, const std::string& tor
           fmt::format("not here: the machine has {}, and {}", machine.value("cuda:0", "a GPU"),
                       is_cpu_build ? fmt::format("torch {} is built without CUDA", torch)
                                    : fmt::format("torch {} does not find it", torch)),
-          is_cpu_build ? "LOCKSTEP_PYTHON names a Python whose torch has CUDA"
+          is_cpu_build ? "set LOCKSTEP_PYTHON to a Python whose torch has CUDA"
                        : "its driver must be as new as the CUDA of this torch, and a container "
                          "must be given the device"};
 }

@@ -30,13 +30,13 @@ struct PathState {
       absent;  ///< why its settings cannot be put in force here (absent_paths.h); empty: they can
 };
 
-/// Whether a path can be used here, on what, or why not and what would help; `devices` are those
-/// that torch has.
+/// Whether a path can be used here, and on which devices; else the reason and the remedy. `devices`
+/// are those that torch has.
 DoctorFinding finding_of_path(const Path& path, const PathState& state,
                               const std::vector<std::string>& devices);
 
-/// Of each device that torch has, what it is; and of those that it lacks although the machine or a
-/// path speaks of them, why.  `hello` is the eager worker's, `machine` what add_cuda
+/// Describes each device that torch has. For a device that the machine or a path names and torch
+/// lacks, says why. `hello` is the eager worker's, `machine` what add_cuda
 /// (record/machine.h) says.
 std::vector<DoctorFinding> findings_of_devices(const Json& hello, const Json& machine,
                                                const std::vector<Path>& paths);

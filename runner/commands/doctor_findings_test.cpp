@@ -65,8 +65,8 @@ TEST(DoctorFindings, SayWhyAPathCannotBeUsedAndWhatWouldHelp) {
   EXPECT_EQ(
       absent(mine, "cannot import mine: ModuleNotFoundError: No module named 'mine'"),
       "warn|path mine|cannot be used here: cannot import mine: ModuleNotFoundError: No module "
-      "named 'mine'|install the package for this Python, or let `PYTHONPATH` "
-      "in the path's `environment` name its folder; until then a run leaves it out");
+      "named 'mine'|install the package for this Python, or put its folder into `PYTHONPATH` of "
+      "the path's `environment`; until then a run leaves it out");
   EXPECT_EQ(absent(mine, "torch 2.13.0 has no backend 'mine'"),
             "warn|path mine|cannot be used here: torch 2.13.0 has no backend 'mine'|install the "
             "package that registers it, or name its module in the path's `import`; until then a "
@@ -77,8 +77,8 @@ TEST(DoctorFindings, SayWhyAPathCannotBeUsedAndWhatWouldHelp) {
       absent(variant,
              "this machine has no CPU level avx512: torch can compute at default and avx2 here"),
       "-|path a.avx512|cannot be used here: this machine has no CPU level avx512: torch can "
-      "compute at default and avx2 here|it takes another machine; the levels that this one "
-      "has can be judged here; until then a run leaves it out");
+      "compute at default and avx2 here|use another machine for it; this one can judge the levels "
+      "that it has; until then a run leaves it out");
   EXPECT_EQ(told(finding_of_path(doctor_path("a"), {"it exited with 5", ""}, devices)),
             "FAIL|path a|it exited with 5|the worker's own words are above");
 }
@@ -96,11 +96,12 @@ TEST(DoctorFindings, SayOfEachDeviceWhatItIsOrWhyItIsNotHere) {
   const Json gpu = {{"cuda:0", "NVIDIA H100"}};
   EXPECT_THAT(all_told(findings_of_devices(eager_hello("2.13.0+cpu", {"cpu"}), Json::object(), {})),
               ElementsAre("ok|devices|cpu|", cpu));
-  EXPECT_THAT(all_told(findings_of_devices(eager_hello("2.13.0+cpu", {"cpu"}), gpu, {})),
-              ElementsAre("ok|devices|cpu|", cpu,
-                          "warn|device cuda|not here: the machine has NVIDIA H100, and torch "
-                          "2.13.0+cpu is built without CUDA|LOCKSTEP_PYTHON names a Python whose "
-                          "torch has CUDA"));
+  EXPECT_THAT(
+      all_told(findings_of_devices(eager_hello("2.13.0+cpu", {"cpu"}), gpu, {})),
+      ElementsAre(
+          "ok|devices|cpu|", cpu,
+          "warn|device cuda|not here: the machine has NVIDIA H100, and torch "
+          "2.13.0+cpu is built without CUDA|set LOCKSTEP_PYTHON to a Python whose torch has CUDA"));
   EXPECT_THAT(all_told(findings_of_devices(eager_hello("2.13.0+cu130", {"cpu"}), gpu, {})),
               ElementsAre("ok|devices|cpu|", cpu,
                           "warn|device cuda|not here: the machine has NVIDIA H100, and torch "

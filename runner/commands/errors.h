@@ -15,7 +15,7 @@ void print_error(const Error& error);
 /// Prints diagnostics to standard error, in the order of files and places, and how many there are.
 void print_diagnostics(const Diagnostics& diagnostics);
 
-/// Prints why a request was not met, and gives the exit status.
+/// Prints why a request failed, and returns the exit status.
 Exit tell(const Failure& failure);
 
 /// Writes what a command says to a file, or to standard output where `file` is empty; prints why it

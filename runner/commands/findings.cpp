@@ -74,7 +74,7 @@ std::string_view accused(const Path& path) {
   return path.declared.contains("export") ? "torch.export" : "torch.compile";
 }
 
-/// A section: where it is, and the text that can be filed as it is.
+/// A section: its place, and the text to file.
 std::string section(const Finding& finding, const Plan& plan, const std::string& script) {
   const Case& declared = *plan.instances[finding.item->instance].declared;
   const auto texts = [](std::string Expectation::*key) {
@@ -128,7 +128,8 @@ std::string row(const Expectation& rule) {
                      cell(rule.reason), cell(rule.finding));
 }
 
-/// The plan of the examples, where each finding finds its item. Whatever names nothing is an error.
+/// The plan of the examples, where each finding finds its item. A name that means nothing is an
+/// error.
 tl::expected<Plan, Exit> plan_of(const Session& session, std::vector<Finding>& findings) {
   std::vector<std::string> terms;
   for (const Finding& finding : findings) terms.push_back(finding.example);

@@ -39,7 +39,7 @@ bool tell_unusable_paths(const Finished& run) {
     if (judged || refused == nullptr) continue;
     print_error({fmt::format("the path {} cannot be used here and judged nothing: {}", path.name,
                              refused->found.reason),
-                 "bring what its file asks for, or leave the path out"});
+                 "install what its file asks for, or leave the path out"});
     unusable = true;
   }
   return unusable;

@@ -21,7 +21,7 @@ struct Finished {
   std::vector<std::string> named_paths = {};  ///< those that were asked for by name
 };
 
-/// Writes all that a run leaves, says where it is and what is amiss, and gives the exit status.
+/// Writes a run's reports, prints where they are and what is wrong, and returns the exit status.
 Exit finish(const Finished& run);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// The flags of what reads cases, or searches in one.
+// The flags of commands that read cases, or search in one.
 #include "base/text.h"
 #include "commands/options.h"
 
@@ -7,7 +7,8 @@ namespace {
 
 /// How long a command may search, and with how much of the machine.
 void add_search(Flags& flags, double& seconds, Pace& pace) {
-  flags.value("--seconds", seconds, "Begin nothing new after so many")
+  flags.under(headings::kHow);
+  flags.value("--seconds", seconds, "Begin nothing new after so many seconds")
       ->capture_default_str()
       ->check(number_between(1, kMostSeconds))
       ->type_name("S");
@@ -20,15 +21,14 @@ void add_search(Flags& flags, double& seconds, Pace& pace) {
 void add_flags(Flags& flags, ListOptions& options) {
   add_selection(flags, options.basis);
   add_ladder(flags, options.basis.choice.ladder);
-  flags.flag("--count", options.count, "How many they are, on each path where paths are chosen");
-  flags.flag("--json", options.json,
-             "As JSON: of each id title, file, operators, dtypes and levels");
+  flags.under(headings::kPrints);
+  flags.flag("--count", options.count, "Only how many ids there are, on each path of --path");
+  flags.flag("--json", options.json, "JSON: for each id title, file, operators, dtypes and levels");
   const std::pair<const char*, const char*> kinds[] = {
-      {"paths", "Print instead the paths: which are taken by default, and the ladder"},
-      {"levels", "Print instead the levels, and how much each takes"},
-      {"policies", "Print instead the policies of `compare`, and when each agrees"},
-      {"statuses",
-       "Print instead the words for a verdict: statuses, standings, grades and what `gate` says"}};
+      {"paths", "No ids, but the paths: the default ones, and the ladder"},
+      {"levels", "No ids, but the levels, and how much each takes"},
+      {"policies", "No ids, but the policies of `compare`, and when each agrees"},
+      {"statuses", "No ids, but the words for verdicts: statuses, standings, grades, transitions"}};
   for (const auto& [name, help] : kinds) {
     const std::string word = name;
     flags.callback_flag(
@@ -36,33 +36,32 @@ void add_flags(Flags& flags, ListOptions& options) {
         [&options, word] { return contains(options.words, word); }, help);
   }
   flags.flag("--markdown", options.markdown,
-             "These tables in Markdown; else a table of the cases, with what is known of them");
+             "A Markdown table: of the cases and what is known of them, or of the words above");
   flags.flag("--as-level", options.as_level,
-             "As a file of expected/levels/ that takes what is listed, for ever");
+             "A file for expected/levels/ that freezes what is listed");
   flags.flag("--unswept", options.unswept,
-             "Print instead the operators that no selected sweep takes, with the reason "
-             "(without SELECT: that no sweep takes)");
+             "No ids, but the operators that none of the selected sweeps takes, with the reason");
 }
 
 void add_flags(Flags& flags, ShowOptions& options) { add_selection(flags, options.basis); }
 
 void add_flags(Flags& flags, ReproOptions& options) {
   add_selection(flags, options.basis);
+  flags.under(headings::kPrints);
   flags.flag("--brief", options.brief,
-             "The few lines that a report has room for: the program, its inputs as numbers, and "
-             "what each side returns");
+             "A few lines for a report: the program, its inputs as numbers, and both results");
   add_out_file(flags, options.out);
-  add_threads(flags, options.basis.pace, "Threads that it computes with");
+  add_threads(flags, options.basis.pace, "Threads that the script computes with");
 }
 
 void add_flags(Flags& flags, ExplainingOptions& options) {
   add_selection(flags, options.basis);
   add_search(flags, options.seconds, options.basis.pace);
-  flags
-      .file("--knobs", options.knobs,
-            "Settings of your own to try besides (runner/explain/README.md)")
+  flags.under(headings::kOwn);
+  flags.file("--knobs", options.knobs, "More settings to try: docs/model/explain.md")
       ->type_name("FILE");
-  flags.flag("--json", options.json, "As JSON");
+  flags.under(headings::kPrints);
+  flags.flag("--json", options.json, "JSON");
   add_out_file(flags, options.out);
 }
 
@@ -70,11 +69,12 @@ void add_flags(Flags& flags, ShrinkOptions& options) {
   add_selection(flags, options.basis);
   add_search(flags, options.seconds, options.basis.pace);
   flags.flag("--same-operators", options.same_operators,
-             "Keep the operators that `explain` accuses, so that what diverges in the same "
-             "way for another reason is not taken");
+             "Keep the operators that `explain` names, so that the small case diverges for the "
+             "same reason");
   flags.flag("--no-cache", options.basis.no_cache,
-             "Know nothing of what an earlier one found out about the same candidates");
-  flags.value("--out", options.out, "Write the case to FILE, which must not be there")
+             "Execute candidates again that an earlier `shrink` has executed");
+  flags.under(headings::kWrites);
+  flags.value("--out", options.out, "Write the case to FILE, which must not exist")
       ->type_name("FILE");
 }
 
@@ -84,21 +84,21 @@ void add_flags(Flags& flags, NewOptions& options) {
                   "The report: 185337, 185337-half-round-trip, or its address")
       ->required()
       ->expected(1);
-  CLI::Option* like = flags.value("--like", options.like, "With the program of this case");
+  flags.under(headings::kWrites);
+  CLI::Option* like = flags.value("--like", options.like, "Copy the program of this case");
   like->type_name("ID");
-  flags.value("--op", options.op, "With one call of this operator, such as softmax.int")
+  flags.value("--op", options.op, "Begin with one call of this operator, such as softmax.int")
       ->type_name("OPERATOR")
       ->excludes(like);
   flags
       .value("--out", options.out,
-             "Write it to FILE instead of cases/bugs/ of the suite, where `run ./FILE` "
-             "takes it as well")
+             "Write to FILE instead of cases/bugs/ of the suite; `run ./FILE` takes it")
       ->type_name("FILE");
   add_libraries(flags, options.basis.files);
 }
 
 void add_flags(Flags& flags, CheckOptions& options) {
-  flags.positional("FILE", options.files, "Files of any of these kinds (default: the whole suite)");
+  flags.positional("FILE", options.files, "Files of these kinds (default: the whole suite)");
   add_path_files(flags, options.basis.files);
   add_libraries(flags, options.basis.files);
 }
@@ -111,6 +111,7 @@ void add_flags(Flags& flags, CompletionOptions& options) {
 }
 
 void add_flags(Flags& flags, DoctorOptions& options) {
+  flags.under(headings::kHow);
   flags.flag("--deep", options.deep, "Build what is missing, and start the workers of every path");
   add_path_files(flags, options.basis.files);
   add_libraries(flags, options.basis.files);

@@ -19,7 +19,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// The run that a log tells of, where it is whole.
+/// The run of a log, if the log is complete.
 std::optional<RunRecord> whole_run(const fs::path& log) {
   auto record = read_log(log);
   if (!record) {
@@ -34,7 +34,7 @@ std::optional<RunRecord> whole_run(const fs::path& log) {
   return std::move(*record);
 }
 
-/// What --fail-on names, or what fails by default.
+/// The transitions of --fail-on, or the default ones.
 std::optional<std::set<Transition>> failing_transitions(const GateOptions& options) {
   if (options.fail_on.empty()) return closing_by_default();
   std::set<Transition> transitions;

@@ -20,8 +20,8 @@
 namespace lockstep {
 namespace {
 
-/// A level that takes these instances on every device, whatever cases the suite gets later, on the
-/// paths that the selection names, or but for those that its level excludes.
+/// A level of exactly these instances on every device. Its paths are those of the selection, or all
+/// except those that the selected level excludes.
 std::string level_file(const std::vector<std::string>& ids, const Selection& chosen,
                        const Session& session) {
   std::vector<std::string> terms = chosen.path_terms;
@@ -105,7 +105,7 @@ std::string in_json(const std::vector<Selected>& all,
   return list.dump(1) + "\n";
 }
 
-/// How many verdicts there are on each path, and how many of what there are in all.
+/// The number of verdicts on each path, and the totals.
 std::string count_text(const std::vector<std::string>& ids, const std::vector<Path>& paths) {
   std::map<std::string, std::size_t> on_path;
   std::set<std::string> instances, cases;
@@ -136,7 +136,7 @@ std::string known_text(const Expectation& rule) {
                      rule.torch.empty() ? "" : " with torch " + rule.torch);
 }
 
-/// The cases of these ids: what each says, where it comes from, and what is known of it.
+/// The cases of these ids: title, origin, and what is known of each.
 WordTable case_table(const std::vector<std::string>& ids, const Suite& suite,
                      Diagnostics& diagnostics) {
   WordTable table{"cases", {"case", "says", "tags", "report", "known"}, {}};
@@ -189,7 +189,7 @@ Exit list_words(const ListOptions& options, const Basis& basis, Session& session
   return Exit::ok;
 }
 
-/// What is said of the ids that a request takes.
+/// Prints the ids of a request in the form that it asks for.
 Answer<std::string> text_of(const ListOptions& options, const PlanRequest& request,
                             const Selection& chosen, Session& session) {
   Diagnostics diagnostics;

@@ -106,7 +106,7 @@ Result<Json> calling(Json root, const std::string& name, const Registry& registr
     } else if (!sweep.given.contains(argument.type)) {
       return fail(fmt::format("{} needs `{}` of type {}, which has no example here", sweep.op,
                               argument.name, argument.type),
-                  "without --op there is a case to write it into; cases/README.md says how");
+                  "leave --op out, and write the call yourself: docs/cases/write.md");
     }
   }
   root["inputs"] = inputs;
@@ -192,7 +192,7 @@ Exit command_new(const NewOptions& options) {
   if (auto written = write_new(file, shown, text); !written) return tell(written.error());
   const std::string word = shell_quote(shown);
   fmt::print(
-      "{}\nFill in its title, its inputs and its steps (cases/README.md), then:\n"
+      "{}\nFill in its title, its inputs and its steps (docs/cases/write.md), then:\n"
       "    {} check {}\n    {} run {}\n",
       shown, at.launcher, word, at.launcher, word);
   return Exit::ok;

@@ -28,8 +28,8 @@ std::string case_of(const std::string& instance) {
   return instance.substr(0, instance.find_first_of("[@"));
 }
 
-/// Of what a rule speaks, which orders a file and tells whether it has a rule.  The rest is what
-/// people write, or what depends on the day.
+/// What a rule is about. It sorts a file, and finds rules that are there already. People write the
+/// rest, or it depends on the day.
 Json subject_of(const Json& rule) {
   Json subject = Json::array();
   for (const char* key :
@@ -49,7 +49,7 @@ std::string torch_of(const RunRecord& record) {
   return torch;
 }
 
-/// What diverges by one fingerprint, whatever its instances and paths: it gets one rule.
+/// The verdicts of one fingerprint, on any instance and path: they get one rule.
 struct Group {
   std::set<std::string> cases, paths, devices;
   std::optional<Grade> grade;

@@ -17,8 +17,8 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// The policies that the case asks for on the path, by the judge's names of what is compared; of
-/// everything else the path's contract decides.
+/// The policies of the case on the path, by the judge's names of outputs. For everything else the
+/// path's contract decides.
 Json policies(const Case& declared, const Path& path) {
   std::vector<std::string> names = declared.program.outputs;
   for (const std::string& name : declared.program.inputs) {
@@ -105,7 +105,7 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
                                 log});
   if (!done) {
     return fail("the Python worker cannot render it: " + done.error().message,
-                "LOCKSTEP_PYTHON chooses the Python; it needs torch");
+                "set LOCKSTEP_PYTHON to a Python that has torch");
   }
   return read_file(output);
 }
@@ -141,7 +141,7 @@ Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
       scripts.emplace_back(each.get<std::string>());
     else
       scripts.emplace_back(fail(each.at("unsupported").get<std::string>(),
-                                "without --brief the whole script has it"));
+                                "leave --brief out: the whole script has it"));
   }
   return scripts;
 }

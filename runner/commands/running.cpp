@@ -45,7 +45,7 @@ std::ostream& stream_of(const Reporting& reporting) {
   return writes_to_stdout(reporting) ? std::cerr : std::cout;
 }
 
-/// Ends a pack, and says where it is.
+/// Completes a pack, and prints where it is.
 Answer<void> pack(const Prepared& prepared, const RunRecord& record) {
   const auto made =
       end_packing(*prepared.pack, prepared.words, *prepared.session, prepared.plan, record);

@@ -14,8 +14,8 @@ struct ConsoleRun {
   Exit exit = Exit::ok;
 };
 
-/// Executes what was prepared, tells of it, and writes what is asked for; explains what fails, and
-/// packs.
+/// Executes a prepared run, reports on it, and writes the files asked for. Explains failures, and
+/// packs, if asked.
 Answer<ConsoleRun> run_on_console(Prepared& prepared);
 
 /// Prepares and executes a run for another request; how it ends is no matter.

@@ -35,8 +35,7 @@ Plan plan_of_one(const Case& declared, const Path& path, const std::string& devi
   return plan;
 }
 
-/// Where it is remembered what an earlier search found out about the same candidates; empty:
-/// nowhere.
+/// The file that remembers the results of candidates from earlier searches; empty: none.
 fs::path journal_of(const ShrinkOptions& options, const ShrinkRequest& request) {
   if (options.basis.no_cache) return {};
   std::error_code error;
@@ -68,7 +67,7 @@ void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
       grouped(static_cast<std::uint64_t>(element_count(before))),
       grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
       shrunk.remembered > 0 ? fmt::format(", {} remembered from before", shrunk.remembered) : "",
-      shrunk.complete ? "" : "; time ran out: the same command goes on from here");
+      shrunk.complete ? "" : "; time ran out: the same command continues from here");
   fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.found.status).label,
              shrunk.verdict.found.reason);
 }
@@ -79,7 +78,7 @@ Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path&
   const Registry* registry = asked.session->operators();
   if (auto faults = faults_of(text, registry); !faults.empty()) {
     print_diagnostics(faults);
-    print_error({"the smallest case is none that a file can say", "the case as it was can be run"});
+    print_error({"no file can hold the smallest case", "run the case as it was"});
     return Exit::internal;
   }
   if (out.empty()) {
@@ -96,7 +95,7 @@ Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path&
               : tl::unexpected(scratch.error());
   const Result<std::string> script =
       scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
-  // Of what no script can say the case remains.
+  // If no script can express it, the case remains.
   if (script)
     fmt::print("{}{}", out.empty() ? "\n" : "", *script);
   else

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// A request of a subcommand, of a type of its own: read from flags, printed and met.
+/// A subcommand's request: it is read from flags, printed as flags, and carried out.
 class Asked {
  public:
   virtual ~Asked() = default;
@@ -22,10 +22,17 @@ class Asked {
   virtual Exit meet() const = 0;
 };
 
-/// A subcommand: how it is called, what it does in words, and what it takes and does.
+/// A command line and what it is for.
+struct CommandExample {
+  const char* words;
+  const char* about;
+};
+
+/// A subcommand: its name, a sentence about it, examples, its flags and its function.
 struct Subcommand {
   const char* name;
   const char* about;
+  std::vector<CommandExample> examples;  ///< that --help begins with
   /// A request with nothing but what is there by default.
   std::unique_ptr<Asked> (*ask)();
 };
@@ -33,11 +40,13 @@ struct Subcommand {
 /// All of them, in the order of --help; the only list of them.
 std::span<const Subcommand> subcommands();
 
+/// What `lockstep --help` begins with.
+std::span<const CommandExample> general_examples();
+
 /// The words of a request of a subcommand, which decode to it (words_of of decode.h).
 std::vector<std::string> words_of(const Subcommand& subcommand, Asked& asked);
 
-/// What a command line means: what to do, or why nothing and what to say instead (help, version, a
-/// usage error).
+/// What a command line means: a request, or else a text to print (help, version, a usage error).
 struct CommandLine {
   std::unique_ptr<Asked> asked;  ///< null: `text` says everything
   const Subcommand* subcommand = nullptr;

@@ -82,6 +82,34 @@ TEST(Subcommands, EveryFlagIsPrintedAsWhatItIsReadFrom) {
   EXPECT_GT(flags, 150U);
 }
 
+TEST(Subcommands, EachExampleMeansSomething) {
+  const auto means_something = [](std::string words) {
+    words = words.substr(words.find("lockstep ") + 9);
+    words = words.substr(0, words.find_first_of("|>)"));
+    const CommandLine line = read_command_line(CLI::detail::split_up(words));
+    EXPECT_TRUE(line.asked) << words << ": " << line.text;
+  };
+  for (const CommandExample& example : general_examples()) means_something(example.words);
+  for (const Subcommand& row : subcommands()) {
+    const std::string name = row.name;
+    EXPECT_EQ(row.examples.size(), name == "serve" ? 0U : 3U) << name;
+    for (const CommandExample& example : row.examples) {
+      EXPECT_NE(std::string(example.words).find("lockstep " + name), std::string::npos) << name;
+      means_something(example.words);
+    }
+  }
+}
+
+TEST(Subcommands, NoLineOfHelpIsWiderThan100Columns) {
+  std::vector<std::vector<std::string>> all = {{"--help"}};
+  for (const Subcommand& row : subcommands()) all.push_back({row.name, "--help"});
+  for (const std::vector<std::string>& words : all) {
+    std::istringstream help(read_command_line(words).text);
+    for (std::string line; std::getline(help, line);)
+      EXPECT_LE(line.size(), 100U) << words.front() << ": " << line;
+  }
+}
+
 TEST(Subcommands, WhatAllHaveInCommonIsPrinted) {
   const std::vector<std::string> words = {"list", "--suite", "/suite", "--color", "always"};
   EXPECT_EQ(printed(words), words);

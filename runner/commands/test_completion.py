@@ -148,7 +148,7 @@ def test_the_manual_page(suite):
     plain = page.replace("\\-", "-")
     for command in ("run", "list", "report", "new"):
         for option in re.findall(
-            r"^  (?:-\w,)?(--[a-z-]+)", suite(command, "--help").stdout, flags=re.M
+            r"^  (?:-\w, )?(--[a-z-]+)", suite(command, "--help").stdout, flags=re.M
         ):
             assert option in plain, f"{command} {option}"
     assert "LOCKSTEP_PYTHON" in plain and "130 interrupted" in plain

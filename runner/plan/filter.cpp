@@ -16,7 +16,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::array<FilterKind, 16> kKinds = {{
-    {"id", FilterSource::suite, "'bugs/*'   bugs/185337-half-round-trip@cpu/inductor",
+    {"id", FilterSource::suite, "'bugs/*'   bugs/185337*@cpu/inductor",
      "cases, instances and verdicts"},
     {"word", FilterSource::suite, "softmax", "ids that contain it; several narrow down"},
     {"tag", FilterSource::suite, "tag:precision-cast", "of the case"},
@@ -24,7 +24,7 @@ constexpr std::array<FilterKind, 16> kKinds = {{
     {"dtype", FilterSource::decoded, "dtype:float16", "of the inputs"},
     {"path", FilterSource::path, "path:inductor   'path:inductor*'", "as --path"},
     {"device", FilterSource::suite, "device:cpu   'device:cuda*'", "as --device"},
-    {"status", FilterSource::log, "status:failing   status:value_diverges   status:new",
+    {"status", FilterSource::log, "status:failing   status:value_diverges",
      "a status, a standing, failing or diverging"},
     {"is", FilterSource::log, "is:failing   is:known   is:weak",
      "what it does to the run, and its marks"},
@@ -71,22 +71,22 @@ std::span<const FilterKind> filter_kinds() { return kKinds; }
 
 std::string filter_help() {
   std::string text =
-      "Selecting (SELECT): terms of one kind are alternatives, kinds must all hold, !TERM "
+      "Selecting (SELECT): any of the terms of one kind must hold, and all kinds; !TERM "
       "excludes.\n"
-      "`and`, `or`, `not` and parentheses join them, in one quoted SELECT or as words:\n"
-      "'status:failing and (op:add or op:mul)'.  What stands side by side belongs together more\n"
-      "closely than `and`, and `and` than `or`.  A term that matches nothing is an error.\n";
+      "`and`, `or`, `not` and parentheses join terms, in one quoted SELECT or as words:\n"
+      "'status:failing and (op:add or op:mul)'.  Terms side by side bind closer than `and`, and\n"
+      "`and` closer than `or`.  A term that matches nothing is an error.\n";
   std::string_view heading;
   for (const FilterKind& kind : kKinds) {
     if (kind.source == FilterSource::log && heading.empty()) {
       heading = "Of the log that --from names, or the latest:\n";
       text += heading;
     }
-    text += fmt::format("  {:<9} {:<50}  {}\n", kind.name, kind.examples, kind.meaning);
+    text += fmt::format("  {:<11} {:<38}  {}\n", kind.name, kind.examples, kind.meaning);
   }
   return text +
-         "After --path and --device come one or more names or globs: the first word that is none "
-         "of a path\n(a device) ends the list and is a SELECT.\n";
+         "--path and --device take several names or globs. The first word that names none of them "
+         "is a SELECT.\n";
 }
 
 Result<Filter> Filter::parse(const std::vector<std::string>& terms,

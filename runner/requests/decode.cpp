@@ -98,10 +98,10 @@ std::vector<std::string> printed(const char* name, const Request& request) {
 
 void add_common(CLI::App& app, Surroundings& at) {
   app.add_option("--suite", at.suite,
-                 "The folder of a suite of your own: cases/, and where you want them expected/ and "
-                 "paths/ (default: Lockstep's)")
+                 "The folder of a suite of your own: cases/, and if you like expected/ and paths/ "
+                 "(default: Lockstep's)")
       ->type_name("DIR");
-  app.add_option("--color", at.color, "Colours in the output: auto, always or never")
+  app.add_option("--color", at.color, "When the output has colours: auto, always or never")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>{"auto", "always", "never"}))
       ->type_name("WHEN");

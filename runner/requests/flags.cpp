@@ -10,9 +10,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kStatuses =
-    "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 internal "
-    "or no usable\n"
-    "worker, 4 nothing selected (each term means something, but not together), 130 interrupted.\n";
+    "\nExit status: 0 as expected, 1 verdicts fail, 2 wrong usage or an invalid file, 3 Lockstep "
+    "failed or\n"
+    "has no worker to use, 4 the terms of SELECT have nothing in common, 130 interrupted.\n";
 
 constexpr double kMostGib = 1 << 20;  // what no machine has; in bytes an integer holds it
 
@@ -100,53 +100,57 @@ void Flags::files(const std::string& name, std::vector<fs::path>& place, const s
 }
 
 void add_libraries(Flags& flags, OwnFiles& files) {
+  flags.under(headings::kOwn);
   flags.files("--library", files.libraries,
-              "Load a shared object that adds operators or kernels to torch (repeatable)");
+              "A shared object that adds operators or kernels to torch (repeatable)");
 }
 
 void add_path_files(Flags& flags, OwnFiles& files) {
+  flags.under(headings::kOwn);
   flags.files("--path-file", files.path_files,
-              "A path file of your own (runner/paths/README.md; repeatable)");
+              "A path file of your own: docs/vendor/path-files.md (repeatable)");
 }
 
 void add_selection(Flags& flags, Basis& basis) {
   Choice& choice = basis.choice;
   flags.selects(choice);
+  flags.under(headings::kWhich);
   flags.positional("SELECT", choice.select,
-                   "What to take (see below), or case files and folders of your own: "
-                   "./mine.json, DIR/; without it the level `smoke`");
-  flags
-      .value("--level", choice.level,
-             "Of the cases of expected/levels/LEVEL.json (`all`: of every case)")
+                   "Ids and terms (see below), or case files and folders of your own: "
+                   "./mine.json, DIR/ (default: the level `smoke`)");
+  flags.value("--level", choice.level, "Take the cases of a level; `all` has every case")
       ->type_name("LEVEL");
   flags
       .value("--path", choice.paths,
-             "Take these paths instead of the default ones; globs allowed")
+             "Take these paths instead of the default ones: names or globs")
       ->type_name("PATH")
       ->allow_extra_args(false)  // else it would swallow SELECT; see decode.cpp
       ->delimiter(',');
-  flags.value("--device", choice.devices, "Take these devices; globs allowed")
+  flags.value("--device", choice.devices, "Take these devices: names or globs")
       ->type_name("DEVICE")
       ->allow_extra_args(false)
       ->delimiter(',');
+  flags.under(headings::kOwn);
   flags.files(
       "--case-file", basis.files.case_files,
-      "Case files of your own, or folders of them, beside the suite's (repeatable); as SELECT "
-      "such a name also selects them",
+      "Case files of your own, or a folder of them, beside the suite's (repeatable); SELECT "
+      "chooses among all",
       "FILE|DIR");
   add_path_files(flags, basis.files);
+  flags.under(headings::kWhich);
   flags
       .value("--from", choice.from,
-             "The log that terms about verdicts read (default: that of the latest run)")
+             "The log in which terms about verdicts look (default: that of the latest run)")
       ->type_name("LOG");
   add_libraries(flags, basis.files);
   flags.app().footer(selection_help());
 }
 
 void add_ladder(Flags& flags, bool& ladder) {
+  flags.under(headings::kWhich);
   flags.flag("--ladder", ladder,
-             "Go down the ladder: take every path that has a layer, or the layers below those "
-             "of --path; the first one that diverges is where a divergence begins");
+             "Take the whole ladder: every path that has a layer, or those below --path. The "
+             "first layer that diverges is where a divergence begins");
 }
 
 std::string output_file(const std::string& file) {
@@ -155,6 +159,7 @@ std::string output_file(const std::string& file) {
 }
 
 void add_report_files(Flags& flags, Reporting& reporting) {
+  flags.under(headings::kWrites);
   for (const ReportFormat& report : report_formats()) {
     const std::string flag = report.flag;
     flags
@@ -175,43 +180,49 @@ void add_report_files(Flags& flags, Reporting& reporting) {
 }
 
 void add_min_judged(Flags& flags, Reporting& reporting, const char* fallback) {
+  flags.under(headings::kFails);
   add_percent(flags, "--min-judged", reporting.min_judged,
-              fmt::format("Fail where less than PERCENT of what could be judged is; what the "
-                          "case, the torch or eager lacks, or the path declares, does not "
-                          "count (default: {})",
+              fmt::format("Fail if less than PERCENT was judged. What eager or this torch cannot "
+                          "do, and what a path declares, does not count (default: {})",
                           fallback));
 }
 
 void add_telling(Flags& flags, Reporting& reporting) {
-  CLI::Option* verbose = flags.flag("-v,--verbose", reporting.verbose, "A line for every verdict");
-  flags.flag("-q,--quiet", reporting.quiet, "Say only what fails, and the totals in one line")
+  flags.under(headings::kPrints);
+  CLI::Option* verbose =
+      flags.flag("-v,--verbose", reporting.verbose, "Print a line for every verdict");
+  flags.flag("-q,--quiet", reporting.quiet, "Print only what fails, and the totals in one line")
       ->excludes(verbose);
   flags.flag("--github", reporting.github,
-             "Print annotations for GitHub, and append the summary to the file that "
-             "GITHUB_STEP_SUMMARY names (default where GITHUB_ACTIONS is set)");
+             "Print annotations for GitHub, and append the summary to the job's (default if "
+             "GITHUB_ACTIONS is set)");
 }
 
 void add_jobs(Flags& flags, Pace& pace) {
+  flags.under(headings::kHow);
   flags.value("-j,--jobs", pace.jobs, "Executions at a time (default: three for two cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
 }
 
 CLI::Option* add_threads(Flags& flags, Pace& pace, const char* help) {
+  flags.under(headings::kHow);
   return flags.value("--threads", pace.threads, help)->check(CLI::Range(1, 1024))->type_name("N");
 }
 
 void add_strict(Flags& flags, Reporting& reporting) {
+  flags.under(headings::kFails);
   flags.flag("--strict", reporting.strict, "Also fail on `fixed`, `inconclusive` and `refused`");
 }
 
 void add_out_file(Flags& flags, std::filesystem::path& out) {
-  flags.value("--out", out, "Write it to FILE instead")->type_name("FILE");
+  flags.under(headings::kWrites);
+  flags.value("--out", out, "Write to FILE instead of standard output")->type_name("FILE");
 }
 
 void add_pace(Flags& flags, Pace& pace) {
   add_jobs(flags, pace);
-  flags.value("--timeout", pace.limits.other, "Seconds that a stage of an execution may take")
+  flags.value("--timeout", pace.limits.other, "Seconds that each stage of an execution may take")
       ->capture_default_str()
       ->check(number_between(0.001, kMostSeconds))
       ->type_name("S");
@@ -223,7 +234,7 @@ void add_pace(Flags& flags, Pace& pace) {
       ->type_name("S");
   flags
       .value("--memory", pace.memory_gib,
-             "GiB of address space of one execution (default: what the machine has)")
+             "GiB of address space that one execution may use (default: what the machine has)")
       ->check(number_between(0.001, kMostGib))
       ->type_name("GIB");
 }

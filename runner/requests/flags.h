@@ -14,6 +14,18 @@
 
 namespace lockstep {
 
+/// The headings of --help, under which flags stand.
+namespace headings {
+constexpr const char* kWhich = "What to take";
+constexpr const char* kOwn = "Files of your own";
+constexpr const char* kHow = "How to execute";
+constexpr const char* kAgain = "What to execute again";
+constexpr const char* kMachines = "Several machines";
+constexpr const char* kFails = "What fails";
+constexpr const char* kWrites = "What to write";
+constexpr const char* kPrints = "What to print";
+}  // namespace headings
+
 /// A flag with the words that say what it has: {"--level", {"--level", "all"}}; a positional
 /// argument by its name.
 struct FlagWords {
@@ -63,6 +75,8 @@ class Flags {
   /// A file that becomes absolute.
   CLI::Option* file(const std::string& name, std::filesystem::path& place, const std::string& help);
 
+  /// The heading of --help under which the flags that follow stand.
+  void under(const char* heading) { app_.option_defaults()->group(heading); }
   /// SELECT and its flags go here, too.
   void selects(Choice& choice) { choice_ = &choice; }
   Choice* choice() const { return choice_; }
@@ -124,13 +138,13 @@ CLI::Option* add_percent(Flags& flags, const char* flag, Number& share, const st
 
 // What several subcommands have in common.
 
-/// Wherever operators are resolved or executed.
+/// `--library`, for commands that resolve or execute operators.
 void add_libraries(Flags& flags, OwnFiles& files);
-/// Wherever paths are known.
+/// `--path-file`, for commands that know paths.
 void add_path_files(Flags& flags, OwnFiles& files);
-/// SELECT, and what selects beside it; the subcommand's footer explains it.
+/// SELECT and the flags that select; the subcommand's footer explains them.
 void add_selection(Flags& flags, Basis& basis);
-/// Of what takes paths, or tells of them.
+/// `--ladder`, for commands that take or print paths.
 void add_ladder(Flags& flags, bool& ladder);
 /// A file to write to: "-" where standard output is named as a file, which, opened by such a name,
 /// would be written from its begin.
@@ -139,19 +153,19 @@ std::string output_file(const std::string& file);
 void add_report_files(Flags& flags, Reporting& reporting);
 /// `fallback`: what holds without the flag, in words.
 void add_min_judged(Flags& flags, Reporting& reporting, const char* fallback);
-/// How much of its verdicts a run tells, and to whom.
+/// How much of its verdicts a run prints, and where.
 void add_telling(Flags& flags, Reporting& reporting);
 /// Executions at a time.
 void add_jobs(Flags& flags, Pace& pace);
 /// Threads of each execution.
 CLI::Option* add_threads(Flags& flags, Pace& pace, const char* help = "Threads of each execution");
-/// Which standings fail besides.
+/// `--strict`: more standings fail.
 void add_strict(Flags& flags, Reporting& reporting);
-/// `--out`, of what is else printed.
+/// `--out`, for commands that otherwise print.
 void add_out_file(Flags& flags, std::filesystem::path& out);
 /// How fast, and how long at most, instances are executed.
 void add_pace(Flags& flags, Pace& pace);
-/// What --help says behind the flags of what selects.
+/// What --help says after the flags of commands that select.
 std::string selection_help();
 
 // The requests, each with the name of its subcommand in words_of (decode.h).

@@ -1,4 +1,4 @@
-// The flags of what executes, and of certificates.
+// The flags of commands that execute, and of certificates.
 #include "requests/flags.h"
 
 namespace lockstep {
@@ -7,81 +7,87 @@ namespace {
 /// How instances are executed, and where the run is written.
 void add_execution(Flags& flags, RunRequest& request) {
   add_pace(flags, request.basis.pace);
+  flags.under(headings::kWrites);
   flags
       .value("--out", request.out,
-             "Directory for the log and the reports (default: a new one in .lockstep/runs)")
+             "The directory of the log and the reports (default: a new one in .lockstep/runs)")
       ->type_name("DIR");
 }
 
+constexpr const char* kKnown =
+    "Expectations of your own beside the suite's: docs/cases/expectations.md (repeatable)";
+
 /// `--no-expectations`.
 void add_no_expectations(Flags& flags, OwnFiles& files, const char* help) {
+  flags.under(headings::kFails);
   flags.off("--no-expectations", files.expectations, help);
 }
 
 /// What a vendor shows of a certificate.
 void add_showing(Flags& flags, Showing& showing) {
-  flags
-      .value("--page", showing.page,
-             "Write a page for the vendor's site that says what the archive says to FILE")
+  flags.under(headings::kWrites);
+  flags.value("--page", showing.page, "Write a page for your site, about the archive, to FILE")
       ->type_name("FILE");
-  flags.value("--badge", showing.badge, "Write a badge, an SVG, to FILE")->type_name("FILE");
+  flags.value("--badge", showing.badge, "Write a badge (SVG) to FILE")->type_name("FILE");
 }
 
 /// With which other machines, and which earlier runs, a run has to do.
 void add_where(Flags& flags, RunRequest& request) {
+  flags.under(headings::kAgain);
   flags
       .value("--resume", request.resume,
-             "Go on with the run in DIR, which ended early, with the arguments that it had")
+             "Continue the run in DIR, which ended early, with the arguments that it had")
       ->type_name("DIR");
+  flags.under(headings::kMachines);
   flags
       .value("--on", request.on,
-             "Execute on a Dask cluster (docs/release/cluster.md): dask://HOST:PORT, dask+tls://"
-             "HOST:PORT or dask:FILE, of its scheduler; dask: one on this machine; local: none")
+             "Execute on a Dask cluster (docs/release/cluster.md). Its scheduler is "
+             "dask://HOST:PORT, dask+tls://HOST:PORT or dask:FILE; dask: one on this machine; "
+             "local: none")
       ->type_name("CLUSTER");
   flags
-      .value(
-          "--shard", request.shard,
-          "Run one part of so many, which machines that know nothing of each other choose alike: "
-          "2/5, "
-          "or auto, which asks the variables of GitLab, Buildkite, CircleCI, SLURM or Kubernetes; "
-          "`merge` puts them together")
+      .value("--shard", request.shard,
+             "Run one part of a run, such as 2/5; `merge` puts the parts together. auto: as the "
+             "variables of GitLab, Buildkite, CircleCI, SLURM or Kubernetes say")
       ->type_name("NUMBER/OF");
   flags
       .file("--durations", request.durations,
-            "Balance the shards, or the machines of --on, by what verdicts took in LOG; the same "
-            "for all shards")
+            "Balance shards, or the machines of --on, by the durations in LOG. Give all shards "
+            "the same LOG")
       ->type_name("LOG");
 }
 
 /// When a run stops, and what it executes several times.
 CLI::Option* add_repeating(Flags& flags, RunRequest& request) {
+  flags.under(headings::kFails);
   flags.value("--max-fail", request.max_fail, "Stop after N failing verdicts")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   flags.app().add_flag_callback(
       "--fail-fast", [&request] { request.max_fail = 1; }, "Stop after the first failing verdict");
+  flags.under(headings::kAgain);
   CLI::Option* repeat =
       flags.value("--repeat", request.repeat,
-                  "Execute everything N times; the worst verdict counts, and one that changes is "
+                  "Execute everything N times. The worst verdict counts; one that changes is "
                   "`unstable`");
   repeat->check(CLI::Range(1, 10000))->type_name("N");
   add_percent(flags, "--repeat-percent", request.repeat_percent,
-              "With --repeat: only this part of the verdicts, drawn by chance (10%); the others "
-              "once")
+              "Repeat only this part of the verdicts, drawn by chance, such as 10%")
       ->needs(repeat);
   flags
       .value("--repeat-seed", request.repeat_seed,
-             "Draw the same part again as a run whose log names this seed")
+             "Draw the same part as the run whose log has this seed")
       ->type_name("SEED")
       ->needs(repeat);
+  flags.under(headings::kHow);
   flags.flag("--ignore-declared", request.ignore_declared,
-             "Execute also what the path files declare as `unsupported`: what conforms is "
-             "declared needlessly");
+             "Execute also what path files declare as `unsupported`, to find declarations that "
+             "are not needed");
+  flags.under(headings::kAgain);
   flags
       .value("--retries", request.retries,
-             "Execute what would fail the run at most N times more, until it does not; it still "
-             "fails, is `unstable`, and says how often, unless it is known as a flake "
-             "(expected/README.md)")
+             "Execute what fails at most N times more. If it then conforms, it still fails as "
+             "`unstable`, unless it is a known flake: docs/cases/expectations.md")
       ->check(CLI::Range(0, 1000))
       ->type_name("N")
       ->excludes(repeat);
@@ -96,56 +102,63 @@ void add_flags(Flags& flags, RunRequest& request) {
   add_threads(flags, request.basis.pace)->capture_default_str();
   add_execution(flags, request);
   add_where(flags, request);
+  flags.under(headings::kWrites);
   CLI::Option* save_tensors =
       flags.flag("--save-tensors", request.save_tensors,
-                 "Keep the tensors of every output that does not conform, as .npy files in "
-                 "tensors/ of the run's directory");
+                 "Save the tensors of each output that does not conform, as .npy files");
   add_strict(flags, request.reporting);
   add_min_judged(flags, request.reporting, "90 with --strict and for levels");
-  flags.files("--known", request.basis.files.known_files,
-              "Expectations of your own beside the suite's (expected/README.md; repeatable)");
-  add_no_expectations(flags, request.basis.files, "Judge as if nothing were known");
+  flags.under(headings::kOwn);
+  flags.files("--known", request.basis.files.known_files, kKnown);
+  add_no_expectations(flags, request.basis.files, "Ignore all expectations");
   CLI::Option* repeat = add_repeating(flags, request);
+  flags.under(headings::kWrites);
   flags
       .optional_value(
           "--explain", "600", request.explain_seconds,
-          "Say at the end who did what fails, as `explain` does: one verdict of each fingerprint "
-          "first, two minutes each at most; begin nothing new after 600 seconds, or as many "
-          "as --explain=SECONDS says")
+          "Explain at the end what failed, as `explain` does, one verdict of each fingerprint "
+          "first. Each takes two minutes at most; nothing begins after SECONDS (600)")
       ->check(CLI::Range(1.0, 1e6))
       ->type_name("SECONDS");
+  flags.under(headings::kAgain);
   flags
       .flag("--reuse", request.reuse,
-            "Take the verdicts that an earlier --reuse made of the same cases, paths, torch, "
-            "workers, judge and machine, marked as such, and execute the others")
+            "Take verdicts from earlier runs with --reuse if nothing has changed that decides "
+            "them: case, path, torch, workers, judge, machine. Execute the others")
       ->excludes(repeat)
       ->excludes(save_tensors);
-  flags.optional_value("--shuffle", "random", request.shuffle,
-                       "Take the instances in random order; --shuffle=SEED repeats one");
-  flags.optional_value(
-      "--update-known", "default", request.reporting.update_known,
-      "Propose expectations for new divergences in expected/known/proposed.json "
-      "(--update-known=FILE: there; - is standard output); the reasons are yours to write");
+  flags.under(headings::kHow);
+  flags
+      .optional_value("--shuffle", "random", request.shuffle,
+                      "Take the instances in random order; a SEED repeats an order")
+      ->type_name("SEED");
+  flags.under(headings::kWrites);
+  flags
+      .optional_value("--update-known", "default", request.reporting.update_known,
+                      "Propose expectations for new divergences, in expected/known/proposed.json "
+                      "or FILE (- is standard output). You write the reasons")
+      ->type_name("FILE");
   flags.flag("--accept-crashes", request.reporting.accept_crashes,
-             "With --update-known: also for crashes, time-outs and want of memory");
+             "With --update-known: propose them for crashes, time-outs and lack of memory, too");
   add_report_files(flags, request.reporting);
+  flags.under(headings::kHow);
   flags.flag("--alone", request.alone,
              "Compile every instance by itself, also those that may share a graph");
-  flags.flag("--no-cache", request.basis.no_cache, "Keep no compilation cache between runs");
+  flags.flag("--no-cache", request.basis.no_cache, "Keep no compiled kernels for later runs");
   add_telling(flags, request.reporting);
 }
 
 void add_flags(Flags& flags, PackRequest& request) {
-  flags
-      .positional("DIR", request.folder, "Where to write them: a folder that is empty or not there")
+  flags.positional("DIR", request.folder, "The folder to write: empty, or not there yet")
       ->required()
       ->expected(1);
   add_selection(flags, request.run.basis);
   add_execution(flags, request.run);
-  flags.files("--known", request.run.basis.files.known_files,
-              "Expectations of your own beside the suite's (expected/README.md; repeatable)");
-  add_no_expectations(flags, request.run.basis.files, "Pack none, as if nothing were known");
-  flags.flag("--no-cache", request.run.basis.no_cache, "Keep no compilation cache between runs");
+  flags.under(headings::kOwn);
+  flags.files("--known", request.run.basis.files.known_files, kKnown);
+  add_no_expectations(flags, request.run.basis.files, "Pack no expectations");
+  flags.under(headings::kHow);
+  flags.flag("--no-cache", request.run.basis.no_cache, "Keep no compiled kernels for later runs");
   add_report_files(flags, request.run.reporting);
   add_telling(flags, request.run.reporting);
 }
@@ -155,21 +168,22 @@ void add_flags(Flags& flags, ReplayRequest& request) {
   add_selection(flags, request.run.basis);
   add_execution(flags, request.run);
   flags.flag("--save-tensors", request.run.save_tensors,
-             "Keep the tensors of every output that does not conform, as .npy files in "
-             "tensors/ of the run's directory");
+             "Save the tensors of each output that does not conform, as .npy files");
+  flags.under(headings::kHow);
   flags.flag("--alone", request.run.alone, "Execute every package in a process of its own");
   add_strict(flags, request.run.reporting);
-  add_no_expectations(flags, request.run.basis.files, "Judge as if nothing were known");
+  add_no_expectations(flags, request.run.basis.files, "Ignore all expectations");
   add_min_judged(flags, request.run.reporting, "90");
   add_report_files(flags, request.run.reporting);
   add_telling(flags, request.run.reporting);
 }
 
 void add_flags(Flags& flags, CertifyRequest& request) {
-  flags.value("--level", request.basis.choice.level, "The level, a frozen one")
+  flags.under(headings::kWhich);
+  flags.value("--level", request.basis.choice.level, "A frozen level, such as smoke-1")
       ->required()
       ->type_name("LEVEL");
-  flags.value("--path", request.basis.choice.paths, "The path")
+  flags.value("--path", request.basis.choice.paths, "The path that is to conform")
       ->required()
       ->expected(1)
       ->type_name("PATH");
@@ -178,18 +192,20 @@ void add_flags(Flags& flags, CertifyRequest& request) {
       ->type_name("DEVICE");
   add_path_files(flags, request.basis.files);
   flags.files("--waivers", request.waivers,
-              "Expectations that were agreed with the suite's owners, each with reason and link, "
-              "bound to a device and its driver (repeatable)");
-  flags
-      .value("--out", request.out,
-             "The archive to write (default: PATH-LEVEL.tar in this directory)")
+              "Expectations that you agreed on with the suite's owners: docs/vendor/conformance.md "
+              "(repeatable)");
+  flags.under(headings::kWrites);
+  flags.value("--out", request.out, "The archive (default: PATH-LEVEL.tar in this directory)")
       ->type_name("ARCHIVE");
   flags
       .value("--run", request.run_folder,
-             "The run's directory; what is there is gone on with, or taken if it is whole "
-             "(default: a new one in .lockstep/certificates)")
+             "The run's directory. A run in it continues; a whole one is taken (default: a new "
+             "one in .lockstep/certificates)")
       ->type_name("DIR");
-  flags.value("--seed", request.seed, "Draws what is executed several times (default: by chance)")
+  flags.under(headings::kAgain);
+  flags
+      .value("--seed", request.seed,
+             "Draw the same verdicts to repeat as an earlier run (default: by chance)")
       ->type_name("SEED");
   add_showing(flags, request.showing);
   add_libraries(flags, request.basis.files);
@@ -198,9 +214,11 @@ void add_flags(Flags& flags, CertifyRequest& request) {
 
 void add_flags(Flags& flags, VerifyRequest& request) {
   flags.positional("ARCHIVE", request.archive, "The archive")->required()->expected(1);
+  flags.under(headings::kAgain);
   add_percent(flags, "--sample", request.sample,
-              "Execute this part of its verdicts here, drawn by chance, and compare: 5%");
-  flags.value("--seed", request.seed, "Draws the sample (default: by chance)")->type_name("SEED");
+              "Execute this part of its verdicts here, drawn by chance, and compare; such as 5%");
+  flags.value("--seed", request.seed, "Draw the same sample again (default: by chance)")
+      ->type_name("SEED");
   add_showing(flags, request.showing);
   add_path_files(flags, request.basis.files);
   add_libraries(flags, request.basis.files);
