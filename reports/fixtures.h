@@ -10,7 +10,7 @@ namespace lockstep {
 /// The run of testdata/sample.jsonl: many statuses and every standing, as a run could have them.
 RunRecord sample_run();
 
-/// A small run whose every string tries to break out of what it is put into.
+/// A small run in which every string tries to break out of the document that holds it.
 RunRecord hostile_run();
 
 /// A run of `count` verdicts on three paths.

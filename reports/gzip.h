@@ -10,8 +10,7 @@ namespace lockstep {
 /// `bytes` in the gzip format (RFC 1952), without a name or a time: equal bytes give equal bytes.
 std::string gzip(std::string_view bytes);
 
-/// What gzip made into `bytes`, at most so many bytes; an error for anything else, also for what
-/// follows it.
+/// Unpacks gzip data, to at most so many bytes. Anything else is an error, also data behind it.
 Result<std::string> gunzip(std::string_view bytes, std::size_t most);
 
 /// Base64 (RFC 4648, with padding).

@@ -28,8 +28,8 @@
 namespace lockstep {
 namespace {
 
-/// Without scripts the page lists this many of what fails, as many of what is known, and so on; all
-/// of it is in the log.
+/// Without scripts the page lists this many verdicts that fail, this many known ones, and so on;
+/// the log has all.
 constexpr std::size_t kListed = 200;
 
 /// What lists, filters and counts read of a verdict.  The page decodes it when it is opened, and

@@ -96,7 +96,7 @@ void add_case(Suite& suite, const RunRecord& record, const Verdict& verdict, boo
   std::string inside;
   if (rendered.element != JunitElement::pass) {
     const std::string_view tag = name_of(rendered.element);
-    // Surefire's schema has no type of what is skipped; the message begins with it.
+    // Surefire's schema has no type for a skip, so the message begins with it.
     inside = fmt::format(
         "      <{}{}{}>{}</{}>\n", tag,
         xml_attribute("message", one_line(clean(rendered.message), fullness.message)),

@@ -10,9 +10,9 @@ namespace lockstep {
 
 /// The run as JUnit XML, which surefire's schema and that of Jenkins' xUnit plugin accept, and
 /// which GitLab, Buildkite, Azure and GitHub's actions read: a testsuite for each path, a class for
-/// each case, a testcase for each verdict, and in it one of failure, error, skipped or none, facts
-/// as
-/// `[[PROPERTY|name=value]]` and kept tensors as `[[ATTACHMENT|file]]`.  What is `known` is skipped
+/// each case, a testcase for each verdict. A testcase has a failure, an error, a skip or nothing,
+/// facts as `[[PROPERTY|name=value]]`, and saved tensors as `[[ATTACHMENT|file]]`. What is `known`
+/// is skipped
 /// with its reason; what is `fixed` passes with a note, and is a failure with `strict`.  A run with
 /// fewer verdicts than it planned has one more testcase that is an error, so that half a run is
 /// never green.  Never longer than `limit` bytes: of a larger run each verdict says less

@@ -11,18 +11,18 @@ namespace {
 // Columns: mark, name, label, meaning, is_of.
 constexpr std::array kMarks = {
     MarkInfo{Mark::tolerated, "tolerated", "tolerated",
-             "yet it differs from eager; worst first by grade",
+             "it conforms, yet differs from eager; worst first by grade",
              [](const Verdict& verdict) { return tolerated(verdict).output != nullptr; }},
-    MarkInfo{Mark::weak, "weak", "weak", "it says little although something was compared",
+    MarkInfo{Mark::weak, "weak", "weak", "it says little, although something was compared",
              [](const Verdict& verdict) { return !verdict.found.weak.empty(); }},
     MarkInfo{Mark::partly, "partly", "partly executed by others",
-             "others than the path's own code executed a part of it",
+             "the path's own code executed only a part of it",
              [](const Verdict& verdict) {
                return verdict.found.foreign_fraction > 0 &&
                       verdict.found.status != Status::fell_back;
              }},
     MarkInfo{Mark::stated, "stated", "executed as stated",
-             "who executed it is stated, not observed",
+             "the path states who executed it; nobody observed it",
              [](const Verdict& verdict) { return verdict.found.execution == Witness::stated; }},
     MarkInfo{Mark::vacuous, "vacuous", "vacuous", "there was nothing to compare or to compile",
              [](const Verdict& verdict) { return verdict.found.vacuous; }},

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// The text, cleaned of what is not to be shown, with a reference for each of the characters.
+/// The text without what must not be shown, and with a reference for each of the characters.
 std::string escape(std::string_view raw, std::string_view characters) {
   std::string result;
   for (const char c : clean(raw)) {

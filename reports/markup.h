@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Text that XML leaves as it is, cleaned of what is not to be shown (text.h).
+/// Text escaped for XML, without what must not be shown (text.h).
 std::string xml_text(std::string_view raw);
 /// ` name="value"`, also where the value has several lines.
 std::string xml_attribute(std::string_view name, std::string_view value);

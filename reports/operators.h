@@ -19,8 +19,8 @@ struct OperatorConformance {
   std::size_t declared = 0;  ///< not supported, as the path declares
 };
 
-/// All that a run has: those that fail most first, then those of which least conforms, then by
-/// name.
+/// All that a run has. Those with the most failures come first, then the lowest share that
+/// conforms, then by name.
 std::vector<OperatorConformance> operator_conformance(const RunRecord& record, bool strict);
 
 /// A line for each, for people: "  50.0 %     1 of     2  aten::mul.Tensor  float16  mine".

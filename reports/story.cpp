@@ -125,7 +125,7 @@ std::string stability_remark(const Verdict& verdict) {
 std::string execution_remark(const Verdict& verdict) {
   std::string text;
   if (verdict.found.foreign_fraction > 0 && verdict.found.status != Status::fell_back) {
-    text = fmt::format("others than the path's own code executed {:.0f} % of it",
+    text = fmt::format("{:.0f} % ran outside the path's own code",
                        100 * verdict.found.foreign_fraction);
     const auto foreign = verdict.found.proof.find("foreign");
     std::vector<std::string> names;
@@ -135,7 +135,7 @@ std::string execution_remark(const Verdict& verdict) {
     if (!names.empty()) text += fmt::format(": {}", fmt::join(names, ", "));
   }
   if (verdict.found.execution == Witness::stated)
-    text += fmt::format("{}who executed it is stated, not observed", text.empty() ? "" : "; ");
+    text += fmt::format("{}the path states who executed it", text.empty() ? "" : "; ");
   return one_line(clean(text));
 }
 

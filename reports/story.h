@@ -44,8 +44,8 @@ std::string shared_remark(const Verdict& verdict);
 /// executed once and agrees with itself.
 std::string stability_remark(const Verdict& verdict);
 
-/// Who executed it, where that needs saying: "others than the path's own code executed 40 % of it:
-/// aten::mm", "who executed it is stated, not observed"; else empty.
+/// Who executed it, where that needs saying: "40 % ran outside the path's own code:
+/// aten::mm", "the path states who executed it"; else empty.
 std::string execution_remark(const Verdict& verdict);
 
 /// "fingerprints celu:value, celu-gradient:eager-nan"; empty where there is none.

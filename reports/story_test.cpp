@@ -89,15 +89,14 @@ TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
   verdict.found.foreign_fraction = 0.4;
   verdict.found.proof = {{"foreign", {{"aten::mm", 2}, {"aten::relu", 1}}}};
   EXPECT_EQ(execution_remark(verdict),
-            "others than the path's own code executed 40 % of it: aten::mm, aten::relu");
+            "40 % ran outside the path's own code: aten::mm, aten::relu");
   verdict.found.status = Status::fell_back;  // its reason says it
   verdict.found.execution = Witness::stated;
-  EXPECT_EQ(execution_remark(verdict), "who executed it is stated, not observed");
+  EXPECT_EQ(execution_remark(verdict), "the path states who executed it");
   verdict.found.proof = "a worker may say anything";
   verdict.found.status = Status::conform;
   EXPECT_EQ(execution_remark(verdict),
-            "others than the path's own code executed 40 % of it; who executed it is stated, not "
-            "observed");
+            "40 % ran outside the path's own code; the path states who executed it");
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ std::string fenced(const std::string& text) {
   return fmt::format("{0}text\n{1}\n{0}\n", fence, text);
 }
 
-/// Verdicts that fail the run: first those of which nothing is known, as crashes, then the order of
-/// the plan.
+/// Verdicts that fail the run: crashes and the like first, then in the order of the plan.
 std::vector<const Verdict*> failing(const RunRecord& record, bool strict) {
   std::vector<const Verdict*> result;
   for (const Verdict& verdict : record.verdicts) {
@@ -217,8 +216,8 @@ struct SameFingerprint {
   }
 };
 
-/// Each verdict once, with those that have the same first fingerprint, in the order in which the
-/// fingerprints are met; what has none (what is fixed) stands alone.
+/// Each verdict once, grouped by first fingerprint, in the order of their first verdicts. A verdict
+/// without one (a fixed one) stands alone.
 std::vector<SameFingerprint> by_fingerprint(const std::vector<const Verdict*>& verdicts) {
   std::vector<SameFingerprint> groups;
   std::unordered_map<std::string, std::size_t> places;

@@ -11,9 +11,9 @@ namespace lockstep {
 /// tab, noncharacters and marks that reorder a line are dropped; a line ends in \n alone.
 std::string clean(std::string_view text);
 
-/// Valid UTF-8 of at most about `limit` bytes: of a longer text its beginning and its end, where
-/// errors usually tell what happened, and between them a line that says how much is left out and
-/// the lines that g++ marks with "error:".
+/// Valid UTF-8 of at most about `limit` bytes: a longer text keeps its beginning and its end, where
+/// errors usually say what happened. Between them stand a line with the size of the gap, and the
+/// lines that g++ marks with "error:".
 std::string cut(std::string text, std::size_t limit);
 
 /// How many columns valid UTF-8 takes on a terminal; one for each code point is near enough for ids

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// The tables of words as one document, for whoever does not speak C++: the page's scripts, the
-/// Python beside it, other people's tools.  Each table is an array in the order of its enumeration;
+/// The tables of words as one document, for other languages: the page's scripts, our Python, other
+/// people's tools. Each table is an array in the order of its enumeration;
 /// what a column means is said where the table is.  `reports/words.json` is this, held equal by a
 /// test.
 Json words_document();

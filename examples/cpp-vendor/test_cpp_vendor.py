@@ -162,7 +162,7 @@ def test_a_level_of_another_suite_is_refused(vendor, archive):
         done = vendor("verify", archive)
         assert (
             done.returncode == 1
-            and "the level `tiny-1` is another one in this suite" in done.stderr
+            and "the level `tiny-1` of this suite has other cases" in done.stderr
         )
         done = vendor("certify", "--level", "tiny-1", "--path", "vendor", "--out", "never.tar")
         assert done.returncode == 2 and "found the digest dc3dd8ae94242b21" in done.stderr

@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// Digests of blocks of bytes, the same on a host and on a device, by which a worker tells what of a
-// storage the runner has already (design/protocol.md, "Held storages").  C++17 and no library: a
+// Digests of blocks of bytes, the same on a host and on a device. With them a worker says which
+// blocks of a storage the runner already has (design/protocol.md, "Held storages"). C++17 and no
+// library: a
 // compiler of a device takes this file, too.
 
 #ifdef __CUDACC__

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// What oneDNN's documentation of ONEDNN_MAX_CPU_ISA puts above what.
+/// The order of oneDNN's documentation of ONEDNN_MAX_CPU_ISA.
 constexpr std::array<std::string_view, 12> kIsas = {"SSE41",
                                                     "AVX",
                                                     "AVX2",
@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kOfOnednn[] = {
     {"amx_int8", "AVX512_CORE_AMX"},
     {"amx_fp16", "AVX512_CORE_AMX_FP16"}};
 
-/// Its place in kIsas; the last for what is not there.
+/// Its place in kIsas; the last place if it is not there.
 std::size_t place_of(std::string_view isa) {
   // Newer names of the same levels.
   if (isa == "AVX10_1_512") isa = "AVX512_CORE_FP16";

@@ -73,7 +73,7 @@ std::string uuid_text(const char* bytes) {
   return text;
 }
 
-/// What the management library tells of MIG; empty: nothing.
+/// The management library's words about MIG; empty: none.
 std::string mig_of(void* management, const std::string& name, const std::string& uuid) {
   if (name.find(" MIG ") != std::string::npos) return "instance";
   const auto handle = find<int(const char*, Nvml*)>(management, "nvmlDeviceGetHandleByUUID");
@@ -203,7 +203,7 @@ Json ask(const CudaLibraries& libraries) {
   ::_exit(0);
 }
 
-/// What a child says in so many seconds, and whether it came to its end.
+/// A child's output within so many seconds, and whether the child ended.
 bool listen(int input, double seconds, std::string& text) {
   constexpr std::size_t kMost = 1 << 20;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

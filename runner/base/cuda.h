@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// Which CUDA devices there are, told by the runtime of a CUDA toolkit that is loaded where it is
-// present: no toolkit is needed to build this, nor a GPU to run it.
+// Finds the CUDA devices. It loads the CUDA runtime if there is one, so building needs no toolkit,
+// and running needs no GPU.
 namespace lockstep {
 
 /// A device that programs of this process would see.

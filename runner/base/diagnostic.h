@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Something wrong in a file that a person wrote: where, what was found, what was expected, how to
+/// An error in a file that a person wrote: its place, what was found, what was expected, how to
 /// mend it.
 struct Diagnostic {
   std::string file;

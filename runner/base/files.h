@@ -16,7 +16,7 @@ namespace lockstep {
 Result<std::string> read_file(const std::filesystem::path& path);
 
 /// The last `most` bytes of a regular file, as it is now, and whether there are more before them.
-/// For what a stranger wrote: a named pipe in its place does not hang, nor a huge one cost memory.
+/// For a stranger's file: a named pipe in its place does not hang, and a huge file costs no memory.
 struct FileEnd {
   std::string bytes;
   bool cut = false;
@@ -40,7 +40,8 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
 /// take neither.
 class FileCopy {
  public:
-  /// An Error for what is no regular file, is changed meanwhile, or is larger than the free memory.
+  /// An Error if it is no regular file, changes while it is read, or is larger than the free
+  /// memory.
   static Result<std::shared_ptr<const FileCopy>> open(const std::filesystem::path& path);
 
   /// A part of a file to come, in the place of what is there.

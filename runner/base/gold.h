@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// A gold: the program of a case executed in higher precision, or samples of what errors make of
-/// such an execution (docs/design/protocol.md).
+/// A gold: the program of a case executed in higher precision, or samples of such an execution with
+/// errors added (docs/design/protocol.md).
 enum class Gold { fp64, mpfr, perturbed, stepwise, fp64_noise, stepwise_noise };
 
 /// Where the judge asks for a gold, of an output that is not close to eager or does not conform.

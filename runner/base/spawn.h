@@ -18,8 +18,8 @@ struct Spawn {
   std::filesystem::path errors;                                  ///< likewise; empty: ours
 };
 
-/// Waits for its end.  An Error that says how it ended, with the last words of `errors` (1,000
-/// bytes at most, as one line), if it cannot be started or does not exit with 0.
+/// Waits for its end. If it cannot be started or does not exit with 0, the Error says how it ended,
+/// with the end of `errors` (1,000 bytes at most, as one line).
 Result<void> run_to_end(const Spawn& spawn);
 
 }  // namespace lockstep

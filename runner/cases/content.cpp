@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-/// What does not change what an instance computes and how it is judged.
+/// Keys that change neither the computation nor the judgement of an instance.
 constexpr std::array kBeside = {"$schema", "format", "title",      "comment",
                                 "links",   "tags",   "unverified", "matrix"};
 

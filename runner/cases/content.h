@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// What an instance is, whatever it is called: 16 hexadecimal digits of its file's JSON, the choice
-/// of the matrix and the call of the sweep filled in, without title, tags, links and the like.  The
+/// A digest of an instance's content, 16 hexadecimal digits. It covers the file's JSON with the
+/// matrix choice and the sweep's call filled in, but no title, tags or links. The
 /// same on every machine and with every torch that has the operator; empty where a sweep calls one
 /// that the registry lacks.
 std::string content_digest(const CaseFile& file, const MatrixChoice& choice,

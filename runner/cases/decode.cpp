@@ -320,7 +320,7 @@ class CaseDecoder {
     }
   }
 
-  /// Torch tags the operators that draw; of a public function only whoever runs it knows.
+  /// Torch tags the operators that draw. A public function is known only when it runs.
   void random() {
     if (result_.share) return;
     for (const std::string& name : result_.operators) {

@@ -72,11 +72,11 @@ Faults faults_of_inputs(const Reader& reader, const Node& inputs) {
   return faults;
 }
 
-/// What says where the elements of a tensor come from.  An input has one of these at a time, so
-/// that a call may make a view of what is a tensor of its own in another one.
+/// What says where the elements of a tensor come from. An input has one of these at a time, so an
+/// input may be a view in one call and a tensor of its own in another.
 constexpr std::array<std::string_view, 4> kSources = {"fill", "values", "view_of", "zero_tensor"};
 
-/// `input` with what a call has otherwise.
+/// `input` with the changes of a call.
 void change(Json& input, const Json& changes) {
   const auto named = [&](std::string_view key) { return changes.contains(key); };
   if (std::any_of(kSources.begin(), kSources.end(), named)) {

@@ -49,7 +49,7 @@ void decode_labels(Reader& reader, const Node& root, Case& result) {
   }
 }
 
-/// Where the case holds: what it requires, whether it was ever run, where it is meant for.
+/// Where the case holds: its requirements, whether anybody ran it, its paths and devices.
 void decode_conditions(Reader& reader, const Node& root, Case& result) {
   if (const auto needs = reader.child(root, "requires");
       needs && reader.object(*needs, {"lockstep", "torch", "eager"})) {

@@ -82,7 +82,7 @@ void decode_values(Reader& reader, const Node& node, TensorSpec& spec, bool has_
   spec.fill = std::move(fill);
 }
 
-/// A zero tensor has no memory that anything could be said of.
+/// A zero tensor has no memory, so nothing can describe it.
 void check_zero_tensor(Reader& reader, const Node& node) {
   for (const std::string_view key :
        {"values", "fill", "strides", "offset", "storage", "view_of", "conj", "neg", "quantizer"}) {
@@ -236,7 +236,7 @@ void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
   }
 }
 
-/// What is said of a tensor by true or false, but for `constant` and `zero_tensor`.
+/// The true-or-false keys of a tensor, except `constant` and `zero_tensor`.
 void decode_flags(Reader& reader, const Node& node, TensorSpec& spec) {
   if (const auto flag = reader.child(node, "requires_grad")) {
     spec.requires_grad = reader.boolean(*flag).value_or(false);

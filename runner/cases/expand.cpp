@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kMostChoices = 10'000;
 constexpr std::size_t kMostNames = 16;
 
-/// How a value is shown in an id: plain words as they are, an object by its name, everything else
-/// as compact JSON.
+/// A value as ids show it: a plain word unchanged, an object by its name, everything else as
+/// compact JSON.
 std::string id_text(const Json& value) {
   if (value.is_object()) return value.contains("is") ? id_text(value["is"]) : "";
   if (value.is_string()) return value.get<std::string>();

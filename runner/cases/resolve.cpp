@@ -157,7 +157,7 @@ void report_no_fit(Reader& reader, const Node& name, const Operator& op,
 
 /// Puts first what torch, too, would take.  Whether nothing else is as good.
 bool best_first(std::vector<const Attempt*>& fitting) {
-  // A number for a tensor is only meant where no overload takes it for what it is: max(x, 0).
+  // A number stands for a tensor only if no overload takes it as a number: max(x, 0).
   if (std::any_of(fitting.begin(), fitting.end(),
                   [](const Attempt* each) { return each->wrapped == 0 && each->scalars == 0; })) {
     std::erase_if(fitting, [](const Attempt* each) { return each->wrapped > 0; });

@@ -22,9 +22,9 @@ struct Resolution {
 /// operator) are added to the reader.
 ///
 /// A number is wrapped into a tensor only where no overload takes it as an int, a bool or a list.
-/// An ambiguity is decided for the overload with the fewest defaults filled in, then for the one
-/// that wraps the fewest numbers (but those called Tensor may), then for the default one, then for
-/// Tensor before Scalar; else it is an error.  Variants that write to `out` must be named.
+/// Among several overloads the one with the fewest filled defaults wins, then the one that wraps
+/// the fewest numbers (those called Tensor may wrap). Then the default one wins, then Tensor before
+/// Scalar; else it is an error. Variants that write to `out` must be named.
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
                                   const std::optional<Node>& kwargs, const DecodeContext& context,
                                   Scope& scope);

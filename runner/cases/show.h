@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// The case as a person reads it: what it is about, the inputs as numbers, the program as code,
-/// what is compared and how.
+/// The case as a person reads it: its title, inputs as numbers, the program as code, and the
+/// comparisons.
 std::string show_case(const Case& declared, const std::string& instance);
 
 }  // namespace lockstep

@@ -49,7 +49,7 @@ void check_sweep_matrix(Reader& reader, const CaseFile& file) {
   }
 }
 
-/// The sweep with one choice of its matrix; nothing where it is wrong, which decoding tells.
+/// The sweep with one choice of its matrix; nothing if it is wrong, which decoding reports.
 std::optional<Sweep> sweep_of(const CaseFile& file, const MatrixChoice& choice) {
   std::vector<std::string> unknown;
   const Json root = substitute(file.file.root, choice, "cpu", unknown);
@@ -80,8 +80,8 @@ bool has_gradient(const CaseFile& file, const MatrixChoice& choice) {
   });
 }
 
-/// Each call of the list with each choice of the matrix, which turn slower; those that are no calls
-/// are for decoding to tell of.
+/// Each call of the list with each choice of the matrix; calls turn faster. Decoding reports what
+/// is no call.
 void expand_calls(Reader& reader, CaseFile& file) {
   std::vector<MatrixChoice> choices;
   std::set<std::string> texts;
@@ -352,10 +352,11 @@ std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics
     read(path, name.substr(0, name.rfind(".json")));
   }
   if (error || paths.empty())
-    diagnostics.push_back({shown_name(file_or_folder), 0, 0, "",
-                           error ? "cannot read the folder: " + error.message()
-                                 : "there is no case file below this folder",
-                           "a case file is named NAME.json; cases/README.md says what it holds"});
+    diagnostics.push_back(
+        {shown_name(file_or_folder), 0, 0, "",
+         error ? "cannot read the folder: " + error.message()
+               : "there is no case file below this folder",
+         "a case file is called NAME.json; docs/cases/format.md says what it holds"});
   sort_by_id(files);
   return files;
 }

@@ -256,7 +256,7 @@ std::string unbound_reason(const Operator& op, const Overload& overload) {
   for (const Argument& argument : overload.arguments) {
     if (argument.type.starts_with("Generator")) return "takes a generator";
   }
-  // What it draws would depend on what else its graph draws.
+  // Its random numbers would depend on other draws of its graph.
   if (overload.has_tag("nondeterministic_seeded")) return "draws random numbers";
   const bool returns_tensors =
       !overload.results.empty() &&

@@ -48,8 +48,8 @@ Json written_special(double value) {
   return value;
 }
 
-/// The shortest number that reads back as `bits`; of what is no finite number its word, or its
-/// bits.
+/// The shortest number that reads back as `bits`. A number that is not finite is written as a word
+/// or as bits.
 Json written_real(const Dtype& dtype, std::uint64_t bits) {
   const double value = decode_float(dtype, bits);
   if (value == 0 && std::signbit(value)) return "-0.0";

@@ -16,14 +16,14 @@ using ArchiveFiles = std::map<std::string, std::string>;
 inline constexpr std::string_view kArchiveManifest = "manifest.json";
 
 /// A tar archive (POSIX.1-1988, "ustar") of these files and a manifest with the size and the digest
-/// of each.  Its bytes hang on the names and the contents alone: no times, no owners, the order of
-/// the names.  An error for a name that is none of those above.
+/// of each. Its bytes depend only on names and contents: it has no times and no owners, and names
+/// are sorted. An error for a name that is none of those above.
 Result<std::string> write_archive(const ArchiveFiles& files);
 
-/// The files of such an archive, without the manifest.  There is one archive of the same files:
-/// whatever write_archive would not have written, to the byte, is an error.  So what the container
-/// does not hang on (padding, times, the order) cannot be changed, either.  The digests find what
-/// went wrong on the way; whoever writes an archive anew writes them anew.
+/// The files of such an archive, without the manifest. The same files give the same archive: any
+/// byte that write_archive would not have written is an error. So what the container
+/// does not hang on (padding, times, the order) cannot be changed, either. The digests find damage.
+/// They do not find forgery: a forger writes new ones.
 Result<ArchiveFiles> read_archive(std::string_view bytes);
 
 }  // namespace lockstep

@@ -169,7 +169,7 @@ const ToleranceBound* bound_of(const CertificationRules& rules, const std::strin
   return nullptr;
 }
 
-/// The dtypes of numbers that are not whole, of which tolerances speak.
+/// The floating and complex dtypes, for which tolerances exist.
 std::vector<std::string> tolerant_dtypes(const ToleranceRule& rule) {
   std::vector<std::string> dtypes;
   for (const Dtype& dtype : all_dtypes()) {
@@ -200,7 +200,7 @@ void check_tolerances(const Submission& submission, std::vector<std::string>& fa
   }
 }
 
-/// What workers and the machine say of themselves, but for what is different each time.
+/// The descriptions of workers and machine, without what differs each time.
 std::map<std::string, nlohmann::json> lasting(const Json& environment) {
   std::map<std::string, nlohmann::json> facts;
   for (const auto& [worker, values] : environment.items()) {

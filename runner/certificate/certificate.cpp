@@ -18,8 +18,8 @@ constexpr std::string_view kRules = "certification.json";
 constexpr std::string_view kStatement = "statement.json", kStatementText = "statement.txt";
 constexpr std::string_view kWaivers = "waivers/", kTensors = "tensors/";
 
-/// A log is larger than what it is compressed to by no more than this, so that a small archive does
-/// not cost all memory.
+/// The most by which a log may exceed its compressed size, so that a small archive does not cost
+/// all memory.
 constexpr std::size_t kLargestLog = std::size_t{4} << 30;
 
 constexpr const char* kNoCertificate = "it proves nothing; ask for another one";
@@ -124,7 +124,7 @@ class Opening {
   std::vector<Error>& errors_;
 };
 
-/// The tensors that a record names of what is waived.
+/// The tensors that a record names for waived verdicts.
 std::vector<std::string> tensors_of(const RunRecord& run) {
   std::vector<std::string> names;
   for (const Verdict& verdict : run.verdicts) {
@@ -190,14 +190,14 @@ void check_suite(const Submission& submission, const SuiteAtHand& suite,
   const std::string level = suite.level(submission.level_name);
   if (level.empty()) {
     errors.push_back({fmt::format("this suite has no level `{}`", submission.level_name),
-                      "verify it with the suite of which the level is: --suite DIR"});
+                      "verify it with the suite that has the level: --suite DIR"});
   } else if (level != submission.level_file.text) {
     errors.push_back(
-        {fmt::format("the level `{}` is another one in this suite", submission.level_name),
+        {fmt::format("the level `{}` of this suite has other cases", submission.level_name),
          "a frozen level never changes"});
   }
   if (suite.rules != submission.rules_file.text)
-    errors.push_back({"the rules, certification.json, are others in this suite",
+    errors.push_back({"this suite has other rules (certification.json)",
                       fmt::format("Lockstep {} made it: verify it with that release",
                                   submission.run.info.version)});
   const auto judged_here = [&](const RunRecord& run) {
@@ -205,7 +205,7 @@ void check_suite(const Submission& submission, const SuiteAtHand& suite,
     return judge != run.info.digests.end() && judge->second == suite.judge;
   };
   if (!judged_here(submission.run) || (submission.declared && !judged_here(*submission.declared)))
-    errors.push_back({"another judge has judged than that of this Lockstep",
+    errors.push_back({"another version of the judge made these verdicts",
                       fmt::format("Lockstep {} made it: verify it with that release",
                                   submission.run.info.version)});
 }

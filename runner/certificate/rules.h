@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// How much of a level must be judged; what a path declares not to support is not.  Percent of what
-/// could be judged: what the torch, the case or eager does without does not count.
+/// How much of a level must be judged; what a path declares not to support is not. Percent of the
+/// verdicts that could be judged. What torch, the case or eager lacks does not count.
 struct Floor {
   std::vector<std::string> levels;        ///< globs of their names
   double all = 0;                         ///< of the level

@@ -11,8 +11,8 @@ void decode_files(Submission& submission, const ValidNames& names, Diagnostics& 
   submission.level = decode_level(submission.level_file, diagnostics);
   if (diagnostics.empty() && submission.level.instances.empty()) {
     Reader(submission.level_file, diagnostics)
-        .error("", "found a level that is not frozen: it takes whatever cases come later",
-               "`lockstep list --level LEVEL --as-level` freezes one (expected/README.md)");
+        .error("", "found a level that is not frozen: later cases would change it",
+               "`lockstep list --level LEVEL --as-level` freezes one (docs/cases/levels.md)");
   }
   submission.rules = decode_rules(submission.rules_file, diagnostics);
   if (auto path = decode_path(submission.path_file, diagnostics))

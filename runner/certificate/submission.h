@@ -34,9 +34,8 @@ struct Submission {
   std::vector<Expectation> waivers;
 };
 
-/// Decodes the files of a submission.  Besides what is wrong with each: a level that is not frozen,
-/// and a waiver that is none (`waived`), has no link, or is not bound to a device and to what the
-/// machine says of itself.
+/// Decodes the files of a submission. Also refuses a level that is not frozen, and a waiver without
+/// `waived`, without a link, or not bound to a device and its driver.
 void decode_files(Submission& submission, const ValidNames& names, Diagnostics& diagnostics);
 
 /// What a verdict is to a certificate.
@@ -63,9 +62,9 @@ struct Assessment {
   /// Why it is no certificate, in the order of the checks; empty: it is one.
   std::vector<std::string> faults;
   std::map<Merit, std::size_t> counts;
-  /// Of what conforms: how it is known who executed it.
+  /// How it is known who executed the conforming verdicts.
   std::size_t observed = 0, stated = 0, unseen = 0;
-  std::size_t partly = 0;    ///< likewise: others than the path's own executed a part
+  std::size_t partly = 0;    ///< likewise: only a part ran in the path's own code
   std::size_t repeated = 0;  ///< verdicts of several executions
   ClassConformance all;
   std::vector<ClassConformance> classes;  ///< sorted by name

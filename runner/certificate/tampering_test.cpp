@@ -152,10 +152,9 @@ Json other_than(const Json& value) {
   return "x";
 }
 
-/// What a log says on its own word: nothing else in the archive tells it again.  When and where it
-/// was run, how long it took, what was measured as long as it stays on its side of the limit, what
-/// reports show of it, and of a verdict that conforms which operators, dtypes and elements it is
-/// about.
+/// What a log says on its own word: nothing else in the archive tells it again. These are the time,
+/// the place and the seconds of the run, and measurements on their side of the limit. So are facts
+/// that only reports show, and the operators, dtypes and elements of verdicts that conform.
 const std::set<std::string> kOnItsOwnWord = {"declared end/seconds",
                                              "declared run/arguments",
                                              "declared run/directory",

@@ -52,7 +52,7 @@ struct Job {
   HeldStorages held = {};
 };
 
-/// What runs jobs on workers, wherever these are.  Callbacks are called by `step` alone, on the
+/// Runs jobs on workers, here or on other machines.  Callbacks are called by `step` alone, on the
 /// thread that calls it; all functions but `wake` belong to one thread.
 class Engine {
  public:
@@ -73,8 +73,7 @@ class Engine {
   virtual std::vector<std::string> running_ids() const = 0;
   /// The names of workers that were started and have not said hello.
   virtual std::vector<std::string> starting() const = 0;
-  /// What runs and what workers start, a line each, with stage and seconds: for someone who
-  /// wonders.
+  /// A line for each job that runs and each worker that starts, with stage and seconds.
   virtual std::string report() const = 0;
   /// What a worker answered to `hello`, or null while it has not.
   virtual const Json* hello_of(const WorkerSpec& spec) const = 0;

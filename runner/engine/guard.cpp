@@ -21,8 +21,8 @@ namespace {
 constexpr int kLifeline = 0;
 constexpr int kNews = 1;
 
-// How often what is left is killed again: a process may fork meanwhile, and what cannot be killed
-// at all (it waits for a driver) must not hold the runner for ever.
+// How often the rest is killed again, since a process may fork meanwhile. A process that cannot be
+// killed (it waits for a driver) must not hold the runner for ever.
 constexpr int kMostRounds = 1000;
 
 /// The signal that a child has ended.

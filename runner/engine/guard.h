@@ -6,14 +6,13 @@
 
 namespace lockstep {
 
-// A guard is a process between the runner and one worker.  What a process leaves behind at its end
-// becomes the child of the nearest ancestor that asks for that (PR_SET_CHILD_SUBREAPER), which the
-// guard does: nothing that comes of the worker gets away, whatever its session and its group are.
+// A guard is a process between the runner and one worker. The children of a process that ends go to
+// its nearest ancestor that asks for them (PR_SET_CHILD_SUBREAPER). The guard asks, so no
+// descendant of the worker escapes, whatever its session and its group are.
 // The guard outlives the runner, however that ends, by the moments that killing all of it takes.
 // A control group for each worker would add one thing, that processes which multiply faster than
-// they are killed end at once.  It is not made: its directory may be written by root in a container
-// or where systemd delegates it, and anywhere else it is systemd's alone, which a directory that
-// can be written does not tell.
+// they are killed end at once. It is not made: only root in a container, or a user to whom systemd
+// delegates it, may write to its directory. Whether systemd does cannot be told from the directory.
 
 /// Makes a process that the runner has forked a guard, before it forks the worker.
 void prepare_guard();

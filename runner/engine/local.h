@@ -33,7 +33,7 @@ struct LocalEngineOptions {
   /// have, as many as these would take; never more than there are.
   std::size_t jobs = 1;
   StageLimits limits;
-  /// A directory on a memory file system, for what workers write; `out` directories are made in it.
+  /// A directory on a memory file system, in which workers write into `out` directories.
   std::filesystem::path scratch;
   /// Where what a worker says on standard error goes, as worker-NAME.log.
   std::filesystem::path logs;

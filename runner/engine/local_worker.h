@@ -35,7 +35,7 @@ class LocalWorker {
   std::size_t concurrent() const;
   /// How many executions for this device ("cuda:0") one message may have: one child takes them.
   std::size_t batch_for(const std::string& device) const;
-  /// Whether it can tell of storages on this device what the runner has already.
+  /// Whether it can digest storages on this device.
   bool digests(const std::string& device) const;
   /// "ready", or for how long it has been starting.
   std::string describe(Clock::time_point now) const;

@@ -13,7 +13,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Errors by which an allocator says that a memory limit was reached.
+/// Errors of allocators that reached a memory limit.
 bool tells_of_memory(const RaisedError& error) {
   if (error.class_name == "MemoryError" || error.class_name.ends_with("OutOfMemoryError"))
     return true;
@@ -83,7 +83,7 @@ Observation observation_of(const End& end) {
     observation.reason = fmt::format("killed by signal {} ({}) in the stage `{}`", message.signal,
                                      ::strsignal(message.signal), end.stage);
   } else if (message.exit != 0 && !message.error.empty()) {
-    // The worker speaks of itself: a program may end with whatever status, these too.
+    // The worker names its own failure: a program may end with any status, also with these.
     observation.outcome = Outcome::lost;
     observation.reason = "the worker failed: " + message.error;
   } else if (message.exit != 0) {

@@ -20,7 +20,7 @@ struct End {
   WorkerMessage message;              ///< `ended`
 };
 
-/// What an end says: the observation that was written, or what became of it.
+/// The result of an execution that ended: its observation, or why there is none.
 Observation observe_end(const End& end);
 
 /// How many processes the kernel has killed for want of memory since it booted.

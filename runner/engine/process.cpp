@@ -52,7 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// The runner's and the guard's ends of what they tell each other, and what the worker gets.
+/// The pipes between runner and guard, and those that the worker gets.
 struct Pipes {
   Pipe to_worker;
   Pipe from_worker;

@@ -19,10 +19,9 @@ struct Command {
   std::filesystem::path stderr_file;  ///< standard error is appended to it
 };
 
-/// A worker process in a session of its own, with pipes on its standard input and output.  It and
-/// all that comes of it, whatever session that moves to and whoever its parent was, die with this
-/// object, or moments after the runner, also when that is killed: a guard is between the two (see
-/// engine/guard.h).
+/// A worker process in a session of its own, with pipes on its standard input and output. It and
+/// all its descendants die with this object, or moments after the runner, even if the runner is
+/// killed: a guard stands between the two (engine/guard.h).
 class Process {
  public:
   /// From now on the program ignores SIGPIPE: a worker that is gone is seen as an error of write().

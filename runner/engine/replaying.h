@@ -11,9 +11,9 @@
 
 namespace lockstep {
 
-/// An engine that has a part of the answers already: what LocalEngineOptions::save_jobs saved.  A
-/// job with one part that was saved is answered with that and not executed; of a job with several
-/// the last part alone is executed, on what the part before it had left.  Anything else (a gold
+/// An engine that has a part of the answers already: what LocalEngineOptions::save_jobs saved.
+/// Answers a job of one part from what was saved, without executing it. Of a job of several parts
+/// it executes only the last, on the saved output of the part before. Anything else (a gold
 /// that nobody needed then) is executed as it is.
 class ReplayingEngine : public Engine {
  public:

@@ -11,7 +11,7 @@ std::filesystem::path saved_folder(const std::filesystem::path& below, const std
                                    std::size_t part);
 
 /// Copies what a part left in `out`, but for what it printed, into its folder `below`; what an
-/// earlier execution left there is replaced.  Nothing is kept of what cannot be copied.
+/// earlier execution left there is replaced.  If something cannot be copied, nothing is kept.
 void save_part(const std::filesystem::path& out, const std::filesystem::path& below,
                const std::string& job, std::size_t part);
 

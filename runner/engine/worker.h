@@ -33,7 +33,7 @@ class WorkerConnection {
   const std::string& fault() const { return fault_; }
   /// It has ended an execution that was asked of it, and may say as much again as it could.
   void renew_quota() { incoming_.renew_quota(); }
-  /// It broke the protocol by what only the place in the conversation shows.
+  /// It broke the protocol: this message may not come at this point.
   void refuse(const std::string& what);
 
  private:

@@ -33,8 +33,8 @@ struct ExpectationConditions {
 /// machine's word counts.  Both are objects; what is no string, number or boolean is left out.
 std::map<std::string, std::string> facts_of(const Json& machine, const Json& eager);
 
-/// Where a run took place, by what its record says of the machine and of eager's torch; `today` is
-/// the day on which it began.  Nothing is said of paths that have a CPU level of their own.
+/// The place of a run: its machine and eager's torch, from its record. `today` is the day on which
+/// it began. Nothing is said of paths that have a CPU level of their own.
 ExpectationConditions conditions_of(const Json& machine, const Json& eager, std::string today);
 
 /// ExpectationConditions::cpu_of_paths: the level of each path that has one of its own, and what

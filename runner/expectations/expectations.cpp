@@ -42,7 +42,7 @@ bool valid_date(const std::string& text) {
       .ok();
 }
 
-/// A fingerprint is known of operators that are named: `*:value` would hide whatever comes.
+/// A fingerprint must name operators: `*:value` would hide anything.
 void check_fingerprint(Reader& reader, const Node& node, const std::string& fingerprint) {
   const std::size_t colon = fingerprint.find(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == fingerprint.size()) {
@@ -67,7 +67,7 @@ std::string rule_text(Reader& reader, const Node& node, std::string_view key, bo
   return value ? reader.text(*value).value_or("") : std::string();
 }
 
-/// Which verdicts a rule speaks of.
+/// The verdicts that a rule is about.
 void decode_subject(Reader& reader, const Node& node, const ValidNames& names, bool by_fingerprint,
                     Expectation& rule) {
   rule.instances = rule_globs(reader, node, "instances", !by_fingerprint,
@@ -154,7 +154,7 @@ void decode_expected(Reader& reader, const Node& node, bool by_fingerprint, Expe
   }
 }
 
-/// What a reader of the report needs: why, where it is written, and since when.
+/// What a reader of the report needs: reason, link and date.
 void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
   rule.reason = trimmed(rule_text(reader, node, "reason", true, "why it is known, in a sentence"));
   if (const auto reason = reader.child(node, "reason");
@@ -317,7 +317,7 @@ Expectations::Meeting Expectations::meet(const CaseFacts& facts, const Findings&
   const auto bears = [](const Expectation& rule, const std::optional<Grade>& grade) {
     return !rule.grade || !grade || *grade <= *rule.grade;
   };
-  // What a rule expects by status, it expects whatever the fingerprints.
+  // A rule about a status applies to any fingerprint.
   const auto expects = [&](const Expectation& rule, const Fingerprint& fingerprint) {
     return rule.fingerprints.empty() ? rule.status == found.status && bears(rule, found.grade)
                                      : any_glob_matches(rule.fingerprints, fingerprint.name) &&
@@ -393,14 +393,14 @@ std::vector<UnmatchedExpectation> Expectations::unmatched(const ExpectationScope
     return std::any_of(texts.begin(), texts.end(),
                        [&](const std::string& text) { return globs_take(globs, text); });
   };
-  /// Whether the run took everything that the rule could speak of.
+  /// Whether the run took everything that the rule could match.
   const auto covered = [&](const Expectation& rule) {
     const bool somewhere =
         matches_any(rule.paths, scope.paths) && matches_any(rule.devices, scope.devices);
     if (!somewhere) return false;
     if (scope.whole_suite) return true;
-    // What it names in the suite must all be there; where it names nothing, or whatever has a
-    // fingerprint, a part cannot tell.
+    // Everything that it names in the suite must be in the run. If it names nothing, or only
+    // fingerprints, a part of the suite cannot decide.
     bool any = false;
     for (const ExpectationScope::Instance& each : scope.instances) {
       if (!names(rule, each.id, each.case_id)) continue;

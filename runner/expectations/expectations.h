@@ -33,10 +33,9 @@ struct Expectation {
   /// What the machine and eager's torch must say of themselves in the log, globs by name:
   /// {"cuda:0": "*H100*"}; all of them.
   std::map<std::string, std::string> environment;
-  /// It holds only where AOT autograd was seen at work, whatever the path.
+  /// It holds only if AOT autograd was seen at work, on any path.
   bool through_aot = false;
-  /// It holds only where executions disagree: of what happens now and then, and is not fixed where
-  /// it does not.
+  /// A flake: it holds only if executions disagree, and is not `fixed` if they agree.
   bool flake = false;
   Status status = Status::value_diverges;  ///< where there are no fingerprints
   std::optional<Grade> grade;              ///< the worst grade that is still as expected
@@ -46,8 +45,8 @@ struct Expectation {
   std::string reason;
   std::string finding;  ///< for people: what was measured
   std::string link;
-  /// Of what is unreported: the id of the verdict that shows it best, and which public reports were
-  /// looked through for it.
+  /// Of an unreported divergence: the id of its best example, and the public reports that were
+  /// searched.
   std::string example, searched;
   std::string date;     ///< "2026-11-21"
   std::string expires;  ///< the last day on which it holds; empty: for ever
@@ -57,8 +56,8 @@ struct Expectation {
 /// Whether a rule names an instance, by its id with the device or without, or its case.
 bool names(const Expectation& rule, std::string_view instance, std::string_view case_id);
 
-/// Of what a run is the whole: a rule can only be said to match nothing where all that it could
-/// match was run.
+/// What a run covers completely. A rule is stale only if the run covered everything that it could
+/// match.
 struct ExpectationScope {
   struct Instance {
     std::string case_id, id;
@@ -66,7 +65,7 @@ struct ExpectationScope {
   };
   bool whole_suite = false;         ///< every case there is
   std::vector<Instance> instances;  ///< all of the suite
-  std::vector<std::string> paths;   ///< those of which the run took every item
+  std::vector<std::string> paths;   ///< those whose items the run took completely
   std::vector<std::string> devices;
 };
 
@@ -80,15 +79,16 @@ std::vector<Expectation> read_expectations(const std::filesystem::path& root,
                                            const std::vector<std::filesystem::path>& added,
                                            const ValidNames& names, Diagnostics& diagnostics);
 
-/// Gives verdicts their standing and remembers which expectations met one.
+/// Gives verdicts their standing, and remembers which expectations matched.
 class Expectations {
  public:
   Expectations(std::vector<Expectation> rules, ExpectationConditions conditions);
 
   /// `known` or `waived` when rules that apply expect all that happened: one its status, or several
-  /// its fingerprints together, so that another finding beside a known one is new.  `fixed` when
-  /// one applies, the status does not fail and none expects it; a rule about fingerprints speaks of
-  /// what diverges alone, and so does a rule that names a path of one of its variants.  Else `new`.
+  /// its fingerprints together, so that another finding beside a known one is new. `fixed` if a
+  /// rule applies, the status does not fail, and no rule expects the status. Rules about
+  /// fingerprints apply to divergences only; so does a rule for a path when the verdict is of a
+  /// variant. Else `new`.
   /// Of the account, `explained` stays.
   void apply(const CaseFacts& facts, const Findings& found, const std::string& case_id,
              Account& account);
@@ -102,7 +102,7 @@ class Expectations {
   std::vector<UnmatchedExpectation> unmatched(const ExpectationScope& scope) const;
 
  private:
-  /// Which rules met something.
+  /// Which rules matched something.
   struct Met {
     std::vector<bool> seen, happened;
   };
@@ -110,7 +110,7 @@ class Expectations {
   struct Meeting {
     /// Of each fingerprint the first rule that expects it; null: none does.
     std::vector<const Expectation*> known;
-    const Expectation* whole = nullptr;  ///< the first that speaks of the verdict as a whole
+    const Expectation* whole = nullptr;  ///< the first about the whole verdict
   };
   Meeting meet(const CaseFacts& facts, const Findings& found, const std::string& case_id,
                Met& met) const;

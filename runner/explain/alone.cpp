@@ -31,7 +31,7 @@ Result<Case> OperatorSearch::part(const Places& steps,
   std::vector<FlatStep> chosen;
   for (const std::size_t at : steps) chosen.push_back(flat_[at]);
   auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_);
-  // Strides of what lies between are in nobody's contract, unless they are what is wrong.
+  // No contract covers the strides of intermediate values, unless they are the fault.
   if (derived && suspect_.fault.status != Status::metadata_diverges)
     derived->strides = StrideRule::ignore;
   if (derived) derived->random = derived->random && draws_;
@@ -294,7 +294,7 @@ std::optional<Case> OperatorSearch::gradient_part(std::size_t step,
   return std::move(*derived);
 }
 
-/// The backward of each step alone, on eager's values, and on what eager's backward hands it.
+/// The backward of each step alone, on eager's values and eager's incoming gradients.
 void OperatorSearch::try_gradients() {
   if (!suspect_.declared->program.backward) {
     try_alone(all_steps());

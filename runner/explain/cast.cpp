@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-/// Puts one dtype in the place of another wherever an argument names it.
+/// Replaces one dtype by another in every argument.
 struct Widen : Visitor {
   std::string narrow;
   void value(Value& value) const {

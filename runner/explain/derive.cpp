@@ -70,7 +70,7 @@ std::int64_t span_of(const TensorView& view) {
   return last + 1;
 }
 
-/// What a program reads as a scalar; nothing for what is none.
+/// The value that a program reads as a scalar; nothing if it is none.
 std::optional<Value> scalar_of(const ScalarValue& value) {
   return std::visit(
       [](const auto& is) -> std::optional<Value> {
@@ -107,8 +107,7 @@ class InputMaker {
     }
     const ScalarValue& scalar = std::get<ScalarValue>(found->second);
     if (const auto value = scalar_of(scalar)) {
-      // Case files have no other scalars for inputs; what is none of them is written where it is
-      // used.
+      // Case files have no other scalars as inputs; any other scalar is written where it is used.
       const bool fits = std::holds_alternative<bool>(value->is) ||
                         std::holds_alternative<std::int64_t>(value->is) ||
                         std::holds_alternative<Float>(value->is);

@@ -33,7 +33,7 @@ std::vector<Step> nest(std::span<const FlatStep> steps);
 std::vector<std::string> results_of(const Step& step);
 std::vector<std::string> uses_of(const Step& step);
 
-/// Whether a step may write to what it uses, by its schema; where nobody has it, by its name.
+/// Whether a step may write to its arguments: by its schema, or by its name if there is no schema.
 bool writes(const Step& step, const Registry* registry);
 
 /// Values by their names; what belongs to a list stands beside it, `l[0]`, `l[1]`.
@@ -41,7 +41,7 @@ struct GivenValues {
   std::map<std::string, DataValue> of;
   std::vector<std::shared_ptr<const FileCopy>> storages;  ///< that the views point into
 
-  /// Takes over what one call of an observation returned, and with `inputs` what became of these.
+  /// Takes the results of one call of an observation, and with `inputs` also the inputs after it.
   void add(const Observation& observation, std::size_t call, bool inputs);
 };
 
@@ -56,7 +56,7 @@ Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
                      const std::vector<std::string>& outputs, const GivenValues& values,
                      bool strict);
 
-/// A program that returns more of what it computes.
+/// The program, with more of its values as outputs.
 struct Observed {
   Case declared;
   std::map<std::string, std::string> seen_as;  ///< by the name of a value that of its output

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What is to be explained, and with what.
+/// The verdict to explain, and the tools for it.
 struct ExplainRequest {
   std::string id;  ///< of the verdict
   std::shared_ptr<const Case> declared;

@@ -25,8 +25,8 @@
 
 namespace lockstep {
 
-/// A torch for tests that knows to.dtype, add, mul, relu, neg and clone of contiguous floating
-/// tensors of one shape, and a compiler of it that is wrong in ways of the test's choosing.
+/// A torch for tests. It knows to.dtype, add, mul, relu, neg and clone of contiguous floating
+/// tensors of one shape. Its compiler is wrong in ways that the test chooses.
 class FakeTorch {
  public:
   struct Tensor {

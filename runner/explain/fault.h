@@ -24,7 +24,7 @@ struct Fault {
   bool is_output() const { return !name.empty() && name.find(' ') == std::string::npos; }
 };
 
-/// The most serious of what a verdict found; it diverges.
+/// The most serious finding of a verdict that diverges.
 Fault fault_of(const Verdict& verdict);
 
 /// The comparison of an output of one call by its name, or nullptr.

@@ -102,7 +102,7 @@ std::string why_not(const Knob& knob, const Path& path, const std::string& torch
     return fmt::format("it needs torch {}, this is {}", knob.torch, torch);
   if (knob.fall_back && operators.empty()) return "no operator is accused";
   Json config = path.declared.value("config", Json::object());
-  // The worker sets it wherever a path says nothing.
+  // The worker sets it if the path does not.
   if (!path.own_random) config["torch._inductor.config.fallback_random"] = true;
   const bool set =
       std::all_of(knob.config.items().begin(), knob.config.items().end(), [&](const auto& item) {

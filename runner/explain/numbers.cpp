@@ -49,7 +49,7 @@ std::string text_at(const GivenValues& values, const std::string& name, const In
   return text;
 }
 
-/// The element as a number; nothing for what is none.
+/// The element as a number; nothing if it is none.
 std::optional<double> number_at(const GivenValues& values, const std::string& name,
                                 const Index& at) {
   const TensorView* view = tensor_of(values, name);
@@ -106,8 +106,8 @@ bool is_rounded(const GivenValues& values, const std::string& name, const Index&
 }  // namespace
 
 void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& explanation) {
-  // Where to look: at the worst element of what the fault is about, and where that does not lead,
-  // at the first element of the accused step that differs.
+  // The place to look at: the worst element of the faulty output. If that leads nowhere, the first
+  // element of the accused step that differs.
   struct Anchor {
     std::string name;
     const TensorView* tensor;

@@ -24,18 +24,17 @@ class OperatorSearch {
   void see_all();
   void see_in_turn(const std::vector<std::string>& names);
   void take_values(const Tried& tried, const Observed& observed);
-  /// What eager makes of what each step was given in the compiled program, held against what it
-  /// gave there: the steps where that differs.
+  /// Computes each step eagerly on the values that it was given in the compiled program, and
+  /// returns the steps whose results differ.
   Places unexplained();
-  /// The results of some steps that are not what eager makes of what these were given; nothing: not
+  /// The results of steps that eager computes differently from the same arguments; nothing: not
   /// known.
   std::optional<std::set<std::string>> unlike_eager(const Places& steps, bool with_noise);
   void note_amplifier(std::size_t from);
 
   // alone.cpp: parts of the program on eager's values.
   void try_alone(const Places& steps);
-  /// Compiles parts of the program, each that of one step, and notes what becomes of it; `what`
-  /// names the part behind the step.
+  /// Compiles one part of the program for each step, and notes the result. `what` names the part.
   void run_alone(std::vector<std::pair<std::size_t, Case>> parts, const std::string& what);
   void try_gradients();
   /// What eager's backward hands each tensor.

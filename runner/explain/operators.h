@@ -27,14 +27,14 @@ struct SeenValues {
   GivenValues eager, compiled, fp64, stepwise;
 };
 
-/// Finds out which steps do it: sees each value in the program that diverges, holds it against what
-/// eager makes of what the step was given there, and executes each step alone on eager's values,
-/// then with its neighbours.  Fills `steps`, `guilty`, `how`, `observing`, `ended_by`, `cast`,
+/// Finds the guilty steps. It observes each value in the program that diverges, and compares it
+/// with eager's result from the same arguments. Then it executes each step alone on eager's values,
+/// and then with its neighbours. Fills `steps`, `guilty`, `how`, `observing`, `ended_by`, `cast`,
 /// `amplifier` and what is `open`.
 SeenValues find_operators(const Suspect& suspect, Trials& trials, Explanation& explanation);
 
-/// The path that executes a program eagerly in C++ and compares it with itself: for what eager
-/// makes of something.
+/// The path that executes a program eagerly in C++ and compares it with itself. It gives eager's
+/// results.
 Path eager_path();
 
 }  // namespace lockstep

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Greater is worse: what fails, then what says nothing, then what conforms; and then the grade.
+/// Greater is worse: failing, then undecided, then conforming; and then the grade.
 auto badness(const Findings& found) {
   const StatusInfo& status = info(found.status);
   const int kind = status.fails ? 3 : status.fails_strict ? 2 : status.junit != JunitElement::pass;

@@ -51,10 +51,10 @@ inline Observation ended(Outcome outcome, int signal = 0) {
   return observation;
 }
 
-/// A verdict of which nothing is known but what was found.
+/// A verdict that has only findings.
 inline Verdict as_verdict(Findings found) { return {{}, std::move(found), {}, {}}; }
 
-/// Judges, and holds the findings to what they say themselves.
+/// Judges, and checks that the findings do not contradict themselves.
 inline Findings judged(const JudgeRequest& request) {
   Findings found = judge(request);
   EXPECT_EQ(contradiction(found), "") << to_json(as_verdict(found)).dump(1);

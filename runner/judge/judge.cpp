@@ -114,7 +114,7 @@ struct JudgedExecution {
   ResultComparison results;
 };
 
-/// All that is wrong with the executions of a program, of which `at` counts.
+/// All faults of the executions of a program; `at` is the one that counts.
 std::vector<Difference> differences_of(std::vector<JudgedExecution>& executions, std::size_t at) {
   std::vector<Difference> all = std::move(executions[at].results.differences);
   for (std::size_t i = 0; i < executions.size(); ++i) {
@@ -197,8 +197,8 @@ struct Compared {
   const JudgedExecution& shown() const { return executions[counts]; }
 };
 
-/// What is wrong beside the results of the calls: with what they left behind, and with what other
-/// seeds change.
+/// Faults besides the results of the calls: in the state that they left behind, and in the effect
+/// of other seeds.
 std::vector<Difference> beside_results(const JudgeRequest& request, const Observation& eager,
                                        bool raised, bool reseeded) {
   const Observation& compiled = *request.compiled;
@@ -271,7 +271,7 @@ std::vector<Difference> find_unproven(const JudgeRequest& request, Findings& fou
   return {};
 }
 
-/// What there is to say of what conforms.
+/// Remarks on a program that conforms.
 void remark(const JudgeRequest& request, const Observation& eager, const Compared& compared,
             Findings& found) {
   const std::size_t repetition = compared.shown().repetition;

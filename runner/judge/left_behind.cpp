@@ -116,7 +116,7 @@ class LeftBehind {
     return one ? place(next, at, eager_.repetitions.front().size()) : "later calls";
   }
 
-  /// Each fact once, where it is found first.
+  /// Each fact once, at its first place.
   void note(std::size_t repetition, const std::string& what, const std::string& text) {
     if (std::find(told_.begin(), told_.end(), what) != told_.end()) return;
     told_.push_back(what);

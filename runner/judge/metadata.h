@@ -17,16 +17,16 @@ std::string metadata_difference(const DataValue& eager, const DataValue& compile
                                 const std::optional<CrossDevice>& cross_device = {});
 
 /// Whether the values of two results can be compared: the kind, dtype and shape, and what their
-/// bytes mean, are the same.  Of what is not so, nothing bounds how much there would be to compare.
+/// bytes mean, are the same.  Other views are not compared: nothing would bound the work.
 bool are_comparable(const DataValue& eager, const DataValue& compiled);
 
 /// The first tensor of two executions whose strides differ by the rule, as a phrase with both
 /// sides; empty if none does.
 std::string stride_difference(const Repetition& eager, const Repetition& compiled, StrideRule rule);
 
-/// What first differs in who shares memory with whom among the outputs, inputs and gradients of a
-/// call, and, for an output that shares, in its storage offset, and in how many pairs more; empty
-/// if nothing.  Empty storages share nothing.
+/// The first difference in which outputs, inputs and gradients of a call share memory, or in the
+/// storage offset of an output that shares, and how many more pairs differ; empty if none does.
+/// Empty storages share nothing.
 std::string alias_difference(const CallResult& eager, const CallResult& compiled);
 
 }  // namespace lockstep

@@ -37,8 +37,8 @@ OutcomeFinding bad_outcome(std::string_view who, const Observation& observation)
   }
 }
 
-/// Where a compiled path was lost while it had not begun to compile: what ran then was eager
-/// Python, or what prepares it, and nothing is known of the compiler.  Nothing where the compiler
+/// A compiled path that was lost before it began to compile. Only eager Python, or its preparation,
+/// ran, so nothing is known of the compiler. Nothing where the compiler
 /// may be to blame; nor where memory ended or the worker was lost, which accuse nobody of a wrong
 /// result.
 std::optional<OutcomeFinding> died_before_compiling(const Observation& compiled) {
@@ -86,7 +86,7 @@ const RefusalRule* declared_refusal(std::span<const RefusalRule> rules,
   const RaisedError& error = *compiled.error;
   const bool points = points_to_diagnostics(error);
   const auto meets = [&](const RefusalRule& rule) {
-    // Not by what torch wraps around it: that would take every failure of a backend.  A path file
+    // Torch's wrapping does not count: every failure of a backend has it.  A path file
     // whose expression is none was refused.
     return class_matches(rule.error, error.class_name) &&
            (rule.match.empty() || is_found(rule.match, error.message).value_or(false) ||

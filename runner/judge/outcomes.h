@@ -51,8 +51,8 @@ Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError&
 /// the place: "AssertionError: no (target: aten.sort.default)".
 std::string describe(const RaisedError& error);
 
-/// The line of what a process wrote to standard error that tells most: the last one that speaks of
-/// an error, else the last one; empty where it wrote nothing.
+/// The most useful line of a process's standard error: the last one about an error, else the last
+/// one; empty if it wrote nothing.
 std::string telling_line(std::string_view stderr_tail);
 
 }  // namespace lockstep

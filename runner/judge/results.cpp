@@ -52,7 +52,7 @@ const DataValue* find_value(const NamedValues& values, std::string_view name) {
 /// Numbers that are no tensors, as zero-dimensional ones, so that one set of rules serves both.
 class AsTensors {
  public:
-  /// The tensor, the number as a tensor, or nullptr for what is neither (None, a string).
+  /// The tensor, or the number as a tensor; nullptr for anything else (None, a string).
   const TensorView* operator()(const DataValue* value) {
     if (value == nullptr) return nullptr;
     if (const auto* view = std::get_if<TensorView>(value)) return view;
@@ -263,7 +263,7 @@ class CallComparison {
     CheckResult result = comparison.check(policy);
     output.grading = comparison.grading();
     output.grade = grade_of(output.differing, output.grading);
-    // What is equal in bits conforms, whatever was asked.
+    // Equal bits conform under any policy.
     if (output.differing > 0 || !result.holds()) output.checks = result.leaves;
     if (output.status == Status::conform) output.weak = weakness(comparison, result);
     if (!result.holds() && judges_positions(policy)) {
@@ -277,8 +277,8 @@ class CallComparison {
     return result;
   }
 
-  /// Who is nearer: by the ulps of what differs, where these are known and do not only say that
-  /// both are wrong about NaN or infinity.
+  /// Which side is nearer, by the ulps of the elements that differ. It is not known if the ulps are
+  /// not, or if both sides are merely wrong about NaN or infinity.
   static NearerSide nearer_of(Comparison& comparison, const OutputComparison& output) {
     const Accuracy* row = differing_row(output.accuracy);
     if (row == nullptr || (std::isinf(row->eager) && std::isinf(row->compiled)))
@@ -316,7 +316,7 @@ class CallComparison {
     out_.nearer_of = out_.outputs.size();  // where `compare` will put it
   }
 
-  /// Of which floats a value of integers is the bits, of the same size; nullptr: of none.
+  /// The floating dtype, of the same size, whose bits an integer value holds; nullptr: none.
   const Dtype* bits_of(Group group, const std::string& name, const Dtype& integers) const {
     const auto found = eager_.bits_of.find(remark_key(group, name));
     const bool known = found != eager_.bits_of.end();
@@ -376,8 +376,8 @@ class CallComparison {
     };
   }
 
-  /// Whether eager left an input as it was.  Its bytes were made on this machine, so that the
-  /// device of what came back says nothing.
+  /// Whether eager left an input unchanged. Its bytes were made on this machine, so the device of
+  /// the returned tensor does not matter.
   bool must_be_untouched(const std::string& name, const DataValue& eager) const {
     if (request_.inputs == nullptr || call_ >= request_.inputs->size()) return false;
     const DataValue* before = find_value((*request_.inputs)[call_], name);

@@ -37,9 +37,9 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
 std::vector<Difference> compare_after_error(const AfterError& eager, const AfterError& compiled,
                                             const JudgeRequest& request);
 
-/// Outputs of which only dtype, shape or distribution count and that stay as they are, to the bit,
-/// where eager's change with the seed: `first` and `other` are executions of either side with two
-/// seeds.  Needs at least 16 elements, so that a coincidence is unlikely.
+/// Outputs whose bits stay the same with another seed although eager's change, of those that count
+/// only by dtype, shape or distribution. `first` and `other` are executions of each side with two
+/// seeds. Needs at least 16 elements, so that a coincidence is unlikely.
 std::vector<Difference> compare_seeds(const Repetition& eager_first, const Repetition& eager_other,
                                       const Repetition& first, const Repetition& other,
                                       const JudgeRequest& request);

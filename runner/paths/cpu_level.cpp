@@ -9,9 +9,9 @@ namespace {
 /// What else than torch's own kernels has a level of its own.
 struct CpuLevel {
   std::string_view name;
-  /// Values of ONEDNN_MAX_CPU_ISA and of MKL_CBWR (oneDNN's and MKL's reference).  The latter is
-  /// the only limit of MKL's that holds on every maker's CPU; with it results do not hang on how
-  /// memory is aligned, either.
+  /// Values of ONEDNN_MAX_CPU_ISA and of MKL_CBWR (oneDNN's and MKL's reference). The latter is the
+  /// only limit of MKL's that holds on every maker's CPU. With it results do not depend on the
+  /// alignment of memory, either.
   std::string_view onednn, mkl;
   int vector_bits;
 };

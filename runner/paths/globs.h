@@ -13,8 +13,8 @@ bool device_matches(std::string_view glob, std::string_view device);
 /// globs_take (base/text.h) for a device.
 bool devices_take(std::span<const std::string> globs, std::string_view device);
 
-/// Whether a glob means a path: by its name, or, of a variant (`inductor.avx2`), by that of the
-/// path of which it is one.
+/// Whether a glob means a path: by its name, or for a variant (`inductor.avx2`) by the name of its
+/// path.
 bool path_matches(std::string_view glob, std::string_view path);
 
 /// globs_take for a path.

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What an instance asks of a path, as far as its case tells: what declarations are about.
+/// What an instance needs of a path, from its case: the features that declarations name.
 struct Needs {
   std::vector<std::string> operators;  ///< as Case::operators
   std::vector<std::string> dtypes;     ///< of inputs, literals, arguments and contexts, each once

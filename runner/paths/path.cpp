@@ -197,7 +197,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   const Json config = file.root.value("config", Json::object());
   path.own_random =
       config.is_object() && config.value("torch._inductor.config.fallback_random", Json()) == false;
-  // What any backend of Dynamo gets is what the backend `eager` executes.
+  // Any backend of Dynamo gets the program that the backend `eager` executes.
   path.above = path.compiles && !path.torchs_own ? "eager" : "";
   if (const auto above = reader.child(root, "above"))
     path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
@@ -242,7 +242,7 @@ void check_ladder(const std::vector<Path>& paths, Diagnostics& diagnostics) {
     names.push_back(path.name);
   }
   const auto wrong = [&](const Path& path, const std::string& message, std::string hint) {
-    // Where it is the default, there is no such key to point at.
+    // If it is the default, there is no such key to point at.
     if (!path.file->root.contains("above")) return;
     Reader(*path.file, diagnostics).error("/above", message, std::move(hint));
   };

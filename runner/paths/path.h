@@ -40,7 +40,7 @@ struct Path {
   Site reference;
   /// Whether a proof of compilation is demanded: the worker compiles, with a backend that does.
   bool compiles = false;
-  /// Whether what compiles is torch's own, so that its front end is a part of what is on trial.
+  /// Whether torch's own compiler is on trial, and so its front end, too.
   bool torchs_own = true;
   /// Whether its configuration leaves random numbers to Inductor's generator, which draws others
   /// than eager.
@@ -48,7 +48,8 @@ struct Path {
   /// Whether what it compiles becomes a package of AOTInductor, which the eager worker executes: no
   /// Python is in that process.
   bool packages = false;
-  /// The path of which it does all and more: the layer below it on the ladder.  Empty: none.
+  /// The layer below it on the ladder: this path does all that the layer does, and more.  Empty:
+  /// none.
   std::string above;
   std::string layer;  ///< what it adds to that one, for people: "AOT autograd"; may be empty
   std::optional<bool> dynamic;  ///< as torch.compile takes it; nothing: torch's automatic

@@ -16,7 +16,7 @@ std::optional<Policy> policy_for(const Case& declared, std::string_view output,
   for (const CompareRule& rule : declared.compare) {
     if (rule.output != spelled || !path_matches(rule.path, path)) continue;
     if (rule.path == path) return rule.policy;
-    const bool is_named = !has_wildcard(rule.path);  // the path of which this one is a variant
+    const bool is_named = !has_wildcard(rule.path);  // the path whose variant this one is
     if (best == nullptr || best->path == "*" || is_named) best = &rule;
   }
   return best == nullptr ? std::nullopt : std::optional(best->policy);

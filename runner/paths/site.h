@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Where and how an execution computes, as far as its result may hang on it.
+/// Where and how an execution computes: whatever its result may depend on.
 struct Site {
   std::string device;     ///< "cpu", "cuda:0"; empty, of a path: that of the instance
   std::string cpu_level;  ///< torch's word in small letters ("avx2"); empty: the machine's own

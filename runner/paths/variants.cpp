@@ -19,7 +19,7 @@ bool valid_variant_name(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
 }
 
-/// What one variant says; nothing where it is wrong.
+/// One variant; nothing if it is wrong.
 std::optional<Site> decode_site(Reader& reader, const Node& variant) {
   const int failures = reader.failures();
   if (!reader.object(variant, {"cpu_level", "threads"})) return std::nullopt;

@@ -60,8 +60,8 @@ std::string filter_help();
 ///   status:failing and (op:add or not tag:casts)
 ///
 /// An id without a wildcard means a case, an instance (its device may be left out), or a verdict;
-/// `op:add` means every overload of add.  `not` binds before what stands side by side, this before
-/// `and`, and `and` before `or`.
+/// `op:add` means every overload of add. `not` binds closest, then terms side by side, then `and`,
+/// then `or`.
 class Filter {
  public:
   struct Term {
@@ -79,7 +79,7 @@ class Filter {
   static Filter parse(const std::vector<std::string>& terms, const std::vector<std::string>& more,
                       std::vector<Error>& errors);
 
-  /// The same filter, of what `level` selects.
+  /// The same filter, among what `level` selects.
   Filter within(Filter level) const;
   /// The same filter, of these instances (ids without a device).
   Filter only(std::set<std::string> instances) const;
@@ -106,7 +106,7 @@ class Filter {
   std::vector<Term> terms() const;
   /// The ids asked for, for "did you mean".
   std::vector<std::string> ids() const { return patterns("id"); }
-  /// What is asked for of a kind, without what is excluded and without what the level says.
+  /// The patterns of a kind, without excluded ones and without those of the level.
   std::vector<std::string> patterns(std::string_view kind) const;
 
  private:

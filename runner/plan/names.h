@@ -11,10 +11,10 @@
 
 namespace lockstep {
 
-/// The names that cases, expectations and levels may speak of.  A misspelt one would match nothing
+/// The names that cases, expectations and levels may use.  A misspelt one would match nothing
 /// and say nothing: a case never runs, an expectation never holds.
 struct ValidNames {
-  std::vector<std::string> paths;    ///< empty: not known, so nothing is said of them
+  std::vector<std::string> paths;    ///< empty: not known, and not checked
   std::vector<std::string> devices;  ///< kinds: "cuda", not "cuda:1"; empty: likewise
 };
 
@@ -23,7 +23,8 @@ struct ValidNames {
 ValidNames valid_names(const std::vector<Path>& paths, const Registry* registry = nullptr);
 
 /// Adds an error, at a value or (with `key`) at its key, where a glob of paths has no wildcard and
-/// names none.  A glob with one may speak of paths to come; what follows a `!` is looked at alike.
+/// names none.  A glob may mean paths that do not exist yet. What follows a `!` is checked in the
+/// same way.
 void check_path(Reader& reader, const ValidNames& names, const std::string& pointer,
                 std::string_view glob, bool key = false);
 

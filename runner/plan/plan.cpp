@@ -21,7 +21,7 @@ namespace {
 using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std::string& device,
                                  const std::string& id)>;
 
-/// Visits every instance that the filter may select, judged by what is known without decoding.
+/// Visits every instance that the filter may select, as far as is known without decoding.
 void each_instance(const PlanRequest& request, const Visit& visit) {
   for (const CaseFile& file : *request.suite) {
     const std::vector<std::string> tags = raw_tags(file);
@@ -35,7 +35,7 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
   }
 }
 
-/// Whether a filter speaks of verdicts, not only of instances.
+/// Whether a filter is about verdicts, not only about instances.
 bool of_verdicts(const Filter& filter) {
   return filter.mentions("path") || filter.mentions(FilterSource::log);
 }
@@ -60,7 +60,7 @@ std::optional<Case> decode(const PlanRequest& request, const CaseFile& file,
                      context, diagnostics);
 }
 
-/// Whether a filter takes an instance by what is known without a path.
+/// Whether a filter takes an instance, as far as is known without a path.
 bool takes_instance(const Filter& filter, const std::string& case_id, const Traits& traits,
                     const std::string& device, const std::string& id) {
   return filter.selects(

@@ -74,7 +74,7 @@ bool names_paths(const Filter& filter);
 /// into a log, the default ones.  Cases that cannot be decoded add diagnostics.
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 
-/// Keeps those items alone of which `wanted` says so, and the instances that have some.
+/// Keeps only the items that `wanted` accepts, and the instances that have some.
 void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted);
 
 /// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances
@@ -87,8 +87,8 @@ std::vector<std::string> input_dtypes(const Case& declared);
 /// Ids of all instances that the filter selects, without decoding a case.
 std::vector<std::string> instance_ids(const PlanRequest& request);
 
-/// Ids of all that the filter selects: of verdicts where it names paths or looks into a log, else
-/// of instances on whatever path.  Decodes cases where the filter asks what only that tells, each
+/// The ids that the filter selects: of verdicts if it names paths or looks into a log, else of
+/// instances on any path. Decodes cases where the filter asks what only that tells, each
 /// once for choices of its matrix that differ in numbers alone, and keeps none.
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
 

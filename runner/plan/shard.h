@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// One of so many parts of a plan, which machines that know nothing of each other run.
+/// One of several parts of a plan, for machines that know nothing of each other.
 struct Shard {
   std::size_t number = 1;  ///< from 1
   std::size_t of = 1;
@@ -30,8 +30,8 @@ Result<Shard> parse_shard(const std::string& text,
 /// Leaves of a plan what one shard takes, in the same order.  Instances that share a graph stay
 /// together.  Which shard takes a graph depends on the id of its first instance alone, so that a
 /// new case moves no other one; or, with `seconds` (what verdicts took, by their ids), on these:
-/// longest first, each to the shard that has least so far.  What is not in `seconds` counts as the
-/// median of what is.  The items keep their places in the whole plan.
+/// longest first, each to the shard that has least so far. An item that is not in `seconds` counts
+/// as the median of the others. The items keep their places in the whole plan.
 void take_shard(Plan& plan, const Shard& shard,
                 const std::map<std::string, double>* seconds = nullptr);
 

@@ -20,7 +20,7 @@ std::uint64_t input_bytes(const Case& declared) {
   return bytes;
 }
 
-/// What must be alike in programs that become one: what holds for the whole of a program.
+/// What must be equal in programs that become one: everything that holds for a whole program.
 bool fit_together(const Instance& a, const Instance& b) {
   const Case& left = *a.declared;
   const Case& right = *b.declared;

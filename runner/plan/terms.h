@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What the terms of a filter can mean besides what a PlanRequest says.
+/// The names that filter terms may use, besides those of a PlanRequest.
 struct TermContext {
   /// The words that a log may have, by the kind of the term; a kind that is not here takes any.
   LogWords said;
@@ -16,8 +16,8 @@ struct TermContext {
   bool certain = true;
 };
 
-/// An error for each term of the filter that means nothing of all that there is, whatever the other
-/// terms say, with the nearest name; without those of the level.  Decodes cases until each operator
+/// An error for each term of the filter that matches nothing at all, with the nearest name. Terms
+/// of the level are not checked. Decodes cases until each operator
 /// and each dtype was seen.
 std::vector<Error> unmatched_terms(const PlanRequest& request, const TermContext& context);
 

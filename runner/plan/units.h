@@ -17,8 +17,8 @@ struct Unit {
 
 std::vector<Unit> units_of(const Plan& plan);
 
-/// What each item is expected to take: what `seconds` says by its id, else the median of what that
-/// knows of the plan, or one second where it knows nothing.
+/// The expected seconds of each item: from `seconds` by its id, else the median of the known items,
+/// or one second if none is known.
 std::vector<double> expected_seconds(const Plan& plan,
                                      const std::map<std::string, double>& seconds);
 

@@ -88,31 +88,31 @@ constexpr std::array kPolicies = {
                {"same_upstream", "same_upstream(1e-3)"},
                "`same_upstream(tol)`",
                "the same rule as it is"},
-    PolicyInfo{Kind::no_worse,
-               "no_worse",
-               Brackets::number,
-               1,
-               Judges::elements,
-               kReadsFp64,
-               {"no_worse", "no_worse(2)"},
-               "`no_worse(k)`",
-               "max\\|c − g\\| ≤ k·max(\\|e − g\\|, 2·\\|s − g\\|) + 2u·max\\|g\\|, g an fp64 "
-               "gold and s eight executions that round every step up or down by chance; and of the "
-               "numbers that are grossly wrong, \\|c − g\\| > max(\\|g\\|/8, atol, ulp(g)), there "
-               "are at most 2·max(k, 1) times those of eager, or of the worst s, + "
-               "min(2 + n/8, 8) + n/1000 of n"},
-    PolicyInfo{Kind::stepwise,
-               "stepwise",
-               Brackets::number,
-               1,
-               Judges::elements,
-               kReadsStepwise,
-               {"stepwise", "stepwise(2)"},
-               "`stepwise(n)`",
-               "the error against a gold that rounds every step as eager does is at most n ulp "
-               "more than eager's, but for as many elements, and as far, as kernels that round "
-               "to the other side of a tie put there in eight executions (at most twice the worst "
-               "of them)"},
+    PolicyInfo{
+        Kind::no_worse,
+        "no_worse",
+        Brackets::number,
+        1,
+        Judges::elements,
+        kReadsFp64,
+        {"no_worse", "no_worse(2)"},
+        "`no_worse(k)`",
+        "max\\|c − g\\| ≤ k·max(\\|e − g\\|, 2·\\|s − g\\|) + 2u·max\\|g\\|, g an fp64 gold and s "
+        "eight executions that round every step up or down by chance. Of n numbers few are grossly "
+        "wrong, \\|c − g\\| > max(\\|g\\|/8, atol, ulp(g)): at most 2·max(k, 1) times as many as "
+        "in eager or in the worst s, + min(2 + n/8, 8) + n/1000"},
+    PolicyInfo{
+        Kind::stepwise,
+        "stepwise",
+        Brackets::number,
+        1,
+        Judges::elements,
+        kReadsStepwise,
+        {"stepwise", "stepwise(2)"},
+        "`stepwise(n)`",
+        "g rounds every step as eager does; the error against g is at most n ulp more than "
+        "eager's. Some elements may err more, because kernels round to the other side of a tie: as "
+        "many and as far as in the worst of eight executions that do so, twice at most"},
     PolicyInfo{Kind::exact,
                "exact",
                Brackets::none,
@@ -130,9 +130,9 @@ constexpr std::array kPolicies = {
                kReadsFp64,
                {"decided"},
                "`decided`",
-               "integers and bools are the same where an fp64 gold, and eight executions that "
-               "round every step up or down by chance, agree with eager; elsewhere, c is beyond "
-               "all of them by at most twice what they span, and the verdict is weak"},
+               "integers and bools are the same if an fp64 gold, and eight executions that round "
+               "every step up or down by chance, agree with eager. If they do not, c is beyond all "
+               "of them by at most twice their span, and the verdict is weak"},
     PolicyInfo{Kind::index_equivalent,
                "index_equivalent",
                Brackets::tensor,
@@ -150,7 +150,7 @@ constexpr std::array kPolicies = {
                kReadsNone,
                {"metadata"},
                "`metadata`",
-               "dtype, shape and the rest agree; values are not looked at"},
+               "dtype, shape and the rest agree; values are not compared"},
     PolicyInfo{
         Kind::statistical,
         "statistical",
@@ -160,10 +160,10 @@ constexpr std::array kPolicies = {
         kReadsNone,
         {"statistical", "statistical(1e-6)"},
         "`statistical`, `statistical(p)`",
-        "they may come from one distribution: share of non-finite numbers, mean and "
-        "variance differ by no more than chance does with probability p (1e-9), p/3 for "
-        "each, z its two-sided normal quantile: \\|m_c − m_e\\| ≤ z·√(v_e/n + v_c/m), the "
-        "others alike (`runner/judge/numerics/statistical.h`); below 64 elements only NaN or "
+        "they may come from one distribution: the share of non-finite numbers, the mean and the "
+        "variance differ by no more than chance does with probability p (1e-9). Each test takes "
+        "p/3, z its two-sided normal quantile: \\|m_c − m_e\\| ≤ z·√(v_e/n + v_c/m), the others "
+        "alike (`runner/judge/numerics/statistical.h`); below 64 elements only NaN or "
         "infinity where eager has none differ"},
     PolicyInfo{Kind::any_of,
                "any_of",

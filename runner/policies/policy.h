@@ -64,12 +64,12 @@ Result<Policy> parse_policy(std::string_view text);
 /// The spelling that parse_policy reads.
 std::string to_string(const Policy& policy);
 
-/// The policy that a contract means for an output of that dtype: of what is neither floating nor
-/// complex, exact where the contract is bits, else decided.
+/// The policy of a contract for an output of that dtype. For integers and bools: `exact` if the
+/// contract is `bits`, else `decided`.
 Policy default_policy(Contract contract, const struct Dtype& dtype);
 
-/// The same with what a path declares besides: an output also conforms where `close` with one of
-/// the tolerances holds that are about its dtype.
+/// The same with a path's declared tolerances: an output also conforms if `close` holds with one
+/// for its dtype.
 Policy tolerant(Policy agreed, const struct Dtype& dtype,
                 std::span<const ToleranceRule> tolerances);
 

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// Hears of every name, wherever it is.
+/// Visits every name.
 template <class Change>
 struct Names : Visitor {
   Change change;

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "program/program.h"
 
-// Changes of programs.  Those that can be refused leave the program as it was then.
+// Changes of programs.  If an edit is refused, the program stays unchanged.
 namespace lockstep {
 
 /// A step by the places that lead to it: {3} is the fourth step, {3, 0} the first one inside it,

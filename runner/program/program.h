@@ -22,7 +22,7 @@ struct Autocast {
   bool operator==(const Autocast&) const = default;
 };
 
-/// What is in force while steps run; what is not set stays as it is.
+/// The context in which steps run; what is not set stays unchanged.
 struct Context {
   std::optional<bool> grad;
   std::optional<bool> inference;
@@ -132,7 +132,7 @@ struct WithBlock {
   bool operator==(const WithBlock& other) const;
 };
 
-/// One step: what it does, and what its results are called.
+/// One step: its operation, and the names of its results.
 struct Step {
   /// One name, or one for each result (nothing: not needed), or none at all.
   std::vector<std::optional<std::string>> let;

@@ -36,7 +36,7 @@ struct Complex {
 };
 
 /// A member of one of torch's enumerations, in torch's words: "float16", "cuda:1", "strided",
-/// "channels_last".  Whether this torch has it is for whoever executes the program to say.
+/// "channels_last".  Only the worker that executes the program knows whether its torch has it.
 struct Enumeration {
   enum class Kind { dtype, device, layout, memory_format };
   Kind kind = Kind::dtype;

@@ -146,9 +146,9 @@ void Coverage::add(const Verdict& verdict) {
     if (is_judged && name.starts_with("torch.")) functions_.insert(name);
     const auto found = overloads_.find(name);
     if (found == overloads_.end() || (is_judged && used.contains(name))) continue;
-    const std::string what = is_judged ? "named, but eager did not say that it called it"
+    const std::string what = is_judged ? "a case names it, but eager did not say that it called it"
                              : verdict.found.foreign_fraction >= 1
-                                 ? "others than the path's own code executed it"
+                                 ? "the path's own code did not execute it"
                              : verdict.found.unsupported_by == UnsupportedBy::reference
                                  ? "eager does not return"
                                  : std::string(info(verdict.found.status).label);

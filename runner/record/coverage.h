@@ -23,7 +23,7 @@ struct CoveredOverload {
   /// What these executed: dtypes and layouts of operands, "dim=[1]"; a few instances.
   std::set<std::string> dtypes, layouts, arguments;
   std::vector<std::string> instances;
-  /// Of verdicts that name it and judged nothing of it, by path: how many, by what became of them.
+  /// By path, how many verdicts name it and did not judge it, by reason.
   std::map<std::string, std::map<std::string, std::size_t>> not_judged;
 
   /// Whether a verdict of the path judged it; without a path, of any.
@@ -37,9 +37,9 @@ struct CoveredOverload {
 /// ("aten::sin") and public functions ("torch.nn.functional.softsign").
 using OpInfoNames = std::map<std::string, std::vector<std::string>>;
 
-/// Which overloads of a torch a run executed and judged: not what its cases name, but what eager
-/// says that it called (Verdict::uses) in verdicts that compared the path with it
-/// (StatusInfo::judged, without processes that died), where the path's own code executed any of it.
+/// Which overloads of a torch a run executed and judged. It counts what eager says that it called
+/// (Verdict::uses), not what cases name. It counts judged verdicts (StatusInfo::judged) of
+/// processes that did not die, if the path's own code executed any of the program.
 class Coverage {
  public:
   explicit Coverage(const Registry& registry);

@@ -67,14 +67,13 @@ TEST(Coverage, NeedsMoreThanAName) {
   coverage.add(verdict(Status::conform, {}));
   EXPECT_FALSE(of(coverage, "aten::sin.default").is_judged());
   EXPECT_EQ(of(coverage, "aten::sin.default").why_not(),
-            "named, but eager did not say that it called it");
+            "a case names it, but eager did not say that it called it");
   // Another's code executed all of it: the path's was not judged.
   Verdict fell_back = verdict(Status::conform, {"aten::sin.default"});
   fell_back.found.foreign_fraction = 1;
   coverage.add(fell_back);
   coverage.add(fell_back);
-  EXPECT_EQ(of(coverage, "aten::sin.default").why_not(),
-            "others than the path's own code executed it");
+  EXPECT_EQ(of(coverage, "aten::sin.default").why_not(), "the path's own code did not execute it");
   Verdict lacks = verdict(Status::unsupported, {});
   lacks.found.unsupported_by = UnsupportedBy::reference;
   for (int i = 0; i < 3; ++i) coverage.add(lacks);

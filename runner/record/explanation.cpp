@@ -168,7 +168,7 @@ struct Checker {
   }
 };
 
-/// Where JSON is no T: empty where it has another type itself; nothing where it is one.
+/// The place at which JSON is no T: empty if its own type is wrong; nothing if it is a T.
 template <class T>
 std::optional<std::string> misfit(const Json& json) {
   bool fits = false;

@@ -29,8 +29,7 @@ struct ExplainedStep {
   /// How its value compares with eager's, seen in the program that diverges: "same", "differs", or
   /// empty: it was not seen.
   std::string value;
-  /// Whether that is what eager makes of what this step was given there: "yes", "no", or empty:
-  /// nobody could tell.
+  /// Whether eager gives the same from the step's arguments: "yes", "no", or empty: not known.
   std::string explained;
   /// What becomes of it as a program of its own on eager's values: the status by its name in the
   /// log; empty: not tried.
@@ -69,7 +68,7 @@ enum class How {
   unknown,   ///< none was found
   alone,     ///< each diverges by itself
   fused,     ///< only together
-  value,     ///< what it gives is not what eager makes of what it got, in the whole program alone
+  value,     ///< eager gives another result from the same arguments; only in the whole program
   first,     ///< the shortest beginning of the program that diverges ends with it
   gradient,  ///< its backward alone
   raises,    ///< eager's error is its
@@ -106,7 +105,7 @@ struct Explanation {
   std::vector<ExplainedStep> steps;
   /// What seeing all steps at once did to the divergence: "stays", "vanishes"; empty: not tried.
   std::string observing;
-  std::vector<std::string> ended_by;  ///< names of values each of which ends it when it is seen
+  std::vector<std::string> ended_by;  ///< values that end the divergence when they are observed
   std::vector<std::size_t> guilty;    ///< which of `steps`, in their order
   How how = How::unknown;             ///< these were found
   std::string cast;       ///< the cast that one side lacks, as a sentence; empty: none was found

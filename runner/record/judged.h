@@ -11,12 +11,13 @@ namespace lockstep {
 /// How much must be judged where nobody says otherwise, of levels and with --strict; percent.
 constexpr double kMinJudged = 90;
 
-/// How much of what could be judged was judged.
+/// How many of the verdicts that could be judged were judged.
 struct Judged {
   /// Verdicts that were judged: StatusInfo::judged().
   std::size_t judged = 0;
-  /// These, and those that could have been.  Not counted: what the case, torch or the reference
-  /// lacks, what the path declares as unsupported, errors of another's front end.
+  /// These, and those that could have been. Not counted: what the case, torch or the reference
+  /// lacks, what the path declares as unsupported, and errors of a front end that is not the
+  /// path's.
   std::size_t could = 0;
   /// 100 where nothing could be judged.
   double percent() const;

@@ -19,8 +19,8 @@ enum class Divergence {
 };
 
 /// The paths of a run as layers: each stands on the path that its file names as `above`, and does
-/// all that this one does and more.  Where a layer diverges and those below it conform, what went
-/// wrong is in what that layer adds.  Points into the record.
+/// all that this one does and more. If a layer diverges and those below it conform, the fault is in
+/// what that layer adds. Points into the record.
 class Ladder {
  public:
   explicit Ladder(const RunRecord& record);
@@ -41,8 +41,8 @@ class Ladder {
   /// The lowest layer on which the instance diverges on the way down from the verdict's path, which
   /// diverges.
   const std::string& first_diverging(const Verdict& verdict) const;
-  /// The layers below the first one that diverges, of which nothing is known: they were not
-  /// executed, or not judged.  As long as there are some, the divergence may begin there.
+  /// The layers below the first one that diverges that were not executed or not judged. As long as
+  /// there are some, the divergence may begin there.
   std::vector<std::string> unknown_below(const Verdict& verdict) const;
 
  private:

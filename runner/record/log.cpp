@@ -134,7 +134,7 @@ Result<RunLog> RunLog::reopen(const fs::path& directory) {
   if (!log) return log;
   Result<std::string> text = read_file(log->path_);
   if (!text) return tl::unexpected(text.error());
-  // Whoever resumes has read the log; this looks again because appending to something else would
+  // The caller has read the log already. This looks again, because appending to another file would
   // spoil it.
   if (Result<RunRecord> record = parse_log(*text, log->path_.string()); !record) {
     return tl::unexpected(record.error());
@@ -183,7 +183,7 @@ Result<void> RunLog::end(const RunEnd& end) {
 }
 
 Result<void> RunLog::sync() {
-  // Network file systems tell of a full disk only here.
+  // Network file systems report a full disk only here.
   if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
     return refuse("write", path_, errno);
   }

@@ -22,12 +22,12 @@ class RunLog {
   /// is refused: a log is never overwritten.
   static Result<RunLog> create(const std::filesystem::path& directory, const RunInfo& info);
 
-  /// Goes on with the log of a run that ended early, with a record that says so; of `now` it takes
-  /// the version and the time.  What a killed writer left of its last record is cut off.
+  /// Continues the log of a run that ended early, after a record `resumed` with the version and the
+  /// time of `now`. What a killed writer left of its last record is cut off.
   static Result<RunLog> append_to(const std::filesystem::path& directory, const RunInfo& now);
 
-  /// An existing log, without what a killed writer left of its last record: for what is said of a
-  /// run behind its end.
+  /// An existing log, without the broken last record of a killed writer. For records that follow
+  /// the end of a run.
   static Result<RunLog> reopen(const std::filesystem::path& directory);
 
   /// A new log of a run that is known as a whole, as log_text has it, brought to the disk.

@@ -22,8 +22,8 @@ namespace {
 // What lists of folders take; a longer one is cut.
 constexpr std::size_t kLongestValue = 2000;
 
-/// Whether a variable, NAME=VALUE, changes what torch computes, what Inductor compiles, or which of
-/// both is found.
+/// Whether a variable, NAME=VALUE, changes what torch computes, what Inductor compiles, or which
+/// torch is found.
 bool changes_results(std::string_view variable) {
   constexpr std::string_view kPrefixes[] = {"ATEN_",
                                             "TORCH",

@@ -9,10 +9,11 @@
 
 namespace lockstep {
 
-/// What identifies the machine and the process, for the record: CPU model, its instruction set
-/// level, cores, memory, kernel, host name, CUDA's devices or why there are none, the digest of the
-/// running binary, and the environment variables that change what torch computes, what Inductor
-/// compiles, or which of them is found.  `cuda_runtime` as in CudaLibraries (base/cuda.h).
+/// What identifies the machine and the process, for the record. Of the machine: CPU model,
+/// instruction set level, cores, memory, kernel, host name, CUDA's devices or why there are none.
+/// Of the process: the digest of the binary, and the environment variables that change what torch
+/// computes, what Inductor compiles, or which torch is found. `cuda_runtime` as in CudaLibraries
+/// (base/cuda.h).
 Json machine_environment(const std::filesystem::path& cuda_runtime = {});
 
 /// The part of it about CUDA: "cuda" has the versions, or why there is no device, "cuda:0" what a

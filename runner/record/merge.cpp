@@ -22,7 +22,7 @@ std::string name_of(const RunRecord& shard) {
                      folder.empty() ? "" : fmt::format(" in {}", folder));
 }
 
-/// Why a record is no whole shard; empty where it is one.
+/// Why a record is no complete shard; empty if it is one.
 std::string no_shard(const RunRecord& record) {
   const std::string folder = record.directory.string();
   const auto& shard = record.info.shard;
@@ -77,7 +77,7 @@ std::string stranger(const RunRecord& a, const RunRecord& b) {
   return {};
 }
 
-/// Which of so many shards are not there: "2 and 5".
+/// The missing ones of so many shards: "2 and 5".
 std::string missing(const std::vector<RunRecord>& shards) {
   std::set<std::size_t> there;
   for (const RunRecord& each : shards) there.insert(each.info.shard->number);
@@ -94,7 +94,7 @@ std::string missing(const std::vector<RunRecord>& shards) {
                      absent.size() == 1 ? "is" : "are", more ? ", and more" : "");
 }
 
-/// What every shard says met nothing, met nothing.
+/// A rule matched nothing if it matched nothing in every shard.
 std::vector<UnmatchedExpectation> unmatched_of(const std::vector<RunRecord>& shards) {
   std::vector<UnmatchedExpectation> unmatched;
   for (const UnmatchedExpectation& rule : shards.front().end->unmatched) {

@@ -8,10 +8,9 @@
 
 namespace lockstep {
 
-/// Puts the shards of a run together (plan/shard.h), in whatever order they are given: the record
-/// of the run as it would have been in one piece, but for its times.  Shards that are missing, that
-/// are there twice, that did not come to their end, that are of another run, another suite or
-/// another environment, and verdicts that two shards have are errors, all at once.
+/// Puts the shards of a run together (plan/shard.h), given in any order. The record is that of one
+/// run, except for its times. Reports all errors at once: shards that are missing, double,
+/// unfinished, or of another run, suite or environment, and verdicts that two shards have.
 tl::expected<RunRecord, std::vector<Error>> merge(std::vector<RunRecord> shards);
 
 }  // namespace lockstep

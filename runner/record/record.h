@@ -63,7 +63,7 @@ struct RunInfo {
   std::string plan;  ///< digest of the ids in order: two runs with the same one did the same work
   std::size_t planned = 0;  ///< verdicts to come
   std::size_t jobs = 1;
-  /// How much of what could be judged must be, in percent (judged.h); empty: nothing was demanded.
+  /// The percentage that had to be judged (judged.h); empty: none was demanded.
   std::optional<double> min_judged;
   std::vector<PathInfo> paths;
   std::vector<AbsentPath> absent_paths;

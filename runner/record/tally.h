@@ -39,7 +39,7 @@ struct Tally {
   std::size_t ungraded = 0;
   std::size_t weak = 0;     ///< that conform, but say little: Verdict::weak
   std::size_t vacuous = 0;  ///< that conform although there was nothing to compare or to compile
-  std::size_t partly = 0;   ///< that conform, and others than the path's own executed a part
+  std::size_t partly = 0;   ///< that conform, with only a part in the path's own code
   std::size_t stated = 0;   ///< that conform, and who executed them is stated, not observed
 
   std::size_t several = 0;    ///< in any column: executed several times

@@ -64,13 +64,13 @@ struct RunComparison {
   std::size_t unchanged = 0;    ///< verdicts that both have and that say the same
 };
 
-/// Compares two runs verdict by verdict.  Of a verdict that diverges in both, another finding (the
-/// status, the fingerprints, the outputs that differ, how many of their elements, how far, which is
-/// the worst) is a change, known or not.  A verdict whose path the other run has not is not told by
+/// Compares two runs verdict by verdict. If a verdict diverges in both runs, another finding is a
+/// change, known or not: another status, fingerprint, output, number of elements, distance or worst
+/// element. A verdict whose path the other run has not is not told by
 /// itself, nor one of a sweep over an operator that the other run knows nothing of.
 RunComparison compare_runs(const RunRecord& before, const RunRecord& after);
 
-/// An instance of which eager itself says something else in another run.
+/// An instance whose eager result differs between the runs.
 struct EagerChange {
   std::string instance;
   std::string text;  ///< "other bits", "returned → raises RuntimeError"
@@ -90,8 +90,8 @@ struct EagerComparison {
 /// another one is left out.
 EagerComparison compare_eager(const RunRecord& before, const RunRecord& after);
 
-/// Why nothing can be said of a run: its log has no end, or its verdicts are not those that it
-/// planned; or it is a shard.  Empty where it can.
+/// Why a run cannot be compared: its log has no end, its verdicts are not those of its plan, or it
+/// is a shard. Empty where it can.
 std::string unfit_to_compare(const RunRecord& record);
 
 }  // namespace lockstep

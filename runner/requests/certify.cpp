@@ -91,7 +91,7 @@ bool declares(const RunRecord& run) {
   });
 }
 
-/// The saved tensors of what is waived.
+/// The saved tensors of waived verdicts.
 Result<void> take_tensors(Submission& submission, const fs::path& folder) {
   for (const Verdict& verdict : submission.run.verdicts) {
     if (verdict.account.standing != Standing::waived) continue;
@@ -106,7 +106,7 @@ Result<void> take_tensors(Submission& submission, const fs::path& folder) {
   return {};
 }
 
-/// A run with the files and at the pace of a request, of what is chosen here.
+/// A run with the files and the pace of a request, and with this selection.
 RunRequest run_of(const Basis& basis, Choice choice) {
   RunRequest run;
   run.basis = basis;
@@ -114,7 +114,7 @@ RunRequest run_of(const Basis& basis, Choice choice) {
   return run;
 }
 
-/// Carries a run out in a directory, or goes on with the one that is there, or takes it.
+/// Executes a run in a directory, continues the one that is there, or takes it if it is complete.
 Answer<RunRecord> run_in(const fs::path& directory, RunRequest request, const CarryOut& carry_out,
                          std::unique_ptr<Session> session = nullptr) {
   std::error_code error;

@@ -25,7 +25,7 @@ std::string level_file_of(const std::string& level);
 /// session.
 SuiteAtHand suite_at_hand(const Session& session);
 
-/// Carries out a run that a request needs, with whoever listens: prepare and execute.  The session
+/// Prepares and executes a run for a request, and calls its listeners.  The session
 /// may be one that is open already, or null.  What fails in the run is no failure.
 using CarryOut =
     std::function<Answer<RunRecord>(const RunRequest& request, std::unique_ptr<Session> session)>;
@@ -37,8 +37,8 @@ struct Certified {
   std::vector<Error> errors;  ///< why not
 };
 
-/// Runs the level on the path, the declared part of it too, and makes the archive.  A run that is
-/// in the folder of the request is gone on with, or taken where it is whole.
+/// Runs the level on the path, the declared part of it too, and makes the archive. Continues the
+/// run in the request's folder, or takes it if it is complete.
 Answer<Certified> certify(const CertifyRequest& request, const CarryOut& carry_out);
 
 /// What an archive holds, or why it is no certificate (`errors`).

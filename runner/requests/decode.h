@@ -28,7 +28,7 @@ std::vector<std::string> words_of(const ReplayRequest& request);
 std::vector<std::string> words_of(const CertifyRequest& request);
 std::vector<std::string> words_of(const VerifyRequest& request);
 
-/// The same of whatever has flags: `now` and `fallback` have the same ones, in the same order.
+/// The same for any request: `now` and `fallback` have the same flags, in the same order.
 std::vector<std::string> words_of(const std::string& command, const Basis& basis, const Flags& now,
                                   const Flags& fallback);
 
@@ -40,10 +40,10 @@ std::vector<FlagWords> flags_of(const RunRequest& request);
 std::string repeat_options(const Basis& basis);
 
 /// The run that a log or a message names by its words and where they were given; nothing of it is
-/// relative to where we are.  What is no `run` is refused.  `where` says what the words do not;
-/// what it leaves empty is found as for any command line.
+/// relative to where we are. What is no `run` is refused. `where` adds what the words do not say.
+/// What it leaves empty comes from the environment.
 Result<RunRequest> decode_run(const std::vector<std::string>& words, Surroundings where);
-/// The same with what the environment says.
+/// The same, with the environment of this process.
 Result<RunRequest> decode_run(const std::vector<std::string>& words,
                               const std::filesystem::path& directory);
 

@@ -20,7 +20,7 @@ enum class Exit {
   interrupted = 130,
 };
 
-/// Why a request was not met: how a process ends by it, and what is to be said.
+/// Why a request failed: the exit status, and what to print.
 struct Failure {
   Exit exit = Exit::usage;
   std::vector<Error> errors = {};

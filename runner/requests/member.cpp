@@ -12,7 +12,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Takes off what is the business of whoever gives the requests.
+/// Removes what only the machine that gives the requests does.
 void leave_to_others(RunRequest& request) {
   request.on.clear();
   request.resume.clear();

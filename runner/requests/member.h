@@ -25,7 +25,7 @@ std::optional<ClusterOptions> cluster_options(const RunRequest& request, const F
                                               const std::filesystem::path& directory,
                                               std::map<std::string, double> seconds);
 
-/// Of what a cluster's message says: the run of which a member executes parts.
+/// The run whose parts a member of a cluster executes, from the cluster's message.
 Result<RunRequest> decode_member(const Json& message);
 
 /// What standard input says first.  Standard output is the log's from now on; what is printed there

@@ -16,8 +16,8 @@ namespace lockstep {
 /// asked for, else the first; null: none.
 const PlanItem* compiled_item(const Plan& plan);
 
-/// Why nothing is done where several instances are selected; `one` says of what it is, "a script is
-/// of one".
+/// The error if several instances are selected; `one` says what takes only one, "a script is of
+/// one".
 Error several(const std::vector<Instance>& instances, const std::string& one);
 
 /// A plan of one instance, on the paths that were asked for, and the item of it that is meant.
@@ -30,11 +30,11 @@ struct OneVerdict {
   const PlanItem& item() const { return plan.items[chosen]; }
 };
 
-/// The one verdict that is asked about, of a session that has met torch; of several paths the one
-/// that compiled_item gives.
+/// The one selected verdict of a session that has started torch; among several paths, compiled_item
+/// chooses.
 Answer<OneVerdict> prepare_one(const Basis& basis, const std::string& one, const Means& means = {});
 
-/// When so many seconds are over, counted from now.
+/// The time that many seconds from now.
 Trials::Clock::time_point deadline_in(double seconds);
 
 }  // namespace lockstep

@@ -9,8 +9,8 @@ namespace lockstep {
 /// What a request says of a session.
 SessionSettings session_settings(const Basis& basis);
 
-/// Has the eager worker made where it is not there yet; who makes it says on standard error how far
-/// it is, and what went wrong.
+/// Has the eager worker built if it is missing. The builder reports progress and errors on standard
+/// error.
 Answer<void> provide_eager(const SessionSettings& settings);
 
 /// Reads the operators.

@@ -74,7 +74,7 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
   return {};
 }
 
-/// What of a plan can be repeated from what was saved, and why the rest cannot.
+/// The part of a plan that saved packages can repeat, and why they cannot repeat the rest.
 struct Repeatable {
   std::set<std::string> cases, paths, jobs;
 };
@@ -126,7 +126,7 @@ Answer<void> check_packable(const Plan& plan) {
     if (path.packages) continue;
     return refuse(Exit::usage,
                   {fmt::format("found the path {}, expected one that makes packages", path.name),
-                   "its file says \"export\": \"aot_inductor\" (runner/paths/README.md)"});
+                   "its file says \"export\": \"aot_inductor\" (docs/vendor/path-files.md)"});
   }
   return {};
 }
@@ -142,8 +142,8 @@ Answer<PackInfo> end_packing(const fs::path& folder, const std::vector<std::stri
   const Repeatable found = repeatable(saved, plan, record, pack);
   if (pack.items.empty())
     return refuse(Exit::failures,
-                  {"nothing of what is selected can be repeated without Python: there is no pack",
-                   "the reports say what became of it"});
+                  {"nothing of the selection can run without Python, so there is no pack",
+                   "the reports say why"});
   pack.paths = {found.paths.begin(), found.paths.end()};
   remove_others(saved, found.jobs);
   auto written =

@@ -30,7 +30,7 @@ Answer<PackInfo> open_pack(ReplayRequest& request);
 /// Keeps of a plan what the pack has.
 void keep_packed(Plan& plan, const PackInfo& pack);
 
-/// Where torch or the CPU's level are others than those that the pack was made with, says so.
+/// Warns if torch or the CPU level is not that of the pack.
 std::string difference_of(const PackInfo& pack, const Json& environment);
 
 }  // namespace lockstep

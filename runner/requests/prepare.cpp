@@ -21,7 +21,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Whoever asks for no more instances than these by their ids wants to see each one's numbers.
+/// Up to so many instances that are named by their ids, each is printed with its numbers.
 constexpr std::size_t kFew = 5;
 
 /// Packages that one child of the eager worker executes: a fork costs as much as several of them.
@@ -155,7 +155,7 @@ void take_shard(Prepared& prepared, const std::map<std::string, double>& seconds
   info.planned = plan.items.size();
 }
 
-/// How the plan is run, but for what an earlier run knows.
+/// How the plan is executed, without the verdicts of an earlier run.
 void settle_run(Prepared& prepared, const PlanRequest& planned, RunInfo info,
                 const Variant& variant, const Means& means, const fs::path& directory,
                 const std::map<std::string, double>& seconds) {
@@ -184,7 +184,7 @@ void settle_run(Prepared& prepared, const PlanRequest& planned, RunInfo info,
   if (variant.member == nullptr) return;
   settings.requests = variant.member->requests;
   settings.log_to = variant.member->log_to;
-  settings.operators = nullptr;  // whoever gives the requests counts what is covered
+  settings.operators = nullptr;  // the machine that gives the requests counts the coverage
 }
 
 /// Lets the run take what earlier ones know.
@@ -205,7 +205,7 @@ Answer<void> take_earlier(Prepared& prepared, std::optional<RunRecord> resumed) 
   return {};
 }
 
-/// What is left to do once torch was met; a directory for nothing is removed.
+/// The rest, once torch has started; removes the directory if there is nothing to run.
 Answer<void> make_ready(Prepared& prepared, const Variant& variant, const Means& means,
                         const fs::path& directory, const std::string& now) {
   PlanRequest request = plan_request(prepared, variant);

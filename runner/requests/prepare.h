@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-/// With what a request is met.
+/// What carries out a request.
 struct Means {
   /// Hears what a person should know before the run begins; null: nobody does.
   std::function<void(const std::string&)> note;

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// The flags of what has standard output to itself, as with `--junit -`.
+/// The flags whose report goes to standard output, such as `--junit -`.
 std::vector<std::string> on_standard_output(const Reporting& reporting);
 
 /// Whether there is such a one: then what people read goes to standard error.

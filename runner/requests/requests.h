@@ -52,7 +52,7 @@ struct Choice {
   bool ladder = false;         ///< take every layer, or those below the paths that are asked for
 };
 
-/// On what everything rests that is asked: the place, the suite, what is chosen of it, the pace.
+/// The basis of every request: the place, the suite, the selection, the pace.
 struct Basis {
   Surroundings at;
   OwnFiles files;
@@ -61,10 +61,10 @@ struct Basis {
   bool no_cache = false;  ///< Inductor's caches live as long as the run
 };
 
-/// Who is told what of a run, besides the reports in its directory, and what fails it.
+/// Which reports a run writes besides those in its directory, and what fails it.
 struct Reporting {
   bool strict = false;
-  /// Percent of what could be judged that must be; empty: record/judged.h has the default.
+  /// The percentage that must be judged; empty: the default of record/judged.h.
   std::optional<double> min_judged;
   bool verbose = false, quiet = false;
   bool github = false;  ///< annotations, and the summary on the job's page
@@ -143,7 +143,7 @@ struct VerifyRequest {
   Showing showing;
 };
 
-/// What a request rests on, also where it is that of a run in it.
+/// The basis of a request, also if the request holds a run.
 template <class Request>
 auto& basis_of(Request& request) {
   if constexpr (requires { request.run; })

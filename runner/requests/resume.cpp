@@ -29,10 +29,10 @@ Result<void> check_same(const RunRequest& given, const RunRequest& before,
     if (free.contains(flag.name) || found != all.end()) continue;
     const bool is_word = !flag.words.front().starts_with(flag.name);
     return fail(
-        fmt::format("found {}{} beside --resume, but the run in {} goes on with what it was "
-                    "begun with: {}",
-                    is_word ? flag.name + " " : "", fmt::join(flag.words, " "),
-                    given.resume.string(), fmt::join(record.info.arguments, " ")),
+        fmt::format(
+            "found {}{} beside --resume, but the run in {} continues with its own arguments: {}",
+            is_word ? flag.name + " " : "", fmt::join(flag.words, " "), given.resume.string(),
+            fmt::join(record.info.arguments, " ")),
         fmt::format("leave {} out, or begin a new run", flag.name));
   }
   return {};
@@ -61,13 +61,14 @@ void take_over(const RunRequest& given, RunRequest& request) {
   request.basis.at.python = here.python;
 }
 
-/// Where the run was begun, with what is here; the suite is in its words.
+/// The surroundings of the run: its directory, and this process's environment. Its words name the
+/// suite.
 Surroundings place_of(const RunRequest& given, const RunRecord& record) {
   Surroundings at = given.basis.at;
   at.directory = record.info.directory;
   at.suite.clear();
   at.color = Surroundings().color;
-  // What nobody said is found as it was then.
+  // Defaults are cleared, so that they are found again as they were then.
   if (at.cache == at.home / ".lockstep") at.cache.clear();
   if (at.home == ".") at.home.clear();
   return at;

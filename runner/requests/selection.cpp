@@ -185,7 +185,7 @@ LogWords closed_lists() {
   return said;
 }
 
-/// The kind of the last term that asks for what a log says.
+/// The kind of the last term that needs a log.
 std::string kind_of_log(const Filter& filter) {
   std::string kind = "status";
   for (const Filter::Term& term : filter.terms()) {
@@ -196,7 +196,7 @@ std::string kind_of_log(const Filter& filter) {
   return kind;
 }
 
-/// Read from --from or the latest log where the filter asks for what a log says; else empty.
+/// Read from --from or the latest log if the filter needs a log; else empty.
 /// `fingerprints` gets those that are in it.
 Answer<std::map<std::string, LogWords>> earlier_words(const Basis& basis, bool strict,
                                                       const Filter& filter,
@@ -226,9 +226,8 @@ Answer<std::map<std::string, LogWords>> earlier_words(const Basis& basis, bool s
   return earlier;
 }
 
-/// The devices to plan for where no worker says which there are: those of the command line, and in
-/// the place of globs the kinds that they mean; of what means all of them, the one that is
-/// everywhere.
+/// The devices to plan for if no worker names any: those of the command line, with the kinds that
+/// its globs mean. A glob for all of them means the CPU.
 std::vector<std::string> supposed(const std::vector<std::string>& words,
                                   const std::vector<std::string>& kinds) {
   std::vector<std::string> devices;
@@ -374,8 +373,10 @@ Answer<void> check_terms(const PlanRequest& request) {
 tl::unexpected<Failure> nothing_selected(const PlanRequest& request) {
   std::vector<std::string> missed = missed_cases(request);
   if (missed.empty()) missed.push_back(typed("list --level all") + " prints every id");
-  return refuse(Exit::nothing, {"nothing is selected: each term means something, but not together",
-                                fmt::format("{}", fmt::join(missed, "\n    "))});
+  return refuse(
+      Exit::nothing,
+      {"nothing is selected: each term matches something, but no case matches all of them",
+       fmt::format("{}", fmt::join(missed, "\n    "))});
 }
 
 Answer<Plan> plan_of(const PlanRequest& request) {

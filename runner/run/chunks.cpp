@@ -8,8 +8,8 @@
 namespace lockstep {
 namespace {
 
-/// A machine gets this part of its share of what is left: the smaller, the more evenly all end, and
-/// the more often machines are told something.
+/// A machine gets this part of its share of the rest. If it is smaller, all machines end more
+/// evenly, but need more messages.
 constexpr double kPartOfShare = 0.25;
 /// Seconds of a chunk, for each execution at a time: below the least, telling would cost more than
 /// it evens out; above the most, too much would be lost with a machine.

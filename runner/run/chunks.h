@@ -20,9 +20,9 @@ struct Chunk {
   bool alone = false;
 };
 
-/// What of a plan no machine has yet, and how it is cut into chunks: graphs that take longest
-/// first, in ever smaller chunks, so that all machines end at about the same time whatever their
-/// speed, and however many come or go meanwhile.
+/// The part of a plan that no machine has yet, cut into chunks. The longest graphs come first, in
+/// ever smaller chunks. So all machines end at about the same time, even if they differ in speed or
+/// come and go.
 class ChunkPool {
  public:
   /// Of the items that `skip` does not skip; `seconds` is what verdicts took in an earlier run.
@@ -33,14 +33,13 @@ class ChunkPool {
   /// Whether something waits that no machine was lost with.
   bool has_more() const { return !graphs_.empty(); }
   bool has_lost() const { return !lost_.empty(); }
-  /// The next chunk for a machine with so many executions at a time, of `slots` in all.
+  /// The next chunk for a machine with `jobs` executions at a time, of `slots` in all.
   Chunk take(std::size_t jobs, std::size_t slots);
   /// The next one of those that were lost: one graph.
   Chunk take_lost();
   /// Records how long an item took, and rescales the estimates of the others.
   void learn(std::size_t item, double seconds);
-  /// In how many seconds the first of so many slots is expected to have nothing more to do, if what
-  /// is left of these chunks is begun now.
+  /// The seconds until the first of `jobs` slots is idle, if the rest of these chunks begins now.
   double idle_in(const std::vector<Chunk>& chunks, std::size_t jobs) const;
   /// Puts items back that were given to a machine which does not execute them.
   void put_back(const std::vector<std::size_t>& items);
@@ -51,7 +50,7 @@ class ChunkPool {
   /// The graph in front; where it takes longer than a machine's fair, so many seconds of it, of
   /// whole instances.
   Chunk take_graph(double fair, double part_seconds);
-  /// By what expected seconds are to be multiplied.
+  /// The factor for expected seconds.
   double factor() const;
   /// Chunks of one graph each.
   std::vector<Chunk> by_graph(const std::vector<std::size_t>& items) const;

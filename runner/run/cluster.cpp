@@ -69,7 +69,7 @@ void Cluster::flush() {
 Result<void> Cluster::hear() {
   char bytes[1 << 16];
   ssize_t count = 0;
-  // Whoever floods is listened to only so long at a time.
+  // A machine that floods is read only for so long at a time.
   for (int i = 0; i < 64 && (count = ::read(process_.output(), bytes, sizeof bytes)) > 0; ++i)
     rest_.append(bytes, static_cast<std::size_t>(count));
   std::size_t begin = 0;

@@ -17,8 +17,8 @@
 namespace lockstep {
 namespace {
 
-/// A member gets more so many seconds before it has nothing to do: the way there takes time, and
-/// what waits behind something long is kept from others.
+/// A member gets more work so many seconds before it is idle. The message takes time; but work that
+/// waits there is lost to others.
 constexpr double kAhead = 2;
 /// A member's Lockstep is started again after so many exits without a verdict between them.
 constexpr int kMostExits = 3;

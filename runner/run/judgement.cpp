@@ -94,8 +94,8 @@ Judgement judge_item(const Evidence& evidence, const JudgeFunction& judge,
     judgement.needs[each.gold] = needs[each.gold] && !evidence.golds[each.gold];
     is_final = is_final && !judgement.needs[each.gold];
   }
-  // Which of a graph's programs others executed, only an execution alone tells; golds, which are
-  // cheaper than a compilation, tell of some values that they conform.
+  // Only an execution alone shows which program of a graph ran outside the path's own code. Golds,
+  // which are cheaper than a compilation, show of some values that they conform.
   if (evidence.shared && (found.unstable || found.foreign_fraction > 0 ||
                           (is_final && found.status != Status::conform))) {
     judgement.counts = false;

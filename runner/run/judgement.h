@@ -15,15 +15,15 @@
 
 namespace lockstep {
 
-/// What the judge reads of an item.  It owns all of it, so that it can be judged on another thread
-/// whatever becomes of the run.
+/// What the judge reads of an item. It owns everything, so another thread can judge it even if the
+/// run ends.
 struct Evidence {
   std::string id;  ///< of the item
   std::shared_ptr<const Case> declared;
   std::string path;
   Contract contract = Contract::values;  ///< of the instance's results
   bool compiles = true;
-  std::vector<RefusalRule> refuses;  ///< errors by which the path says that it does not support it
+  std::vector<RefusalRule> refuses;  ///< errors that mean that the path does not support it
   Declared of_path;                  ///< what the path's contract leaves out of the instance
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h

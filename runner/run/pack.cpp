@@ -59,7 +59,7 @@ std::vector<std::string> texts(Reader& reader, const Node& root, const char* key
   return node ? reader.texts(*node, "a list of strings") : std::vector<std::string>();
 }
 
-/// What a manifest says, and of which files; nothing where it is wrong.
+/// A manifest and its files; nothing if it is wrong.
 std::optional<PackInfo> decode(const JsonFile& file, std::map<std::string, Packed>& files,
                                Diagnostics& diagnostics) {
   Reader reader(file, diagnostics);

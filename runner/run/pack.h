@@ -29,7 +29,7 @@ inline constexpr const char* kManifest = "manifest.json";
 /// Where a pack has what workers left.
 inline constexpr const char* kSavedJobs = "jobs";
 
-/// Refuses a folder in which something is already; makes it where it is not there.
+/// Refuses a folder that is not empty; makes it if it is missing.
 Result<void> begin_pack(const std::filesystem::path& folder);
 
 /// Ends a pack whose files are all there: those that hold the same bytes become one, and the

@@ -10,7 +10,7 @@ namespace lockstep {
 Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment) {
   if (const auto other = other_digests(before.info, now); !other.empty()) {
     return fail(fmt::format("the log is of a run with other {}", fmt::join(other, ", ")),
-                "go on with those of then, or begin a new run");
+                "resume with the same ones, or begin a new run");
   }
   if (before.info.plan != now.plan) {
     return fail("the log is of another plan",
@@ -22,7 +22,7 @@ Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json&
     const auto& [key, then, is] = others.front();
     return fail(
         fmt::format("the log is of a run with {} {}; now it is {}", key, then.dump(), is.dump()),
-        "resume with the torch and the machine that it was begun with, or begin a new run");
+        "resume with the same torch on the same machine, or begin a new run");
   }
   return {};
 }

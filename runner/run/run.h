@@ -26,10 +26,10 @@ struct RunSettings {
   std::size_t max_failures = 0;  ///< stop after so many failing verdicts; 0: never
   bool strict = false;
   int repeat = 1;   ///< executions of every item on its path; the worst one counts
-  int retries = 0;  ///< executions more of what would fail the run, at most, until it does not
+  int retries = 0;  ///< at most so many more executions of a failing item, until it conforms
   bool save_tensors = false;  ///< the tensors of outputs that do not conform, in `directory`
-  /// Every verdict that the suite has for a case and a path on a device is in the plan, or not: the
-  /// instances (ids and case ids) and paths of which the run takes all.  Expectations about these
+  /// The instances (ids and case ids) and paths that the plan covers completely. Expectations about
+  /// these
   /// that match nothing are reported.
   ExpectationScope scope;
   /// Verdicts that need not be made again, where they are asked for, and the key there of each item
@@ -51,7 +51,7 @@ struct RunSettings {
   Json machine;  ///< what the record says of the machine; null: machine_environment()
   std::vector<Expectation> expectations;
   ExpectationConditions conditions;
-  /// The operators of which the run counts what it covers; null: nobody counts.
+  /// The operators whose coverage the run counts; null: it does not count.
   const Registry* operators = nullptr;
 };
 
@@ -61,9 +61,9 @@ struct RunSettings {
 Result<void> can_resume(const RunRecord& before, const RunInfo& now, const Json& environment);
 
 /// Executes a plan: begins (or resumes) the log, runs every item, gives verdicts their standing,
-/// tells the reporter, and ends the log.  `engine` has the eager worker ready.  After
-/// `interrupted()` has become true nothing new is begun, what runs is killed, and the record holds
-/// what was done.  Errors are those of the log; the verdicts so far are in it.
+/// tells the reporter, and ends the log. `engine` has the eager worker ready. Once `interrupted()`
+/// is true, nothing new begins, running executions are killed, and the record holds what was done.
+/// Errors are those of the log; the verdicts so far are in it.
 Result<RunRecord> execute(const Plan& plan, Engine& engine, const RunSettings& settings,
                           Reporter& reporter);
 

@@ -73,8 +73,8 @@ void RunInProgress::hear_hello(const std::string& name, const Json& hello) {
   const Json eager = record_.environment.value(settings_.workplace.eager.name, Json::object());
   for (const auto& [key, one, other] : other_pins(eager, environment)) {
     reporter_.note(fmt::format(
-        "the {} worker has {} {}, eager {}: where they differ, so may what both compute", name, key,
-        other.dump(), one.dump()));
+        "the {} worker has {} {}, eager {}: different versions may compute different results", name,
+        key, other.dump(), one.dump()));
   }
   for (const auto& [key, cost] : environment.items()) {  // docs/design/protocol.md, `lacks NAME`
     if (key.starts_with("lacks ") && cost.is_string())

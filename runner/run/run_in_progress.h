@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-/// Passes verdicts on in the order of the plan, whatever the order in which they come.
+/// Passes verdicts on in the order of the plan.
 class InOrder {
  public:
   InOrder(Reporter& reporter, std::size_t count) : reporter_(reporter), waiting_(count) {}
@@ -45,7 +45,7 @@ class RunInProgress {
   RunInProgress(const RunInProgress&) = delete;
   RunInProgress& operator=(const RunInProgress&) = delete;
 
-  /// Says on what it is executed, and listens to the engine.
+  /// Records the machine, and listens to the engine.
   void begin();
   /// Takes the verdicts of the log that is gone on with, and those of earlier runs that hold still.
   void take_over_known();
@@ -62,7 +62,7 @@ class RunInProgress {
   void take(Verdict verdict);
   void judged(Verdict verdict, bool is_new);
   Verdict with_repro(Verdict verdict) const;
-  /// Whether it would fail the run, by what is expected.
+  /// Whether it would fail the run, given the expectations.
   bool would_fail(Verdict verdict) const;
   bool stopped() const;
   DriverHooks hooks();

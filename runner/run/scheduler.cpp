@@ -306,14 +306,14 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gol
   engine_.submit(std::move(job));
 }
 
-/// Judges what is there with the golds that it asked for, as soon as all of them are made, and with
-/// no other: a verdict must not hang on which of them is made first, nor on what another path asked
-/// for.  So no gold is under way, either, once all verdicts of its instance are there.
+/// Judges once all golds that it asked for are there, and with no others. A verdict must not depend
+/// on which gold comes first, nor on the golds of another path. So no gold is under way, either,
+/// once all verdicts of its instance are there.
 void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const Reference& reference = task->references[pending.reference];
   if (reference.eager->outcome == Outcome::returned &&
       pending.observation->outcome == Outcome::returned) {
-    // A pointwise case tells of whatever returns how far it is from the truth.
+    // A pointwise case reports the distance from the truth of every result.
     if (task->instance->declared->pointwise) need_gold(task, pending, Gold::fp64);
     for (const GoldInfo& each : all_golds()) {
       if (options_.golds[each.gold]) need_gold(task, pending, each.gold);

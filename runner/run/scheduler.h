@@ -35,7 +35,7 @@ struct SchedulerOptions {
   std::function<bool(const std::string&)> repeated;
   std::filesystem::path save_tensors;  ///< where the tensors of failing outputs go; empty: nowhere
   JudgeFunction judge = lockstep::judge;
-  /// Executes once more, at most so many times, what is `worth_retrying`, until it is not.
+  /// Executes an item again while it is `worth_retrying`, at most so many times.
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
   GoldSet golds{};  ///< made of all that returns, whether or not they decide something
@@ -54,22 +54,22 @@ class Scheduler {
   /// `skip` says of each item of the plan whether it needs no execution: it is in the log that a
   /// run resumes, or it is added later, if at all.
   Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options, std::vector<bool> skip);
-  /// Abandons what the engine has under way; waits for what is being judged.
+  /// Abandons running executions; waits for judgements.
   ~Scheduler();
 
   /// Called with each verdict when it is there, in no particular order.
   std::function<void(Verdict)> on_verdict;
 
-  /// Called with what a person should know and no verdict says: tensors that cannot be kept.
+  /// Called with warnings that no verdict holds, such as tensors that cannot be saved.
   std::function<void(const std::string&)> on_note;
 
   /// Executes items, too, that were skipped until now.
   void add(const std::vector<std::size_t>& items);
   /// Begins what there is room for.  Call it until `done`, with Engine::step and `hear` in between.
   void advance();
-  /// Goes on with one judgement, if there is one: that may give a verdict.
+  /// Continues one judgement, if there is one; it may give a verdict.
   bool hear() { return judges_.take(); }
-  /// Whether all verdicts are there; lets go of what these no longer need.
+  /// Whether all verdicts are there; frees what they no longer need.
   bool done();
 
  private:

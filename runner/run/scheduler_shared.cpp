@@ -8,11 +8,11 @@ namespace lockstep {
 
 namespace {
 
-/// A graph that is not done in a fifth of the time that one instance may take is taken apart, and
-/// whoever hangs gets all of its time alone.
+/// A graph that is not done in a fifth of an instance's time limit is taken apart. A program that
+/// hangs gets its whole time limit alone.
 constexpr double kPatience = 0.2;
-/// Into so many parts, for each step of a search costs a time-out; where a graph fails at once,
-/// into halves, for each step costs its compilations.
+/// Into so many parts, since each step of a search costs a time-out. A graph that fails at once is
+/// cut into halves, since each step costs its compilations.
 constexpr std::size_t kPartsAfterTimeout = 8;
 
 }  // namespace
@@ -28,7 +28,7 @@ void Scheduler::submit_paths(const SharedGraph& graph) {
   for (const TaskPtr& task : graph.tasks) {
     for (PendingVerdict& pending : task->items) {
       if (pending.emitted) continue;
-      // An error would end the whole of a graph, and its own verdict hangs on every detail.
+      // An error would end the whole graph, and its verdict depends on every detail.
       const bool shares = graph.tasks.size() > 1 &&
                           task->references[pending.reference].eager->outcome == Outcome::returned;
       if (shares) {

@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// Which of the suite's instances a plan takes whole, on which paths: of these every expectation
-/// must be met.  `whole_suite`: the plan takes every case there is.
+/// The instances and paths that a plan takes completely. For these, every expectation must match.
+/// `whole_suite`: the plan takes every case there is.
 ExpectationScope scope_of(const PlanRequest& request, const Plan& plan, bool whole_suite);
 
 }  // namespace lockstep

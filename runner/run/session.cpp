@@ -24,7 +24,7 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a record says of the machine, and of what runs on it that no worker tells.
+/// The facts of a record about the machine, and about software on it that no worker reports.
 Json machine_of(const SessionSettings& settings, const Json& eager) {
   Json machine = machine_environment(cuda_runtime_of(settings, eager));
   machine["threads"] = settings.pace.threads;
@@ -182,7 +182,7 @@ Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, 
     return std::any_of(absent->begin(), absent->end(),
                        [&](const AbsentPath& each) { return each.name == path.name; });
   };
-  // Kept where it is not named, so that who selects nothing is told of it.
+  // Kept even if it is not named, so that a run without a selection reports it.
   if (layers) std::erase_if(request.paths, is_absent);
   for (Path& path : request.paths) path.is_default = path.is_default && !is_absent(path);
   return absent;

@@ -45,13 +45,13 @@ class Session {
   Engine& engine() { return *engine_; }
   WorkerSpec eager() const;
   WorkerSpec worker(const Path& path) const;
-  /// Waits for what a worker answers to `hello`.  Its failure and an interruption are errors.
+  /// Waits for a worker's answer to `hello`.  Its failure and an interruption are errors.
   Result<Json> wait_for(const WorkerSpec& worker);
   /// Waits for the eager worker, and takes the operators and the devices of the torch that it has,
   /// which may not be the one that the build found.  A worker that states no operators_digest has
   /// none.
   Result<void> meet_torch();
-  /// The devices that the eager worker has, once it was met.
+  /// The devices of the eager worker, once it has started.
   const std::vector<std::string>& devices() const { return devices_; }
   /// The CPU levels of torch's at which that can be executed; empty: the eager worker names none.
   const std::vector<std::string>& cpu_levels() const { return cpu_levels_; }
@@ -61,12 +61,11 @@ class Session {
   /// From what a plan is made: with the devices that there are, or before meet_torch those of the
   /// settings.  Points into the session.
   PlanRequest plan_request(const Filter& filter) const;
-  /// Which devices there are while torch was not met, instead of those of the settings.
+  /// The devices before torch has started, instead of those of the settings.
   void suppose_devices(std::vector<std::string> devices) { settings_.devices = std::move(devices); }
   /// Takes the default paths that cannot be used here (absent_paths.h) off a request that names no
   /// path, and returns them; of a request that goes down the ladder (`layers`), all such paths.
-  /// Whoever names a path wants to know what becomes of it, and so does who brings one with the
-  /// settings.
+  /// A path that was named, or that the settings bring, is planned even if it cannot be used.
   Result<std::vector<AbsentPath>> leave_out_absent(PlanRequest& request, bool layers = false);
   /// What a run of the plan needs; the caller adds where and how it is to be run.  `info` says what
   /// was asked for: version, time, arguments and level.  `whole_suite`: the request takes every

@@ -32,8 +32,7 @@ std::vector<fs::path> paths_of_suite(const SessionSettings& settings) {
   return files_below(settings.root / "paths", ".json");
 }
 
-/// The ids of the suite's cases that a path names, which is one of its files or folders; none where
-/// it is no part of the suite.
+/// The ids of the suite's cases below a file or a folder; none if it is no part of the suite.
 std::vector<std::string> ids_of_suite(const SessionSettings& settings, const Suite& suite,
                                       const fs::path& path) {
   std::error_code error;

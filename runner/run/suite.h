@@ -28,8 +28,8 @@ struct Suite {
 /// error where there is no suite.
 Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics);
 
-/// Digests of what decides a run's verdicts, as RunInfo has them: of the files of the suite and of
-/// what the settings name besides, and of the judge (record/judge_digest.h).
+/// The digests of RunInfo: of everything that decides a run's verdicts. These are the suite's
+/// files, files that the settings name, and the judge (record/judge_digest.h).
 std::map<std::string, std::string> digests_of_suite(const SessionSettings& settings);
 
 }  // namespace lockstep

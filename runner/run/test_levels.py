@@ -1,6 +1,6 @@
-"""CPU levels and threads as variants of a path, through the real binary: a backend that is wrong at
-one level is found there and nowhere else, eager's own kernels are compared with the machine's,
-caches are kept apart, and what the machine lacks is said."""
+"""CPU levels and threads as variants of a path, through the real binary: A backend that is wrong at
+one level is found there only. Eager's own kernels are compared with the machine's. Caches are kept
+apart. What the machine lacks is reported."""
 
 import json
 import pathlib

@@ -16,7 +16,7 @@ class ThreadPool {
  public:
   /// `wake` is called on a thread of the pool, each time that there is something to take.
   ThreadPool(std::size_t threads, std::function<void()> wake);
-  /// Drops what is not begun and what nobody took, and waits for what is being done.
+  /// Drops tasks that have not begun and results that nobody took; waits for running tasks.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -21,8 +21,8 @@ class VerdictCache {
   /// The verdict that was kept under the key, with `reused` saying when the run began that made it;
   /// nullptr if there is none.
   const Verdict* find(const std::string& key) const;
-  /// Keeps a verdict that is worth_keeping.  An error where it cannot be written; from then on
-  /// nothing is kept, and nothing more is said of it.
+  /// Keeps a verdict that is worth_keeping. An error if it cannot be written. After that nothing is
+  /// kept, and no further error is given.
   Result<void> keep(const std::string& key, const Verdict& verdict, const std::string& started);
 
   /// Whether the same would be found again: nothing died, nothing disagrees with itself, and

@@ -24,8 +24,8 @@ WorkerSpec eager_worker(const SessionSettings& settings);
 /// The same worker at a CPU level of torch's (paths/cpu_level.h); empty: as it is.
 WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level);
 
-/// How the worker of a path is started.  What the path's `environment` has of PYTHONPATH,
-/// LD_LIBRARY_PATH and PATH is put in front of what the worker would have without it.
+/// How the worker of a path is started. PYTHONPATH, LD_LIBRARY_PATH and PATH of the path's
+/// `environment` are put in front of the worker's own.
 WorkerSpec worker_of(const Path& path, const SessionSettings& settings);
 
 /// The `hello` that every worker gets, but for what the engine adds; `paths` are those whose Python

@@ -76,7 +76,7 @@ std::optional<TensorSpec> literal_whole(const InputSpec& input) {
   return literal_part(input, std::vector<std::int64_t>(spec->shape.size(), 0), spec->shape);
 }
 
-/// Puts an int in the place of another one wherever it is an argument.
+/// Replaces one int by another in every argument.
 struct ReplaceInt : Visitor {
   std::int64_t from = 0, to = 0;
   void value(Value& value) const {
@@ -85,7 +85,7 @@ struct ReplaceInt : Visitor {
   }
 };
 
-/// Puts a dtype in the place of another one wherever it is an argument.
+/// Replaces one dtype by another in every argument.
 struct ReplaceDtype : Visitor {
   std::string_view from, to;
   void value(Value& value) const {
@@ -188,7 +188,7 @@ double shortened(double value, int digits) {
   return std::round(value * unit) / unit;
 }
 
-/// What may be written for a number; what is no shorter is no smaller.
+/// Shorter ways to write a number.
 std::vector<Value> plainer_numbers(const Value& number) {
   std::vector<Value> plainer;
   if (const auto* integer = std::get_if<std::int64_t>(&number.is)) {
@@ -222,7 +222,7 @@ void add_elements(const Case& whole, std::size_t input, const std::vector<Elemen
   found.push_back(std::move(other));
 }
 
-/// The index of a flat step in the program of which it was one, with its contexts.
+/// The index of a flat step in its original program, with its contexts.
 std::vector<Step> without(const std::vector<FlatStep>& flat, std::size_t at) {
   std::vector<FlatStep> kept = flat;
   kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(at));

@@ -22,8 +22,7 @@ std::vector<Case> fewer_outputs(const Case& whole);
 /// ones.
 std::vector<Case> cut_steps(const Case& whole, const GivenValues& eager);
 
-/// Steps passed by: what they were given, of the same shape and dtype, in the place of what they
-/// give.
+/// Steps left out: an argument of the same shape and dtype takes the place of the result.
 std::vector<Case> bypassed_steps(const Case& whole, const GivenValues& eager);
 
 /// Inputs that are smaller along the dimensions of one size, around an element: `worst`, an index
@@ -48,7 +47,8 @@ std::vector<Case> simpler_values(const Case& whole);
 /// 0, 1, and those of fewer digits.
 std::vector<Case> fewer_arguments(const Case& whole);
 
-/// What `prepare` makes by what it holds, where that is not too much; else the case as it is.
+/// Replaces `prepare` by the values that it makes, if they are not too many; else the unchanged
+/// case.
 Case with_literal_inputs(const Case& whole, const GivenValues& eager);
 
 }  // namespace lockstep

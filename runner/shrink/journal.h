@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// What candidates were found to be, in a file, a line each, so that whoever shrinks the same case
-/// again goes on where an earlier one stopped.
+/// A file with a line for the result of each candidate, so that `shrink` of the same case continues
+/// where it stopped.
 class Journal {
  public:
   /// Reads `file`, if it is there; empty: nothing is kept.  A line that is not whole is passed

@@ -93,7 +93,7 @@ class Shrinker {
 
   const Case& best() const { return result_.declared; }
 
-  /// Without what only people read, and with what belongs to a suite.
+  /// Without the keys for people, and with those of a suite.
   static Case bare(Case declared) {
     declared.tags.clear();
     declared.only_paths.clear();
@@ -156,7 +156,8 @@ class Shrinker {
     return end;
   }
 
-  /// What candidates probably are: what diverges in a graph with others may do so only there.
+  /// Probable results of candidates: one that diverges in a graph with others may diverge only
+  /// there.
   std::vector<Likely> glance(std::span<const Candidate> candidates) {
     std::vector<Likely> likely(candidates.size());
     std::vector<Trial> unknown;
@@ -237,8 +238,8 @@ class Shrinker {
     return values;
   }
 
-  /// Takes away what only people and the suite need, and all that the output which is wrong does
-  /// not hang on.
+  /// Removes what only people and the suite need, and everything on which the wrong output does not
+  /// depend.
   void take_one_output() {
     const Fault fault = fault_of(result_.first);
     Case plain = bare(best()), one = plain;

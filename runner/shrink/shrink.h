@@ -46,9 +46,10 @@ std::size_t step_count(const Program& program);
 /// The number of elements of all inputs of a case.
 std::int64_t element_count(const Case& declared);
 
-/// Makes a case smaller as long as it diverges with the same status and the same class of
-/// difference on the same path: first to what `find_operators` accuses, then by candidates.h until
-/// nothing smaller diverges so.  Of several candidates the first one counts, whichever is executed
+/// Makes a case smaller that still diverges with the same status and class of difference on the
+/// same path. It begins with the operators that `find_operators` names, and goes through
+/// candidates.h until nothing smaller diverges. Of several candidates the first one counts,
+/// whichever is executed
 /// first, so that the same request gives the same case.
 Shrunk shrink(const ShrinkRequest& request, Trials& trials, Journal& journal);
 

@@ -19,7 +19,8 @@ struct Renumber : Visitor {
   }
 };
 
-/// The steps that matter, from behind: what is used later, and what writes to what there is.
+/// The steps that matter, from the last to the first: their results are used later, or they write
+/// to a tensor.
 std::vector<FlatStep> live_steps(const Program& program, const Registry* registry,
                                  std::set<std::string>& used) {
   std::vector<FlatStep> flat = flatten(program.steps), kept;

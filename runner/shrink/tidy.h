@@ -5,9 +5,9 @@
 
 namespace lockstep {
 
-/// Takes out of a case what nothing hangs on: steps whose results nobody uses and that write to
-/// nothing, names of results that are not used, inputs, literal tensors, policies and gradients of
-/// what is gone.  What is left is a case that `check` accepts, if there were no other faults.
+/// Removes what nothing depends on: steps without a used result or a write, unused names of
+/// results, inputs and literal tensors, and policies and gradients of removed values. What is left
+/// is a case that `check` accepts, if there were no other faults.
 /// False where nothing is left to execute.
 bool tidy(Case& declared, const Registry* registry);
 

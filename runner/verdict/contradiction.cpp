@@ -16,7 +16,7 @@ struct Answer {
   std::string fault;  ///< why nothing can be told
 };
 
-/// Whether a measure has no limit but 0, whatever the policy.
+/// Whether the limit of a quantity is 0 under every policy.
 bool counts_faults(Quantity of, Policy::Kind kind) {
   switch (of) {
     case Quantity::ulp:
@@ -222,7 +222,7 @@ std::string wrong_differences(const Findings& found) {
     if (found.outputs.empty() && !both_raise) return "it conforms, but nothing was compared";
     return "";
   }
-  // What is unsupported was not judged, whatever was raised.
+  // An unsupported verdict was not judged, even if something was raised.
   const bool raised = found.eager_error || found.compiled_error;
   const bool judged = raised && info(found.status).rank != Rank::support;
   if (found.outputs.empty() && !judged) return "";

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What in a verdict contradicts itself, in a phrase; empty where it is of a piece.  From what the
+/// The contradiction in a verdict, as a phrase; empty if there is none.  From what the
 /// leaves of the policies measured, the status and the grade of every output are told again, and
 /// from these and the differences those of the verdict:
 ///
@@ -19,10 +19,10 @@ namespace lockstep {
 ///   something was compared or both sides raised;
 /// - a standing other than `new` rests on an expectation of that status.
 ///
-/// It finds a verdict that was rewritten in part, and a judge with a fault.  Whoever rewrites all
-/// of a verdict is not found out: a log is no proof of itself.
+/// It finds a verdict that was rewritten in part, and a judge with a fault. A verdict that was
+/// rewritten consistently passes: a log cannot prove itself.
 std::string contradiction(const Verdict& verdict);
-/// The same of what the judge found, which has no standing yet.
+/// The same for the judge's findings, before they have a standing.
 std::string contradiction(const Findings& found);
 
 }  // namespace lockstep

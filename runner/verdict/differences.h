@@ -30,7 +30,7 @@ std::string_view meaning_of(Grade grade);
 /// The kinds of inputs that Accuracy tells apart, in its order.
 inline constexpr std::array<std::string_view, 3> kInputKinds = {"normal", "subnormal", "special"};
 
-/// In Accuracy::inputs: a row of its own for the elements that differ, whatever their inputs.
+/// In Accuracy::inputs: the row for the elements that differ, whatever their inputs.
 inline constexpr std::string_view kDiffering = "differing";
 
 /// Where the elements of an output lie that differ: the tensor as a matrix (the last dimension

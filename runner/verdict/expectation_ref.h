@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The expectation that a verdict met or missed.
+/// The expectation that a verdict matched or missed.
 struct ExpectationRef {
   std::string file;  ///< with line: "expected/known/inductor.json:12"
   Status status = Status::value_diverges;
@@ -22,7 +22,7 @@ struct ExpectationRef {
   bool operator==(const ExpectationRef&) const = default;
 };
 
-/// A rule of `expected/known` that met no verdict although its instances were run.
+/// A rule of `expected/known` that matched no verdict although its instances were run.
 struct UnmatchedExpectation {
   std::string where;  ///< "expected/known/inductor.json:12"
   std::string text;   ///< what it expected

@@ -85,8 +85,8 @@ std::string words_of(std::string_view message) {
   return result;
 }
 
-/// The operator that an error names as the one at fault: Inductor's lowering, or the check of what
-/// a kernel returned.  Empty where it names none.
+/// The operator that an error blames: of Inductor's lowering, or of the check of a kernel's result.
+/// Empty where it names none.
 std::string target_of(const RaisedError& error) {
   const auto after = [](std::string_view text, std::string_view mark) -> std::string {
     const std::size_t at = text.find(mark);
@@ -102,8 +102,8 @@ std::string target_of(const RaisedError& error) {
   return lowered.empty() ? after(error.message, "Error in op: torch.ops.") : lowered;
 }
 
-/// Inductor's kernels check indices themselves, wherever they come from: neither the operators nor
-/// the text (a variable and a bound) tell one such check from another.
+/// Inductor's kernels check indices themselves. Neither the operators nor the text (a variable and
+/// a bound) distinguish these checks.
 bool is_index_check(const RaisedError& error) {
   return error.message.find("index out of bounds: ") != std::string::npos;
 }

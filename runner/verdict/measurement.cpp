@@ -13,7 +13,7 @@ constexpr std::string_view kNone = "0";
 
 // Columns: quantity, name, measured, limit.
 constexpr std::array kQuantities = {
-    QuantityInfo{nothing, "nothing", "values are not looked at", kNone},
+    QuantityInfo{nothing, "nothing", "values are not compared", kNone},
     QuantityInfo{differing, "differing",
                  "elements that differ in bits; of `bits_strict` payloads of NaN count too", kNone},
     QuantityInfo{unequal, "unequal", "elements that are not ==", kNone},

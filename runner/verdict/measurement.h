@@ -44,8 +44,8 @@ std::span<const QuantityInfo> all_quantities();
 std::string_view name_of(Quantity quantity);
 std::optional<Quantity> find_quantity(std::string_view name);
 
-/// What a leaf of a policy (any_of and all_of are made of these) measured and how much it allows,
-/// so that whoever reads a verdict can tell its status again.  Of the tests of one rule it is the
+/// The measurement of a leaf of a policy (any_of and all_of consist of leaves) and its limit, so
+/// that a reader of a verdict can derive its status again. Of the tests of one rule it is the
 /// one that failed, or, where all hold, the first.
 struct Measurement {
   std::string policy;  ///< as in a case file: "close", "no_worse(1)"

@@ -95,7 +95,7 @@ struct StatusInfo {
   /// Whether a process died, hung or lacked memory.
   constexpr bool crashed() const { return rank == Rank::outcome; }
   /// Whether the compiler was judged: it conforms, it differs, or its process died, hung or lacked
-  /// memory.  What it refused, what nobody could compare and what somebody else did is not judged.
+  /// memory.  Refused, incomparable and fallen-back programs are not judged.
   constexpr bool judged() const {
     return junit == JunitElement::pass || junit == JunitElement::failure ||
            (crashed() && status != Status::worker_lost);
@@ -104,8 +104,8 @@ struct StatusInfo {
   constexpr bool accuses() const { return fails && rank != Rank::reference; }
   /// Whether the path diverges from eager: it was judged, and does not conform.
   constexpr bool diverges() const { return judged() && status != Status::conform; }
-  /// Whether an expectation can be about it: of what conforms there is nothing to explain, and what
-  /// is unsupported was not judged.
+  /// Whether an expectation can be about it: not `conform`, which needs none, and not
+  /// `unsupported`, which was not judged.
   constexpr bool expectable() const { return rank != Rank::support && rank != Rank::nothing; }
 };
 

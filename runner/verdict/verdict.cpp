@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::array kStandings = {
     StandingInfo{Standing::new_, "new", std::nullopt, std::nullopt,
-                 "no expectation explains it, so that its status decides"},
+                 "no expectation explains it; its status decides"},
     StandingInfo{Standing::known, "known", false, false,
                  "it diverges as an expectation says, which has a reason and a link"},
     StandingInfo{Standing::fixed, "fixed", false, true,
                  "an expected divergence no longer happens: remove the expectation"},
     StandingInfo{Standing::waived, "waived", false, false,
-                 "as known, and let pass for this device by the suite's owners"},
+                 "as known, and the suite's owners let it pass for this device"},
 };
 static_assert(has_every_row(kStandings, &StandingInfo::standing));
 

@@ -37,7 +37,7 @@ std::span<const StandingInfo> all_standings();
 std::string_view name_of(Standing standing);
 std::optional<Standing> find_standing(std::string_view name);
 
-/// What the plan knows of a verdict, whatever its execution shows.  Written by `plan/`
+/// What the plan knows of a verdict before its execution.  Written by `plan/`
 /// (plan/case_facts.h).
 struct CaseFacts {
   std::string id;  ///< instance/path
@@ -60,7 +60,7 @@ struct CaseFacts {
   bool operator==(const CaseFacts&) const = default;
 };
 
-/// What the judge found, and by what.  Written by `judge/`; the files of saved tensors are noted in
+/// What the judge found, and how.  Written by `judge/`; the files of saved tensors are noted in
 /// the outputs by `run/`.
 struct Findings {
   Status status = Status::conform;
@@ -79,8 +79,8 @@ struct Findings {
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
   bool front_end = false;  ///< the error came of tracing: no backend was reached
-  /// How it is known who executed; nothing: nobody looked.  Operators are in `proof`: `executed`,
-  /// and `foreign` of others than the path's own.
+  /// How it is known who executed; nothing: nobody looked. `proof` has the operators: `executed`,
+  /// and `foreign`, which ran outside the path's own code.
   std::optional<Witness> execution;
   /// Fraction of operator calls that ran outside the backend, 0 … 1.
   double foreign_fraction = 0;

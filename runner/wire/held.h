@@ -29,8 +29,8 @@ class HeldStorage {
 /// Those of one execution, in the order in which its request names them.
 using HeldStorages = std::vector<std::shared_ptr<const HeldStorage>>;
 
-/// Adds those of `files` for which it is worth it: at least a block, not there already, and not so
-/// many that the request becomes longer than some MiB.
+/// Adds files of at least one block that are not there yet, as long as the request stays below some
+/// MiB.
 void add_held(HeldStorages& held, const std::vector<std::shared_ptr<const FileCopy>>& files);
 void add_held(HeldStorages& held, const HeldStorages& others);
 

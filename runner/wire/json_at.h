@@ -13,7 +13,7 @@
 namespace lockstep::wire {
 
 // A worker may be anybody's program, or a process that a bug of the compiler made write nonsense.
-// Whatever it says or writes, reading it ends with values that are safe to use, or with an Error.
+// Reading a worker's text always gives safe values or an Error.
 
 /// Thrown by the readers of this room and caught in their public functions by `unless_broken`: a
 /// reader of a tree is all "or give up".
@@ -23,7 +23,7 @@ struct Broken {
 
 [[noreturn]] void broken(std::string_view where, std::string_view what);
 
-/// A value of what a worker wrote, and its JSON pointer.
+/// A value in a worker's text, and its JSON pointer.
 struct JsonAt {
   const Json& json;
   std::string where;

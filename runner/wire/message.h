@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 
-// What workers say (docs/design/protocol.md); what they are told is in wire/request.h.
+// The messages of workers (docs/design/protocol.md); wire/request.h has the messages to them.
 namespace lockstep {
 
 /// The longest line that a worker may say, bytes.

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Makes messages of the bytes that a worker writes, in whatever pieces they come.  What breaks the
+/// Makes messages from the bytes of a worker, which come in pieces of any size.  What breaks the
 /// protocol ends it: a line that is no message or is too long, a second hello, a flood.
 class MessageReader {
  public:

@@ -60,7 +60,7 @@ ProcessState read_state(const JsonAt& state) {
   return read;
 }
 
-/// Of what a worker says that it executed, more is not read.
+/// The most operators that are read of a worker's list of executed ones.
 constexpr std::size_t kMostUses = 256;
 
 /// Values that a call has read once more; `first` has all of them.

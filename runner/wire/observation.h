@@ -33,7 +33,7 @@ enum class Outcome {
 /// "returned", "raised" and so on.
 std::string_view name_of(Outcome outcome);
 
-/// What an execution raised, freed from what the compiler wrapped around it.
+/// The error of an execution, without the compiler's wrapping.
 struct RaisedError {
   std::string stage;       ///< "eager", "trace", "lower", "compile", "run"
   std::string class_name;  ///< as Python names it: "RuntimeError", "torch._C._LinAlgError"
@@ -52,7 +52,7 @@ struct ValueOrigin {
   double ulp = 0;  ///< greatest error, in units of the last place of float64
 };
 
-/// What a call left behind in its process beside its results; what is not in it was not observed.
+/// The state that a call left behind in its process; what is missing was not observed.
 struct ProcessState {
   /// Device → a digest of the state of its random generator.
   std::map<std::string, std::string> generators;
@@ -69,7 +69,7 @@ struct CallResult {
   /// it has one from, if that is held.
   std::map<std::string, std::string> lost = {};
   std::map<std::string, ValueOrigin> from = {};
-  /// Of plain eager: which values, integers, are the bits of floats, and of which.
+  /// Of plain eager: which integer values are bits of floats, and of which dtype.
   std::map<std::string, const Dtype*> bits_of = {};
   ProcessState state = {};
   /// Those of the outputs and gradients that read otherwise once all calls were done; None in the

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "wire/held.h"
 
-// What workers are told (docs/design/protocol.md); what they say is in wire/message.h.
+// The messages to workers (docs/design/protocol.md); wire/message.h has their answers.
 namespace lockstep {
 
 /// A storage that an execution reads: a file of the machine that the worker is on.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostOverlapping = std::int64_t{1} << 31;
 constexpr std::size_t kMostStorages = 1 << 14;
 constexpr std::size_t kMostDimensions = 64;
-/// Values of one group, each of which the judge looks up among the others, and of a document.
+/// The most values of one group, and of a document: the judge looks up each among the others.
 constexpr std::size_t kMostOfAGroup = 1 << 12;
 constexpr std::size_t kMostValues = 1 << 16;
 

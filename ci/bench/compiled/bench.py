@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How much does isolation cost? Times the same small programs (1) through Lockstep, path
-`inductor`, one execution at a time, (2) in a plain Python loop of torch.compile in one process, (3)
-with one Python process for each.
+"""How much does isolation cost? Times the same small programs in three ways: (1) through Lockstep,
+path `inductor`, one execution at a time; (2) in a plain Python loop of torch.compile in one
+process; (3) with one Python process for each.
 
     ci/bench/compiled/bench.py [--count 24] [--rounds 3] [--separate 4] [--cold]
 

@@ -6,8 +6,9 @@
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON, by which it wants to be run: the
 programs need torch. Buries the divergences of ../explain/diagnoses.json in random programs of 12 to
-30 steps, shrinks what diverges there, and prints a table of the steps that are left beside those of
-the case that people made (RESULTS.md is one), if asked beside what torch's own minifier leaves."""
+30 steps, and shrinks what diverges there. Prints a table of the steps that are left, beside those
+of the case that people made (RESULTS.md is one). If asked, it adds those that torch's own minifier
+leaves."""
 
 from __future__ import annotations
 

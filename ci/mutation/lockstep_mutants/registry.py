@@ -1,18 +1,20 @@
-"""The mutants by name, and the decorators that make one of a function of a few lines; its docstring
-says what goes wrong.
+"""The mutants by name, and the decorators that make a mutant of a function of a few lines. The
+function's docstring says what goes wrong.
 
-What a fault is handed, by its decorator:
+The arguments of a fault depend on its decorator:
 
-| decorator | the fault | stands for |
-|---|---|---|
-| `op` | `fault(op, *args, **kwargs)` instead of a call of `op` in a graph of AOT autograd | a wrong
-kernel | | `result` | `fault(outputs, inputs)`, two lists of the graph's; leaves the tensors as they
-are | wrong results of a graph | | `gradients` | `fault(gradients)`, a list of what a backward graph
-returns | wrong results of a backward | | `call` | `fault(run, inputs)`, where `run(*inputs)` is the
-faultless graph | what goes wrong around a graph | | `compiler` | `fault(graph, examples, compile)`,
-where `compile(graph, examples)` is faultless | what goes wrong before there is one |
+  op         `fault(op, *args, **kwargs)` instead of a call of `op` in a graph of AOT autograd:
+             a wrong kernel
+  result     `fault(outputs, inputs)`, two lists of the graph's, which leaves the tensors
+             unchanged: wrong results of a graph
+  gradients  `fault(gradients)`, a list of what a backward graph returns: wrong results of a
+             backward
+  call       `fault(run, inputs)`, where `run(*inputs)` is the faultless graph: a fault around a
+             graph
+  compiler   `fault(graph, examples, compile)`, where `compile(graph, examples)` is faultless: a
+             fault before there is a graph
 
-A fault that returns None does not apply there: the faultless result is taken."""
+If a fault returns None, it does not apply, and the faultless result is taken."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ CLASSES = tuple(
         state fallback
     """.split()
 )
-#: Kinds of which one execution without a fault tells where they differ from the faultless.
+#: Kinds for which one faultless execution shows where they would differ.
 PROBED = ("op", "result", "gradients")
 #: Stands for every operator that torch tags as pointwise.
 POINTWISE = "pointwise"

@@ -1,17 +1,28 @@
 """A worker for tests: speaks the protocol and does what the name of the path says.  Needs nothing
 but Python.
 
-Run as `python3 fake_worker.py [HOW]`; HOW is what it does at `hello`: "ready" (default; "worker",
-too, so that it can be LOCKSTEP_EAGER), "refuse", "die", "old", "garbage", "deep" and "keys" (a
-hello of 200 kB of nested lists, of 1 MiB of keys), "odd" (an environment that is a number), "poor"
-(its toolchain lacks something), "twice" (a second hello, of another torch), "crowd" (it takes
-several executions at once, and does them one after the other), "asked" (it knows the mode
-`configure`), "batch=N" (it takes N in a child, one child at a time), "hasty=N" (so, but it answers
-the second one of the first batch first), "overrun=N" (so, but of the first batch the first one ends
-as it is killed, and the second one pays), "struck" (it is killed), "level=NAME" (it says that it
-computes at this CPU level), "once=FILE" (unless the file is there, which it makes), "as=NAME" (it
-takes NAME for the name of every path), "cuda" (it has two CUDA devices besides the CPU, takes
-batches of 4 there, and digests storages there), "cuda-pinned" (so, and pins less than others do).
+Run as `python3 fake_worker.py [HOW]`. HOW is what it does at `hello`:
+
+  ready         it works (the default; so does "worker", for LOCKSTEP_EAGER)
+  refuse, die   it refuses, or dies
+  old, garbage  another protocol, or no JSON
+  deep, keys    a hello of 200 kB of nested lists, or of 1 MiB of keys
+  odd           an environment that is a number
+  poor          its toolchain lacks something
+  twice         a second hello, of another torch
+  crowd         it takes several executions at once, and does them one after the other
+  asked         it knows the mode `configure`
+  batch=N       it takes N executions in a child, one child at a time
+  hasty=N       the same, but it answers the second one of the first batch first
+  overrun=N     the same, but the first one of the first batch ends as it is killed, and the second
+                one pays
+  struck        it is killed
+  level=NAME    it says that it computes at this CPU level
+  once=FILE     it is killed once: it makes FILE, and lives if FILE is there
+  as=NAME       it takes NAME for the name of every path
+  cuda          it has two CUDA devices besides the CPU, takes batches of 4 there, and digests
+                storages there
+  cuda-pinned   the same, and it pins less than others do
 """
 
 import functools

@@ -71,7 +71,7 @@ CheckResult check_any_of(Comparison& comparison, const Policy& policy) {
       first = std::move(result);
     } else if (const std::string place = comparison.worst_place();
                result.status == first.status && result.reason.ends_with(place)) {
-      // The place has been named; what remains is what this rule measured.
+      // The place has been named; this rule adds its measurement.
       result.reason.resize(result.reason.size() - place.size());
       if (!first.reason.ends_with(result.reason)) first.reason += "; " + result.reason;
     }

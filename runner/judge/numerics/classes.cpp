@@ -73,7 +73,7 @@ void count_each(const Dtype& dtype, const std::byte* e, const std::byte* c, std:
   }
 }
 
-/// The same for formats with infinities, of which large tensors are made: without branches, so that
+/// The same for formats with infinities, the usual ones of large tensors: without branches, so that
 /// it becomes vector code.
 template <class Raw>
 void count_wide(const Dtype& dtype, const std::byte* e, const std::byte* c, std::size_t count,

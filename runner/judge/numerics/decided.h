@@ -4,13 +4,13 @@
 
 namespace lockstep {
 
-/// Integers, bools and bits of floats that come of floating numbers: what the rounding of a step
-/// upstream turns is nobody's mistake.  With e eager, c compiled, g the fp64 gold and s the samples
-/// of its noise, an element is decided where g and every s say what e says; it must be the same
-/// then.  CrossDevice it turns on how steps are rounded, and c may be further than all of them by
-/// twice what they span, so that bits of floats and indices are not anything.  What comes of
-/// integers alone is decided everywhere.  A cast that C++ does not define has another result in g
-/// than in s (workers/eager/gold.h), so that what hangs on it is not decided.
+/// Integers, bools and bits of floats that are computed from floating numbers. If the rounding of
+/// an earlier step changes one, nobody is wrong. Let e be eager, c compiled, g the fp64 gold and s
+/// the samples of its noise. An element is decided if g and every s equal e; c must then be the
+/// same. Otherwise it depends on rounding, and c may lie beyond all of them by at most twice their
+/// span. Without that bound, bits of floats and indices could be anything. Elements computed from
+/// integers alone are always decided. A cast that C++ does not define gives other results in g than
+/// in s (workers/eager/gold.h), so its results are not decided.
 struct Decisions {
   std::int64_t turning = 0;  ///< elements that differ where the golds do not decide
   std::int64_t beyond = 0;   ///< that differ where they do, or by more than the golds do

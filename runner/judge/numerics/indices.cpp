@@ -124,7 +124,7 @@ std::int64_t repeated(const Indices& indices, const Axis& axis) {
 
 CheckResult check_indices(Comparison& comparison, const Policy& policy) {
   const std::int64_t differing = comparison.pair().differing;
-  /// Where nothing can be said of what they select, other indices are other ones.
+  /// If their selection cannot be compared, different indices count as different.
   const auto plainly = [&](const std::string& why) {
     return leaf(Quantity::differing, differing, 0, [&] { return why; });
   };

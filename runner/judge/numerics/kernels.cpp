@@ -62,9 +62,9 @@ constexpr double power_of_two(int exponent) {
 
 /// Distance in ulp up to which every pair of finite numbers is close, so that nothing needs to be
 /// measured.  k steps from a normal e are at most k 2^-m |e| (m bits of mantissa, k <= 2^m): down
-/// or within e's binade a step is at most its ulp, 2^-m |e|; and where j steps reach the next
-/// binade and k - j steps of twice the size follow, |e| = (2 - j 2^-m) 2^E and the sum is (2k - j)
-/// 2^(E-m) <= k 2^-m |e|.  The k steps of a subnormal must be within atol.  What is allowed is
+/// or within e's binade a step is at most its ulp, 2^-m |e|; If j steps reach the next binade and k
+/// - j steps of twice the size follow, |e| = (2 - j 2^-m) 2^E. The sum is then (2k - j) 2^(E-m) <=
+/// k 2^-m |e|. The k steps of a subnormal must be within atol. What is allowed is
 /// taken a little smaller, for the roundings on the way to it.
 template <class Format>
 LOCKSTEP_INLINE std::uint64_t free_ulps(const Tolerance& tolerance) {

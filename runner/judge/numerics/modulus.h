@@ -5,9 +5,9 @@
 
 namespace lockstep {
 
-/// |x + iy| as a double; infinity where either is infinite, else NaN where either is NaN. In long
-/// double, whose exponents hold the squares, so that it does not hang on the C library, as
-/// std::hypot does, which also needs glibc 2.35 where it was linked with that.
+/// |x + iy| as a double; infinity where either is infinite, else NaN where either is NaN. Computed
+/// in long double, whose exponents hold the squares. std::hypot would depend on the C library, and
+/// would need glibc 2.35 if linked with it.
 inline double modulus(double x, double y) {
   if (std::isinf(x) || std::isinf(y)) return std::numeric_limits<double>::infinity();
   const long double a = x;

@@ -31,8 +31,8 @@ constexpr double kNoiseFactor = 2;
 NoiseNumbers measure_noise(std::span<const TensorView* const> samples, const TensorView& beside,
                            const TensorView& gold, double steps, const PassOptions& options = {});
 
-/// How many numbers are NaN, +Inf, -Inf or finite where eager has something else, and where none of
-/// the others (golds, and samples of their noise), rounded to the dtype, has what compiled has.
+/// How many numbers are of another kind (NaN, +Inf, -Inf, finite) than eager's, and than those of
+/// all others, rounded to the dtype: golds, and samples of their noise.
 std::int64_t unexplained_specials(const TensorView& eager, const TensorView& compiled,
                                   std::span<const TensorView* const> others);
 

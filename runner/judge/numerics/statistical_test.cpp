@@ -56,9 +56,9 @@ class Statistical : public testing::Test {
   }
 };
 
-// The stated probability bounds the false alarms, and is not idle either: three tests of a
-// third each, of which that of the share never alarms here and that of the variance is a little
-// wide, leave a third of it at the least.  A bound twice as wide would hardly ever alarm.
+// The stated probability bounds the false alarms, and is not idle either. There are three tests of
+// a third each. Here that of the share never alarms, and that of the variance is a little wide, so
+// at least a third of it is left. A bound twice as wide would hardly ever alarm.
 TEST_F(Statistical, FalseAlarmsAreAsOftenAsStated) {
   for (const Draw& draw : {normal(), uniform(), coin(), normal(1e6, 1e-3)}) {
     const double alarms = rate(draw, draw, 0.05, 3000);

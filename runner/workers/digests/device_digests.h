@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// What a shared object exports by which workers digest storages where they lie: one for each kind
-// of device (docs/start/gpu.md).  Plain C, so that Python can call it, too.
+// The interface of a shared object that digests storages on their device: one for each kind of
+// device (docs/start/gpu.md). Plain C, so that Python can call it, too.
 
 extern "C" {
 

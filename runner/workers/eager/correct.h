@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-// Elementary functions that are nobody's under test: torch's float64 kernels come from libraries
-// that err in the last place and differ by CPU, and for float64 they are the accused's own.  MPFR
-// computes with 128 bits and rounds to float64 once, so that the error is half a unit in the last
-// place (but where 75 more bits do not decide a tie).
+// Elementary functions that are independent of what is under test. torch's float64 kernels come
+// from libraries that err in the last place and differ by CPU. For float64 they are the very
+// kernels under test. MPFR
+// computes with 128 bits and rounds to float64 once. The error is half a unit in the last place,
+// unless 75 more bits do not decide a tie.
 namespace lockstep::eager {
 
 /// "MPFR 4.2.0".

@@ -38,7 +38,7 @@ std::vector<std::string> devices();
 /// what the loader says of the first that it cannot load.
 void load_libraries(const std::vector<std::string>& files);
 
-/// Runs a few operators and a backward, so that children are born with what torch sets up lazily.
+/// Runs a few operators and a backward, so that children inherit what torch sets up lazily.
 /// Call at::set_num_threads(1) first: libgomp does not survive a fork after a parallel region.
 void warm_up();
 

@@ -28,7 +28,7 @@
 // stepwise_noise  stepwise, each result moved by the error of a kernel before it is rounded.
 namespace lockstep::eager {
 
-/// What an execution computes: a gold, or nothing else than what the program says.
+/// What an execution computes: a gold, or the plain program.
 using Mode = std::optional<Gold>;
 constexpr Mode kPlain = std::nullopt;
 constexpr const char* kPlainMode = "plain";
@@ -79,9 +79,9 @@ std::vector<c10::IValue> call_plain(const c10::OperatorHandle& op, torch::jit::S
 bool is_written(const c10::Argument& argument);
 
 /// Calls an operator whose tensors are wide already; `plain` is what plain eager did, if the gold
-/// must know: a wider dtype would draw other numbers, and has other bits.  A cast to integers of
-/// what these do not have (NaN, what is out of range) is defined nowhere: it gives 0, and 1 in the
-/// perturbed gold, so that what hangs on it is seen to.  Unsupported if the operator cannot be
+/// must know: a wider dtype would draw other numbers, and has other bits. A cast of NaN or of a
+/// number out of range to integers is undefined. It gives 0, and 1 in the perturbed gold, so that
+/// results that depend on it differ. Unsupported if the operator cannot be
 /// computed in float64.
 std::vector<c10::IValue> call_fp64(const c10::OperatorHandle& op, torch::jit::Stack stack,
                                    const PlainStep* plain, Mode mode);

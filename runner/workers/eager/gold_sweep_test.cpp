@@ -10,9 +10,9 @@
 #include "workers/eager/gold.h"
 #include "workers/eager/operators.h"
 
-// The stepwise gold must round where eager does: every pointwise operator of this torch, on every
-// bit pattern of 16 bits, with numbers that no narrow dtype has, is eager's result to the bit, but
-// for the operators of a list.
+// The stepwise gold must round where eager does. It equals eager's result to the bit, for every
+// pointwise operator of this torch and every bit pattern of 16 bits, also with numbers that no
+// narrow dtype has. A list has the exceptions.
 namespace lockstep::eager {
 namespace {
 

@@ -15,14 +15,14 @@ namespace lockstep::eager {
 /// The names that a step uses, as often as it uses them.
 std::vector<std::string> names_used(const Step& step);
 
-/// The names of what a step writes into, by its operator's schema.
+/// The names that a step writes to, by its operator's schema.
 std::vector<std::string> names_written(const Step& step);
 
 /// Whether any of the steps writes into anything, those in blocks too.
 bool writes(const std::vector<Step>& steps);
 
-/// What a gold does not have: values that cannot be computed in higher precision, and all that
-/// hangs on them, through names and through shared memory.  The rest of the program is there.
+/// The values that a gold lacks: those that cannot be computed in higher precision, and those that
+/// depend on them by name or by shared memory. The rest of the program is there.
 class Losses {
  public:
   /// Why what a step uses is lost; empty: all of it is there.

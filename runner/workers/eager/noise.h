@@ -11,7 +11,7 @@
 // CESTAC, Vignes 1993).
 namespace lockstep::eager {
 
-/// One sample.  What it does hangs on its number and on the order of the calls alone.
+/// One sample.  Its result depends only on its number and on the order of the calls.
 class Noise {
  public:
   enum class Of {

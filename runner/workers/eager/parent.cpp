@@ -73,8 +73,8 @@ std::string fault_of(const json& runs) {
   return "";
 }
 
-/// `batch` of `hello`: on the CPU a child of its own is cheap, and keeps what one execution does to
-/// its memory from the next, so it is for who starts the worker to ask for batches there.
+/// `batch` of `hello`: On the CPU a child for each execution is cheap, and keeps its memory from
+/// the next one. So batches on the CPU must be asked for when the worker starts.
 ordered_json offered_batches(const std::vector<std::string>& devices, int batch_on_cpu) {
   ordered_json offered = ordered_json::object();
   if (batch_on_cpu > 1) offered["cpu"] = batch_on_cpu;

@@ -49,7 +49,7 @@ class Interpreter {
   /// Of a gold: why it does not have the value of that name; empty: it has.
   std::string lost(const std::string& name) const { return losses_.reason_for(name, scope_); }
 
-  /// Of plain eager: of which floating dtype the value of that name, integers, is the bits.
+  /// Of plain eager: the floating dtype whose bits the integer value of that name holds.
   std::optional<c10::ScalarType> bits_of(const std::string& name) const;
 
   /// Of plain eager: the operators that returned.

@@ -8,7 +8,7 @@
 
 namespace lockstep::eager {
 
-/// What plain eager executed, for whoever counts what a suite covers: each use once, in order.
+/// What plain eager executed, to count what a suite covers: each use once, in order.
 class Uses {
  public:
   /// Notes a call that is about to be made, until `done` says that it returned.

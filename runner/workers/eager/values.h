@@ -27,8 +27,8 @@ Value parse_value(const nlohmann::json& value);
 c10::IValue to_ivalue(const Value& value, const Scope& scope);
 
 /// A value as an argument of this type (`Argument::real_type()`), by the rules of torch's Python
-/// argument parser: a number where a Tensor is expected is a wrapped number, an int is a float, a
-/// 0-dimensional tensor is a number, and `length` N accepts one element for a list of N.
+/// argument parser. A number for a Tensor becomes a wrapped number, an int may be a float, and a
+/// 0-dimensional tensor a number. With `length` N one element stands for a list of N.
 /// Enumerations become int64, as the dispatcher's stack wants them.
 /// What does not fit throws c10::TypeError; what no worker passes (Storage, Stream, Generator)
 /// throws Unsupported.

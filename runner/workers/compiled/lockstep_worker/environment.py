@@ -117,8 +117,8 @@ def _required(name: str, extras: bool) -> set[str]:
 
 def packages(modules: list[str]) -> dict[str, str]:
     """Versions of the installed packages that bring `modules`, a backend of torch.compile or a
-    device, and of all that these ask for (the compiler of a backend is often a package of its own):
-    key "package NAME". Nothing is imported for it."""
+    device, and of their requirements: key "package NAME". The compiler of a backend is often a
+    package of its own. Nothing is imported for it."""
     from importlib import metadata
 
     wanted = {module.partition(".")[0] for module in modules} - {"torch"}

@@ -15,10 +15,10 @@ def warm_headers(
     config: dict, options: dict | None, stage: Callable[[str], None], package: bool = False
 ) -> None:
     """Has Inductor precompile its headers for the configuration in force and `options` of
-    `torch.compile`, once for each cache directory and `config`: with other flags for the C++
-    compiler, or for the C++ wrapper, it builds other ones, for half a minute, which is not the time
-    of the instance that happens to be first. `package`: for packages of AOTInductor, which have
-    other headers. Tells `stage` so when there is something to do."""
+    `torch.compile`, once for each cache directory and `config`. Other flags for the C++ compiler,
+    or for the C++ wrapper, need other headers. Building them takes half a minute, which must not
+    count for the first instance. `package`: for packages of AOTInductor, which have other headers.
+    Tells `stage` so when there is something to do."""
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
     mark = os.path.join(
         os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""), f"warm-{'package-' * package}{digest}"

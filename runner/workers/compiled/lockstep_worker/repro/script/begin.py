@@ -1,9 +1,9 @@
 """Does the compiled program compute what eager computes? This script needs torch and nothing else.
 
 Exit status: 0 they agree as Lockstep's judge demands, 1 they do not, 125 it cannot be told (`git
-bisect run` skips that): this torch lacks what the case needs, the compiler says that it does not
-support it, eager disagrees with itself, or a comparison with a third, more exact result (a gold)
-decides, which only Lockstep makes.
+bisect run` skips that). It cannot be told if this torch lacks something, if the compiler says that
+it does not support the program, or if eager disagrees with itself. Nor can it be told if a third,
+more exact result (a gold) decides, which only Lockstep makes.
 
   python THIS_FILE
   TORCH_COMPILE_BACKEND=aot_eager python THIS_FILE
