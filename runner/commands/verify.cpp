@@ -21,7 +21,7 @@ Exit execute_again(const VerifyRequest& request, Verified verified) {
   for (const Differently& each : sampled->others)
     fmt::print(stderr, "    {}: {} in the archive, {} here\n", each.id, info(each.then).label,
                each.here ? info(*each.here).label : "not run");
-  fmt::print("executed again here: {} of {} verdicts (--seed {}), {} otherwise\n",
+  fmt::print("executed again here: {} of {} verdicts (--seed {}), {} with another result\n",
              sampled->executed, all, sampled->seed, sampled->others.size());
   return sampled->others.empty() ? Exit::ok : Exit::failures;
 }
