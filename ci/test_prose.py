@@ -10,6 +10,8 @@ import re
 import subprocess
 
 import pytest
+import readme_urls
+from readme_urls import with_urls
 from test_glossary import BANNED, words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -207,6 +209,16 @@ def test_all_of_it_can_be_read():
     # What has no letter is no word: bars of tables, arrows, brackets.
     total = sum(len(re.findall(r"\S*\w\S*", text)) for text in texts)
     assert total <= MOST_WORDS, f"{total} words"
+
+
+def test_the_index_of_packages_gets_whole_addresses():
+    text = with_urls(read("README.md"), "https://host/o/r", "v1")
+    targets = [match[2] for match in readme_urls.LINK.finditer(text)]
+    assert len(targets) > 20 and all(target.startswith("https://") for target in targets)
+    assert 'src="https://host/o/r/raw/v1/docs/pictures/run-light.png"' in text
+    assert "](https://host/o/r/blob/v1/docs/start/install.md)" in text
+    code = "```text\n[a](b.md)\n```\n"
+    assert with_urls(code + "[a](#b) [c](https://d)", "h", "v") == code + "[a](#b) [c](https://d)"
 
 
 def test_figures_are_those_of_today():
