@@ -56,7 +56,7 @@ def test_the_run_itself_counts(sweeping, log):
         "all": 1,
         "gaps": [
             {
-                "why": "named, but eager did not say that it called it",
+                "why": "a case names it, but eager did not say that it called it",
                 "count": 1,
                 "names": ["aten::sin.default"],
             }
@@ -76,7 +76,7 @@ def test_what_was_not_has_its_reason(sweeping, log):
         and "sin.default" in done.stdout
         and "clone.default" not in done.stdout
     )
-    assert "named, but eager did not say that it called it" in done.stdout
+    assert "a case names it, but eager did not say that it called it" in done.stdout
     assert "clone.default" in sweeping("coverage", str(log), "--missing").stdout
 
 

@@ -97,7 +97,7 @@ def test_devices_are_recorded_and_shown(cuda):
     assert machine["cuda"].startswith("CUDA 13.0 (fake-cudart.so), driver ")
     doctor = cuda("doctor", env=environment).stdout
     assert "cuda:0        NVIDIA H100, compute capability 9.0" in doctor
-    assert "tensors are compared on the host" in doctor and "LOCKSTEP_WITH_CUDA" in doctor
+    assert "every tensor is copied to the host" in doctor and "LOCKSTEP_WITH_CUDA" in doctor
 
 
 @pytest.mark.parametrize("what, reason", [("crash", "signal 6"), ("old", "the runtime is of 13.0")])
