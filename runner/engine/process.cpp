@@ -101,6 +101,7 @@ Result<Pipes> make_pipes() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGHUP, SIG_DFL);
   ::execvpe(argv[0], argv, environment);
   const int why = errno;
   if (::write(pipes.trouble.write, &why, sizeof why) < 0) ::_exit(126);

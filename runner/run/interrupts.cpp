@@ -26,6 +26,10 @@ void watch_for_interrupts() {
   action.sa_handler = on_signal;  // no SA_RESTART: poll returns at once
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  // Of a terminal that is closed; whoever began this with `nohup` does not want to know.
+  struct sigaction hangup {};
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    ::sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = on_question;
   ::sigaction(SIGUSR1, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);

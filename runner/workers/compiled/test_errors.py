@@ -361,6 +361,42 @@ def test_a_lazy_backend_refuses_in_its_own_file_only(tmp_path):
     assert errors.describe(caught(scope["run"]), "run")["kind"] == "error"
 
 
+@pytest.mark.parametrize(
+    "raised, kind",
+    [(RuntimeError("broken"), "internal"), (NotImplementedError("no rule"), "refused")],
+)
+def test_a_backward_that_is_compiled_late_is_the_compilers(raised, kind):
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    def refuse(graph, inputs):
+        raise raised
+
+    def run(backward):
+        torch._dynamo.reset()
+        backend = aot_autograd(
+            fw_compiler=lambda graph, inputs: make_boxed_func(graph.forward), bw_compiler=backward
+        )
+        x = torch.ones(3, requires_grad=True)
+        y = torch.compile(lambda x: x.sin(), backend=backend, fullgraph=True)(x)
+        y.sum().backward()
+
+    described = errors.describe(caught(lambda: run(refuse)), "run")
+    assert (described["kind"], described["stage"]) == (kind, "lower"), described
+    assert described["message"] == raised.args[0] and described["wrapped"] == []
+
+    # What a compiled backward raises when it is executed stays what it is.
+    def executed(graph, inputs):
+        def compiled(arguments):
+            raise RuntimeError("at work")
+
+        compiled._boxed_call = True
+        return compiled
+
+    at_work = errors.describe(caught(lambda: run(executed)), "run")
+    assert (at_work["kind"], at_work["stage"]) == ("error", "run"), at_work
+
+
 def test_a_failed_lowering_keeps_its_target():
     from torch._inductor.exc import InductorError, LoweringException
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -18,9 +19,15 @@
 namespace lockstep::eager {
 namespace {
 
+/// Puts a limit in force, or the hard one that this process has inherited, where that is less:
+/// nobody may raise it.
 void limit(int resource, std::uint64_t bytes) {
-  const rlimit value{bytes, bytes};
-  setrlimit(static_cast<__rlimit_resource>(resource), &value);
+  const auto kind = static_cast<__rlimit_resource>(resource);
+  rlimit value{};
+  if (getrlimit(kind, &value) != 0) return;
+  value.rlim_max = std::min<rlim_t>(value.rlim_max, bytes);  // RLIM_INFINITY is the greatest
+  value.rlim_cur = value.rlim_max;
+  setrlimit(kind, &value);
 }
 
 void detach(const Limits& limits, bool on_cpu, int parent) {

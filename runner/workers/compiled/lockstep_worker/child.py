@@ -33,13 +33,20 @@ def die_with(parent: int) -> None:
 
 
 def limit(limits: dict, device: str) -> None:
-    """Puts `hello.limits` in force, bytes. CUDA maps more address space than any limit allows."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    """Puts `hello.limits` in force, bytes, or the hard limit that this process has inherited, where
+    that is less: nobody may raise it. CUDA maps more address space than any limit allows."""
+
+    def lower(kind: int, most: int) -> None:
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+
+    lower(resource.RLIMIT_CORE, 0)
     memory, files = int(limits.get("memory_bytes") or 0), int(limits.get("file_bytes") or 0)
     if memory > 0 and device == "cpu":
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        lower(resource.RLIMIT_AS, memory)
     if files > 0:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (files, files))
+        lower(resource.RLIMIT_FSIZE, files)
 
 
 def _redirect(directory: str) -> None:

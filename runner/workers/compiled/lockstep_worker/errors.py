@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterator
 
 from .compat.errors import (
+    AOT,
     BACKEND,
     DYNAMO,
     FAKE,
@@ -16,6 +17,7 @@ from .compat.errors import (
     FOLDERS,
     GUARD,
     INDUCTOR,
+    LATE_BACKWARD,
     LOWERING,
     MODULES,
     NEEDS_DATA,
@@ -116,6 +118,15 @@ def _raised_in(error: BaseException) -> str:
     return frames[-1].filename if frames else ""
 
 
+def _of_a_late_backward(error: BaseException) -> bool:
+    """Whether an exception comes from the compilation of a backward that is called first: whoever
+    compiles it raises where the program runs, and nothing is wrapped around it."""
+    return any(
+        AOT in frame.filename and LATE_BACKWARD in (frame.line or "")
+        for frame in traceback.extract_tb(error.__traceback__)
+    )
+
+
 def _compilers_own(error: BaseException) -> bool:
     """Whether an unwrapped exception comes from the compiler and not from an operator."""
     if type(error).__module__.startswith(MODULES):
@@ -184,6 +195,8 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
         return "refused", stage
     if OF_DYNAMO in named or type(outer).__module__.startswith(DYNAMO):
         return "internal", "trace"
+    if stage == "run" and _of_a_late_backward(outer):
+        return by_backend, "lower"
     # A backend may compile with the first call of what it returned.
     if stage == "run" and _unsupported(outer) and _of_a_backend(_raised_in(outer)):
         return "refused", stage

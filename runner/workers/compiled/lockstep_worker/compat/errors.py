@@ -32,6 +32,10 @@ QUOTED = re.compile(r": got (\w+)\((.*)\)", re.DOTALL)
 #: What parts a message from the lines of the program that Dynamo adds.
 USER_CODE = "\n\nfrom user code"
 
+#: Where, and by which call, AOT autograd has a backward compiled when it is called first.
+AOT = f"{os.sep}torch{os.sep}_functorch{os.sep}_aot_autograd{os.sep}"
+LATE_BACKWARD = "bw_compiler("
+
 #: How an exported program says that it was not exported for what it is given.
 GUARD = ("Guard failed", "Expected input at ")
 #: Exceptions that only pass another one on.
