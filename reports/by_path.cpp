@@ -2,20 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 namespace lockstep {
 
 std::vector<std::pair<std::string, Tally>> tally_by_path(const RunRecord& record, bool strict) {
   std::vector<std::pair<std::string, Tally>> parts;
-  for (const PathInfo& path : record.info.paths) parts.push_back({path.name, {}});
-  for (const Verdict& verdict : record.verdicts) {
-    auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& candidate) {
-      return candidate.first == verdict.facts.path;
-    });
-    if (part == parts.end()) part = parts.insert(parts.end(), {verdict.facts.path, {}});
-    part->second.add(verdict, strict);
-  }
+  std::unordered_map<std::string_view, std::size_t> places;
+  const auto place_of = [&](const std::string& path) {
+    const auto [place, is_new] = places.try_emplace(path, parts.size());
+    if (is_new) parts.push_back({path, {}});
+    return place->second;
+  };
+  for (const PathInfo& path : record.info.paths) place_of(path.name);
+  for (const Verdict& verdict : record.verdicts)
+    parts[place_of(verdict.facts.path)].second.add(verdict, strict);
   return parts;
 }
 

@@ -40,7 +40,9 @@ RunRecord hostile_run() {
       "</script><script>alert(1)</script><!-- --> ]]> & \" ' `<img src=x onerror=alert(1)>` | "
       "{{data}} "
       "\x1b[31mred\x1b[0m\x1b]0;title\a \r\n::error::x %0A\t\x01\x02\x7f \xff\xfe\xc3( \xe2\x80\xae"
-      "reversed \xed\xa0\x80 \xef\xbf\xbf end";
+      "reversed \xed\xa0\x80 \xef\xbf\xbf \xe2\x81\xa6"
+      "apart ##[add-mask]x ##vso[task.x]y ##TeamCity[z] section_start:1:x\r\x1b[0K "
+      "[[ATTACHMENT|/etc/passwd]] [[PROPERTY|a=b]]\n  ::stop-commands::x end";
   RunRecord record;
   record.directory = "/ci/run";
   record.info.version = record.info.started = record.info.plan = nasty;

@@ -235,13 +235,14 @@ std::string gate_junit(const Gate& gate) {
     std::size_t tests = 0, failures = 0;
     for (const GatedChange& each : gate.changes) {
       const std::string name(info(each.change.transition).name);
-      std::string test = "    <testcase" + xml_attribute("name", each.change.id) +
+      std::string test = "    <testcase" + xml_attribute("name", unmarked(each.change.id)) +
                          xml_attribute("classname", "lockstep.gate." + name) + " time=\"0.000\"";
-      const std::string said = xml_text(cut(each.change.text, fullness.text));
+      const std::string said = xml_text(unmarked(cut(clean(each.change.text), fullness.text)));
       if (each.fails) {
-        test += fmt::format(">\n      <failure{}{}>{}</failure>\n    </testcase>\n",
-                            xml_attribute("message", one_line(each.change.text, fullness.message)),
-                            xml_attribute("type", name), said);
+        test += fmt::format(
+            ">\n      <failure{}{}>{}</failure>\n    </testcase>\n",
+            xml_attribute("message", unmarked(one_line(each.change.text, fullness.message))),
+            xml_attribute("type", name), said);
       } else {
         test += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n", said);
       }

@@ -5,7 +5,10 @@
 #include <zlib.h>
 
 #include <limits>
+#include <memory>
 #include <stdexcept>
+
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -13,6 +16,50 @@ namespace {
 /// What zlib demands for the header and trailer of gzip instead of its own.
 constexpr int kGzip = 15 + 16;
 constexpr int kMemory = 8;  // zlib's default
+
+/// A text that is unpacked while it is read.
+class Unpacking {
+ public:
+  Unpacking(std::string_view bytes, Unpacked limits) : bytes_(bytes), limits_(limits) {
+    if (bytes.size() <= std::numeric_limits<uInt>::max() && inflateInit2(&stream_, kGzip) == Z_OK) {
+      result_ = Z_OK;
+      stream_.next_in = reinterpret_cast<const Bytef*>(bytes.data());
+      stream_.avail_in = static_cast<uInt>(bytes.size());
+    }
+  }
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+  ~Unpacking() { inflateEnd(&stream_); }
+
+  Result<std::string_view> next() {
+    if (result_ == Z_STREAM_END && stream_.avail_in == 0) return std::string_view();
+    if (result_ != Z_OK) return fail("this is no gzip file");
+    stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
+    stream_.avail_out = static_cast<uInt>(piece_.size());
+    result_ = inflate(&stream_, Z_NO_FLUSH);
+    const std::size_t count = piece_.size() - stream_.avail_out;
+    out_ += count;
+    if (out_ > limits_.most)
+      return too_much(fmt::format("more than {} bytes", grouped(limits_.most)));
+    // Of little that comes first nothing can be told.
+    if (out_ / limits_.ratio > bytes_.size() - stream_.avail_in + piece_.size() / limits_.ratio)
+      return too_much(fmt::format("more than {} times what is packed", grouped(limits_.ratio)));
+    return count > 0 ? std::string_view(piece_).substr(0, count) : next();
+  }
+
+ private:
+  tl::unexpected<Error> too_much(const std::string& what) {
+    result_ = Z_DATA_ERROR;
+    return fail(fmt::format("found {} in it, which is the most that may be", what));
+  }
+
+  std::string_view bytes_;
+  Unpacked limits_;
+  z_stream stream_{};
+  int result_ = Z_DATA_ERROR;
+  std::size_t out_ = 0;
+  std::string piece_ = std::string(1 << 16, '\0');
+};
 
 }  // namespace
 
@@ -39,28 +86,19 @@ std::string gzip(std::string_view bytes) {
   return out;
 }
 
+Pieces gunzip_pieces(std::string_view bytes, Unpacked limits) {
+  return [unpacking = std::make_shared<Unpacking>(bytes, limits)] { return unpacking->next(); };
+}
+
 Result<std::string> gunzip(std::string_view bytes, std::size_t most) {
-  constexpr std::size_t kStep = 1 << 20;
-  z_stream stream{};
-  if (bytes.size() > std::numeric_limits<uInt>::max() || inflateInit2(&stream, kGzip) != Z_OK)
-    return fail("cannot decompress: too large, or no memory");
-  stream.next_in = reinterpret_cast<const Bytef*>(bytes.data());
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  std::string out;
-  int result = Z_OK;
-  while (result == Z_OK && out.size() <= most) {
-    const std::size_t before = out.size();
-    out.resize(before + kStep);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-    stream.avail_out = kStep;
-    result = inflate(&stream, Z_NO_FLUSH);
-    out.resize(before + kStep - stream.avail_out);
+  const Pieces pieces = gunzip_pieces(bytes, {most});
+  std::string text;
+  while (true) {
+    const auto piece = pieces();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return text;
+    text += *piece;
   }
-  const bool whole = result == Z_STREAM_END && stream.avail_in == 0 && out.size() <= most;
-  inflateEnd(&stream);
-  if (!whole)
-    return fail(out.size() > most ? "it holds more than an archive may" : "this is no gzip file");
-  return out;
 }
 
 std::string base64(std::string_view bytes) {

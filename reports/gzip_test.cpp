@@ -25,6 +25,28 @@ TEST(Gzip, ComesBackAndNothingElseDoes) {
   EXPECT_FALSE(gunzip("no gzip", 10));
 }
 
+TEST(Gzip, WhatBecomesTooMuchIsNotHeld) {
+  const std::string packed = gzip(std::string(64 << 20, 'a'));
+  for (const Unpacked& limits : {Unpacked{1 << 20}, Unpacked{SIZE_MAX, 200}}) {
+    const Pieces pieces = gunzip_pieces(packed, limits);
+    std::size_t got = 0;
+    while (true) {
+      const auto piece = pieces();
+      if (!piece) {
+        EXPECT_NE(piece.error().message.find("which is the most that may be"), std::string::npos);
+        break;
+      }
+      ASSERT_FALSE(piece->empty());
+      EXPECT_LE(piece->size(), std::size_t{1} << 16);
+      got += piece->size();
+    }
+    // By the ratio as soon as it shows, which zlib's window lets it do late.
+    EXPECT_LE(got, std::size_t{limits.ratio == 200 ? 16u << 20 : 1u << 20});
+    EXPECT_FALSE(pieces());
+  }
+  EXPECT_TRUE(gunzip(packed, 64 << 20));
+}
+
 TEST(Base64, IsThatOfTheRfc) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");

@@ -149,9 +149,9 @@ Json pooled(Json verdicts) {
 }
 
 /// JSON that can stand inside <script>: without "<" nothing in it can end the element or begin a
-/// comment.
+/// comment.  Cleaned as a whole, for its strings are what the page shows.
 std::string inside_script(const Json& document) {
-  const std::string json = dumped(document);
+  const std::string json = clean(dumped(document));
   std::string result;
   result.reserve(json.size() + json.size() / 16);
   for (const char c : json) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
@@ -20,8 +22,12 @@
 namespace lockstep {
 namespace {
 
+std::string attribute(std::string_view name, std::string_view value) {
+  return xml_attribute(name, unmarked(value));
+}
+
 std::string property(std::string_view name, std::string_view value) {
-  return "      <property" + xml_attribute("name", name) + xml_attribute("value", value) + "/>\n";
+  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
 }
 
 std::string time_attribute(double seconds) { return fmt::format(" time=\"{:.3f}\"", seconds); }
@@ -77,11 +83,11 @@ std::string system_out(const RunRecord& record, const Verdict& verdict, const Re
   std::string text;
   if (!passes || fullness.facts_of_all) {
     for (const auto& [name, value] : facts_of(verdict))
-      text += fmt::format("[[PROPERTY|{}={}]]\n", name, value);
+      text += fmt::format("[[PROPERTY|{}={}]]\n", name, unmarked(value));
   }
   for (const std::string& file : attachments_of(record, verdict))
-    text += fmt::format("[[ATTACHMENT|{}]]\n", one_line(clean(file), 1000));
-  if (passes) text += rendered_text(verdict, rendered, fullness);
+    text += fmt::format("[[ATTACHMENT|{}]]\n", unmarked(one_line(clean(file), 1000)));
+  if (passes) text += unmarked(rendered_text(verdict, rendered, fullness));
   return text;
 }
 
@@ -90,19 +96,19 @@ void add_case(Suite& suite, const RunRecord& record, const Verdict& verdict, boo
   const Rendered rendered = render(verdict, strict);
   suite.counts.add(rendered.element, verdict.origin.seconds);
   suite.tally.add(verdict, strict);
-  suite.cases += "    <testcase" + xml_attribute("name", suite.unique(verdict.facts.instance)) +
-                 xml_attribute("classname", class_name(verdict)) +
+  suite.cases += "    <testcase" + attribute("name", suite.unique(verdict.facts.instance)) +
+                 attribute("classname", class_name(verdict)) +
                  time_attribute(verdict.origin.seconds);
   std::string inside;
   if (rendered.element != JunitElement::pass) {
     const std::string_view tag = name_of(rendered.element);
-    // Surefire's schema has no type for a skip, so the message begins with it.
-    inside = fmt::format(
-        "      <{}{}{}>{}</{}>\n", tag,
-        xml_attribute("message", one_line(clean(rendered.message), fullness.message)),
-        rendered.element == JunitElement::skipped ? std::string()
-                                                  : xml_attribute("type", rendered.type),
-        xml_text(rendered_text(verdict, rendered, fullness)), tag);
+    // Surefire's schema has no type of what is skipped; the message begins with it.
+    inside = fmt::format("      <{}{}{}>{}</{}>\n", tag,
+                         attribute("message", one_line(clean(rendered.message), fullness.message)),
+                         rendered.element == JunitElement::skipped
+                             ? std::string()
+                             : xml_attribute("type", rendered.type),
+                         xml_text(unmarked(rendered_text(verdict, rendered, fullness))), tag);
   }
   if (const std::string said = system_out(record, verdict, rendered, fullness); !said.empty())
     inside += fmt::format("      <system-out>{}</system-out>\n", xml_text(said));
@@ -195,15 +201,17 @@ std::string whole_run(const RunRecord& record, bool strict, Counts& total) {
 std::string junit_of(const RunRecord& record, bool strict, const Fullness& fullness,
                      std::size_t room) {
   std::vector<Suite> suites;
-  for (const PathInfo& path : record.info.paths) suites.push_back({path.name, {}, {}, {}, {}});
+  std::unordered_map<std::string_view, std::size_t> places;
+  const auto place_of = [&](const std::string& path) {
+    const auto [place, is_new] = places.try_emplace(path, suites.size());
+    if (is_new) suites.push_back({path, {}, {}, {}, {}});
+    return place->second;
+  };
+  for (const PathInfo& path : record.info.paths) place_of(path.name);
   Counts total;
   std::size_t size = 0, left_out = 0;
   for (const Verdict& verdict : record.verdicts) {
-    auto suite = std::find_if(suites.begin(), suites.end(), [&](const Suite& candidate) {
-      return candidate.name == verdict.facts.path;
-    });
-    if (suite == suites.end())
-      suite = suites.insert(suites.end(), {verdict.facts.path, {}, {}, {}, {}});
+    Suite* const suite = &suites[place_of(verdict.facts.path)];
     const Rendered rendered = render(verdict, strict);
     const bool fails =
         rendered.element == JunitElement::failure || rendered.element == JunitElement::error;
@@ -217,6 +225,8 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
     size += suite->cases.size() - before;
   }
   std::string properties = properties_of(record);
+  // With each testsuite, unless that is most of the report.
+  const bool once = suites.size() * properties.size() > kReportLimit / 4;
   if (left_out > 0) properties += property("lockstep.left_out", std::to_string(left_out));
   const std::string rest = whole_run(record, strict, total);
   if (record.end) total.seconds = record.end->seconds;
@@ -225,10 +235,11 @@ std::string junit_of(const RunRecord& record, bool strict, const Fullness& fulln
                     total.attributes(false) + ">\n";
   for (const Suite& suite : suites) {
     if (suite.counts.tests == 0) continue;
-    xml += "  <testsuite" + xml_attribute("name", suite.name) + suite.counts.attributes(true) +
+    xml += "  <testsuite" + attribute("name", suite.name) + suite.counts.attributes(true) +
            timestamp(record) + ">\n    <properties>\n" + properties +
            conform_properties(suite.tally) + "    </properties>\n" + suite.cases +
            "  </testsuite>\n";
+    if (once) properties.clear();
   }
   return xml + rest + "</testsuites>\n";
 }

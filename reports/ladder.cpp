@@ -116,7 +116,11 @@ nlohmann::ordered_json ladder_json(const RunRecord& record) {
   }
   if (!ladder.layers().empty()) {
     for (const std::string& instance : ladder.diverging()) {
-      Json& entry = diverging[instance] = {{"first", Json::array()}, {"unknown", Json::array()}};
+      // Each is there once; to look for it among the others would take the square of their number.
+      Json& entry =
+          diverging.get_ref<Json::object_t&>()
+              .emplace_back(instance, Json{{"first", Json::array()}, {"unknown", Json::array()}})
+              .second;
       std::set<std::string> unknown;
       for (const Verdict* verdict : beginnings(ladder, instance)) {
         entry["first"].push_back(verdict->facts.path);

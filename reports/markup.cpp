@@ -46,6 +46,15 @@ std::string xml_attribute(std::string_view name, std::string_view value) {
   return fmt::format(" {}=\"{}\"", name, escape(value, "&<>\"\n\t"));
 }
 
+std::string unmarked(std::string_view raw) {
+  std::string text(raw);
+  for (const std::string_view mark : {"[[PROPERTY|", "[[ATTACHMENT|"}) {
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;)
+      text.insert(at + 1, " ");
+  }
+  return text;
+}
+
 std::string html_text(std::string_view raw) { return escape(raw, "&<>\"'"); }
 
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& parts) {

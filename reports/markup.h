@@ -12,6 +12,10 @@ std::string xml_text(std::string_view raw);
 /// ` name="value"`, also where the value has several lines.
 std::string xml_attribute(std::string_view name, std::string_view value);
 
+/// Text of strangers in which Jenkins finds no marks: it looks for them anywhere in what a test
+/// case says, and takes along the file that `[[ATTACHMENT|` names.
+std::string unmarked(std::string_view raw);
+
 /// The same of HTML, between tags and in quoted attributes.
 std::string html_text(std::string_view raw);
 

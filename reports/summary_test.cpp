@@ -172,7 +172,7 @@ TEST(Annotations, AreAtMostTenLinesThatNothingBreaksOutOf) {
                         "on inductor::"));
   EXPECT_THAT(github_annotations(hostile_run(), false),
               HasSubstr("file=</script><script>alert(1)"));
-  EXPECT_THAT(github_annotations(hostile_run(), false), HasSubstr("%0A%3A%3Aerror%3A%3Ax %250A"));
+  EXPECT_THAT(github_annotations(hostile_run(), false), HasSubstr("%0A%3A %3Aerror%3A%3Ax %250A"));
 }
 
 TEST(Annotations, AreOneForEachFingerprintAtItsSmallestExample) {

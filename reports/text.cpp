@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/text.h"
 
 namespace lockstep {
@@ -31,6 +34,21 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
     return text[end] == '\a' ? end + 1 : std::min(end + 2, text.size());
   }
   return at + 1;
+}
+
+bool begins_with(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
+}
+
+/// Whether nothing but blanks is before a place in its line; what is no ASCII may be a blank, too.
+bool begins_line(std::string_view text, std::size_t at) {
+  while (at > 0 && text[at - 1] != '\n') {
+    const auto before = static_cast<unsigned char>(text[--at]);
+    if (before > ' ' && before < 0x80) return false;
+  }
+  return true;
 }
 
 bool harmless(std::string_view point) {
@@ -85,7 +103,34 @@ std::string clean(std::string_view raw) {
     if (harmless(point)) result += point;
     at += point.size();
   }
-  return result;
+  return disarmed(result);
+}
+
+std::string disarmed(std::string_view text) {
+  std::vector<std::size_t> breaks;  // behind which characters
+  const auto each = [&](std::string_view word, std::size_t behind, auto&& is_command) {
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
+      if (is_command(at)) breaks.push_back(at + behind);
+    }
+  };
+  each("::", 0, [&](std::size_t at) { return begins_line(text, at); });
+  each("##", 0, [&](std::size_t at) {
+    const std::string_view rest = text.substr(at + 2);
+    return begins_with(rest, "[") || begins_with(rest, "vso[") || begins_with(rest, "teamcity[");
+  });
+  each("section_", 6, [&](std::size_t at) {
+    const std::string_view rest = text.substr(at + 8);
+    return begins_with(rest, "start:") || begins_with(rest, "end:");
+  });
+  std::sort(breaks.begin(), breaks.end());
+  std::string result;
+  std::size_t done = 0;
+  for (const std::size_t at : breaks) {
+    result += text.substr(done, at + 1 - done);
+    result += ' ';
+    done = at + 1;
+  }
+  return result += text.substr(done);
 }
 
 std::string cut(std::string text, std::size_t limit) {
@@ -96,8 +141,9 @@ std::string cut(std::string text, std::size_t limit) {
   while (tail < text.size() && continues(text[tail])) ++tail;
   const std::string errors =
       error_lines(std::string_view(text).substr(head, tail - head), limit / 3);
-  return fmt::format("{}\n[... {} bytes left out ...]\n{}{}", text.substr(0, head),
-                     grouped(tail - head), errors, text.substr(tail));
+  // What was in the middle of a line may begin one now.
+  return disarmed(fmt::format("{}\n[... {} bytes left out ...]\n{}{}", text.substr(0, head),
+                              grouped(tail - head), errors, text.substr(tail)));
 }
 
 std::size_t columns(std::string_view text) {
@@ -161,7 +207,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
     put_word();
     result += "\n";
   }
-  return result;
+  return disarmed(result);
 }
 
 }  // namespace lockstep

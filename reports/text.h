@@ -8,8 +8,14 @@ namespace lockstep {
 
 /// `text`, which may come from a compiler, a kernel or a stranger's case, as something that is safe
 /// to show: invalid UTF-8 becomes U+FFFD; terminal sequences, control characters but newline and
-/// tab, noncharacters and marks that reorder a line are dropped; a line ends in \n alone.
+/// tab, noncharacters and marks that reorder a line are dropped; a line ends in \n alone; and it is
+/// disarmed.
 std::string clean(std::string_view text);
+
+/// `text` without what those take for a command who read the log of a job: `::` of GitHub's at the
+/// beginning of a line, `##[` and `##vso[` of Azure's, `##teamcity[`, and `section_start:` of
+/// GitLab's are broken by a blank.
+std::string disarmed(std::string_view text);
 
 /// Valid UTF-8 of at most about `limit` bytes: a longer text keeps its beginning and its end, where
 /// errors usually say what happened. Between them stand a line with the size of the gap, and the

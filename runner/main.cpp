@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 
+#include "commands/job_log.h"
 #include "commands/subcommand.h"
 
 namespace lockstep {
@@ -40,6 +41,7 @@ Exit delivered(Exit exit) {
 
 int main(int argc, char** argv) {
   using namespace lockstep;
+  const CommandsStopped stopped;
   Exit exit = Exit::internal;
   try {
     exit = delivered(meet(read_command_line({argv + 1, argv + argc})));

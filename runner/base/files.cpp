@@ -30,6 +30,7 @@ class Descriptor {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -55,9 +56,11 @@ struct Regular {
   std::size_t allocated = 0;  ///< bytes that are not in holes
 };
 
-Result<Regular> open_regular(const std::filesystem::path& path) {
+/// `follow`: whether a symbolic link is what it leads to, or no regular file.
+Result<Regular> open_regular(const std::filesystem::path& path, bool follow = false) {
   // O_NONBLOCK: a named pipe in place of a file must not hang the runner.
-  Regular file{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))};
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
+  Regular file{Descriptor(::open(path.c_str(), flags))};
   struct stat status {};
   if (file.fd.get() < 0 || ::fstat(file.fd.get(), &status) != 0)
     return fail(fmt::format("cannot read {}: {}", shown(path), why()));
@@ -66,6 +69,12 @@ Result<Regular> open_regular(const std::filesystem::path& path) {
   file.size = static_cast<std::size_t>(status.st_size);
   file.allocated = static_cast<std::size_t>(status.st_blocks) * 512;
   return file;
+}
+
+tl::unexpected<Error> too_large(const std::string& name, std::string_view found, std::size_t most) {
+  return fail(fmt::format("cannot read {}: it has {} bytes, at most {} may be read", name, found,
+                          grouped(most)),
+              "nothing that Lockstep writes or needs is as large: ask where it comes from");
 }
 
 /// Reads `size` bytes from `offset`, or as many as there are; how many, or -1.
@@ -135,20 +144,51 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::filesystem::path& path) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return fail(fmt::format("cannot read {}: {}", shown(path), why()));
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t most) {
+  auto pieces = FilePieces::open(path, most);
+  if (!pieces) return tl::unexpected(pieces.error());
   std::string text;
-  char buffer[1 << 16];
   while (true) {
-    const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
-    if (count == 0) return text;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return fail(fmt::format("cannot read {}: {}", shown(path), why()));
-    }
-    text.append(buffer, static_cast<std::size_t>(count));
+    const auto piece = pieces->next();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return text;
+    text += *piece;
   }
+}
+
+FilePieces::FilePieces(int fd, std::string name, std::size_t most)
+    : fd_(fd), name_(std::move(name)), most_(most) {}
+
+FilePieces::FilePieces(FilePieces&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      name_(std::move(other.name_)),
+      most_(other.most_),
+      read_(other.read_),
+      buffer_(std::move(other.buffer_)) {}
+
+FilePieces::~FilePieces() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<FilePieces> FilePieces::open(const std::filesystem::path& path, std::size_t most) {
+  auto file = open_regular(path, true);
+  if (!file) return tl::unexpected(file.error());
+  if (file->size > most) return too_large(shown(path), grouped(file->size), most);
+  return FilePieces(file->fd.release(), shown(path), most);
+}
+
+Result<std::string_view> FilePieces::next() {
+  constexpr std::size_t kPiece = 1 << 16;
+  buffer_.resize(kPiece);
+  ssize_t count = 0;
+  do {
+    count = ::read(fd_, buffer_.data(), kPiece);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(fmt::format("cannot read {}: {}", name_, why()));
+  read_ += static_cast<std::size_t>(count);
+  // It grows while it is read, or has no size of its own, as those of /proc.
+  if (read_ > most_) return too_large(name_, "more", most_);
+  return std::string_view(buffer_).substr(0, static_cast<std::size_t>(count));
 }
 
 Result<FileEnd> read_end_of_file(const std::filesystem::path& path, std::size_t most) {

@@ -12,8 +12,32 @@
 
 namespace lockstep {
 
-/// The bytes of a whole file.
-Result<std::string> read_file(const std::filesystem::path& path);
+/// What may be read of a file as a whole where nobody says otherwise: bytes.
+constexpr std::size_t kLargestFile = 64 << 20;
+
+/// The bytes of a whole regular file.  An Error for anything else (a named pipe would hang, a
+/// device may never end) and, before it is read, for one of more than `most` bytes.
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t most = kLargestFile);
+
+/// A regular file from its beginning, a piece at a time, so that a long one takes no memory.
+class FilePieces {
+ public:
+  /// Errors as those of read_file.
+  static Result<FilePieces> open(const std::filesystem::path& path, std::size_t most);
+  FilePieces(FilePieces&& other) noexcept;
+  FilePieces& operator=(FilePieces&&) = delete;
+  ~FilePieces();
+
+  /// The next bytes, which stay until the next call; empty: there are no more.
+  Result<std::string_view> next();
+
+ private:
+  FilePieces(int fd, std::string name, std::size_t most);
+  int fd_;
+  std::string name_;
+  std::size_t most_, read_ = 0;
+  std::string buffer_;
+};
 
 /// The last `most` bytes of a regular file, as it is now, and whether there are more before them.
 /// For a stranger's file: a named pipe in its place does not hang, and a huge file costs no memory.

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <future>
+#include <iterator>
 
 namespace lockstep {
 namespace {
@@ -53,7 +55,10 @@ TEST_F(WriteFile, WritesWhatALinkNamesAndKeepsTheLink) {
 TEST_F(WriteFile, WritesIntoAPipeAndKeepsIt) {
   const fs::path pipe = root_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  auto reader = std::async(std::launch::async, [&] { return read_file(pipe).value_or(""); });
+  auto reader = std::async(std::launch::async, [&] {
+    std::ifstream file(pipe);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  });
   EXPECT_TRUE(write_file(pipe, "through it"));
   ASSERT_TRUE(fs::is_fifo(pipe));  // else the reader waits for ever
   EXPECT_EQ(reader.get(), "through it");
@@ -82,6 +87,30 @@ TEST_F(WriteFile, SaysWhyItCannotAndLeavesNothing) {
     EXPECT_NE(written.error().message.find(path.string()), std::string::npos);
   }
   EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(WriteFile, OnlyARegularFileIsReadAndNoneThatIsTooLarge) {
+  const fs::path pipe = root_ / "pipe", sparse = root_ / "sparse";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);  // to open it would wait for a writer, for ever
+  for (const fs::path& file : {pipe, fs::path("/dev/zero"), root_}) {
+    const auto read = read_file(file);
+    ASSERT_FALSE(read) << file;
+    EXPECT_NE(read.error().message.find("no regular file"), std::string::npos);
+  }
+  std::ofstream(sparse) << "x";
+  fs::resize_file(sparse, std::uintmax_t{40} << 30);  // more than there is memory, and no disk
+  const auto read = read_file(sparse);
+  ASSERT_FALSE(read);
+  EXPECT_NE(
+      read.error().message.find("it has 42,949,672,960 bytes, at most 67,108,864 may be read"),
+      std::string::npos)
+      << read.error().message;
+  EXPECT_FALSE(read_file("/proc/self/maps", 10));  // of no size, before it is read
+  EXPECT_TRUE(read_file("/proc/self/maps"));
+  ASSERT_TRUE(write_file(root_ / "file", "12345"));
+  fs::create_symlink("file", root_ / "link");
+  EXPECT_EQ(read_file(root_ / "link", 5).value_or(""), "12345");
+  EXPECT_FALSE(read_file(root_ / "link", 4));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/bounded_json.h"
@@ -34,7 +35,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
   virtual ~Scanner() = default;
-  void walk() { value("", std::string_view::npos); }
+  void walk() { value(std::string_view::npos); }
 
  protected:
   /// `key` is npos for elements of lists and the root.
@@ -56,51 +57,57 @@ class Scanner {
     }
     ++at_;
   }
-  void value(const std::string& pointer, std::size_t key) {
+  void value(std::size_t key) {
     space();
     const std::size_t begin = at_;
     if (at_ >= text_.size() || enough()) return;
     if (text_[at_] == '{') {
-      members(pointer);
+      members();
     } else if (text_[at_] == '[') {
-      elements(pointer);
+      elements();
     } else if (text_[at_] == '"') {
       string();
     } else {
       at_ = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
     }
-    found(pointer, key, begin, at_);
+    found(pointer_, key, begin, at_);
   }
-  void members(const std::string& pointer) {
+  void members() {
     std::set<std::string> seen;
+    const std::size_t parent = pointer_.size();
     ++at_;
     for (space(); at_ < text_.size() && text_[at_] != '}' && !enough(); space()) {
       const std::size_t key = at_;
       string();
       const Json name = Json::parse(text_.substr(key, at_ - key), nullptr, false);
       const std::string token = name.is_string() ? name.get<std::string>() : "";
-      const std::string child = child_pointer(pointer, token);
-      if (token.size() > kLongestKey) too_long(pointer, key);
-      if (!seen.insert(token).second) repeated(child, key);
+      if (token.size() > kLongestKey) too_long(pointer_, key);
+      pointer_ += child_pointer("", token);
+      if (!seen.insert(token).second) repeated(pointer_, key);
       space();
       ++at_;  // ':'
-      value(child, key);
+      value(key);
+      pointer_.resize(parent);
       space();
       if (at_ < text_.size() && text_[at_] == ',') ++at_;
     }
     ++at_;
   }
-  void elements(const std::string& pointer) {
+  void elements() {
     std::size_t index = 0;
+    const std::size_t parent = pointer_.size();
     ++at_;
     for (space(); at_ < text_.size() && text_[at_] != ']' && !enough(); space()) {
-      value(pointer + "/" + std::to_string(index++), std::string_view::npos);
+      pointer_ += fmt::format("/{}", index++);
+      value(std::string_view::npos);
+      pointer_.resize(parent);
       space();
       if (at_ < text_.size() && text_[at_] == ',') ++at_;
     }
     ++at_;
   }
 
+  std::string pointer_;  ///< of the value at hand: a copy for each would cost their depth
   std::string_view text_;
   std::size_t at_ = 0;
 };
@@ -170,6 +177,32 @@ class Finder : public Scanner {
   std::size_t offset_ = 0;
 };
 
+/// Counts on to where each element of a list begins.
+class ElementLines : public Scanner {
+ public:
+  ElementLines(std::string_view text, std::string_view list)
+      : Scanner(text), text_(text), list_(list) {}
+  std::vector<int> take() { return std::move(lines_); }
+
+ private:
+  void found(const std::string& pointer, std::size_t key, std::size_t begin, std::size_t) override {
+    if (key != std::string_view::npos || pointer.size() <= list_.size() ||
+        pointer.rfind('/') != list_.size() || !pointer.starts_with(list_))
+      return;
+    const std::string_view between = text_.substr(at_, begin - at_);
+    line_ += static_cast<int>(std::count(between.begin(), between.end(), '\n'));
+    at_ = begin;
+    lines_.push_back(line_);
+  }
+  void repeated(const std::string&, std::size_t) override {}
+  void too_long(const std::string&, std::size_t) override {}
+
+  std::string_view text_, list_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+  std::vector<int> lines_;
+};
+
 /// Position of the first bracket that is nested too deep, or npos.  Strings are skipped; the text
 /// may be malformed.
 std::size_t too_deep(std::string_view text) {
@@ -227,7 +260,7 @@ void parse_json(JsonFile& file, Diagnostics& diagnostics) {
 
 std::optional<JsonFile> read_json(const std::filesystem::path& path, const std::string& shown,
                                   Diagnostics& diagnostics) {
-  auto text = read_file(path);
+  auto text = read_file(path, kLargestJson);
   if (!text) {
     diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
     return std::nullopt;
@@ -243,6 +276,12 @@ Position locate(std::string_view text, std::string_view pointer, bool key) {
   Finder finder(text, pointer, key);
   finder.walk();
   return position_at(text, finder.offset());
+}
+
+std::vector<int> lines_of_elements(std::string_view text, std::string_view pointer) {
+  ElementLines lines(text, pointer);
+  lines.walk();
+  return lines.take();
 }
 
 std::string child_pointer(std::string_view pointer, std::string_view token) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostic.h"
 
@@ -31,14 +32,22 @@ struct JsonFile {
 /// meaningful when nothing was added.
 void parse_json(JsonFile& file, Diagnostics& diagnostics);
 
-/// Reads and parses a file that is called `shown` in diagnostics; nothing, and what is wrong is
-/// added, when that fails.
+/// What a JSON file may have that a person wrote, or a level: bytes.
+constexpr std::size_t kLargestJson = 16 << 20;
+
+/// Reads and parses a file of at most kLargestJson bytes that is called `shown` in diagnostics;
+/// nothing, and what is wrong is added, when that fails.
 std::optional<JsonFile> read_json(const std::filesystem::path& path, const std::string& shown,
                                   Diagnostics& diagnostics);
 
 /// Where in `text`, which must be well-formed, the value at a JSON pointer begins; where `key` is
 /// true, where its key does. The nearest enclosing value when there is no such value.
 Position locate(std::string_view text, std::string_view pointer, bool key = false);
+
+/// The lines in which the elements of the list at a JSON pointer begin, in their order, in time
+/// that grows with the length of `text` alone, which must be well-formed; none where there is no
+/// list.
+std::vector<int> lines_of_elements(std::string_view text, std::string_view pointer);
 
 /// `pointer` extended by one reference token, escaped.
 std::string child_pointer(std::string_view pointer, std::string_view token);

@@ -54,5 +54,29 @@ TEST(Json, RefusesDeepNestingWithoutRecursion) {
   EXPECT_EQ(faults(std::string(65, '[') + std::string(65, ']')).size(), 1U);
 }
 
+TEST(Json, KnowsTheLinesOfElements) {
+  const std::string text = "{\n\"a\": [1, {\"b\": [0,\n0]},\n\n[2]\n, 3], \"c\": []}";
+  EXPECT_EQ(lines_of_elements(text, "/a"), (std::vector<int>{2, 2, 5, 6}));
+  EXPECT_EQ(lines_of_elements(text, "/a/1/b"), (std::vector<int>{2, 3}));
+  EXPECT_TRUE(lines_of_elements(text, "/c").empty());
+  EXPECT_TRUE(lines_of_elements(text, "/x").empty());
+  // Were the text walked for each of them, or the way to each copied, this would take minutes.
+  std::string many = "[";
+  std::string pointer = "/0", end = "]";
+  for (int depth = 0; depth < 60; ++depth) {
+    const std::string key(120, 'k');
+    many += "{\"" + key + "\": ";
+    pointer += "/" + key;
+    end = "}" + end;
+  }
+  many += "[0";
+  for (int i = 1; i < 200'000; ++i) many += ",\n0";
+  JsonFile file{"many.json", many + "]" + end, {}};
+  Diagnostics diagnostics;
+  parse_json(file, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_EQ(lines_of_elements(file.text, pointer).back(), 200'000);
+}
+
 }  // namespace
 }  // namespace lockstep

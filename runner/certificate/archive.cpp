@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
+#include "base/bounded_json.h"
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -49,10 +51,14 @@ std::string header(const std::string& name, std::size_t size) {
   return block;
 }
 
+Json entry_of(const std::string& bytes) {
+  return {{"bytes", bytes.size()}, {"digest", Digest().add(bytes).hex()}};
+}
+
 std::string manifest_of(const ArchiveFiles& files) {
   Json listed = Json::object();
-  for (const auto& [name, bytes] : files)
-    listed[name] = {{"bytes", bytes.size()}, {"digest", Digest().add(bytes).hex()}};
+  for (const auto& [name, bytes] : files)  // none twice, so that none need be looked for
+    listed.get_ref<Json::object_t&>().emplace_back(name, entry_of(bytes));
   return Json{{"format", 1}, {"files", std::move(listed)}}.dump(1) + "\n";
 }
 
@@ -73,20 +79,123 @@ std::string written(const ArchiveFiles& files) {
 /// What is wrong with a file that the manifest names otherwise, for people; the archive is refused
 /// in any case.
 std::string difference(const ArchiveFiles& files, const std::string& manifest) {
-  const Json listed = Json::parse(manifest, nullptr, false);
-  if (!listed.is_object() || !listed.contains("files") || !listed["files"].is_object())
+  const auto listed = parse_bounded_json(manifest, {kArchiveLimits.manifest, 4, 1 << 17});
+  if (!listed || !listed->is_object() || !listed->contains("files") ||
+      !(*listed)["files"].is_object())
     return fmt::format("{} is not what Lockstep writes", kArchiveManifest);
-  const Json& names = listed["files"];
+  std::map<std::string, Json> names;
+  for (const auto& [name, entry] : (*listed)["files"].items()) names.emplace(name, entry);
   for (const auto& [name, bytes] : files) {
-    if (!names.contains(name)) return fmt::format("the manifest does not have {}", name);
-    if (names[name] != Json{{"bytes", bytes.size()}, {"digest", Digest().add(bytes).hex()}})
-      return fmt::format("{} is not as it was archived", name);
+    const auto entry = names.find(name);
+    if (entry == names.end()) return fmt::format("the manifest does not have {}", name);
+    if (entry->second != entry_of(bytes)) return fmt::format("{} is not as it was archived", name);
   }
-  for (const auto& [name, entry] : names.items()) {
+  for (const auto& [name, entry] : names) {
     if (!files.contains(name)) return fmt::format("{} is missing", one_line(name, 120));
   }
   return fmt::format("{} is not what Lockstep writes", kArchiveManifest);
 }
+
+/// Reads an archive from its beginning to its end.
+class Unarchiving {
+ public:
+  explicit Unarchiving(const Pieces& pieces) : pieces_(pieces) {}
+
+  Result<ArchiveFiles> read() {
+    while (const auto block = take(kBlock)) {
+      if (block->front() == '\0') {
+        // It ends with two empty blocks, and there is nothing behind them.
+        as_written_ =
+            as_written_ && *block + take(kBlock).value_or("") == std::string(2 * kBlock, '\0');
+        as_written_ = as_written_ && !take(1);
+        ended_ = true;
+        break;
+      }
+      if (auto taken = take_file(*block); !taken) return tl::unexpected(taken.error());
+    }
+    if (!trouble_.message.empty()) return tl::unexpected(trouble_);
+    return whole();
+  }
+
+ private:
+  static tl::unexpected<Error> broken(std::string what) { return fail(std::move(what), kBroken); }
+
+  /// The next bytes; nothing where there are fewer.
+  std::optional<std::string> take(std::size_t size) {
+    std::string bytes;
+    while (bytes.size() < size && trouble_.message.empty()) {
+      if (piece_.empty()) {
+        auto more = pieces_();
+        if (!more) trouble_ = more.error();
+        if (!more || more->empty()) return std::nullopt;
+        piece_ = *more;
+      }
+      const std::string_view part = piece_.substr(0, size - bytes.size());
+      bytes += part;
+      piece_.remove_prefix(part.size());
+      at_ += part.size();
+      if (at_ > kArchiveLimits.bytes) trouble_ = limit("bytes", kArchiveLimits.bytes);
+    }
+    return trouble_.message.empty() ? std::optional(std::move(bytes)) : std::nullopt;
+  }
+
+  static Error limit(std::string_view what, std::size_t most) {
+    return {fmt::format("found more than {} {}, the most that an archive may have", grouped(most),
+                        what),
+            "no certificate of Lockstep has that much: ask where it comes from"};
+  }
+
+  Result<void> take_file(const std::string& block) {
+    const std::size_t begin = at_ - kBlock;
+    std::string name = block.substr(0, std::min(block.find('\0'), kLongestName));
+    std::size_t size = 0;
+    const char* digits = block.data() + kAtSize;
+    const auto [end, error] = std::from_chars(digits, digits + kSizeDigits, size, 8);
+    const auto no_header = [&] {
+      return broken(fmt::format("found no header of a file at byte {}", begin));
+    };
+    if (!is_archived_name(name) || error != std::errc() || end != digits + kSizeDigits)
+      return no_header();
+    if (size > kArchiveLimits.bytes) return tl::unexpected(limit("bytes", kArchiveLimits.bytes));
+    auto bytes = take(size);
+    if (!bytes) return trouble_.message.empty() ? no_header() : tl::unexpected(trouble_);
+    const auto padding = take((kBlock - size % kBlock) % kBlock);
+    const bool is_manifest = name == kArchiveManifest;
+    as_written_ = as_written_ && block == header(name, size) && padding &&
+                  padding->find_first_not_of('\0') == std::string::npos &&
+                  is_manifest == last_.empty() &&
+                  (is_manifest || last_ == kArchiveManifest || last_ < name);
+    last_ = name;
+    if (!files_.emplace(std::move(name), std::move(*bytes)).second)
+      return broken(fmt::format("found {} twice", last_));
+    if (files_.size() > kArchiveLimits.files)
+      return tl::unexpected(limit("files", kArchiveLimits.files));
+    return {};
+  }
+
+  Result<ArchiveFiles> whole() {
+    const auto manifest = files_.find(std::string(kArchiveManifest));
+    if (manifest == files_.end())
+      return fail(fmt::format("found no {}, expected an archive that `lockstep certify` wrote",
+                              kArchiveManifest));
+    const std::string named = std::move(manifest->second);
+    files_.erase(manifest);
+    if (named != manifest_of(files_)) return broken(difference(files_, named));
+    if (!as_written_ || !ended_)
+      return broken(
+          "the files are there, but the archive is not the one that Lockstep writes of them");
+    return std::move(files_);
+  }
+
+  const Pieces& pieces_;
+  std::string_view piece_;
+  std::size_t at_ = 0;
+  bool as_written_ = true;  ///< to the byte what write_archive writes
+  bool ended_ = false;
+  std::string last_;
+  Error trouble_;
+  ArchiveFiles files_;
+};
 
 }  // namespace
 
@@ -101,36 +210,8 @@ Result<std::string> write_archive(const ArchiveFiles& files) {
   return written(files);
 }
 
-Result<ArchiveFiles> read_archive(std::string_view bytes) {
-  ArchiveFiles files;
-  const auto broken = [&](const std::string& what) { return fail(what, kBroken); };
-  std::size_t at = 0;
-  while (at + kBlock <= bytes.size() && bytes[at] != '\0') {
-    const std::string_view block = bytes.substr(at, kBlock);
-    std::string name(block.substr(0, std::min(block.find('\0'), kLongestName)));
-    std::size_t size = 0;
-    const char* digits = block.data() + kAtSize;
-    const auto [end, error] = std::from_chars(digits, digits + kSizeDigits, size, 8);
-    at += kBlock;
-    if (!is_archived_name(name) || error != std::errc() || end != digits + kSizeDigits ||
-        size > bytes.size() - at)
-      return broken(fmt::format("found no header of a file at byte {}", at - kBlock));
-    if (!files.emplace(name, bytes.substr(at, size)).second)
-      return broken(fmt::format("found {} twice", name));
-    at = std::min(bytes.size(), at + (size + kBlock - 1) / kBlock * kBlock);
-  }
-  const auto manifest = files.find(std::string(kArchiveManifest));
-  if (manifest == files.end())
-    return fail(fmt::format("found no {}, expected an archive that `lockstep certify` wrote",
-                            kArchiveManifest));
-  const std::string named = std::move(manifest->second);
-  files.erase(manifest);
-  if (named != manifest_of(files)) return broken(difference(files, named));
-  if (written(files) != bytes)
-    return broken(
-        "the files are there, but the archive is not the one that Lockstep writes of "
-        "them");
-  return files;
-}
+Result<ArchiveFiles> read_archive(const Pieces& pieces) { return Unarchiving(pieces).read(); }
+
+Result<ArchiveFiles> read_archive(std::string_view bytes) { return read_archive(pieces_of(bytes)); }
 
 }  // namespace lockstep

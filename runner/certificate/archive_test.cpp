@@ -1,8 +1,11 @@
 #include "certificate/archive.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/fixtures.h"
 #include "base/fuzzing.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -51,6 +54,50 @@ TEST(Archive, NamesStayBelowIt) {
   for (const char* name : {"", "/etc/passwd", "../a", "a/../b", "a b", "manifest.json", "a/"})
     EXPECT_FALSE(write_archive({{name, "x"}})) << name;
   EXPECT_FALSE(write_archive({{std::string(101, 'a'), "x"}}));
+}
+
+/// The header of a tar that says this size, before it says anything else.
+std::string begin_of(const std::string& size) {
+  std::string block = archive().substr(0, 512);
+  block.replace(0, 13, "a.json\0\0\0\0\0\0\0", 13);
+  return block.replace(124, 11, size);
+}
+
+TEST(Archive, LimitsAreThoseOfTheDocument) {
+  const std::string text = read_source("docs/reference/log.md");
+  for (const std::string& row :
+       {fmt::format("| an archive | bytes | {} |", grouped(kArchiveLimits.bytes)),
+        fmt::format("| | files | {} |", grouped(kArchiveLimits.files))})
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+}
+
+TEST(Archive, LimitsAreNamedBeforeAnythingIsHeld) {
+  std::size_t given = 0;
+  const std::string zeros(1 << 16, '\0');
+  const auto endless = [&](const std::string& begin) {
+    given = 0;
+    return [&, begin]() -> Result<std::string_view> {
+      const std::string& piece = given == 0 ? begin : zeros;
+      given += piece.size();
+      return piece;
+    };
+  };
+  const auto huge = read_archive(endless(begin_of("77777777777")));
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().message,
+            "found more than 268,435,456 bytes, the most that an archive may have");
+  EXPECT_LT(given, 1u << 20);
+  const auto long_one = read_archive(endless(begin_of("01777777777")));  // 256 MiB less one byte
+  ASSERT_FALSE(long_one);
+  EXPECT_NE(long_one.error().message.find("268,435,456 bytes"), std::string::npos);
+  const auto broken = read_archive([]() -> Result<std::string_view> { return fail("gone"); });
+  EXPECT_EQ(broken.error().message, "gone");
+  ArchiveFiles many;
+  for (std::size_t i = 0; i < kArchiveLimits.files + 1; ++i) many[std::to_string(i)] = "";
+  const auto read = read_archive(*write_archive(many));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message,
+            "found more than 10,000 files, the most that an archive may have");
 }
 
 TEST(Archive, AStrangersBytesEndNothing) {

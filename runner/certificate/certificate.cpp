@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "certificate/archive.h"
@@ -18,9 +19,11 @@ constexpr std::string_view kRules = "certification.json";
 constexpr std::string_view kStatement = "statement.json", kStatementText = "statement.txt";
 constexpr std::string_view kWaivers = "waivers/", kTensors = "tensors/";
 
-/// The most by which a log may exceed its compressed size, so that a small archive does not cost
-/// all memory.
-constexpr std::size_t kLargestLog = std::size_t{4} << 30;
+/// A log is larger than what it is compressed to by no more than this: those of Lockstep are by 10
+/// to 40 times.
+constexpr Unpacked kLog = {kLogLimits.bytes, 200};
+/// Rules of the waivers in an archive: each is asked of each verdict.
+constexpr std::size_t kMostWaivers = 1000;
 
 constexpr const char* kNoCertificate = "it proves nothing; ask for another one";
 
@@ -77,21 +80,28 @@ class Opening {
   }
 
   /// A log, which must be as Lockstep writes it: nothing is between its lines, and each says what
-  /// was read of it and no more.
+  /// was read of it and no more.  It is unpacked twice, so that it need not be held.
   RunRecord log(std::string_view name) {
     const std::string packed = take(name);
     if (!errors_.empty()) return {};
-    auto text = gunzip(packed, kLargestLog);
-    if (!text) {
-      errors_.push_back({fmt::format("{}: {}", name, text.error().message), kNoCertificate});
-      return {};
-    }
-    auto record = parse_log(*text, name.substr(0, name.size() - 3));
+    const auto lines = [&] { return LineReader(gunzip_pieces(packed, kLog), kLogLimits.line); };
+    const std::string_view unpacked = name.substr(0, name.size() - 3);
+    LineReader read = lines();
+    auto record = parse_log(read, unpacked);
     if (!record) {
-      errors_.push_back({record.error().message, kNoCertificate});
+      const std::string& why = record.error().message;
+      errors_.push_back(
+          {why.starts_with(unpacked) ? why : fmt::format("{}: {}", name, why), kNoCertificate});
       return {};
     }
-    if (log_text(*record) != *text)
+    LineReader again = lines();
+    bool same = read.torn() == 0;
+    each_line(*record, [&](std::string_view due) {
+      const auto line = again.next();
+      return same = same && line && *line == due;
+    });
+    const auto rest = again.next();
+    if (!same || !rest || *rest)
       errors_.push_back({fmt::format("{}: the log is not as Lockstep writes it: its lines are in "
                                      "another order, or one says more",
                                      name),
@@ -124,26 +134,26 @@ class Opening {
   std::vector<Error>& errors_;
 };
 
-/// The tensors that a record names for waived verdicts.
-std::vector<std::string> tensors_of(const RunRecord& run) {
-  std::vector<std::string> names;
+/// The tensors that a record names of what is waived.
+std::set<std::string> tensors_of(const RunRecord& run) {
+  std::set<std::string> names;
   for (const Verdict& verdict : run.verdicts) {
     if (verdict.account.standing != Standing::waived) continue;
     for (const OutputComparison& output : verdict.found.outputs)
-      names.insert(names.end(), output.tensors.begin(), output.tensors.end());
+      names.insert(output.tensors.begin(), output.tensors.end());
   }
   return names;
 }
 
 void check_tensors(const Submission& submission, std::vector<Error>& errors) {
-  std::vector<std::string> named = tensors_of(submission.run);
+  const std::set<std::string> named = tensors_of(submission.run);
   for (const std::string& name : named) {
     if (!submission.tensors.contains(name))
       errors.push_back(
           {fmt::format("{}, which a waived verdict names, is missing", name), kNoCertificate});
   }
   for (const auto& [name, bytes] : submission.tensors) {
-    if (!contains(named, name))
+    if (!named.contains(name))
       errors.push_back(
           {fmt::format("found {}, which no waived verdict names", name), kNoCertificate});
   }
@@ -183,6 +193,19 @@ void check_standings(const Submission& submission, const SuiteAtHand& suite,
          kNoCertificate});
     if (errors.size() > 20) return;
   }
+}
+
+/// Whether it has no more than can be checked in a time that is worth it.
+void check_size(const Submission& submission, std::vector<Error>& errors) {
+  const std::size_t verdicts = submission.run.verdicts.size();
+  if (const std::size_t most = submission.level.instances.size(); verdicts > most)
+    errors.push_back({fmt::format("found {} verdicts, of which the level has {}", grouped(verdicts),
+                                  grouped(most)),
+                      kNoCertificate});
+  if (submission.waivers.size() > kMostWaivers)
+    errors.push_back({fmt::format("found {} waivers, at most {} are read",
+                                  grouped(submission.waivers.size()), grouped(kMostWaivers)),
+                      kNoCertificate});
 }
 
 void check_suite(const Submission& submission, const SuiteAtHand& suite,
@@ -231,6 +254,11 @@ tl::expected<std::string, std::vector<Error>> make_certificate(const Submission&
 
 tl::expected<Submission, std::vector<Error>> check_certificate(std::string_view archive,
                                                                const SuiteAtHand& suite) {
+  return check_certificate(pieces_of(archive), suite);
+}
+
+tl::expected<Submission, std::vector<Error>> check_certificate(const Pieces& archive,
+                                                               const SuiteAtHand& suite) {
   std::vector<Error> errors;
   auto files = read_archive(archive);
   if (!files) return tl::unexpected(std::vector{files.error()});
@@ -255,6 +283,8 @@ tl::expected<Submission, std::vector<Error>> check_certificate(std::string_view 
     names.paths.push_back(path["name"]);
   decode_files(submission, names, diagnostics);
   opening.say(diagnostics);
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  check_size(submission, errors);
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   if (!submission.run.info.devices.empty())
     note_meant(submission, submission.run.info.devices.front(), suite);

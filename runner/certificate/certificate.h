@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lines.h"
 #include "certificate/submission.h"
 
 namespace lockstep {
@@ -39,6 +40,8 @@ tl::expected<std::string, std::vector<Error>> make_certificate(const Submission&
 ///   the suite's expectations and the waivers;
 /// - the level or the rules are others than those of the suite, or another judge has judged;
 /// - it is no certificate (assess).
+tl::expected<Submission, std::vector<Error>> check_certificate(const Pieces& archive,
+                                                               const SuiteAtHand& suite);
 tl::expected<Submission, std::vector<Error>> check_certificate(std::string_view archive,
                                                                const SuiteAtHand& suite);
 

@@ -134,6 +134,19 @@ TEST(Tampering, EveryFileThatIsGoneOrMore) {
   }
 }
 
+// 3 MB of gzip can be 3 GB; nothing is held of it but a line.
+TEST(Tampering, ABombIsNotUnpacked) {
+  for (const std::string& more : {std::string(64 << 20, ' '), std::string(64 << 20, '\n')}) {
+    const auto found = check_certificate(
+        repaired("run.jsonl.gz", [&](std::string& text) { text += more; }), tiny_suite());
+    ASSERT_FALSE(found);
+    const std::string& why = found.error().front().message;
+    EXPECT_TRUE(why.find("more than 200 times what is packed") != std::string::npos ||
+                why.find("no record") != std::string::npos)
+        << why;
+  }
+}
+
 /// Calls `visit` with every value of a document that is no list and no object, and with the keys
 /// that lead to it, places in lists left out.
 void each_leaf(Json& json, const std::string& keys,

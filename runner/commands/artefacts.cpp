@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "commands/job_log.h"
 #include "reports/summary.h"
 #include "reports/terminal.h"
 #include "requests/report_formats.h"
@@ -32,10 +33,8 @@ PeopleOutput people_output(const Reporting& reporting, const std::string& color)
                           color_choice(color)))};
 }
 
-void print_annotations(const RunRecord& record, const Reporting& reporting,
-                       const std::string& color) {
-  people_output(reporting, color).stream << github_annotations(record, reporting.strict)
-                                         << std::flush;
+void print_annotations(const RunRecord& record, const Reporting& reporting) {
+  print_commands(github_annotations(record, reporting.strict));
 }
 
 Result<void> write_single_reports(const RunRecord& record, const Reporting& reporting, bool& any) {

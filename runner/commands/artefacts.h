@@ -19,9 +19,8 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
 /// were some.
 Result<void> write_single_reports(const RunRecord& record, const Reporting& reporting, bool& any);
 
-/// Prints what marks case files for GitHub, to standard error where standard output is a report's.
-void print_annotations(const RunRecord& record, const Reporting& reporting,
-                       const std::string& color);
+/// Prints what marks case files for GitHub, to standard error (job_log.h).
+void print_annotations(const RunRecord& record, const Reporting& reporting);
 
 /// Where people read, and how it looks there: standard error where standard output is a report's.
 struct PeopleOutput {

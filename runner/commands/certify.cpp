@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "commands/commands.h"
@@ -17,8 +18,10 @@ Exit command_certify(const CertifyRequest& request) {
   const Submission& submission = certified->submission;
   const std::string& level = request.basis.choice.level;
   if (certified->archive.empty()) {
-    fmt::print(stderr, "lockstep: {} does not conform to {}:\n", submission.path.name, level);
-    for (const Error& error : certified->errors) fmt::print(stderr, "    {}\n", error.message);
+    print_people(
+        stderr, fmt::format("lockstep: {} does not conform to {}:\n", submission.path.name, level));
+    for (const Error& error : certified->errors)
+      print_people(stderr, fmt::format("    {}\n", error.message));
     return Exit::failures;
   }
   const fs::path out = request.out.empty()
@@ -29,7 +32,8 @@ Exit command_certify(const CertifyRequest& request) {
   auto written = write_file(out, certified->archive);
   if (written) fmt::print("\n");
   if (written)
-    written = show_certificate(request.showing, launcher, statement, out, certified->archive);
+    written = show_certificate(request.showing, launcher, statement, out,
+                               Digest().add(certified->archive).hex());
   if (!written) {
     print_error(written.error());
     return Exit::internal;

@@ -27,8 +27,8 @@ void leave_out_newer(std::vector<CaseFile>& files) {
   std::erase_if(files, [](const CaseFile& file) {
     const std::string range = newer_lockstep(file.file.root);
     if (range.empty()) return false;
-    fmt::print("{}: not checked, it needs Lockstep {}, this is {}\n", one_line(file.file.name),
-               range, LOCKSTEP_VERSION);
+    print_people(stdout, fmt::format("{}: not checked, it needs Lockstep {}, this is {}\n",
+                                     one_line(file.file.name), range, LOCKSTEP_VERSION));
     return true;
   });
 }
@@ -209,7 +209,7 @@ Exit command_check(const CheckOptions& options) {
   if (registry != nullptr) expand_sweeps(*files, registry);
   std::size_t instances = 0;
   for (const CaseFile& file : *files) instances += check_instances(file, registry, diagnostics);
-  for (const std::string& line : counts.unchecked) fmt::print("{}\n", line);
+  for (const std::string& line : counts.unchecked) print_people(stdout, line + "\n");
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);
     return Exit::usage;

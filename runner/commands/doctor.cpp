@@ -35,9 +35,11 @@ class Chart {
   }
   void say(const DoctorFinding& said) {
     constexpr std::string_view kMarks[] = {"ok", "-", "warn", "FAIL"};
-    fmt::print("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(said.health)], said.subject,
-               one_line(said.finding, 400));
-    if (!said.remedy.empty()) fmt::print("{:20}remedy: {}\n", "", said.remedy);
+    print_people(stdout,
+                 fmt::format("{:<5} {:<13} {}\n", kMarks[static_cast<std::size_t>(said.health)],
+                             said.subject, one_line(said.finding, 400)));
+    if (!said.remedy.empty())
+      print_people(stdout, fmt::format("{:20}remedy: {}\n", "", said.remedy));
     std::fflush(stdout);
     ++counts_[static_cast<std::size_t>(said.health)];
   }

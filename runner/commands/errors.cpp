@@ -5,15 +5,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <new>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "reports/text.h"
+
 namespace lockstep {
 
+void print_people(std::FILE* stream, std::string_view text) {
+  fmt::print(stream, "{}", clean(text));
+}
+
 void print_error(const Error& error) {
-  fmt::print(stderr, "lockstep: {}\n", error.message);
-  if (!error.hint.empty()) fmt::print(stderr, "    {}\n", error.hint);
+  print_people(stderr, fmt::format("lockstep: {}\n", error.message));
+  if (!error.hint.empty()) print_people(stderr, fmt::format("    {}\n", error.hint));
 }
 
 void print_diagnostics(const Diagnostics& diagnostics) {
@@ -22,7 +29,7 @@ void print_diagnostics(const Diagnostics& diagnostics) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
   });
-  for (const Diagnostic& diagnostic : sorted) fmt::print(stderr, "{}\n", to_string(diagnostic));
+  for (const Diagnostic& diagnostic : sorted) print_people(stderr, to_string(diagnostic) + "\n");
   std::vector<std::string> files;
   for (const Diagnostic& diagnostic : sorted) {
     if (files.empty() || files.back() != diagnostic.file) files.push_back(diagnostic.file);
@@ -35,6 +42,15 @@ Exit tell(const Failure& failure) {
   for (const Error& error : failure.errors) print_error(error);
   print_diagnostics(failure.diagnostics);
   return failure.exit;
+}
+
+Exit while_reading(const std::function<Exit(ReadingMemory&)>& command) {
+  try {
+    ReadingMemory memory;
+    return command(memory);
+  } catch (const std::bad_alloc&) {
+    return tell({Exit::usage, {ReadingMemory::exceeded()}});
+  }
 }
 
 bool write_answer(const std::filesystem::path& file, std::string_view text) {

@@ -69,7 +69,7 @@ Result<void> write_all(const Finished& run) {
     if (!proposed) return proposed;
   }
   if (!reporting.github && !run.at.in_github) return {};
-  print_annotations(run.record, reporting, run.at.color);
+  print_annotations(run.record, reporting);
   return add_to_job_page(run.record, reporting.strict);
 }
 

@@ -80,9 +80,7 @@ Result<void> write_report(const fs::path& file, const std::function<std::string(
   return write_file(file, make());
 }
 
-}  // namespace
-
-Exit command_gate(const GateOptions& options) {
+Exit carry_out(const GateOptions& options) {
   Reporting reporting;
   reporting.files = {{"--html", options.html},
                      {"--json", options.json},
@@ -109,6 +107,12 @@ Exit command_gate(const GateOptions& options) {
     return Exit::internal;
   }
   return gate.is_open() ? Exit::ok : Exit::failures;
+}
+
+}  // namespace
+
+Exit command_gate(const GateOptions& options) {
+  return while_reading([&](ReadingMemory&) { return carry_out(options); });
 }
 
 }  // namespace lockstep

@@ -64,9 +64,7 @@ std::optional<std::vector<RunRecord>> read_shards(const std::vector<fs::path>& n
   return readable ? std::optional(std::move(shards)) : std::nullopt;
 }
 
-}  // namespace
-
-Exit command_merge(const MergeOptions& options) {
+Exit carry_out(const MergeOptions& options) {
   if (auto fits = check(options.reporting); !fits) return tell(fits.error());
   if (auto unused = check_out(options.out); !unused) return tell({Exit::usage, {unused.error()}});
   auto shards = read_shards(options.shards);
@@ -88,6 +86,12 @@ Exit command_merge(const MergeOptions& options) {
   if (options.out.empty()) point_latest_at(*directory);
   print_closing(*record, options.reporting, at.color);
   return finish({*record, options.reporting, at, *directory});
+}
+
+}  // namespace
+
+Exit command_merge(const MergeOptions& options) {
+  return while_reading([&](ReadingMemory&) { return carry_out(options); });
 }
 
 }  // namespace lockstep

@@ -69,7 +69,7 @@ void print_lists(const RunRecord& record, const ReportOptions& options) {
   if (options.tolerated) print_tolerated(record, options);
   if (options.operators) print_operators(record, options);
   if (options.reporting.github || options.basis.at.in_github)
-    print_annotations(record, options.reporting, options.basis.at.color);
+    print_annotations(record, options.reporting);
 }
 
 /// The last lines: how much there is, and what fails; the exit status.
@@ -81,17 +81,17 @@ Exit print_totals(const RunRecord& record, const ReportOptions& options, const f
     fmt::print("{} of {}, {} failing{}\n", record.verdicts.size(),
                counted(record.info.planned, "verdict"), failing, where);
   if (!record.complete())
-    fmt::print(stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",
-               unfinished_line(record), options.basis.at.launcher,
-               shell_quote(fs::absolute(fs::is_directory(log) ? log : log.parent_path()).string()));
+    fmt::print(
+        stderr, "the log is not complete: {}; `{} run --resume {}` goes on with it\n",
+        unfinished_line(record), options.basis.at.launcher,
+        shell_quote((fs::is_directory(log) ? fs::absolute(log) : fs::absolute(log).parent_path())
+                        .string()));
   const std::string too_little = judged_too_little(record, strict);
   if (!too_little.empty()) print_error({too_little, "--min-judged PERCENT demands less"});
-  return failing > 0 || !too_little.empty() ? Exit::failures : Exit::ok;
+  return failing > 0 || !too_little.empty() || !record.complete() ? Exit::failures : Exit::ok;
 }
 
-}  // namespace
-
-Exit command_report(const ReportOptions& options) {
+Exit carry_out(const ReportOptions& options) {
   const Reporting& reporting = options.reporting;
   if (auto fits = check(reporting); !fits) return tell(fits.error());
   if (options.logs.size() > 1)
@@ -112,6 +112,12 @@ Exit command_report(const ReportOptions& options) {
   print_lists(*record, options);
   return print_totals(*record, options, log,
                       single ? "" : "; reports in " + fs::weakly_canonical(directory).string());
+}
+
+}  // namespace
+
+Exit command_report(const ReportOptions& options) {
+  return while_reading([&](ReadingMemory&) { return carry_out(options); });
 }
 
 }  // namespace lockstep

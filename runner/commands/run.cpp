@@ -18,7 +18,7 @@ Exit run(Answer<Prepared> prepared) {
 class Silence : public Reporter {
  public:
   void run_started(const RunInfo&) override {}
-  void note(const std::string& text) override { fmt::print(stderr, "{}\n", text); }
+  void note(const std::string& text) override { print_people(stderr, text + "\n"); }
   void running(const std::vector<std::string>&, const std::vector<std::string>&) override {}
   void verdict(const Verdict&) override {}
   void run_ended(const RunRecord&) override {}

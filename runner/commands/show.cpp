@@ -21,9 +21,10 @@ void print_expected(const Instance& instance, const std::vector<Expectation>& ru
     if (std::none_of(rule.instances.begin(), rule.instances.end(), meant)) continue;
     if (!heading) fmt::print("\nexpected\n");
     heading = true;
-    fmt::print("  {} on {}{}: {} ({})\n    {} {}\n", info(rule.status).name, enumerate(rule.paths),
-               rule.torch.empty() ? "" : ", torch " + rule.torch, name_of(rule.because), rule.where,
-               rule.reason, rule.link);
+    print_people(stdout, fmt::format("  {} on {}{}: {} ({})\n    {} {}\n", info(rule.status).name,
+                                     enumerate(rule.paths),
+                                     rule.torch.empty() ? "" : ", torch " + rule.torch,
+                                     name_of(rule.because), rule.where, rule.reason, rule.link));
   }
 }
 
@@ -41,7 +42,7 @@ Exit command_show(const ShowOptions& options) {
   if (!plan) return tell(plan.error());
   bool first = true;
   for (const Instance& instance : plan->instances) {
-    fmt::print("{}{}", first ? "" : "\n", show_case(*instance.declared, instance.id));
+    print_people(stdout, (first ? "" : "\n") + show_case(*instance.declared, instance.id));
     first = false;
     print_expected(instance, session->suite().expectations);
   }

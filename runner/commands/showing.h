@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -11,9 +10,9 @@
 namespace lockstep {
 
 /// Prints what a certificate says, and writes the page and the badge that are asked for; `file` is
-/// the archive's, `bytes` what it holds.
+/// the archive's, `digest` that of its bytes.
 Result<void> show_certificate(const Showing& showing, const std::string& launcher,
                               const Json& statement, const std::filesystem::path& file,
-                              std::string_view bytes);
+                              const std::string& digest);
 
 }  // namespace lockstep

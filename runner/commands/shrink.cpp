@@ -68,8 +68,8 @@ void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
       grouped(static_cast<std::uint64_t>(element_count(shrunk.declared))), shrunk.candidates,
       shrunk.remembered > 0 ? fmt::format(", {} remembered from before", shrunk.remembered) : "",
       shrunk.complete ? "" : "; time ran out: the same command continues from here");
-  fmt::print(stderr, "{}: {}\n", info(shrunk.verdict.found.status).label,
-             shrunk.verdict.found.reason);
+  print_people(stderr, fmt::format("{}: {}\n", info(shrunk.verdict.found.status).label,
+                                   shrunk.verdict.found.reason));
 }
 
 /// Prints the case, or writes it, and then its script.
@@ -99,7 +99,7 @@ Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path&
   if (script)
     fmt::print("{}{}", out.empty() ? "\n" : "", *script);
   else
-    fmt::print(stderr, "no script: {}\n", script.error().message);
+    print_people(stderr, fmt::format("no script: {}\n", script.error().message));
   return Exit::failures;
 }
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -155,7 +156,7 @@ class Suite:
             **more,
         )
 
-    def start(self, *arguments):
+    def start(self, *arguments, ignore=None):
         return subprocess.Popen(
             [self.binary, *arguments],
             env=self.environment(),
@@ -163,6 +164,7 @@ class Suite:
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.root,
+            preexec_fn=(lambda: signal.signal(ignore, signal.SIG_IGN)) if ignore else None,
         )
 
     def golden(self, name, text):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import resource
 import signal
@@ -9,6 +10,32 @@ import time
 
 import pytest
 from suites import log_of, verdicts, wait_for
+
+
+def folders_of(run):
+    """Directories of tensors of a run."""
+    return [*pathlib.Path("/dev/shm").glob(f"lockstep-{run.pid}-*")]
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_that_is_closed_ends_a_run_as_kill_does(suite, end):
+    run = suite.start(*"run --level all path:slow path:conform -j 1 --out out".split())
+    log = suite.root / "out" / "run.jsonl"
+    wait_for(lambda: log.exists() and '"verdict"' in log.read_text() and folders_of(run))
+    run.send_signal(end)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 130 and "interrupted after" in output
+    assert log_of(suite.root / "out")[-1]["interrupted"]
+    assert "interrupted after" in (suite.root / "out" / "junit.xml").read_text()
+    assert folders_of(run) == []
+
+
+def test_who_ignores_that_a_terminal_is_closed_goes_on(suite):
+    run = suite.start(*"run bugs/1-first path:slow --out out".split(), ignore=signal.SIGHUP)
+    wait_for(lambda: (suite.root / "out" / "run.jsonl").exists())
+    run.send_signal(signal.SIGHUP)
+    run.communicate(timeout=60)
+    assert run.returncode == 0
 
 
 def test_ctrl_c_once_reports_what_was_done_and_resume_goes_on(suite):

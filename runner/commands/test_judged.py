@@ -142,6 +142,18 @@ def test_a_report_says_of_what_was_judged_what_the_run_said(suite):
 # --- an end ---
 
 
+def test_a_log_that_lost_a_verdict_is_none_of_a_good_run(suite):
+    assert suite("run", "--level", "all", "path:conform", "--out", "out").returncode == 0
+    assert suite("report", "out").returncode == 0
+    log = suite.root / "out" / "run.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    taken = next(i for i, line in enumerate(lines) if '"type":"verdict"' in line)
+    log.write_text("".join(lines[:taken] + lines[taken + 1 :]))
+    result = suite("report", "out")
+    assert result.returncode == 1
+    assert "the log is not complete: stopped after" in result.stderr
+
+
 def test_a_log_that_is_not_complete_is_called_so(suite):
     assert suite("run", ONE, "path:conform", "--out", "out").returncode == 0
     log = suite.root / "out" / "run.jsonl"
@@ -149,6 +161,7 @@ def test_a_log_that_is_not_complete_is_called_so(suite):
     assert json.loads(lines[-1])["type"] == "end"
     log.write_text("".join(lines[:-1]))
     result = suite("report", "out")
+    assert result.returncode == 1
     assert (
         "the log is not complete: killed, or still going on, after 1 of 1 verdict; "
         in result.stderr

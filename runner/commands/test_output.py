@@ -179,8 +179,42 @@ def test_annotations_do_not_mix_with_a_report(suite):
     result = suite("run", "bugs/1-first", "path:flip", "--github", "--json", "-", "--out", "out")
     assert json.loads(result.stdout)["format"] == 3
     assert "::error" in result.stderr
-    assert "::error" in suite("report", "out", "--github").stdout
+    assert "::error" in suite("report", "out", "--github").stderr
     assert json.loads(suite("report", "out", "--github", "--json", "-").stdout)["format"] == 3
+
+
+def test_github_takes_nothing_for_a_command_but_our_own(suite):
+    """What is between the tokens is nothing to its runner; nobody has seen a token before."""
+    suite.write(
+        "cases/bugs/1-first.json",
+        case("two\n::error::forged ##[add-mask]x ##vso[task.x]y ##teamcity[z]", tags=["silent"]),
+    )
+    tokens = []
+    for _ in range(2):
+        result = suite("run", "bugs/1-first", "path:flip", "-v", env={"GITHUB_ACTIONS": "true"})
+        assert result.returncode == 1, result.stderr
+        stopped, taken = None, []
+        for line in result.stderr.splitlines():
+            if stopped is None and line.startswith("::stop-commands::"):
+                stopped = line.removeprefix("::stop-commands::")
+                assert re.fullmatch(r"lockstep(-[0-9a-f]{8}){4}", stopped)
+                tokens.append(stopped)
+            elif line == f"::{stopped}::":
+                stopped = None
+            elif stopped is None:
+                taken.append(line)
+        assert stopped is None  # what the job does next is taken for what it is
+        assert len(taken) == 1 and taken[0].startswith("::error file=cases/bugs/1-first.json,"), (
+            result.stderr
+        )
+        said = result.stdout + "\n".join(set(result.stderr.splitlines()) - set(taken))
+        assert "forged" in said and not re.search(r"^\s*::error|##\[|##vso\[|##team", said, re.M)
+        assert "stop-commands" not in result.stdout
+    assert len(tokens) == len(set(tokens)) == 4
+    refused = suite("report", "no\n::error::such", env={"GITHUB_ACTIONS": "true"})
+    assert refused.returncode == 2 and not re.search(r"^\s*::error", refused.stderr, re.M)
+    assert refused.stderr.splitlines()[0].startswith("::stop-commands::")
+    assert "::" not in suite("report", "none").stderr
 
 
 def test_the_summary_of_a_job_is_appended_and_cannot_get_lost(suite):

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/digest.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "certificate/archive.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/running.h"
@@ -19,38 +21,52 @@ Exit execute_again(const VerifyRequest& request, Verified verified) {
   const auto sampled = execute_sample(request, std::move(verified), carry_out_on_console);
   if (!sampled) return tell(sampled.error());
   for (const Differently& each : sampled->others)
-    fmt::print(stderr, "    {}: {} in the archive, {} here\n", each.id, info(each.then).label,
-               each.here ? info(*each.here).label : "not run");
+    print_people(stderr,
+                 fmt::format("    {}: {} in the archive, {} here\n", each.id, info(each.then).label,
+                             each.here ? info(*each.here).label : "not run"));
   fmt::print("executed again here: {} of {} verdicts (--seed {}), {} with another result\n",
              sampled->executed, all, sampled->seed, sampled->others.size());
   return sampled->others.empty() ? Exit::ok : Exit::failures;
 }
 
-}  // namespace
-
-Exit command_verify(const VerifyRequest& request) {
-  const auto archive = read_file(request.archive);
-  if (!archive) {
-    print_error(archive.error());
+Exit carry_out(const VerifyRequest& request, ReadingMemory& memory) {
+  auto file = FilePieces::open(request.archive, kArchiveLimits.bytes);
+  if (!file) {
+    print_error(file.error());
     return Exit::usage;
   }
-  auto verified = verify(request, *archive);
+  Digest digest;
+  auto verified = verify(request, [&]() -> Result<std::string_view> {
+    auto piece = file->next();
+    if (piece) digest.add(*piece);
+    return piece;
+  });
   if (!verified) return tell(verified.error());
   if (!verified->errors.empty()) {
-    fmt::print(stderr, "lockstep: {} is no certificate:\n", request.archive.string());
+    print_people(stderr,
+                 fmt::format("lockstep: {} is no certificate:\n", request.archive.string()));
     for (const Error& error : verified->errors)
-      fmt::print(stderr, "    {}{}{}\n", error.message, error.hint.empty() ? "" : "; ", error.hint);
+      print_people(stderr, fmt::format("    {}{}{}\n", error.message,
+                                       error.hint.empty() ? "" : "; ", error.hint));
     return Exit::failures;
   }
   const Submission& submission = verified->submission;
   const Json statement = statement_of(submission, assess(submission));
   auto shown = show_certificate(request.showing, request.basis.at.launcher, statement,
-                                request.archive, *archive);
+                                request.archive, digest.hex());
   if (!shown) {
     print_error(shown.error());
     return Exit::internal;
   }
-  return request.sample > 0 ? execute_again(request, std::move(*verified)) : Exit::ok;
+  if (request.sample <= 0) return Exit::ok;
+  memory.lift();
+  return execute_again(request, std::move(*verified));
+}
+
+}  // namespace
+
+Exit command_verify(const VerifyRequest& request) {
+  return while_reading([&](ReadingMemory& memory) { return carry_out(request, memory); });
 }
 
 }  // namespace lockstep

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -25,13 +27,46 @@ bool tells_of_memory(const RaisedError& error) {
   return false;
 }
 
-/// The line of an error that says that a file did not fit, or nothing; compilers of C++ say it in
-/// the same words.
-std::string line_on_space(const RaisedError& error) {
-  const std::size_t at = error.message.find("No space left on device");
-  if (at == std::string::npos) return "";
-  const std::size_t begin = error.message.rfind('\n', at) + 1;  // of the text, where there is none
-  return error.message.substr(begin, error.message.find('\n', at) - begin);
+/// The line of a text that says that a file did not fit, or nothing; compilers of C++ say it in the
+/// words of the system, too.
+std::string line_on_space(const std::string& text) {
+  for (const char* words : {"No space left on device", "Disk quota exceeded"}) {
+    const std::size_t at = text.find(words);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = text.rfind('\n', at) + 1;  // of the text, where there is none
+    return text.substr(begin, text.find('\n', at) - begin);
+  }
+  return "";
+}
+
+/// The file systems that a compiler writes to and that are full: "/tmp (1,024 KiB)".
+std::string full_places(const fs::path& out) {
+  constexpr std::uintmax_t kAlmostNone = std::uintmax_t{4} << 20;
+  std::vector<fs::path> places = {out.parent_path(), "/dev/shm"};
+  for (const char* name : {"TORCHINDUCTOR_CACHE_DIR", "LOCKSTEP_CACHE", "TMPDIR"}) {
+    if (const char* place = std::getenv(name); place != nullptr && *place != '\0')
+      places.emplace_back(place);
+  }
+  places.emplace_back("/tmp");
+  places.emplace_back(".");  // of a clone the cache is there
+  std::string full;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    const fs::space_info space = fs::space(place, error);
+    if (error || space.available >= kAlmostNone || full.find(place.string()) != std::string::npos)
+      continue;
+    full += fmt::format("{}{}, {} of {} KiB are free", full.empty() ? "" : "; ", place.string(),
+                        space.available / 1024, space.capacity / 1024);
+  }
+  return full;
+}
+
+/// What to say of an execution that lacked room, by the words of whoever met it.
+std::string lack_of_space(const std::string& line, const fs::path& out) {
+  const std::string full = full_places(out);
+  return one_line(fmt::format("a disk or a file system in memory is full{}: {}",
+                              full.empty() ? "" : fmt::format(" ({})", full), line),
+                  600);
 }
 
 /// What to say before a bad end where the folder for tensors is full: what would tell why may not
@@ -101,8 +136,14 @@ Observation observation_of(const End& end) {
       observation.outcome = Outcome::out_of_memory;
       observation.reason = one_line(observation.error->message);
     } else if (observation.outcome == Outcome::raised) {
-      observation.reason = one_line(line_on_space(*observation.error));
-      if (!observation.reason.empty()) observation.outcome = Outcome::lost;
+      const RaisedError& raised = *observation.error;
+      std::string line = line_on_space(raised.message);
+      // What a compiler had printed says why it failed; a program may print what it likes.
+      if (line.empty() && raised.kind == ErrorKind::internal) line = line_on_space(raised.detail);
+      if (!line.empty()) {
+        observation.outcome = Outcome::lost;
+        observation.reason = lack_of_space(line, end.out);
+      }
     }
   } else {
     observation.outcome = Outcome::lost;

@@ -71,14 +71,12 @@ TEST_F(Ends, LargeFilesAndEmptyOnesAreCopied) {
   EXPECT_EQ((*copy)->bytes().back(), std::byte{0});
 }
 
-Observation raised_with(const std::string& message) {
+Observation raised_with(const std::string& message, const std::string& detail = "") {
   auto scratch = Scratch::create();
   EXPECT_TRUE(scratch);
-  const Json error = {{"stage", "compile"},
-                      {"class", "CppCompileError"},
-                      {"message", message},
-                      {"wrapped", {"BackendCompilerFailed"}},
-                      {"kind", "internal"}};
+  const Json error = {{"stage", "compile"}, {"class", "CppCompileError"},
+                      {"message", message}, {"wrapped", {"BackendCompilerFailed"}},
+                      {"kind", "internal"}, {"detail", detail}};
   const Json text = {
       {"outcome", "raised"},   {"runs", Json::array()},    {"storages", Json::array()},
       {"reference", nullptr},  {"error", error},           {"reason", nullptr},
@@ -98,7 +96,13 @@ TEST(End, AnErrorForWantOfSpaceIsNotTheCompilers) {
             std::string::npos)
       << seen.reason;
   EXPECT_EQ(seen.reason.find("stop"), std::string::npos) << seen.reason;
+  EXPECT_EQ(seen.reason.find("a disk or a file system in memory is full"), 0u) << seen.reason;
   EXPECT_EQ(raised_with("No space left on device").outcome, Outcome::lost);
+  EXPECT_EQ(raised_with("[Errno 122] Disk quota exceeded: '/home/x'").outcome, Outcome::lost);
+  const Observation linking =
+      raised_with("the vendor's compiler failed", "ld: final link failed: No space left on device");
+  EXPECT_EQ(linking.outcome, Outcome::lost);
+  EXPECT_NE(linking.reason.find("ld: final link failed"), std::string::npos) << linking.reason;
 }
 
 // A program that calls `_exit` with a status that sysexits.h calls the user's or the software's

@@ -188,7 +188,8 @@ void decode_sources(Reader& reader, const Node& node, Expectation& rule) {
 }
 
 /// Decodes one rule; everything that a reader of the report needs is demanded.
-std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const ValidNames& names) {
+std::optional<Expectation> decode_rule(Reader& reader, const Node& node, int line,
+                                       const ValidNames& names) {
   const int before = reader.failures();
   if (!reader.object(
           node, {"instances",    "fingerprints", "paths",      "devices", "torch",   "cpu_levels",
@@ -198,8 +199,7 @@ std::optional<Expectation> decode_rule(Reader& reader, const Node& node, const V
     return std::nullopt;
   }
   Expectation rule;
-  const Position at = locate(reader.file().text, node.pointer);
-  rule.where = fmt::format("{}:{}", reader.file().name, at.line);
+  rule.where = fmt::format("{}:{}", reader.file().name, line);
   const bool by_fingerprint = reader.child(node, "fingerprints").has_value();
   decode_subject(reader, node, names, by_fingerprint, rule);
   decode_circumstances(reader, node, by_fingerprint, rule);
@@ -227,8 +227,9 @@ std::vector<Expectation> decode_expectations(const JsonFile& file, const ValidNa
   reader.format(document, kExpectationsFormat);
   const auto known = reader.required(document, "known", "a list of expectations");
   if (!known || !reader.list(*known, "a list of expectations")) return rules;
+  const std::vector<int> lines = lines_of_elements(file.text, known->pointer);
   for (std::size_t i = 0; i < (*known)->size(); ++i) {
-    if (auto rule = decode_rule(reader, reader.element(*known, i), names))
+    if (auto rule = decode_rule(reader, reader.element(*known, i), lines.at(i), names))
       rules.push_back(std::move(*rule));
   }
   return rules;

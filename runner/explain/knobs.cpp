@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/reader.h"
 #include "base/text.h"
@@ -58,20 +59,23 @@ Knob decode_knob(Reader& reader, const Node& node) {
 }  // namespace
 
 KnobTable read_knobs(const std::filesystem::path& name, Diagnostics& diagnostics) {
-  KnobTable table;
   const auto file = read_json(name, name.string(), diagnostics);
-  if (!file) return table;
-  Reader reader(*file, diagnostics);
-  const Node root{&file->root, ""};
+  return file ? decode_knobs(*file, diagnostics) : KnobTable();
+}
+
+KnobTable decode_knobs(const JsonFile& file, Diagnostics& diagnostics) {
+  KnobTable table;
+  Reader reader(file, diagnostics);
+  const Node root{&file.root, ""};
   if (!reader.object(root, {"format", "knobs", "bisect"})) return table;
   reader.format(root);
+  std::set<std::string> names;
   const auto list = reader.required(root, "knobs", "the settings");
   for (std::size_t i = 0; list && reader.list(*list, "a list of settings") && i < (*list)->size();
        ++i) {
     const Node node = reader.element(*list, i);
     Knob knob = decode_knob(reader, node);
-    if (std::any_of(table.knobs.begin(), table.knobs.end(),
-                    [&](const Knob& other) { return other.name == knob.name; }))
+    if (!names.insert(knob.name).second)
       reader.error(node.pointer, fmt::format("found `{}` for the second time", knob.name));
     table.knobs.push_back(std::move(knob));
   }
@@ -83,12 +87,12 @@ KnobTable read_knobs(const std::filesystem::path& name, Diagnostics& diagnostics
   }
   for (const auto& [backend, subsystems] : (*bisected)->items()) {
     const Node node{&subsystems, child_pointer(bisected->pointer, backend)};
-    std::vector<std::string> names = reader.texts(node, "a list of subsystems");
-    for (const std::string& each : names) {
+    std::vector<std::string> subsystems_of = reader.texts(node, "a list of subsystems");
+    for (const std::string& each : subsystems_of) {
       if (!is_name(each)) reader.mismatch(node, "names of torch's subsystems");
     }
     if (!is_name(backend)) reader.mismatch(node, "a backend that torch's bisector knows");
-    table.bisected.push_back({backend, std::move(names)});
+    table.bisected.push_back({backend, std::move(subsystems_of)});
   }
   return table;
 }

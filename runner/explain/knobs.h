@@ -38,7 +38,9 @@ struct KnobTable {
   std::vector<BisectedBackend> bisected;
 };
 
-/// Reads one; what is wrong is added to `diagnostics`.
+/// Decodes one; what is wrong is added to `diagnostics`.
+KnobTable decode_knobs(const JsonFile& file, Diagnostics& diagnostics);
+/// The same of a file.
 KnobTable read_knobs(const std::filesystem::path& file, Diagnostics& diagnostics);
 
 /// Why a knob has nothing to say of a path under this torch: another backend, another release, the

@@ -81,6 +81,59 @@ TEST(Fuzz, EveryLogGivesAnErrorOrARecord) {
   EXPECT_GT(refused, count / 5);
 }
 
+/// A log of which one record is there many times, each with another name, or has much more of
+/// something: an error that names its line, or a record.  Each is read in a part of the file.
+TEST(Fuzz, EveryGrownLogGivesAnErrorOrARecord) {
+  const std::vector<std::string> lines = log_lines();
+  const auto [begin, all] = fuzz::stint();
+  const std::uint64_t count = 1 + all / 100;  // each takes as much as a hundred others
+  fuzz::Stopwatch watch;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    fuzz::Random random(seed * 1'000'003);
+    const std::size_t grown = random.below(lines.size());
+    std::string text;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      Json record = Json::parse(lines[i]);
+      const std::size_t times = i == grown ? 1 + random.below(500) : 1;
+      for (std::size_t k = 0; k < times; ++k) {
+        for (const char* key : {"id", "name"}) {
+          if (record.contains(key) && times > 1)
+            record[key] = fmt::format("{}{}", record[key].get<std::string>(), k);
+        }
+        if (times > 1 && random.often(1)) {
+          std::vector<Json*> values;
+          fuzz::values_of(record, values);
+          Json& value = *random.one_of(values);
+          const Json before = value;
+          for (std::size_t more = random.below(200); more > 0 && value.is_array(); --more)
+            value.push_back(before.empty() ? Json() : before[0]);
+          for (std::size_t more = random.below(200); more > 0 && value.is_object(); --more)
+            value[std::to_string(more)] = before.empty() ? Json() : before.front();
+          if (value.is_string()) value = before.get<std::string>() + std::string(5000, 'x');
+        }
+        text += record.dump() + "\n";
+      }
+    }
+    SCOPED_TRACE(seed);
+    watch.time(seed, [&] {
+      LineReader read(
+          [rest = std::string_view(text), &random]() mutable -> Result<std::string_view> {
+            const std::string_view piece = rest.substr(0, 1 + random.below(10'000));
+            rest.remove_prefix(piece.size());
+            return piece;
+          },
+          kLogLimits.line);
+      const auto record = parse_log(read, "log");
+      if (!record) {
+        ASSERT_EQ(record.error().message.substr(0, 4), "log:");
+        ASSERT_LT(record.error().message.size(), 2000U);
+      }
+    });
+    if (HasFatalFailure()) return;
+  }
+  watch.print("grown log");
+}
+
 /// Whoever turns failures of a log into passes by their statuses is told so, with the line.
 TEST(Fuzz, NoStatusOfALogCanBeTurned) {
   const std::vector<std::string> lines = log_lines();

@@ -19,11 +19,12 @@ std::vector<Allowance> decode_allowances(const JsonFile& file, Diagnostics& diag
   for (const TransitionInfo& each : all_transitions()) names.emplace_back(each.name);
   const auto allow = reader.required(root, "allow", "transitions that may be");
   if (!allow || !reader.list(*allow, "a list of transitions that may be")) return allowances;
+  const std::vector<int> lines = lines_of_elements(file.text, allow->pointer);
   for (std::size_t i = 0; i < (*allow)->size(); ++i) {
     const Node rule = reader.element(*allow, i);
     if (!reader.object(rule, {"transition", "ids", "reason", "link"})) continue;
     Allowance& read = allowances.emplace_back();
-    read.where = fmt::format("{}:{}", file.name, locate(file.text, rule.pointer).line);
+    read.where = fmt::format("{}:{}", file.name, lines.at(i));
     if (const auto node = reader.required(rule, "transition", "one of " + enumerate(names))) {
       if (const auto word = reader.word(*node, names, "transition"))
         read.transition = find_transition(*word)->transition;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "paths/path.h"
 #include "record/explanation.h"
 #include "verdict/contradiction.h"
 
@@ -27,8 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of one record: far more than a verdict with all that a worker may say of itself.
-constexpr JsonBounds kRecordBounds = {.bytes = 64 << 20, .depth = 64, .values = 1 << 22};
+constexpr JsonBounds kRecordBounds = {
+    .bytes = kLogLimits.line, .depth = 64, .values = kLogLimits.values};
+constexpr const char* kNotOurs =
+    "no run of Lockstep writes that much: ask where the log comes from";
 
 /// How to mend what the system refused.
 std::string hint_for(int error) {
@@ -65,6 +70,52 @@ Json typed(std::string_view type, const Json& rest) {
   Json record = {{"type", type}};
   record.update(rest);
   return record;
+}
+
+/// The lines of the log in a file.
+Result<LineReader> lines_of(const fs::path& file) {
+  auto pieces = FilePieces::open(file, kLogLimits.bytes);
+  if (!pieces) return tl::unexpected(pieces.error());
+  const auto shared = std::make_shared<FilePieces>(std::move(*pieces));
+  return LineReader([shared] { return shared->next(); }, kLogLimits.line);
+}
+
+/// What is wrong with the id of a verdict, which is a way below a suite, and names files of it;
+/// empty: nothing.
+std::string fault_of_id(const std::string& id) {
+  constexpr std::size_t kLongest = 4096;
+  if (id.size() > kLongest) return fmt::format("more than {} bytes", kLongest);
+  if (std::any_of(id.begin(), id.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return "control characters";
+  const std::size_t of_case = std::min(id.find_first_of("[@"), id.size());
+  for (std::size_t begin = 0; begin <= id.size();) {
+    const std::size_t end = std::min(id.find('/', begin), id.size());
+    const std::string_view part = std::string_view(id).substr(begin, end - begin);
+    if (part == ".." || (begin <= of_case && (part.empty() || part == ".")))
+      return fmt::format("the part `{}` of a way", part);
+    begin = end + 1;
+  }
+  return {};
+}
+
+/// Whether a file that a verdict names is below the run's own folder for them.
+bool is_saved_tensor(const std::string& name) {
+  return name.starts_with("tensors/") && fault_of_id(name).empty();
+}
+
+/// What is wrong with the names in a verdict; empty: nothing.
+std::string fault_of_names(const Verdict& verdict) {
+  for (const std::string* id : {&verdict.facts.id, &verdict.facts.instance, &verdict.facts.path}) {
+    if (const std::string fault = fault_of_id(*id); !fault.empty())
+      return fmt::format("found {} in the id `{}`", fault, one_line(*id, 120));
+  }
+  for (const OutputComparison& output : verdict.found.outputs) {
+    for (const std::string& name : output.tensors) {
+      if (!is_saved_tensor(name))
+        return fmt::format("found the file `{}`, expected one below tensors/", one_line(name, 120));
+    }
+  }
+  return {};
 }
 
 /// Shows the records of a run that is known as a whole in the order in which a log has them.
@@ -132,15 +183,15 @@ Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
 Result<RunLog> RunLog::reopen(const fs::path& directory) {
   Result<RunLog> log = open(directory / kFileName, 0);
   if (!log) return log;
-  Result<std::string> text = read_file(log->path_);
-  if (!text) return tl::unexpected(text.error());
-  // The caller has read the log already. This looks again, because appending to another file would
+  auto lines = lines_of(log->path_);
+  if (!lines) return tl::unexpected(lines.error());
+  // Whoever resumes has read the log; this looks again because appending to something else would
   // spoil it.
-  if (Result<RunRecord> record = parse_log(*text, log->path_.string()); !record) {
+  if (Result<RunRecord> record = parse_log(*lines, log->path_.string()); !record) {
     return tl::unexpected(record.error());
   }
-  log->size_ = text->rfind('\n') + 1;
-  log->torn_ = log->size_ != text->size();
+  log->size_ = lines->bytes();
+  log->torn_ = lines->torn() > 0;
   if (Result<void> done = log->cut(); !done) return tl::unexpected(done.error());
   return log;
 }
@@ -229,6 +280,15 @@ std::string log_text(const RunRecord& record) {
   return text;
 }
 
+void each_line(const RunRecord& record, const std::function<bool(std::string_view)>& take) {
+  bool more = true;
+  each_record(record, [&](const Json& each) {
+    if (!more) return;
+    const std::string line = line_of(each);
+    more = take(std::string_view(line).substr(0, line.size() - 1));
+  });
+}
+
 Result<Json> record_of(std::string_view line) {
   Result<Json> json = parse_bounded_json(line, kRecordBounds);
   if (json && (!json->is_object() || !json->contains("type") || !(*json)["type"].is_string()))
@@ -265,6 +325,8 @@ class LogParser {
   }
 
   RunRecord end() {
+    Json::object_t& environment = *record_.environment.get_ptr<Json::object_t*>();
+    for (auto& [name, values] : environment_) environment.emplace_back(name, std::move(values));
     sort_by_place(record_.verdicts);
     return std::move(record_);
   }
@@ -279,13 +341,38 @@ class LogParser {
     Result<RunInfo> info = run_info_from_json(json);
     if (!info) return tl::unexpected(info.error());
     record_.info = std::move(*info);
+    for (const PathInfo& path : record_.info.paths) paths_.insert(path.name);
+    if (record_.info.paths.size() > kLogLimits.paths) return too_many("paths", kLogLimits.paths);
+    std::map<std::string, std::string> above;
+    for (const PathInfo& path : record_.info.paths) {
+      if (path.declared.is_object() && path.declared.value("above", Json()).is_string())
+        above[path.name] = path.declared["above"].get<std::string>();
+    }
+    for (const auto& [name, below] : above) {
+      if (down_from(name, above).size() > kLogLimits.layers)
+        return too_many("layers", kLogLimits.layers);
+    }
     return {};
+  }
+
+  static tl::unexpected<Error> too_many(std::string_view what, std::size_t most) {
+    return fail(
+        fmt::format("found more than {} {}, the most that a log may have", grouped(most), what),
+        kNotOurs);
   }
 
   Result<void> take_environment(const Json& json) {
     if (!json.contains("name") || !json["name"].is_string() || !json.contains("values"))
       return fail("an environment record needs a name and values");
-    record_.environment[json["name"].get<std::string>()] = json["values"];
+    const Json& values = json["values"];
+    facts_ += values.size();
+    if (facts_ > kLogLimits.facts) return too_many("facts of environments", kLogLimits.facts);
+    const auto [place, is_new] =
+        places_.try_emplace(json["name"].get<std::string>(), environment_.size());
+    if (is_new) environment_.emplace_back(place->first, Json());
+    environment_[place->second].second = values;
+    if (environment_.size() > kLogLimits.environments)
+      return too_many("names of environments", kLogLimits.environments);
     return {};
   }
 
@@ -293,6 +380,9 @@ class LogParser {
     Result<Verdict> verdict = verdict_from_json(json);
     if (!verdict) return tl::unexpected(verdict.error());
     const std::string& id = verdict->facts.id;
+    if (std::string wrong = fault_of_names(*verdict); !wrong.empty()) return fail(std::move(wrong));
+    if (paths_.insert(verdict->facts.path).second && paths_.size() > kLogLimits.paths)
+      return too_many("paths", kLogLimits.paths);
     if (const std::string wrong = contradiction(*verdict); !wrong.empty()) {
       return fail(fmt::format("the verdict {} contradicts itself: {}", one_line(id, 200),
                               one_line(wrong, 500)));
@@ -344,43 +434,62 @@ class LogParser {
 
   RunRecord record_;
   std::unordered_map<std::string, Seen> seen_;
+  /// An object that keeps the order of its keys looks for one among all of them.
+  std::vector<std::pair<std::string, Json>> environment_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< in `environment_`
+  std::size_t facts_ = 0;                                ///< in `environment_`, and before
+  std::set<std::string> paths_;
   std::size_t resumptions_ = 0, end_line_ = 0;
 };
 
 }  // namespace
 
-Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+Result<RunRecord> parse_log(LineReader& lines, std::string_view where) {
   LogParser parser;
-  std::size_t number = 0;
-  for (std::size_t begin = 0, newline; (newline = text.find('\n', begin)) != std::string_view::npos;
-       begin = newline + 1) {
-    ++number;
-    const auto at = [&](const std::string& what) {
-      return fail(fmt::format("{}:{}: {}", where, number, what));
-    };
-    const Result<Json> json = record_of(text.substr(begin, newline - begin));
-    if (!json) {
-      if (number == 1)
-        return at("this is no run log: a run log begins with a record of type \"run\"");
+  const auto at = [&](const Error& what) {
+    return fail(fmt::format("{}:{}: {}", where, lines.count(), what.message), what.hint);
+  };
+  while (true) {
+    const std::size_t before = lines.count();
+    const auto line = lines.next();
+    if (!line && lines.count() == before) return tl::unexpected(line.error());  // of its pieces
+    if (!line) return at({line.error().message, kNotOurs});
+    if (!*line) break;
+    if (lines.count() > kLogLimits.records)
+      return at({fmt::format("found more than {} records, the most that a log may have",
+                             grouped(kLogLimits.records)),
+                 kNotOurs});
+    const Result<Json> json = record_of(**line);
+    if (!json && lines.count() == 1)
       return at(
-          fmt::format("this line is no record; the log was damaged: {}", json.error().message));
-    }
-    if (const Result<void> taken = parser.take(*json, number); !taken)
-      return at(taken.error().message);
+          {fmt::format("this is no run log: a run log begins with a record of type \"run\"; {}",
+                       json.error().message),
+           ""});
+    if (!json)
+      return at(
+          {fmt::format("this line is no record; the log was damaged: {}", json.error().message),
+           ""});
+    if (const Result<void> taken = parser.take(*json, lines.count()); !taken)
+      return at(taken.error());
   }
-  if (number == 0) {
+  if (lines.count() == 0) {
     return fail(fmt::format("{}: there is no whole record in this run log", where),
                 "the run was ended before it wrote its first line; start it anew");
   }
   return parser.end();
 }
 
+Result<RunRecord> parse_log(std::string_view text, std::string_view where) {
+  LineReader lines(pieces_of(text), kLogLimits.line);
+  return parse_log(lines, where);
+}
+
 Result<RunRecord> read_log(const fs::path& path) {
   std::error_code error;
   const fs::path file = fs::is_directory(path, error) ? path / RunLog::kFileName : path;
-  const Result<std::string> text = read_file(file);
-  if (!text) return tl::unexpected(text.error());
-  auto record = parse_log(*text, file.string());
+  auto lines = lines_of(file);
+  if (!lines) return tl::unexpected(lines.error());
+  auto record = parse_log(*lines, file.string());
   if (record) record->directory = file.parent_path();
   return record;
 }

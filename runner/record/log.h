@@ -2,13 +2,29 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/lines.h"
 #include "base/result.h"
 #include "record/record.h"
 
 namespace lockstep {
+
+/// What a log may have, which may come from anybody (docs/reference/log.md, "Limits").  A run of
+/// everything on every path has a tenth of it.
+struct LogLimits {
+  std::size_t bytes = std::size_t{512} << 20;  ///< of a log; of an archive's once unpacked
+  std::size_t line = 16 << 20;                 ///< bytes of a record
+  std::size_t values = 1 << 18;                ///< of a record
+  std::size_t records = 1'000'000;
+  std::size_t paths = 256;         ///< of a run, and of its verdicts
+  std::size_t layers = 32;         ///< paths that stand on each other
+  std::size_t environments = 256;  ///< names of environment records
+  std::size_t facts = 1 << 14;     ///< of all of these together
+};
+inline constexpr LogLimits kLogLimits;
 
 /// The append-only log of one run, `run.jsonl`: the primary record, from which every report is made
 /// (format: reference/log.md).  Each record reaches the file whole or not at all; after a failed
@@ -79,7 +95,13 @@ Result<RunRecord> read_log(const std::filesystem::path& path);
 /// there is one such text of it.
 std::string log_text(const RunRecord& record);
 
-/// The same for the text of a log; `where` names it in errors.
+/// Shows the log of a run as log_text has it, a line at a time, as long as `take` wants more.
+void each_line(const RunRecord& record, const std::function<bool(std::string_view line)>& take);
+
+/// The same for what comes in pieces, of which none is held that is longer than a line; `where`
+/// names it in errors.
+Result<RunRecord> parse_log(LineReader& lines, std::string_view where);
+/// The same for the text of a log.
 Result<RunRecord> parse_log(std::string_view text, std::string_view where);
 
 }  // namespace lockstep

@@ -10,6 +10,8 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/fixtures.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -367,6 +369,105 @@ TEST(ParseLogTest, SkipsRecordsOfTypesToCome) {
   const Result<RunRecord> record =
       parse_log(std::string(kRun) + "{\"type\":\"weather\"}\n", "run.jsonl");
   ASSERT_TRUE(record) << record.error().message;
+}
+
+/// The log of a run of nothing, and these lines after its first.
+Result<RunRecord> log_with(const std::vector<std::string>& lines,
+                           const RunInfo& info = some_info()) {
+  std::string text = to_json(info).dump() + "\n";
+  for (const std::string& line : lines) text += line + "\n";
+  return parse_log(text, "log");
+}
+
+std::string verdict_line(const std::function<void(Verdict&)>& change) {
+  Verdict verdict = some_verdict(0);
+  change(verdict);
+  Json json = {{"type", "verdict"}};
+  json.update(to_json(verdict));
+  return json.dump();
+}
+
+TEST(LogNames, AreWaysBelowASuite) {
+  EXPECT_TRUE(log_with({verdict_line([](Verdict&) {})}));
+  const std::vector<std::string> wrong = {"../../etc/passwd@cpu/x",
+                                          "/etc/passwd@cpu/x",
+                                          "a/../b@cpu/x",
+                                          "a//b@cpu/x",
+                                          "./a@cpu/x",
+                                          "a@cpu/..",
+                                          "a\nb@cpu/x",
+                                          "a\x1b[2J@cpu/x",
+                                          "",
+                                          std::string(5000, 'a')};
+  for (const std::string& id : wrong) {
+    const auto read = log_with({verdict_line([&](Verdict& verdict) { verdict.facts.id = id; })});
+    ASSERT_FALSE(read) << id;
+    EXPECT_THAT(read.error().message, HasSubstr("log:2: found "));
+    EXPECT_FALSE(log_with({verdict_line([&](Verdict& verdict) { verdict.facts.instance = id; })}));
+  }
+  for (const char* id : {"a[x=..]@cpu/y", "a[x=/../]@cpu/y"})
+    EXPECT_EQ(
+        log_with({verdict_line([&](Verdict& verdict) { verdict.facts.id = id; })}).has_value(),
+        std::string_view(id) == "a[x=..]@cpu/y")
+        << id;
+  for (const char* file : {"/etc/passwd", "tensors/../../etc/passwd", "run.jsonl", "tensors//x"}) {
+    const auto read = log_with({verdict_line([&](Verdict& verdict) {
+      verdict.found.outputs.resize(1);
+      verdict.found.outputs[0].name = "y";
+      verdict.found.outputs[0].tensors = {file};
+    })});
+    ASSERT_FALSE(read) << file;
+    EXPECT_THAT(read.error().message, HasSubstr("below tensors/"));
+  }
+}
+
+TEST(LogLimits, AreThoseOfTheDocument) {
+  const std::string text = read_source("docs/reference/log.md");
+  const LogLimits& log = kLogLimits;
+  for (const std::string& row : {fmt::format("| a log | bytes | {} |", grouped(log.bytes)),
+                                 fmt::format("| | records | {} |", grouped(log.records)),
+                                 fmt::format("| | bytes of a record | {} |", grouped(log.line)),
+                                 fmt::format("| {} and 64 |", grouped(log.values)),
+                                 fmt::format("| {} and {} |", log.paths, log.layers),
+                                 fmt::format("| {} and {} |", log.environments, grouped(log.facts)),
+                                 fmt::format("allow list | bytes | {} |", grouped(kLargestJson))})
+    EXPECT_THAT(text, HasSubstr(row));
+}
+
+TEST(LogLimits, AreNamedWithTheirLine) {
+  const auto refusal = [](const Result<RunRecord>& read) {
+    return read ? std::string("it was read") : read.error().message + "; " + read.error().hint;
+  };
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i <= kLogLimits.environments; ++i)
+    lines.push_back(fmt::format(R"({{"type":"environment","name":"{}","values":{{}}}})", i));
+  EXPECT_THAT(refusal(log_with(lines)),
+              HasSubstr("log:258: found more than 256 names of environments, the most that a log"));
+  // Of the same name each replaces the one before; together they say too much.
+  lines.assign(kLogLimits.facts / 2 + 2,
+               R"({"type":"environment","name":"x","values":{"a":1,"b":2}})");
+  EXPECT_THAT(refusal(log_with(lines)), HasSubstr("more than 16,384 facts of environments"));
+  RunInfo info = some_info();
+  info.paths.assign(kLogLimits.paths + 1, {"x", "y", "bits"});
+  EXPECT_THAT(refusal(log_with({}, info)), HasSubstr("log:1: found more than 256 paths"));
+  lines.clear();
+  for (std::size_t i = 0; i <= kLogLimits.paths; ++i)
+    lines.push_back(verdict_line([&](Verdict& verdict) {
+      verdict.facts.path = fmt::format("p{}", i);
+      verdict.facts.id = verdict.facts.instance + "/" + verdict.facts.path;
+    }));
+  EXPECT_THAT(refusal(log_with(lines)), HasSubstr("found more than 256 paths"));
+  info.paths.clear();
+  for (std::size_t i = 0; i <= kLogLimits.layers; ++i)
+    info.paths.push_back(
+        {fmt::format("p{}", i), "", "bits", "", {{"above", fmt::format("p{}", i + 1)}}});
+  EXPECT_THAT(refusal(log_with({}, info)), HasSubstr("found more than 32 layers"));
+  EXPECT_THAT(
+      refusal(log_with({R"({"type":"later","x":")" + std::string(kLogLimits.line, 'x') + "\"}"})),
+      HasSubstr("log:2: this line has more than 16,777,216 bytes"));
+  std::string values = R"({"type":"later","x":[0)";
+  for (std::size_t i = 0; i < kLogLimits.values; ++i) values += ",0";
+  EXPECT_THAT(refusal(log_with({values + "]}"})), HasSubstr("more than 262,144 values"));
 }
 
 }  // namespace

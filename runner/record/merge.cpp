@@ -96,14 +96,16 @@ std::string missing(const std::vector<RunRecord>& shards) {
 
 /// A rule matched nothing if it matched nothing in every shard.
 std::vector<UnmatchedExpectation> unmatched_of(const std::vector<RunRecord>& shards) {
+  std::map<std::string_view, std::size_t> met;  // the last shard in a row that says so, from 1
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    for (const UnmatchedExpectation& rule : shards[i].end->unmatched) {
+      std::size_t& last = met[rule.where];
+      if (last == i) last = i + 1;
+    }
+  }
   std::vector<UnmatchedExpectation> unmatched;
   for (const UnmatchedExpectation& rule : shards.front().end->unmatched) {
-    const bool everywhere = std::all_of(shards.begin(), shards.end(), [&](const RunRecord& shard) {
-      return std::any_of(
-          shard.end->unmatched.begin(), shard.end->unmatched.end(),
-          [&](const UnmatchedExpectation& other) { return other.where == rule.where; });
-    });
-    if (everywhere) unmatched.push_back(rule);
+    if (met[rule.where] == shards.size()) unmatched.push_back(rule);
   }
   return unmatched;
 }

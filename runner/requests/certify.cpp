@@ -97,7 +97,7 @@ Result<void> take_tensors(Submission& submission, const fs::path& folder) {
     if (verdict.account.standing != Standing::waived) continue;
     for (const OutputComparison& output : verdict.found.outputs) {
       for (const std::string& name : output.tensors) {
-        auto bytes = read_file(folder / name);
+        auto bytes = read_file(folder / name, kArchiveLimits.bytes);
         if (!bytes) return tl::unexpected(bytes.error());
         submission.tensors[name] = std::move(*bytes);
       }
@@ -251,11 +251,11 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   return Certified{std::move(*submission), std::move(*archive), {}};
 }
 
-Answer<Verified> verify(const VerifyRequest& request, std::string_view bytes) {
+Answer<Verified> verify(const VerifyRequest& request, const Pieces& archive) {
   auto opened = open_session(request.basis);
   if (!opened) return tl::unexpected(opened.error());
   auto session = std::make_unique<Session>(std::move(*opened));
-  auto submission = check_certificate(bytes, suite_at_hand(*session));
+  auto submission = check_certificate(archive, suite_at_hand(*session));
   if (!submission) return Verified{{}, submission.error(), nullptr};
   return Verified{std::move(*submission), {}, std::move(session)};
 }

@@ -48,8 +48,8 @@ struct Verified {
   std::unique_ptr<Session> session;  ///< of the suite
 };
 
-/// Checks an archive, `bytes`, against the suite.
-Answer<Verified> verify(const VerifyRequest& request, std::string_view bytes);
+/// Checks the archive that comes in pieces against the suite.
+Answer<Verified> verify(const VerifyRequest& request, const Pieces& archive);
 
 /// A verdict of an archive, and its status when it was executed again here.
 struct Differently {

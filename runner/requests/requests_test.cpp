@@ -187,7 +187,7 @@ TEST_F(Requests, APathIsCertifiedAndItsArchiveVerified) {
   VerifyRequest question;
   question.basis = basis_;
   question.sample = 100;
-  auto verified = verify(question, certified->archive);
+  auto verified = verify(question, pieces_of(certified->archive));
   ASSERT_TRUE(verified) << said(verified.error());
   EXPECT_TRUE(verified->errors.empty()) << verified->errors.front().message;
   const auto sampled = execute_sample(question, std::move(*verified), carry_out);

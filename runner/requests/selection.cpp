@@ -31,7 +31,8 @@ fs::path path_of_level(const fs::path& suite, const std::string& name) {
 /// The level, which the session then has to itself.
 Result<Level> level_of(const fs::path& suite, Session& session, const std::string& name) {
   const fs::path file = path_of_level(suite, name);
-  auto text = read_file(file);
+  auto text = read_file(file, kLargestJson);
+  if (std::error_code error; !text && fs::exists(file, error)) return tl::unexpected(text.error());
   if (!text) {
     return fail(fmt::format("there is no level `{}`", name), suggestion(name, level_names(suite)));
   }

@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
-/// Of a message: a line of a log as one string.
-constexpr JsonBounds kMessageBounds = {.bytes = 256 << 20, .depth = 16, .values = 1 << 16};
+/// Of a message: lines of a log as strings, in which escapes take twice their room.
+constexpr JsonBounds kMessageBounds = {.bytes = 64 << 20, .depth = 16, .values = 1 << 16};
 /// Seconds that the bridge may take to end what runs for it.
 constexpr int kGoodbye = 15;
 
@@ -69,12 +69,13 @@ void Cluster::flush() {
 Result<void> Cluster::hear() {
   char bytes[1 << 16];
   ssize_t count = 0;
+  std::size_t searched = rest_.size();  // there is no end of a line in what was left over
   // A machine that floods is read only for so long at a time.
   for (int i = 0; i < 64 && (count = ::read(process_.output(), bytes, sizeof bytes)) > 0; ++i)
     rest_.append(bytes, static_cast<std::size_t>(count));
   std::size_t begin = 0;
-  for (std::size_t newline; (newline = rest_.find('\n', begin)) != std::string::npos;
-       begin = newline + 1) {
+  for (std::size_t newline; (newline = rest_.find('\n', searched)) != std::string::npos;
+       begin = searched = newline + 1) {
     const std::string_view line = std::string_view(rest_).substr(begin, newline - begin);
     const auto message = parse_bounded_json(line, kMessageBounds);
     if (!message || !message->is_object())
@@ -85,7 +86,11 @@ Result<void> Cluster::hear() {
   }
   rest_.erase(0, begin);
   if (rest_.size() > kMessageBounds.bytes)
-    return fail("the bridge to the cluster says more than a message has", kGoOn);
+    return fail(
+        fmt::format("the bridge to the cluster says more than {} bytes in one line, the most "
+                    "that a message may have",
+                    grouped(kMessageBounds.bytes)),
+        kGoOn);
   if (count == 0) {
     std::optional<int> status;
     for (int i = 0; i < 100 && !(status = process_.poll_status()); ++i) ::poll(nullptr, 0, 20);

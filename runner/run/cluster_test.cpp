@@ -19,14 +19,14 @@ class Clusters : public testing::Test {
   }
 
   /// What ends it.
-  Error ended_by(const std::string& script, double patience = 0) {
+  Error ended_by(const std::string& script, double patience = 0, int steps = 200) {
     ClusterOptions options;
     options.bridge = {"sh", "-c", script};
     options.begin = {{"on", "it"}};
     options.patience = patience;
     auto cluster = Cluster::connect(options, scratch_.path() / "log", dispatcher_);
     if (!cluster) return cluster.error();
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < steps; ++i) {
       if (auto stepped = cluster->step(0.1); !stepped) return stepped.error();
     }
     return {"it never ended", ""};
@@ -51,6 +51,14 @@ TEST_F(Clusters, TellTheBridgeHowToBeginAndWhatToStart) {
   EXPECT_EQ(notes_, (std::vector<std::string>{"begun", "w is left out: no Lockstep"}));
   EXPECT_EQ(*read_file(scratch_.path() / "log"),
             "{\"on\":\"it\"}\n{\"start\":\"w\"}\n{\"drop\":\"w\"}\n");
+}
+
+TEST_F(Clusters, HoldNoLineThatIsTooLong) {
+  const Error error = ended_by("read begin; exec cat /dev/zero", 600, 100'000);
+  EXPECT_EQ(
+      error.message,
+      "the bridge to the cluster says more than 67,108,864 bytes in one line, the most that a "
+      "message may have");
 }
 
 TEST_F(Clusters, SayHowTheBridgeEnded) {

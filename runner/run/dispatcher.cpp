@@ -22,6 +22,8 @@ namespace {
 constexpr double kAhead = 2;
 /// A member's Lockstep is started again after so many exits without a verdict between them.
 constexpr int kMostExits = 3;
+/// Executions at a time, whatever a member says.
+constexpr std::size_t kMostJobs = 4096;
 
 std::string text_of(const Json& message, const char* key) {
   const auto found = message.find(key);
@@ -60,7 +62,8 @@ Result<void> Dispatcher::hear(const Json& message) {
   if (const std::string name = text_of(message, "joined"); !name.empty()) {
     Member member;
     const Json jobs = message.value("jobs", Json());
-    member.jobs = jobs.is_number_unsigned() ? std::max(jobs.get<std::size_t>(), std::size_t{1}) : 1;
+    if (jobs.is_number_unsigned())
+      member.jobs = std::clamp(jobs.get<std::size_t>(), std::size_t{1}, kMostJobs);
     const auto found = members_.find(name);
     if (found != members_.end()) lose(name, found->second, "another one has its address");
     members_[name] = std::move(member);
@@ -116,7 +119,13 @@ void Dispatcher::hear_line(const std::string& name, Member& member, const std::s
 void Dispatcher::hear_environment(const std::string& name, Member& member, const Json& record) {
   const std::string worker = text_of(record, "name");
   const Json values = record.value("values", Json::object());
+  if (!values.is_object())
+    return refuse(name, member, "its log has an environment that is no object of facts");
   member.environment[worker] = values;
+  if (member.environment.size() > kLogLimits.environments || values.size() > kLogLimits.facts)
+    return refuse(name, member,
+                  fmt::format("its log has more than {} environments, or one of more than {} facts",
+                              kLogLimits.environments, grouped(kLogLimits.facts)));
   if (member.state == Member::State::starting) {
     if (!member.info || worker != eager_) return;
     const std::string other = difference(member);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -26,9 +27,17 @@ struct Packed {
 };
 
 Result<Packed> look_at(const fs::path& file) {
-  const auto text = read_file(file);
-  if (!text) return tl::unexpected(text.error());
-  return Packed{text->size(), Digest().add(*text).hex()};
+  auto pieces = FilePieces::open(file, SIZE_MAX);  // a package may have any size, and is not held
+  if (!pieces) return tl::unexpected(pieces.error());
+  Digest digest;
+  std::uint64_t bytes = 0;
+  while (true) {
+    const auto piece = pieces->next();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return Packed{bytes, digest.hex()};
+    bytes += piece->size();
+    digest.add(*piece);
+  }
 }
 
 /// The regular files below a folder by their names from there; anything else but a folder is an

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -71,13 +72,14 @@ def scene(tmp_path_factory):
         "LOCKSTEP_TEST_MARK": str(folder),
     }
 
-    def start(directory, resume=False, **more):
+    def start(directory, resume=False, preexec_fn=None, **more):
         return subprocess.Popen(
             command(directory, resume),
             env={**environment, **more},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=preexec_fn,
         )
 
     begin = time.monotonic()
@@ -214,6 +216,17 @@ def test_kill(scene, kind, round_):
         assert len(other) <= (1 if kind == "python worker" else 2), other
     wait_for_none(scene["mark"])
     assert left_over(runners) == []
+
+
+def test_under_an_inherited_limit_of_memory_the_verdicts_are_the_same(scene):
+    limit = 12 << 30  # less than the runner asks for
+    process = scene["start"](
+        scene["folder"] / "limited",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    assert verdicts(scene["folder"] / "limited") == scene["verdicts"]
 
 
 def test_a_compiler_of_the_warm_up_dies_with_the_runner(scene):
