@@ -187,7 +187,7 @@ def test_github_takes_nothing_for_a_command_but_our_own(suite):
     """What is between the tokens is nothing to its runner; nobody has seen a token before."""
     suite.write(
         "cases/bugs/1-first.json",
-        case("two\n::error::forged ##[add-mask]x ##vso[task.x]y ##teamcity[z]", tags=["silent"]),
+        case("::error::forged ##[add-mask]x ##vso[task.x]y ##teamcity[z]", tags=["silent"]),
     )
     tokens = []
     for _ in range(2):

@@ -23,6 +23,8 @@ struct Talk {
     verdict.facts.path = "a";
     verdict.facts.id = "case@cpu/a";
     verdict.facts.device = "cpu";
+    verdict.found.status = Status::unsupported;
+    verdict.found.unsupported_by = UnsupportedBy::case_;
     Json judged = {{"type", "verdict"}};
     judged.update(to_json(verdict));
     const auto line = [&](const Json& record) {
