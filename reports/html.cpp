@@ -62,37 +62,43 @@ struct ValueColumn {
   Json json() { return {{"values", std::move(values)}, {"places", std::move(places)}}; }
 };
 
-/// Takes the columns out of the verdicts.
-Json columns_of(Json& verdicts) {
-  Json columns = Json::object();
-  for (const char* key : kColumns) {
-    ValueColumn column;
-    for (Json& verdict : verdicts) {
-      const auto found = verdict.find(key);
-      if (found == verdict.end()) {
-        column.add_none();
-        continue;
+/// What the list shows, sorts and searches of all verdicts, which it sees one at a time: together
+/// they are much memory.
+class Columns {
+ public:
+  void add(const Verdict& verdict, const Json& json) {
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      const auto found = json.find(kColumns[i]);
+      if (found == json.end()) {
+        columns_[i].add_none();
+      } else {
+        columns_[i].add(*found);
       }
-      column.add(std::move(*found));
-      verdict.erase(key);
     }
-    if (!column.values.empty()) columns[key] = column.json();
+    derive(verdict, json);
   }
-  return columns;
-}
 
-/// What the list shows, sorts and searches of the outputs and errors of `verdicts`, as columns.
-void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
-  ValueColumn passed;
-  ValueColumn ulps;
-  ValueColumn errors;
-  ValueColumn marks;
-  for (std::size_t place = 0; place < record.verdicts.size(); ++place) {
-    const Verdict& verdict = record.verdicts[place];
-    const Json& json = verdicts[place];
+  Json columns() {
+    Json columns = Json::object();
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      if (!columns_[i].values.empty()) columns[kColumns[i]] = columns_[i].json();
+    }
+    return columns;
+  }
+
+  /// What is made of outputs and errors.
+  Json derived() {
+    return {{"tolerated", passed_.json()},
+            {"ulps", ulps_.json()},
+            {"errors", errors_.json()},
+            {"marks", marks_.json()}};
+  }
+
+ private:
+  void derive(const Verdict& verdict, const Json& json) {
     const OutputComparison* worst = tolerated(verdict).output;
     if (worst == nullptr) {
-      passed.add_none();
+      passed_.add_none();
     } else {
       const Json& output =
           json["outputs"][static_cast<std::size_t>(worst - verdict.found.outputs.data())];
@@ -100,13 +106,13 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
       for (const char* key :
            {"name", "differing", "elements", "max_abs", "max_rel", "max_ulp", "policy"})
         if (output.contains(key)) shown[key] = output[key];
-      passed.add(std::move(shown));
+      passed_.add(std::move(shown));
     }
     std::uint64_t greatest = 0;
     for (const OutputComparison& output : verdict.found.outputs)
       greatest = std::max<std::uint64_t>(greatest, output.max_ulp.value_or(0));
-    ulps.add(greatest);
-    marks.add(marks_of(verdict));
+    ulps_.add(greatest);
+    marks_.add(marks_of(verdict));
     std::string classes;
     for (const char* side : {"eager_error", "compiled_error"}) {
       const auto error = json.find(side);
@@ -114,16 +120,15 @@ void derive(const RunRecord& record, const Json& verdicts, Json& columns) {
         classes += (classes.empty() ? "" : "\n") + (*error)["class"].get<std::string>();
     }
     if (classes.empty()) {
-      errors.add_none();
+      errors_.add_none();
     } else {
-      errors.add(std::move(classes));
+      errors_.add(std::move(classes));
     }
   }
-  columns["tolerated"] = passed.json();
-  columns["ulps"] = ulps.json();
-  columns["errors"] = errors.json();
-  columns["marks"] = marks.json();
-}
+
+  std::array<ValueColumn, kColumns.size()> columns_;
+  ValueColumn passed_, ulps_, errors_, marks_;
+};
 
 /// Takes out of the verdicts of a block what several of them repeat (the program of a case, the
 /// proof of a path), and puts it there once: `common` of a verdict maps such a key to a place in
@@ -166,19 +171,17 @@ std::string inside_script(const Json& document) {
 
 /// The data of the page: first what it reads when it is opened, then the blocks.
 std::vector<std::string> data_of(const RunRecord& record) {
-  Json document = run_document(record);
-  Json verdicts = std::move(document["verdicts"]);
-  document.erase("verdicts");
+  Json document = run_frame(record);
   std::map<std::string, double> phases;
   for (const Verdict& verdict : record.verdicts)
     for (const auto& [phase, seconds] : verdict.origin.phases) phases[phase] += seconds;
   document["phases"] = phases;
-  document["count"] = verdicts.size();
+  document["count"] = record.verdicts.size();
   document["block"] = kBlock;
-  Json derived = Json::object();
-  derive(record, verdicts, derived);
-  document["columns"] = columns_of(verdicts);
-  document["derived"] = std::move(derived);
+  Columns columns;
+  for (const Verdict& verdict : record.verdicts) columns.add(verdict, verdict_document(verdict));
+  document["columns"] = columns.columns();
+  document["derived"] = columns.derived();
   if (const AccuracyTable table = accuracy_table(record); !table.rows.empty())
     document["accuracy"] = accuracy_document(table);
   const Json words = words_document();
@@ -188,10 +191,13 @@ std::vector<std::string> data_of(const RunRecord& record) {
   document["input_kinds"] = kInputKinds;
   document["judged_too_little"] = judged_too_little(record, false);
   std::vector<std::string> texts = {inside_script(document)};
-  for (std::size_t from = 0; from < verdicts.size(); from += kBlock) {
+  for (std::size_t from = 0; from < record.verdicts.size(); from += kBlock) {
     Json block = Json::array();
-    for (std::size_t place = from; place < std::min(from + kBlock, verdicts.size()); ++place)
-      block.push_back(std::move(verdicts[place]));
+    const std::size_t end = std::min(from + kBlock, record.verdicts.size());
+    for (std::size_t place = from; place < end; ++place) {
+      Json& rest = block.emplace_back(verdict_document(record.verdicts[place]));
+      for (const char* key : kColumns) rest.erase(key);
+    }
     texts.push_back(inside_script(pooled(std::move(block))));
   }
   return texts;

@@ -43,7 +43,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-Json run_document(const RunRecord& record) {
+Json run_frame(const RunRecord& record) {
   Json document = {{"format", kLogFormat}};
   Json run = without_type(to_json(record.info));
   run.erase("format");
@@ -63,33 +63,37 @@ Json run_document(const RunRecord& record) {
   document["operators"] = operators_json(record, false);
   document["complete"] = record.complete();
   document["end"] = record.end ? without_type(to_json(*record.end)) : Json();
+  return document;
+}
+
+Json verdict_document(const Verdict& verdict) {
+  Json entry = to_json(verdict);
+  for (const Fingerprint& fingerprint : explained_fingerprints_of(verdict))
+    entry["fingerprints"].push_back(fingerprint.name);
+  if (!verdict.account.explained.is_null()) entry["explanation"] = verdict.account.explained;
+  return entry;
+}
+
+Json run_document(const RunRecord& record) {
+  Json document = run_frame(record);
   Json& verdicts = document["verdicts"] = Json::array();
-  for (const Verdict& verdict : record.verdicts) {
-    Json& entry = verdicts.emplace_back(to_json(verdict));
-    for (const Fingerprint& fingerprint : explained_fingerprints_of(verdict))
-      entry["fingerprints"].push_back(fingerprint.name);
-    if (!verdict.account.explained.is_null()) entry["explanation"] = verdict.account.explained;
-  }
+  for (const Verdict& verdict : record.verdicts) verdicts.push_back(verdict_document(verdict));
   return document;
 }
 
 std::string run_json(const RunRecord& record) {
-  const Json document = run_document(record);
+  const Json document = run_frame(record);
   std::string text = "{";
   for (const auto& [key, value] : document.items()) {
-    text += (text.size() > 1 ? ",\n" : "\n") + text_of(key) + ": ";
-    if (key != "verdicts" || value.empty()) {
-      text += text_of(value);
-      continue;
-    }
-    std::string separator = "[\n  ";
-    for (const Json& verdict : value) {
-      text += separator + text_of(verdict);
-      separator = ",\n  ";
-    }
-    text += "\n]";
+    text += (text.size() > 1 ? ",\n" : "\n") + text_of(key) + ": " + text_of(value);
   }
-  return text + "\n}\n";
+  text += ",\n\"verdicts\": [";
+  std::string separator = "\n  ";
+  for (const Verdict& verdict : record.verdicts) {  // one at a time: all of them are much memory
+    text += separator + text_of(verdict_document(verdict));
+    separator = ",\n  ";
+  }
+  return text + (record.verdicts.empty() ? "]" : "\n]") + "\n}\n";
 }
 
 }  // namespace lockstep
