@@ -56,6 +56,8 @@ struct TensorSpec {
   bool zero_tensor = false;
   /// Of the quantized dtypes, and only of these.
   std::optional<Quantizer> quantizer;
+  /// What finite real and complex elements are multiplied by (fresh.h).
+  double scale = 1;
 };
 
 /// The strides, in elements, of a dense tensor in row-major order.

@@ -12,6 +12,18 @@ void store(std::byte* to, const Dtype& dtype, const ElementBits& bits) {
   if (dtype.bytes == 16) std::memcpy(to + 8, &bits.high, 8);
 }
 
+/// Multiplies the finite elements of a storage, or the parts of these.
+void multiply(std::vector<std::byte>& bytes, const Dtype& dtype, double by) {
+  const Dtype& part = dtype.is_complex() ? *find_dtype(dtype.part) : dtype;
+  const auto size = static_cast<std::size_t>(part.bytes);
+  for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
+    std::uint64_t pattern = 0;
+    std::memcpy(&pattern, bytes.data() + at, size);
+    const double value = decode_float(part, pattern);
+    if (std::isfinite(value)) store(bytes.data() + at, part, {encode_float(part, value * by), 0});
+  }
+}
+
 }  // namespace
 
 ElementBits complex_element(const Dtype& part, std::uint64_t real, std::uint64_t imaginary) {
@@ -39,12 +51,13 @@ std::vector<std::byte> storage_bytes(const TensorSpec& spec, std::string_view st
   if (const auto* literal = std::get_if<LiteralFill>(&spec.fill)) {
     for (std::uint64_t k = 0; k < count && k < literal->elements.size(); ++k)
       store(place(k), dtype, literal->elements[k]);
-    return bytes;
+  } else {
+    const auto& fill = std::get<RuleFill>(spec.fill);
+    const RandomStream stream(fill.seed, stream_name);
+    const FillElements element = fill.rule->elements({dtype, fill, stream, count});
+    for (std::uint64_t k = 0; k < count; ++k) store(place(k), dtype, element(k));
   }
-  const auto& fill = std::get<RuleFill>(spec.fill);
-  const RandomStream stream(fill.seed, stream_name);
-  const FillElements element = fill.rule->elements({dtype, fill, stream, count});
-  for (std::uint64_t k = 0; k < count; ++k) store(place(k), dtype, element(k));
+  if (spec.scale != 1) multiply(bytes, dtype, spec.scale);
   return bytes;
 }
 

@@ -112,6 +112,9 @@ void check_repetition(const Submission& submission, Assessment& assessment) {
         fmt::format("no {} executions of {} % of the verdicts", rules.times, rules.percent));
     return;
   }
+  if (part->seed != seed_of(submission.path_file, submission.level_file))
+    assessment.faults.push_back(
+        "which part is executed several times was chosen, and does not follow from path and level");
   Faults once(assessment.faults, fmt::format("not executed {} times", part->times));
   for (const Verdict& verdict : submission.run.verdicts) {
     if (!is_executed(verdict) || !is_drawn(part->seed, part->percent, verdict.facts.id)) continue;
@@ -120,6 +123,17 @@ void check_repetition(const Submission& submission, Assessment& assessment) {
     ++assessment.repeated;
     if (times != part->times) once.add(verdict.facts.id);
   }
+}
+
+/// Whether it was judged what the path itself executed, as far as anybody can see: of a path that
+/// is not torch's own somebody must have looked, and operators that it may call are others'.
+bool is_executed_by_path(const Path& path, const Verdict& verdict) {
+  const Findings& found = verdict.found;
+  if (!is_judged(found) || found.front_end) return false;
+  // Only torch's own backends may leave execution to its operators.
+  const bool is_torchs = path.declared.value("executes", Json()) == "aten";
+  if (found.status != Status::conform || found.vacuous || !path.compiles || is_torchs) return true;
+  return found.execution.has_value();
 }
 
 void check_shares(const Submission& submission, Assessment& assessment) {
@@ -132,7 +146,10 @@ void check_shares(const Submission& submission, Assessment& assessment) {
   std::map<std::string, ClassConformance> classes;
   for (const Verdict& verdict : submission.run.verdicts) {
     const Merit merit = merit_of(verdict);
-    if (merit == Merit::unsupported || merit == Merit::upstream) continue;
+    // What torch's front end raises is nobody's fault, and nothing that the path has executed.
+    const bool could = merit != Merit::unsupported && !conforms_unasked(verdict.found) &&
+                       (merit != Merit::upstream || verdict.found.front_end);
+    if (!could) continue;
     const std::string name(family_of(verdict));
     ClassConformance& part = classes[name];
     part.name = name;
@@ -140,7 +157,7 @@ void check_shares(const Submission& submission, Assessment& assessment) {
     part.floor = own == floor->classes.end() ? floor->each : own->second;
     for (ClassConformance* each : {&part, &assessment.all}) {
       ++each->could;
-      each->judged += merit != Merit::declared && info(verdict.found.status).judged();
+      each->judged += merit != Merit::declared && is_executed_by_path(submission.path, verdict);
     }
   }
   const auto check = [&](const ClassConformance& part) {
@@ -280,6 +297,10 @@ Assessment assess(const Submission& submission) {
          : verdict.found.execution == Witness::stated ? assessment.stated
                                                       : assessment.unseen);
       assessment.partly += verdict.found.foreign_fraction > 0;
+      assessment.permitted += verdict.found.permitted_fraction > 0.5;
+      assessment.inputs_known += verdict.found.inputs_known;
+      assessment.drawn += verdict.found.draws > 0;
+      assessment.unasked += conforms_unasked(verdict.found);
     }
   }
   check_repetition(submission, assessment);

@@ -114,7 +114,8 @@ inline Submission tiny_submission() {
                      Digest().add(submission.path.declared.dump()).hex(),
                      submission.path.declared}};
   run.info.devices = {"cpu"};
-  run.info.repeated_part = RepeatedPart{3, 30, 5};
+  run.info.repeated_part =
+      RepeatedPart{3, 30, seed_of(submission.path_file, submission.level_file)};
   run.environment = {{"machine", {{"cpu", "Some CPU"}, {"cores", 2}}},
                      {"eager", {{"torch", "2.13.0+cpu"}, {"cpu_capability", "AVX2"}}},
                      {"mine", {{"package mine", "1.2"}}}};
@@ -133,7 +134,8 @@ inline Submission tiny_submission() {
   run.verdicts.push_back(named(lacking, "a/lacking", "aten::new"));
   renumber(run);
   for (Verdict& verdict : run.verdicts) {
-    if (verdict.found.status != Status::unsupported && is_drawn(5, 30, verdict.facts.id))
+    if (verdict.found.status != Status::unsupported &&
+        is_drawn(run.info.repeated_part->seed, 30, verdict.facts.id))
       verdict.found.executions = {{verdict.found.status, 3}};
   }
   Expectations expectations(

@@ -98,6 +98,9 @@ std::string sections_of(const Json& statement) {
       tolerances("Tolerances"), waivers("Waivers");
   what.row("path", {html_text(text_of(statement["path"]["name"]))});
   what.row("contract", {html_text(text_of(statement["contract"]))});
+  what.row("executes", {html_text(text_of(statement["executes"]))});
+  if (!statement["may_call"].empty())
+    what.row("may call", {html_text(words_of(statement["may_call"]))});
   what.row("device", {html_text(text_of(statement["device"]))});
   for (const auto& [name, value] : statement["machine"].items())
     what.row(name, {html_text(text_of(value))});
@@ -116,6 +119,14 @@ std::string sections_of(const Json& statement) {
   verdicts.row("as the path states", {number(executed["stated"])}, true);
   if (executed["unseen"] != 0) verdicts.row("nobody looked", {number(executed["unseen"])}, true);
   if (executed["partly"] != 0) verdicts.row("partly by others", {number(executed["partly"])}, true);
+  for (const auto& [key, words] :
+       {std::pair{"permitted", "mostly by operators that it may call"},
+        std::pair{"inputs_known", "compiled when the inputs were known"},
+        std::pair{"drawn", "also on inputs that nobody had seen"},
+        std::pair{"unasked", "both sides raise before the backend is asked"}}) {
+    if (executed[key] != 0 || key == std::string_view("drawn"))
+      verdicts.row(words, {number(executed[key])}, true);
+  }
   verdicts.row(fmt::format("executed {} times", number(statement["repeated"]["times"])),
                {number(statement["repeated"]["verdicts"])}, true);
   const auto ratio = [&](const std::string& name, const Json& each) {
@@ -159,9 +170,11 @@ std::string conformance_page(const Json& statement, const std::string& digest,
 }
 
 std::string conformance_badge(const Json& statement) {
-  const std::string claim = one_line(
-      clean(fmt::format("{} on {}", text_of(statement["level"]), text_of(statement["device"]))),
-      60);
+  std::string words =
+      fmt::format("{} on {}", text_of(statement["level"]), text_of(statement["device"]));
+  if (statement["executes"] == "aten") words += ", executed by torch's operators";
+  if (!statement["may_call"].empty()) words += ", may call " + words_of(statement["may_call"]);
+  const std::string claim = one_line(clean(words), 60);
   // About what these letters take in any sans-serif of 11 pixels; textLength makes it exact.
   const auto width = [](std::string_view text) { return 7 * columns(text) + 12; };
   const std::size_t left = width("Lockstep"), right = width(claim);

@@ -98,7 +98,13 @@ Json statement_of(const Submission& submission, const Assessment& assessment) {
            {{"observed", assessment.observed},
             {"stated", assessment.stated},
             {"unseen", assessment.unseen},
-            {"partly", assessment.partly}}},
+            {"partly", assessment.partly},
+            {"permitted", assessment.permitted},
+            {"inputs_known", assessment.inputs_known},
+            {"drawn", assessment.drawn},
+            {"unasked", assessment.unasked}}},
+          {"executes", submission.path.declared.value("executes", "")},
+          {"may_call", submission.path.declared.value("may_call", Json::array())},
           {"repeated",
            {{"times", run.repeated_part ? run.repeated_part->times : 1},
             {"seed", run.repeated_part ? run.repeated_part->seed : 0},
@@ -143,9 +149,15 @@ std::string statement_text(const Json& statement) {
   line("date", statement["date"]);
   line("instances", std::to_string(statement["instances"].get<std::size_t>()));
   for (const auto& [name, value] : verdicts.items()) line(name, value.dump());
+  line("executes", statement["executes"]);
+  if (!statement["may_call"].empty()) line("may call", words(statement["may_call"]));
   line("executed", fmt::format("observed {}, stated {}, nobody looked {}; partly by others {}",
                                executed["observed"].dump(), executed["stated"].dump(),
                                executed["unseen"].dump(), executed["partly"].dump()));
+  line("", fmt::format("mostly by operators that it may call {}; inputs known at compile {}",
+                       executed["permitted"].dump(), executed["inputs_known"].dump()));
+  line("", fmt::format("also on inputs that nobody had seen {}; never asked {}",
+                       executed["drawn"].dump(), executed["unasked"].dump()));
   line("repeated",
        fmt::format("{} of the verdicts {} times, seed {}", statement["repeated"]["verdicts"].dump(),
                    statement["repeated"]["times"].dump(), statement["repeated"]["seed"].dump()));

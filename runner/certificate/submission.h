@@ -38,6 +38,9 @@ struct Submission {
 /// `waived`, without a link, or not bound to a device and its driver.
 void decode_files(Submission& submission, const ValidNames& names, Diagnostics& diagnostics);
 
+/// Which random part of a level is executed several times on a path: nobody's choice.
+std::uint64_t seed_of(const JsonFile& path, const JsonFile& level);
+
 /// What a verdict is to a certificate.
 enum class Merit {
   conform,      ///< also where it was expected to fail
@@ -64,8 +67,12 @@ struct Assessment {
   std::map<Merit, std::size_t> counts;
   /// How it is known who executed the conforming verdicts.
   std::size_t observed = 0, stated = 0, unseen = 0;
-  std::size_t partly = 0;    ///< likewise: only a part ran in the path's own code
-  std::size_t repeated = 0;  ///< verdicts of several executions
+  std::size_t partly = 0;        ///< likewise: only a part ran in the path's own code
+  std::size_t permitted = 0;     ///< likewise: operators that it may call executed most of it
+  std::size_t inputs_known = 0;  ///< likewise: its inputs were known when it was compiled
+  std::size_t drawn = 0;         ///< likewise: also on inputs that nobody had seen
+  std::size_t unasked = 0;       ///< likewise: both sides raise before the backend was asked
+  std::size_t repeated = 0;      ///< verdicts of several executions
   ClassConformance all;
   std::vector<ClassConformance> classes;  ///< sorted by name
   std::vector<std::string> overdeclared;  ///< ids: declared as unsupported, and conform

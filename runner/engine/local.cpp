@@ -32,6 +32,10 @@ void remove_directory(const fs::path& directory) {
 LocalEngine::LocalEngine(LocalEngineOptions options)
     : options_(std::move(options)), woken_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   options_.hello["scratch"] = options_.scratch.string();
+  // From modules that are not torch's; the caches of a worker may lie in there.
+  if (const auto modules = options_.hello.find("modules");
+      modules != options_.hello.end() && !modules->empty())
+    options_.hello["hidden"] = {options_.scratch.string(), options_.logs.string()};
 }
 
 LocalEngine::~LocalEngine() {

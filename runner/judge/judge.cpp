@@ -170,6 +170,7 @@ ExecutedBy note_execution(const JudgeRequest& request, Findings& found) {
   ExecutedBy execution = executed_by(request.compiled->proof, request.worker_of_lockstep);
   found.execution = execution.how;
   found.foreign_fraction = execution.foreign_fraction;
+  found.permitted_fraction = execution.permitted_fraction;
   return execution;
 }
 
@@ -400,6 +401,9 @@ Findings judge(const JudgeRequest& request) {
   found.stage = compiled.stage;
   found.proof = compiled.proof;
   found.through_aot = went_through_aot(compiled.proof);
+  found.unsaid = unsaid_execution(compiled.proof);
+  found.inputs_known = knew_inputs(compiled.proof);
+  found.never_asked = request.compiles && !asked_backend(compiled.proof);
   const Observation* eager = reference_of(request);
   if (eager == nullptr) {
     settle(found, Status::unsupported, "there is no eager observation");

@@ -6,6 +6,7 @@
 
 #include "base/pattern.h"
 #include "base/text.h"
+#include "judge/proof.h"
 
 namespace lockstep {
 namespace {
@@ -167,8 +168,8 @@ std::string telling_line(std::string_view stderr_tail) {
 bool is_of_front_end(const Observation& compiled) {
   if (compiled.outcome != Outcome::raised || !compiled.error || compiled.error->stage != "trace")
     return false;
-  const auto graphs = compiled.proof.find("graphs");
-  return graphs == compiled.proof.end() || !graphs->is_number() || *graphs == 0;
+  return !backend_raised(compiled.proof) &&
+         raised_without_backend(compiled.proof) == compiled.error->class_name;
 }
 
 Result<std::string> raises_difference(const RaisesRule& rule, const RaisedError& error) {

@@ -39,8 +39,9 @@ struct OutcomeRules {
 std::optional<OutcomeFinding> judge_outcomes(const Observation& eager, const Observation& compiled,
                                              const OutcomeRules& rules = {});
 
-/// Whether what was raised came of tracing, by Dynamo or by torch.export, before a backend was
-/// handed anything.
+/// Whether Dynamo, as torch has it, raises the same class of the program for a backend that
+/// compiles nothing, and the path's own backend raised nothing: then the error says nothing of the
+/// path.
 bool is_of_front_end(const Observation& compiled);
 
 /// Why the error is not the one that the case is about, or empty if it is.  An Error if the pattern

@@ -71,6 +71,28 @@ bool past_recompile_limit(const Json& proof) { return truthy(proof, "recompile_l
 
 bool went_through_aot(const Json& proof) { return truthy(proof, "through_aot"); }
 
+std::string unsaid_execution(const Json& proof) {
+  const auto unsaid = proof.is_object() ? proof.find("unsaid") : proof.end();
+  return unsaid != proof.end() && unsaid->is_string() ? unsaid->get<std::string>() : "";
+}
+
+bool knew_inputs(const Json& proof) { return truthy(proof, "inputs_known"); }
+
+bool asked_backend(const Json& proof) {
+  const auto backend = proof.is_object() ? proof.find("backend") : proof.end();
+  return backend == proof.end() || count_of(*backend, "called") != 0;
+}
+
+bool backend_raised(const Json& proof) {
+  const auto backend = proof.is_object() ? proof.find("backend") : proof.end();
+  return backend != proof.end() && count_of(*backend, "raised").value_or(0) > 0;
+}
+
+std::string raised_without_backend(const Json& proof) {
+  const auto control = proof.is_object() ? proof.find("control") : proof.end();
+  return control != proof.end() && control->is_string() ? control->get<std::string>() : "";
+}
+
 Compilation compilation_of(const Json& proof) {
   if (!proof.is_object() || past_recompile_limit(proof)) return Compilation::missing;
   // The compiler read the program to its end, and there was nothing to hand over.  No graphs and no
@@ -111,13 +133,22 @@ ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
       }
     }
   }
-  if (const auto remembered = proof.find("remembered");
-      remembered != proof.end() && remembered->is_array() && !remembered->empty() &&
-      remembered->front().is_string()) {
+  if (const auto permitted = trace_of(proof, "permitted"); permitted && eager && !eager->empty())
+    execution.permitted_fraction = covered(*permitted, *eager);
+  if (const auto changed = proof.find("changed"); changed != proof.end() && changed->is_array() &&
+                                                  !changed->empty() &&
+                                                  changed->front().is_string()) {
     execution.foreign_fraction = 1;
     execution.fell_back =
-        fmt::format("{}: remembered, not computed: it stays as it was when the inputs change",
-                    remembered->front().get<std::string>());
+        fmt::format("nobody can see who executed it: it put something else in the place of {}",
+                    changed->front().get<std::string>());
+  } else if (truthy(proof, "blinded")) {
+    execution.foreign_fraction = 1;
+    execution.fell_back = "nobody can see who executed it: the profiler was put out while it ran";
+  } else if (truthy(proof, "at_compile_time")) {
+    execution.foreign_fraction = 1;
+    execution.fell_back =
+        "others executed all of it while it was compiled, on the inputs that are judged";
   }
   return execution;
 }

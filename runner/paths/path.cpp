@@ -183,8 +183,6 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     path.devices = reader.texts(*devices, "a list of globs");
   if (const auto reference = reader.child(root, "reference"))
     path.reference = decode_reference(reader, *reference);
-  if (const auto executes = reader.child(root, "executes"))
-    reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
   if (const auto operators = reader.child(root, "may_call"))
     reader.texts(*operators, "a list of globs of operators, such as \"aten::topk\"");
   const std::string exported = decode_export(reader, root);
@@ -192,13 +190,21 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   path.compiles = path.worker != "eager" &&
                   (!exported.empty() || !file.root.value("backend", Json()).is_null());
   const Json backend = file.root.value("backend", Json());
-  path.torchs_own = path.command.empty() && (!path.compiles || !backend.is_string() ||
-                                             is_torchs_own(backend.get<std::string>()));
+  const bool torchs_backend = path.command.empty() && (!path.compiles || !backend.is_string() ||
+                                                       is_torchs_own(backend.get<std::string>()));
+  path.torchs_own = torchs_backend && file.root.value("import", Json::array()).empty();
+  if (const auto executes = reader.child(root, "executes")) {
+    const auto word =
+        reader.word(*executes, {"own", "inductor", "aten"}, "`own`, `inductor` or `aten`");
+    if (word == "aten" && !torchs_backend)
+      reader.mismatch(*executes,
+                      "`own` or `inductor`: what torch's operators execute is not this backend's");
+  }
   const Json config = file.root.value("config", Json::object());
   path.own_random =
       config.is_object() && config.value("torch._inductor.config.fallback_random", Json()) == false;
   // Any backend of Dynamo gets the program that the backend `eager` executes.
-  path.above = path.compiles && !path.torchs_own ? "eager" : "";
+  path.above = path.compiles && !torchs_backend ? "eager" : "";
   if (const auto above = reader.child(root, "above"))
     path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
   if (const auto operators = reader.child(root, "fall_back"))

@@ -9,11 +9,10 @@
 namespace lockstep {
 namespace {
 
-/// Whether somebody else than the compiler is why nothing can be said: also torch's front end,
-/// where the backend is another's (run.cpp waives these).
+/// Whether somebody else than the compiler is why nothing can be said, or nothing was asked of it:
+/// it conforms by raising what eager raises, before a backend was given anything.
 bool beyond_the_compiler(const Verdict& verdict) {
-  return verdict.found.status == Status::extension ||
-         (verdict.found.front_end && verdict.account.standing == Standing::waived) ||
+  return verdict.found.status == Status::extension || conforms_unasked(verdict.found) ||
          (verdict.found.status == Status::unsupported &&
           verdict.found.unsupported_by != UnsupportedBy::path);
 }
@@ -29,7 +28,7 @@ Judged judged(const RunRecord& record) {
   for (const Verdict& verdict : record.verdicts) {
     if (beyond_the_compiler(verdict)) continue;
     ++result.could;
-    result.judged += info(verdict.found.status).judged();
+    result.judged += is_judged(verdict.found);
   }
   return result;
 }
@@ -46,8 +45,7 @@ std::string judged_too_little(const RunRecord& record, bool strict) {
   if (!least || record.info.shard || counts.percent() >= *least) return {};
   std::map<Status, std::size_t> others;
   for (const Verdict& verdict : record.verdicts) {
-    if (!beyond_the_compiler(verdict) && !info(verdict.found.status).judged())
-      ++others[verdict.found.status];
+    if (!beyond_the_compiler(verdict) && !is_judged(verdict.found)) ++others[verdict.found.status];
   }
   std::vector<std::string> words;
   for (const auto& [status, count] : others)

@@ -148,6 +148,7 @@ Answer<RunRecord> run_declared(RunRequest run, const fs::path& folder, const Car
   run.repeat = 1;
   run.repeat_percent = 100;
   run.repeat_seed.clear();
+  run.fresh_seed = kNoneFresh;
   run.ignore_declared = true;
   run.basis.choice.from = folder;
   run.basis.choice.select = {"status:unsupported"};
@@ -189,6 +190,28 @@ Result<void> add_files(const Submission& submission, const Suite& suite, const f
   return written;
 }
 
+/// What is wrong with an archive of a run that was there before: as anybody would verify it, and by
+/// a sample that is executed here.
+Answer<std::vector<Error>> check_taken(const Basis& basis, const std::string& archive,
+                                       const CarryOut& carry_out) {
+  constexpr double kSample = 10;  // percent
+  VerifyRequest request;
+  request.basis = basis;
+  request.sample = kSample;
+  auto verified = verify(request, archive);
+  if (!verified) return tl::unexpected(verified.error());
+  if (!verified->errors.empty()) return std::move(verified->errors);
+  const auto sampled = execute_sample(request, std::move(*verified), carry_out);
+  if (!sampled) return tl::unexpected(sampled.error());
+  std::vector<Error> wrong;
+  for (const Differently& each : sampled->others)
+    wrong.push_back(
+        {fmt::format("executed again here: {}: {} in the log, {} here", each.id,
+                     info(each.then).label, each.here ? info(*each.here).label : "not run"),
+         ""});
+  return wrong;
+}
+
 }  // namespace
 
 std::string level_file_of(const std::string& level) {
@@ -220,7 +243,6 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   CertifyRequest request = asked;
   Choice& choice = request.basis.choice;
   if (choice.devices.empty()) choice.devices = {"cpu"};
-  if (auto seed = settle_seed("--seed", request.seed); !seed) return tl::unexpected(seed.error());
   RunRequest run = run_of(request.basis, choice);
   run.basis.files.known_files = request.waivers;
   auto opened = open_session(run.basis, Torch::needed);
@@ -235,7 +257,10 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   run.save_tensors = true;
   run.repeat = rules.times;
   run.repeat_percent = rules.percent;
-  run.repeat_seed = request.seed;
+  run.repeat_seed = std::to_string(seed_of(submission->path_file, submission->level_file));
+  if (auto seed = settle_fresh(run.fresh_seed); !seed) return tl::unexpected(seed.error());
+  std::error_code unknown;
+  const bool was_there = fs::exists(*folder / RunLog::kFileName, unknown);
   auto record = run_in(*folder, run, carry_out, std::move(session));
   if (!record) return tl::unexpected(record.error());
   submission->run = std::move(*record);
@@ -248,6 +273,11 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
     return refuse(Exit::internal, taken.error());
   auto archive = make_certificate(*submission);
   if (!archive) return Certified{std::move(*submission), "", archive.error()};
+  if (was_there) {
+    auto wrong = check_taken(request.basis, *archive, carry_out);
+    if (!wrong) return tl::unexpected(wrong.error());
+    if (!wrong->empty()) return Certified{std::move(*submission), "", std::move(*wrong)};
+  }
   return Certified{std::move(*submission), std::move(*archive), {}};
 }
 
@@ -275,6 +305,7 @@ Answer<Sampled> execute_sample(const VerifyRequest& request, Verified verified,
   for (const Verdict* verdict : sample) choice.select.push_back(verdict->facts.id);
   RunRequest run = run_of(request.basis, std::move(choice));
   run.reporting.min_judged = 0;
+  if (auto seed = settle_fresh(run.fresh_seed); !seed) return tl::unexpected(seed.error());
   OwnFiles& files = run.basis.files;
   const std::size_t before = files.path_files.size() + files.known_files.size();
   if (auto added = add_files(submission, verified.session->suite(), *folder, files); !added)

@@ -79,6 +79,11 @@ CLI::Option* add_repeating(Flags& flags, RunRequest& request) {
              "Draw the same part as the run whose log has this seed")
       ->type_name("SEED")
       ->needs(repeat);
+  flags
+      .value("--fresh-seed", request.fresh_seed,
+             "Draw new inputs from this seed for what conforms on a path that is not torch's own "
+             "(default: by chance with --strict, else `none`)")
+      ->type_name("SEED");
   flags.under(headings::kHow);
   flags.flag("--ignore-declared", request.ignore_declared,
              "Execute also what path files declare as `unsupported`, to find declarations that "
@@ -199,14 +204,9 @@ void add_flags(Flags& flags, CertifyRequest& request) {
       ->type_name("ARCHIVE");
   flags
       .value("--run", request.run_folder,
-             "The run's directory. A run in it continues; a whole one is taken (default: a new "
-             "one in .lockstep/certificates)")
+             "The run's directory. A run in it continues; a whole one is taken after a sample of it "
+             "has been executed again (default: a new one in .lockstep/certificates)")
       ->type_name("DIR");
-  flags.under(headings::kAgain);
-  flags
-      .value("--seed", request.seed,
-             "Draw the same verdicts to repeat as an earlier run (default: by chance)")
-      ->type_name("SEED");
   add_showing(flags, request.showing);
   add_libraries(flags, request.basis.files);
   add_pace(flags, request.basis.pace);

@@ -180,6 +180,8 @@ void settle_run(Prepared& prepared, const PlanRequest& planned, RunInfo info,
   settings.strict = request.reporting.strict;
   settings.repeat = request.repeat;
   settings.retries = request.retries;
+  if (!request.fresh_seed.empty() && request.fresh_seed != kNoneFresh)
+    settings.fresh_seed = std::stoull(request.fresh_seed);
   settings.save_tensors = request.save_tensors;
   if (variant.member == nullptr) return;
   settings.requests = variant.member->requests;

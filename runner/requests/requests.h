@@ -86,11 +86,14 @@ struct RunRequest {
   std::string shard;             ///< "2/5" or "auto"; empty: the whole run
   /// The log whose seconds balance the shards, or the machines of a cluster; absolute, or empty.
   std::filesystem::path durations;
-  bool save_tensors = false;     ///< the tensors of outputs that do not conform
-  std::size_t max_fail = 0;      ///< stop after so many failing verdicts; 0: never
-  int repeat = 1;                ///< executions of every item on its path
-  double repeat_percent = 100;   ///< percent of the verdicts that `repeat` is about
-  std::string repeat_seed;       ///< which these are; a whole number, or empty: by chance
+  bool save_tensors = false;    ///< the tensors of outputs that do not conform
+  std::size_t max_fail = 0;     ///< stop after so many failing verdicts; 0: never
+  int repeat = 1;               ///< executions of every item on its path
+  double repeat_percent = 100;  ///< percent of the verdicts that `repeat` is about
+  std::string repeat_seed;      ///< which these are; a whole number, or empty: by chance
+  /// Of inputs that nobody has seen, for paths that are not torch's own: a whole number, "none", or
+  /// empty: by chance with --strict, else none.
+  std::string fresh_seed;
   bool ignore_declared = false;  ///< execute what a path declares not to support
   int retries = 0;               ///< executions more of what would fail the run, until it does not
   /// Explain what fails, and begin nothing new of that after so many seconds; 0: do not.
@@ -130,7 +133,6 @@ struct CertifyRequest {
   std::vector<std::filesystem::path> waivers;  ///< absolute
   std::filesystem::path out;                   ///< the archive; empty: PATH-LEVEL.tar
   std::filesystem::path run_folder;  ///< of its run; what is there is gone on with, or taken
-  std::string seed;                  ///< draws what is executed several times; empty: by chance
   Showing showing;
 };
 

@@ -19,12 +19,12 @@ bool is_seed(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A seed that looks like nothing: five digits are enough to type again. Of the clock, since
-/// std::random_device needs glibc 2.36 where libstdc++ is linked statically.
-std::string random_seed() {
+/// A seed below a number that looks like nothing: five digits are enough to type again. Of the
+/// clock, since std::random_device needs glibc 2.36 where libstdc++ is linked statically.
+std::string random_seed(std::uint64_t below = 100000) {
   auto now =
       static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  return std::to_string(splitmix64(now) % 100000);
+  return std::to_string(splitmix64(now) % below);
 }
 
 Answer<void> settle_shard(std::string& shard) {
@@ -43,7 +43,17 @@ Answer<void> settle_seed(const std::string& flag, std::string& seed) {
   return refuse(Exit::usage, {fmt::format("found {} {}, expected a whole number", flag, seed), ""});
 }
 
+Answer<void> settle_fresh(std::string& seed) {
+  constexpr std::uint64_t kBelow = 1'000'000'000'000'000;  // more than anybody computes in advance
+  if (seed.empty()) seed = random_seed(kBelow);
+  if (seed == kNoneFresh) return {};
+  return settle_seed("--fresh-seed", seed);
+}
+
 Answer<void> settle(RunRequest& request) {
+  if (request.reporting.strict || !request.fresh_seed.empty()) {
+    if (auto seed = settle_fresh(request.fresh_seed); !seed) return seed;
+  }
   if (request.shuffle == "random") request.shuffle = random_seed();
   if (!request.shuffle.empty() && !is_seed(request.shuffle))
     return refuse(

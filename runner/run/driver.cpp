@@ -24,6 +24,7 @@ SchedulerOptions scheduler_options(const RunSettings& settings, const DriverHook
     };
   }
   if (settings.save_tensors) options.save_tensors = settings.directory;
+  options.fresh_seed = settings.fresh_seed;
   options.retries = settings.retries;
   options.worth_retrying = hooks.worth_retrying;
   return options;

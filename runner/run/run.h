@@ -27,6 +27,8 @@ struct RunSettings {
   bool strict = false;
   int repeat = 1;   ///< executions of every item on its path; the worst one counts
   int retries = 0;  ///< at most so many more executions of a failing item, until it conforms
+  /// Of inputs that nobody has seen (SchedulerOptions); none: nobody draws any.
+  std::optional<std::uint64_t> fresh_seed;
   bool save_tensors = false;  ///< the tensors of outputs that do not conform, in `directory`
   /// The instances (ids and case ids) and paths that the plan covers completely. Expectations about
   /// these

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/splitmix.h"
 #include "base/text.h"
+#include "cases/fresh.h"
 #include "cases/inputs.h"
 #include "judge/combine.h"
 #include "plan/case_facts.h"
@@ -39,6 +41,13 @@ std::string lacking_reference(const Path& path, const Instance& instance) {
   return fmt::format(
       "the path is compared with eager on {}, which draws other random numbers than {}", device,
       instance.device);
+}
+
+/// Another one for each item, and each draw.
+std::uint64_t seed_of_draw(std::uint64_t seed, const std::string& item, int number) {
+  std::uint64_t state = seed + static_cast<std::uint64_t>(number);
+  for (const char c : item) state = splitmix64(state) ^ static_cast<unsigned char>(c);
+  return splitmix64(state);
 }
 
 }  // namespace
@@ -87,6 +96,7 @@ void Scheduler::clear_finished() {
     task->before.reset();  // what is mapped; the others of its graph may take long
     task->held.clear();
     task->references.clear();
+    if (task->on_drawn) continue;
     const auto graph = graphs_.find(task->instance->shared_graph);
     if (--graph->second.unfinished == 0) graphs_.erase(graph);
   }
@@ -127,7 +137,7 @@ bool Scheduler::begin_next() {
 }
 
 Job Scheduler::job_of(const Task& task, std::string id, const std::string& mode, int repeat) const {
-  const Case& declared = *task.instance->declared;
+  const Case& declared = task.declared();
   Job job;
   job.id = std::move(id);
   job.parts = {{options_.workplace.eager,
@@ -175,7 +185,7 @@ Job Scheduler::path_job(const Task& task, std::string id, const Path& path) cons
 }
 
 void Scheduler::begin(const TaskPtr& task) {
-  const Case& declared = *task->instance->declared;
+  const Case& declared = task->declared();
   if (!declared.newer_lockstep.empty()) {
     return give_up(task, Status::unsupported,
                    fmt::format("the case needs Lockstep {}, this is {}", declared.newer_lockstep,
@@ -195,8 +205,9 @@ void Scheduler::begin(const TaskPtr& task) {
   }
   emit_unexecuted(task);
   find_references(*task, plan_);
-  if (task->references.empty()) return eager_known(*task);
+  if (task->references.empty()) return eager_known(task);
   task->directory = options_.workplace.scratch / fmt::format("in{}", task->index);
+  if (task->on_drawn) task->directory += fmt::format("draw{}", draws_++);
   std::error_code error;
   fs::create_directory(task->directory, error);
   if (!declared.prepare) return write_inputs_of(task, nullptr);
@@ -245,7 +256,7 @@ void Scheduler::emit_unexecuted(const TaskPtr& task) {
 }
 
 void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared) {
-  auto inputs = write_inputs(*task->instance->declared, task->directory, prepared);
+  auto inputs = write_inputs(task->declared(), task->directory, prepared);
   if (!inputs) return give_up(task, Status::harness, inputs.error().message);
   task->inputs = std::move(*inputs);
   auto before = read_inputs(task->directory, task->inputs);
@@ -272,15 +283,17 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
         emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen),
                       UnsupportedBy::reference);
     }
-    if (--task->unknown == 0) eager_known(*task);
+    if (--task->unknown == 0) eager_known(task);
   };
   engine_.submit(std::move(job));
 }
 
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
-  Job job = path_job(*task, item.id, plan_.paths[item.path]);
-  job.held = task->held;
+  const Path& path = plan_.paths[item.path];
+  Job job = path_job(*task, item.id, path);
+  // Whoever is told what eager returned, if only by digests, could say that it has the same.
+  if (path.torchs_own) job.held = task->held;
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;
@@ -345,8 +358,9 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   pending.judging = true;
   const auto judgement = std::make_shared<Judgement>();
   judges_.submit(
-      [this, judgement, evidence = std::move(evidence)] {
-        *judgement = judge_item(evidence, options_.judge, options_.save_tensors);
+      [this, judgement, evidence = std::move(evidence),
+       save_to = task->on_drawn ? fs::path() : options_.save_tensors] {
+        *judgement = judge_item(evidence, options_.judge, save_to);
       },
       [this, judgement, task, &pending] { judged(task, pending, std::move(*judgement)); });
 }
@@ -394,10 +408,53 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findi
   pending.observation.reset();
   if (again) return submit_path(task, pending);
   auto [combined, worst] = combine(std::move(pending.rounds));
-  emit(task, pending, std::move(combined), std::move(pending.origins[worst]));
+  Provenance& how = pending.origins[worst];
+  if (draw(task, pending, combined, how)) return;
+  emit(task, pending, std::move(combined), std::move(how));
+}
+
+bool Scheduler::draw(const TaskPtr& task, PendingVerdict& pending, const Findings& found,
+                     const Provenance& origin) {
+  const PlanItem& item = plan_.items[pending.item];
+  const Path& path = plan_.paths[item.path];
+  if (!options_.fresh_seed || task->on_drawn || path.torchs_own || !path.compiles ||
+      found.status != Status::conform || found.compiled_error)
+    return false;
+  auto drawn = fresh_case(*task->instance->declared,
+                          seed_of_draw(*options_.fresh_seed, item.id, pending.draws));
+  if (!drawn) return false;
+  auto another = std::make_shared<Task>();
+  another->index = task->index;
+  another->instance = task->instance;
+  another->drawn = std::make_shared<const Case>(std::move(*drawn));
+  another->items.emplace_back().item = pending.item;
+  another->items.back().is_draw = true;
+  another->on_drawn = [this, task, &pending, found, origin](Findings judged) {
+    judged_draw(task, pending, found, origin, std::move(judged));
+  };
+  begin(another);
+  return true;
+}
+
+/// What fails on one draw may be a condition, or chance; on three it is the path.
+void Scheduler::judged_draw(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                            Provenance origin, Findings drawn) {
+  constexpr int kDraws = 3;
+  ++pending.draws;
+  if (info(drawn.status).fails) {
+    if (pending.draws < kDraws && draw(task, pending, found, origin)) return;
+    drawn.reason = fmt::format("on inputs that nobody had seen, {} draws of the seed {}: {}",
+                               pending.draws, *options_.fresh_seed, drawn.reason);
+    found = std::move(drawn);
+    found.draws = pending.draws;
+  } else if (drawn.status == Status::conform) {
+    found.draws = pending.draws;
+  }
+  emit(task, pending, std::move(found), std::move(origin));
 }
 
 bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
+  if (pending.is_draw) return false;
   const auto done = static_cast<int>(pending.rounds.size()) + 1;
   const bool repeated = !options_.repeated || options_.repeated(verdict.facts.id);
   if (repeated && done < options_.executions) return true;
@@ -409,7 +466,7 @@ void Scheduler::give_up(const TaskPtr& task, Status status, const std::string& r
   for (PendingVerdict& pending : task->items) {
     if (!pending.emitted) emit_unjudged(task, pending, status, reason, unsupported_by);
   }
-  eager_known(*task);
+  eager_known(task);
 }
 
 void Scheduler::emit_unjudged(const TaskPtr& task, PendingVerdict& pending, Status status,
@@ -425,6 +482,12 @@ CaseFacts Scheduler::facts_of(Task& task, std::size_t item) const {
 
 void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Findings found,
                      Provenance origin) {
+  if (task->on_drawn) {
+    pending.emitted = true;
+    pending.observation.reset();
+    finished_.push_back(task);
+    return task->on_drawn(std::move(found));
+  }
   origin.seconds = pending.seconds;
   if (const Observation* eager = pending.reference < task->references.size()
                                      ? task->references[pending.reference].eager.get()

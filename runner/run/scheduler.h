@@ -39,6 +39,10 @@ struct SchedulerOptions {
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
   GoldSet golds{};  ///< made of all that returns, whether or not they decide something
+  /// The seed of inputs that nobody has seen, on which what conforms on a path that is not torch's
+  /// own is executed, too, until it conforms on a draw, three at most (cases/fresh.h); none: it is
+  /// not.
+  std::optional<std::uint64_t> fresh_seed;
   /// What diverges in a graph with others counts there: whoever asks looks at it again.
   bool shared_counts = false;
   /// Gets what each item was executed to, before its verdict is given; null: nobody asks.
@@ -78,7 +82,7 @@ class Scheduler {
   void emit_unexecuted(const TaskPtr& task);
   void write_inputs_of(const TaskPtr& task, const Observation* prepared);
   void submit_eager(const TaskPtr& task, std::size_t index);
-  void eager_known(const Task& task);
+  void eager_known(const TaskPtr& task);
   void submit_paths(const SharedGraph& graph);
   void submit_shared(std::vector<Sharer> sharers);
   void submit_path(const TaskPtr& task, PendingVerdict& pending);
@@ -98,6 +102,12 @@ class Scheduler {
   /// What the plan knows of an item of the task.
   CaseFacts facts_of(Task& task, std::size_t item) const;
   void emit(const TaskPtr& task, PendingVerdict& pending, Findings found, Provenance origin);
+  /// Executes a verdict's item on inputs that nobody has seen; false: there are none, or nobody
+  /// wants that.
+  bool draw(const TaskPtr& task, PendingVerdict& pending, const Findings& found,
+            const Provenance& origin);
+  void judged_draw(const TaskPtr& task, PendingVerdict& pending, Findings found, Provenance origin,
+                   Findings drawn);
   void clear_finished();
   /// A job of an instance with one part, for the eager worker on the instance's device.  What may
   /// draw random numbers is executed once more than `repeat`, with other seeds.
@@ -118,7 +128,8 @@ class Scheduler {
   std::deque<std::size_t> waiting_;            ///< the first instances of graphs to be begun
   std::map<std::size_t, SharedGraph> graphs_;  ///< under way, by Instance::shared_graph
   std::vector<TaskPtr> finished_;
-  ThreadPool judges_;  ///< last: it ends before what it reads
+  std::size_t draws_ = 0;  ///< until now, for the names of their folders
+  ThreadPool judges_;      ///< last: it ends before what it reads
 };
 
 }  // namespace lockstep

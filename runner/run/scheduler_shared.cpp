@@ -18,8 +18,14 @@ constexpr std::size_t kPartsAfterTimeout = 8;
 }  // namespace
 
 /// What eager does with an instance is known, or that it will not be executed.
-void Scheduler::eager_known(const Task& task) {
-  SharedGraph& graph = graphs_.at(task.instance->shared_graph);
+void Scheduler::eager_known(const TaskPtr& task) {
+  if (task->on_drawn) {
+    for (PendingVerdict& pending : task->items) {
+      if (!pending.emitted) submit_path(task, pending);
+    }
+    return;
+  }
+  SharedGraph& graph = graphs_.at(task->instance->shared_graph);
   if (--graph.waiting == 0) submit_paths(graph);
 }
 
@@ -57,7 +63,9 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                      plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(*joined);
-  for (const Sharer& sharer : sharers) add_held(job.held, sharer.task->held);
+  if (plan_.paths[item.path].torchs_own) {
+    for (const Sharer& sharer : sharers) add_held(job.held, sharer.task->held);
+  }
   for (JobPart& part : job.parts) {
     part.message["program"] = joined->wire_program();
     part.message["calls"] = joined->calls;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,12 +42,21 @@ struct PendingVerdict {
   /// Of its executions those that are judged: what was found, and how it came about.
   std::vector<Findings> rounds;
   std::vector<Provenance> origins;
+  int draws = 0;         ///< of inputs that nobody had seen
+  bool is_draw = false;  ///< it is executed on one
 };
 
 /// An instance under way.  Whoever waits for something of it holds it.
 struct Task {
   std::size_t index = 0;
   const Instance* instance = nullptr;
+  /// The instance with inputs that nobody has seen, and who hears what is found on them; null: its
+  /// own, and a verdict is given.
+  std::shared_ptr<const Case> drawn;
+  std::function<void(Findings)> on_drawn;
+
+  const Case& declared() const { return drawn ? *drawn : *instance->declared; }
+
   std::filesystem::path directory;
   InputSet inputs;
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge

@@ -78,12 +78,24 @@ struct Findings {
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous
   /// Of `conform`: why it says little although something was compared; empty: it does not.
   std::string weak;
-  bool front_end = false;  ///< the error came of tracing: no backend was reached
+  /// The error is Dynamo's, as torch has it, and no backend's: it was raised for one that compiles
+  /// nothing, too.
+  bool front_end = false;
+  bool never_asked = false;   ///< the path's backend was given nothing to compile
+  bool inputs_known = false;  ///< the values of inputs were known when it was compiled
+  /// On how many draws of inputs that nobody had seen it was executed, too; it has to conform on
+  /// one of three.
+  int draws = 0;
   /// How it is known who executed; nothing: nobody looked. `proof` has the operators: `executed`,
   /// and `foreign`, which ran outside the path's own code.
   std::optional<Witness> execution;
+  /// Why nobody can see all that executed, which the path does not say itself: then it is not
+  /// judged, as far as shares are demanded.  Empty: it does, or somebody can.
+  std::string unsaid;
   /// Fraction of operator calls that ran outside the backend, 0 … 1.
   double foreign_fraction = 0;
+  /// How much of it operators executed that the path may call (`may_call`), 0 … 1.
+  double permitted_fraction = 0;
   bool through_aot = false;  ///< AOT autograd was seen at work
   /// What eager returned and left behind (judge/results_digest.h); empty where it returned nothing
   /// or disagrees with itself.
@@ -95,6 +107,18 @@ struct Findings {
 
   bool operator==(const Findings&) const = default;
 };
+
+/// Whether it was judged what the path executed: not where nobody can see that and it does not say
+/// so, nor where operators that it may call did more than half of it.
+inline bool is_judged(const Findings& found) {
+  return info(found.status).judged() && found.unsaid.empty() && found.permitted_fraction <= 0.5;
+}
+
+/// Whether it conforms and says nothing of the path's backend, which was given nothing to compile:
+/// both sides raise, and that came first.
+inline bool conforms_unasked(const Findings& found) {
+  return found.status == Status::conform && found.never_asked && found.compiled_error.has_value();
+}
 
 /// How a verdict came about.  Written by `run/`.
 struct Provenance {

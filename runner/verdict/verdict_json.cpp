@@ -356,8 +356,13 @@ void members(Visitor& visit, T& verdict) {
   visit("vacuous", verdict.found.vacuous);
   visit("weak", verdict.found.weak);
   visit("front_end", verdict.found.front_end);
+  visit("never_asked", verdict.found.never_asked);
+  visit("inputs_known", verdict.found.inputs_known);
+  visit("draws", verdict.found.draws);
   visit("execution", verdict.found.execution);
+  visit("unsaid", verdict.found.unsaid);
   visit("foreign_fraction", verdict.found.foreign_fraction);
+  visit("permitted_fraction", verdict.found.permitted_fraction);
   visit("through_aot", verdict.found.through_aot);
   visit("eager_digest", verdict.found.eager_digest);
   visit("eager_error", verdict.found.eager_error);

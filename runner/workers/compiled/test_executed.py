@@ -10,24 +10,24 @@ import pytest
 from conversation import HERE
 
 SCRIPT = """
-import json, sys, tempfile, threading
+import json, os, sys, tempfile, threading
 from lockstep_worker import environment
 environment.before_torch()
 import faulthandler
 import torch
 faulthandler.enable()
-from lockstep_worker.witness import Witness, EAGER
+from lockstep_worker.witness import Testimony, Witness, EAGER
 torch.set_num_threads(1)
 x, i, out = torch.ones(4, 4), torch.ones(4, 4, dtype=torch.int64), {}
 
 def seen(name, function):
-    with tempfile.TemporaryDirectory() as directory:
-        witness = Witness(directory)
-        witness.of = EAGER
-        with witness.call():
-            function()
-        executed = witness.executed(EAGER)
-        out[name] = None if executed is None else dict(executed)
+    file = os.memfd_create("trace")
+    witness = Witness(file)
+    witness.of = EAGER
+    with witness.call():
+        function()
+    executed = Testimony(file, witness.words()).executed(EAGER)
+    out[name] = None if executed is None else dict(executed)
 
 def on_a_thread():
     thread = threading.Thread(target=lambda: torch.relu(x))
@@ -49,6 +49,12 @@ def backward():
 def profiled():
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
         x.sin()
+
+def redispatched():
+    from lockstep_worker.compat import operators
+    operators.show_redispatched()
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    torch.ops.aten.mm.default.redispatch(keys, x, x)
 
 def another_observer():
     global other  # at its end it would take the one away that is at work
@@ -81,6 +87,9 @@ seen("backward", backward)
 seen("profiled", profiled)
 seen("vendor", lambda: (torch.ops.vendor.gemm(x), torch.ops.vendor.relu(x)))
 seen("nothing", lambda: None)
+seen("redispatched", redispatched)
+seen("blinded", lambda: (torch.autograd._enable_record_function(False), torch.relu(x)))
+torch.autograd._enable_record_function(True)
 seen("another observer", another_observer)
 print(json.dumps(out), flush=True)
 sys.stdout.flush()
@@ -105,6 +114,8 @@ EXPECTED = {
     "another observer": None,
     "vendor": {"aten::relu": 1},
     "nothing": {},
+    "redispatched": {"aten::mm": 1},
+    "blinded": None,
 }
 
 

@@ -86,27 +86,27 @@ def test_held_storages_that_are_none_break_the_protocol(held, library):
         Held(held, library)
 
 
-def whole(directory, outputs, index, held):
+def whole(outputs, index, held):
     """A storage as the runner puts it together."""
     storage = outputs.storages[index]
     if "same" not in storage:
-        return (directory / storage["file"]).read_bytes()
+        return os.pread(outputs.file, storage["bytes"], storage["at"])
     ((kind, which),) = storage["same"].items()
-    result = bytearray(held[which] if kind == "held" else whole(directory, outputs, which, held))
-    sent = (directory / storage["file"]).read_bytes() if storage["blocks"] else b""
-    for block in storage["blocks"]:
-        size = min(BLOCK, len(result) - block * BLOCK)
+    result = bytearray(held[which] if kind == "held" else whole(outputs, which, held))
+    sizes = [min(BLOCK, len(result) - block * BLOCK) for block in storage["blocks"]]
+    sent = os.pread(outputs.file, sum(sizes), storage["at"]) if sizes else b""
+    for block, size in zip(storage["blocks"], sizes):
         result[block * BLOCK : block * BLOCK + size], sent = sent[:size], sent[size:]
     assert not sent
     return bytes(result)
 
 
-def outputs_like(tmp_path, library, data):
+def outputs_like(library, data):
     given = [
         {"bytes": len(each), "digests": text_of(each)}
         for each in (os.urandom(len(data)), data, data[:BLOCK])
     ]
-    return Outputs(str(tmp_path), Held(given, library))
+    return Outputs(os.memfd_create("bytes"), Held(given, library))
 
 
 def write(outputs, data):
@@ -114,56 +114,51 @@ def write(outputs, data):
     return outputs.call([("y", tensor)], [], [])["outputs"]["y"]["storage"]
 
 
-def test_what_is_the_same_is_not_sent(tmp_path, library, data):
-    outputs = outputs_like(tmp_path, library, data)
+def test_what_is_the_same_is_not_sent(library, data):
+    outputs = outputs_like(library, data)
     index = write(outputs, data)
     assert outputs.storages[index] == {"bytes": len(data), "same": {"held": 1}, "blocks": []}
-    assert not list(tmp_path.iterdir())
+    assert os.fstat(outputs.file).st_size == 0
 
 
 @pytest.mark.parametrize("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, 3 * BLOCK + 1000])
 @pytest.mark.parametrize("bit", [0, 7])
-def test_a_bit_that_differs_is_sent_with_its_block(tmp_path, library, data, at, bit):
+def test_a_bit_that_differs_is_sent_with_its_block(library, data, at, bit):
     other = bytearray(data)
     other[at] ^= 1 << bit
-    outputs = outputs_like(tmp_path, library, data)
+    outputs = outputs_like(library, data)
     index = write(outputs, other)
     assert outputs.storages[index]["blocks"] == [at // BLOCK]
-    assert whole(tmp_path, outputs, index, {1: data}) == other
+    assert whole(outputs, index, {1: data}) == other
 
 
-def test_blocks_that_changed_places_differ(tmp_path, library, data):
+def test_blocks_that_changed_places_differ(library, data):
     other = data[BLOCK : 2 * BLOCK] + data[:BLOCK] + data[2 * BLOCK :]
-    outputs = outputs_like(tmp_path, library, data)
+    outputs = outputs_like(library, data)
     index = write(outputs, other)
-    assert (
-        outputs.storages[index]["blocks"] == [0, 1]
-        and whole(tmp_path, outputs, index, {1: data}) == other
-    )
+    assert outputs.storages[index]["blocks"] == [0, 1] and whole(outputs, index, {1: data}) == other
 
 
 @pytest.mark.parametrize("other", [lambda d: d[:-1], lambda d: d + b"\0", lambda d: bytes(len(d))])
-def test_what_is_mostly_other_is_sent_whole(tmp_path, library, data, other):
-    outputs = outputs_like(tmp_path, library, data)
+def test_what_is_mostly_other_is_sent_whole(library, data, other):
+    outputs = outputs_like(library, data)
     index = write(outputs, other(data))
-    assert "same" not in outputs.storages[index] and whole(tmp_path, outputs, index, {}) == other(
-        data
-    )
+    assert "same" not in outputs.storages[index] and whole(outputs, index, {}) == other(data)
 
 
-def test_what_was_described_before_is_held_too(tmp_path, library, data):
-    outputs = Outputs(str(tmp_path), Held([], library))
+def test_what_was_described_before_is_held_too(library, data):
+    outputs = Outputs(os.memfd_create("bytes"), Held([], library))
     first, second = write(outputs, data), write(outputs, data)
     assert outputs.storages[second] == {
         "bytes": len(data),
         "same": {"storage": first},
         "blocks": [],
     }
-    assert len(list(tmp_path.iterdir())) == 1
+    assert os.fstat(outputs.file).st_size == len(data)
 
 
-def test_what_reads_otherwise_afterwards_is_seen_by_its_digests(tmp_path, library, data):
-    outputs = outputs_like(tmp_path, library, data)
+def test_what_reads_otherwise_afterwards_is_seen_by_its_digests(library, data):
+    outputs = outputs_like(library, data)
     outputs.keep(True)
     tensor, same = (torch.empty(0, dtype=torch.uint8).set_(storage_of(data)) for _ in range(2))
     runs = [{"calls": [outputs.call([("y", tensor), ("z", same)], [], [])]}]
@@ -171,7 +166,7 @@ def test_what_reads_otherwise_afterwards_is_seen_by_its_digests(tmp_path, librar
     outputs.read_again(runs)
     again = runs[0]["calls"][0]["again"]["outputs"]
     assert set(again) == {"y"}
-    assert whole(tmp_path, outputs, again["y"]["storage"], {1: data}) == bytes(tensor.numpy())
+    assert whole(outputs, again["y"]["storage"], {1: data}) == bytes(tensor.numpy())
 
 
 def test_a_worker_tells_what_the_runner_has(tmp_path, library):

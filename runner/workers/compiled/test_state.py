@@ -1,5 +1,7 @@
 """What a call leaves behind beside its results, as the worker says it."""
 
+import os
+
 import torch
 
 from conversation import pack, path, view
@@ -151,8 +153,8 @@ def test_a_second_backward_raises_unless_the_graph_is_retained(worker):
         assert kept.values(calls_of(kept)[0][0]["grads"]["x"]) == [4, -8, 12, -16]
 
 
-def test_what_reads_otherwise_later_is_said(tmp_path):
-    outputs = Outputs(str(tmp_path))
+def test_what_reads_otherwise_later_is_said():
+    outputs = Outputs(os.memfd_create("bytes"))
     outputs.keep(True)
     y, kept, x = torch.ones(3), torch.ones(3), torch.ones(3)
     runs = [
@@ -165,9 +167,8 @@ def test_what_reads_otherwise_later_is_said(tmp_path):
     assert set(again["outputs"]) == {"y"} and set(again["grads"]) == {"x"}
     before, after = runs[0]["calls"][0]["outputs"]["y"], again["outputs"]["y"]
     assert after[0]["storage"] != before[0]["storage"] and after[1] == before[1]
-    assert (tmp_path / outputs.storages[after[0]["storage"]]["file"]).read_bytes() == pack(
-        [7] * 3, "f"
-    )
+    written = outputs.storages[after[0]["storage"]]
+    assert os.pread(outputs.file, written["bytes"], written["at"]) == pack([7] * 3, "f")
     assert len(outputs.storages) == 4
     # What has no memory any more.
     outputs.keep(True)

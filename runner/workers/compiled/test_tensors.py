@@ -1,5 +1,6 @@
 """Tensors in and out: strides, overlap, aliases, conj and neg bits, mutation, gradients, calls."""
 
+import os
 import struct
 
 import pytest
@@ -326,7 +327,7 @@ def test_a_zero_tensor_stays_one_and_may_require_a_gradient(worker):
 
 
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer")
-def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(tmp_path):
+def test_a_result_without_data_is_unsupported_and_no_error_of_the_program():
     """It has a size, and reading it raises: were that taken for the program's error, both sides
     would raise and conform."""
     from torch._subclasses import FakeTensorMode
@@ -338,7 +339,7 @@ def test_a_result_without_data_is_unsupported_and_no_error_of_the_program(tmp_pa
         fake = torch.empty(2)
     for nothing in (torch.empty(2, device="meta"), fake):
         with pytest.raises(Unsupported, match="without data|no bytes"):
-            Outputs(str(tmp_path)).call([("y", nothing)], [], [])
+            Outputs(os.memfd_create("bytes")).call([("y", nothing)], [], [])
 
 
 @pytest.mark.parametrize("name", ["eager-python", "eager"])
@@ -374,9 +375,10 @@ def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
     from lockstep_worker.problems import Fault
     from lockstep_worker.tensors import Outputs
 
-    (tmp_path / "0").write_bytes(b"")  # as if another had written it
+    (tmp_path / "0").write_bytes(b"")
+    file = os.open(tmp_path / "0", os.O_RDONLY)
     with pytest.raises(Fault, match="y cannot be written"):
-        Outputs(str(tmp_path)).call([("y", torch.ones(1))], [], [])
+        Outputs(file).call([("y", torch.ones(1))], [], [])
 
 
 def test_quantized_tensors_keep_their_integers_and_quantizer(worker):

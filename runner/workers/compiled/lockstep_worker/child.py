@@ -1,7 +1,6 @@
-"""What a forked child does: makes the process its own, executes one request, writes the
+"""What a forked child does: makes the process its own, has one request executed, writes the
 observation, and leaves without the parent's exit handlers."""
 
-import ctypes
 import json
 import logging
 import os
@@ -10,26 +9,14 @@ import signal
 import sys
 import traceback
 
-import torch
-
+from .cell import Lost, die_with
 from .execute import observe
-from .problems import Malformed
+from .problems import Fault, Malformed
 from .wire import Stages, Wire
 
 MALFORMED = 64  # exit status: the request breaks the protocol (EX_USAGE)
 INTERNAL = 70  # exit status: this worker is at fault (EX_SOFTWARE)
-ASKED = "asked"  # file in `out`: the observation is whole, and what happens now costs no verdict
-ASKING = 10  # seconds for that
 FAULT = "fault"  # file in `out` with one line about either
-
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with(parent: int) -> None:
-    """Lets the kernel kill this process when its parent dies."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the call
-        os._exit(INTERNAL)
 
 
 def limit(limits: dict, device: str) -> None:
@@ -78,13 +65,15 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
         die_with(parent)
         _redirect(directory)
         os.environ["LOCKSTEP_INSTANCE"] = str(request.get("instance") or "")
-        # First of all: without it, autograd's first thread aborts in a forked child (2.15.0).
-        torch.set_num_threads(int(request.get("threads") or hello.get("threads") or 1))
         limit(hello.get("limits") or {}, str(request.get("device", "cpu")))
         logging.disable(logging.WARNING)  # what a backend logs as its error may be all that it says
-        status = _execute(
-            request, directory, Stages(wire, request["run"]), hello.get("digests") or {}
-        )
+        stages = Stages(wire, request["run"])
+        observation = observe(request, directory, stages, hello)
+        stages("write")
+        write_observation(observation, directory)
+        status = 0
+    except Lost as lost:
+        status = _as_it_ended(lost.status)
     except Malformed as problem:
         status = MALFORMED
         tell_fault(directory, str(problem))
@@ -92,7 +81,10 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
         pass  # the runner is gone
     except BaseException as error:
         traceback.print_exc()
-        tell_fault(directory, f"{type(error).__name__}: {error}")
+        tell_fault(
+            directory,
+            str(error) if isinstance(error, Fault) else f"{type(error).__name__}: {error}",
+        )
     finally:
         # No exit handlers: they belong to the parent, and torch's can hang in a child.
         try:
@@ -102,18 +94,15 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
             os._exit(status)
 
 
-def _execute(request: dict, directory: str, stages: Stages, digests: dict[str, str]) -> int:
-    afterwards: list = []
-    observation = observe(request, directory, stages, afterwards, digests)
-    stages("write")
-    write_observation(observation, directory)
-    for ask in afterwards:
-        open(os.path.join(directory, ASKED), "x").close()
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(ASKING)
-        if ask():
-            write_observation(observation, directory)
-    return 0
+def _as_it_ended(status: int) -> int:
+    """Ends this process by the signal that ended the one that executed; else the exit status of
+    that."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    return os.WEXITSTATUS(status)
 
 
 def tell_fault(directory: str, text: str) -> None:

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from . import namespaces
+
 
 def before_torch() -> None:
     """Sets what the libraries under torch read once. Call it before torch is imported: a parallel
@@ -89,6 +91,15 @@ def place_caches(cache: str | None, scratch: str, compiler: str) -> str:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = directory
     os.environ["TRITON_CACHE_DIR"] = os.path.join(directory, "triton")
     return directory
+
+
+def isolation(hidden: list) -> dict[str, str]:
+    """Whether those whose backends are on trial can be kept from folders of the run: for the
+    environment. Nothing where there is nothing to hide."""
+    if not hidden:
+        return {}
+    why = namespaces.why_not()
+    return {"isolation": f"memory alone: {why}" if why else "memory and folders"}
 
 
 def flush_denormals() -> bool:

@@ -296,3 +296,25 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     # Of an error of the program there is nothing more to say.
     detail = _detail(links) if kind != "error" or stage == "run" else ""
     return {**described, "detail": detail} if detail else described
+
+
+def described(error: BaseException, stage: str) -> tuple[dict, list[list]]:
+    """The `error` of an observation by a process that does not know eager's, and what it would be
+    if eager raised one of those that it was made from: class, message and that `error`, each."""
+    alone = describe(error, stage)
+    eager = [(class_name(type(link)), _text(link).strip()) for link in chain(error)]
+    eager.append((alone["class"], alone["message"]))
+    others = [
+        [name, text[:_MESSAGE], describe(error, stage, {"class": name, "message": text})]
+        for name, text in dict.fromkeys(eager)
+    ]
+    return alone, [other for other in others if other[2] != alone]
+
+
+def settled(alone: dict, others: list[list], reference: dict | None) -> dict:
+    """Which of what `described` gives is the error, by what eager raised, if anything."""
+    if reference is not None:
+        for name, text, error in others:
+            if (name, text) == (reference["class"], reference["message"]):
+                return error
+    return alone

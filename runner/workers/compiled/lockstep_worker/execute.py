@@ -1,43 +1,57 @@
-"""Executes one request in the process it is called in: eagerly first, then compiled, and describes
-both. Forks nothing and ends nothing; `child.py` owns the process."""
+"""One request, executed: its parts are started one after the other, each in a process of its own,
+and what they hand over becomes the observation. Here nothing of a path's is imported and nothing is
+executed; `child.py` owns this process."""
 
-import contextlib
-import gc
-import resource
-import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
-from . import errors
-from .compat import dynamo, inductor
-from .configure import apply_config, compiled, fall_back, import_modules
-from .evidence import evidence, remembered
-from .exported import Exported, Exporter, package
-from .headers import warm_headers
-from .held import Held
-from .problems import Fault, Malformed, Unsupported, need
-from .program import Executor, Program
-from .proof import Watch, compile_phases, fallbacks
-from .source import compile_text
-from .tensors import Outputs
+from . import errors, exported
+from .cell import Cell, Lost, copy, places
+from .decoys import storages_of
+from .evidence import evidence
+from .handed import Handed
+from .parts import (
+    Compiled,
+    Configure,
+    Control,
+    Eager,
+    OnDecoys,
+    Part,
+    Traces,
+    is_compiled,
+    storages_known,
+)
+from .problems import Malformed, Unsupported, need
+from .processes import Started, adopt_orphans
+from .tensors import sizes_of
 from .wire import Stages
-from .witness import EAGER, PATH, Witness
+from .witness import EAGER, Testimony
 
+#: What of a proof the accused says itself: what Dynamo and Inductor counted (proof.py).
+SAID = frozenset(
+    """
+        graphs operators frames kernels fallbacks code breaks recompiles recompile_reasons
+        recompile_limit frames_skipped cache_hits cache_misses
+    """.split()
+)
+#: What a witness that saw nothing would say.
+NOBODY = {
+    "windows": [],
+    "kernels": [],
+    "aot": [],
+    "put_out": [],
+    "stated": False,
+    "backend": {"called": 0, "raised": 0},
+}
 #: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
 MODES = ("plain", "configure")
 
 
-def observe(
-    request: dict,
-    directory: str,
-    stage: Stages,
-    afterwards: list[Callable[[], bool]],
-    digests: dict[str, str] | None = None,
-) -> dict:
+def observe(request: dict, directory: str, stage: Stages, hello: dict) -> dict:
     """The observation of one `run`, ready to be written; its storages lie in `directory`. `stage`
-    is told the stages and remembers the `last`. What may be asked once it is written, by calls that
-    nobody's program made, is added to `afterwards`: each says whether it added to the observation.
-    `digests` are the hello's. Raises `Malformed`."""
-    outputs = Outputs(directory, Held(request.get("held"), digests))
+    is told the stages and remembers the `last`. Raises `Malformed` and `Fault`, and `Lost` where a
+    process ended in a way of its own."""
     observation: dict = {
         "outcome": "unsupported",
         "runs": [],
@@ -47,198 +61,272 @@ def observe(
         "proof": {},
         "phases": {},
     }
+    execution = Execution(request, directory, stage, hello)
     try:
         mode = request.get("mode", "plain")
         if mode not in MODES:
             raise Unsupported(f"this worker has no mode {mode!r:.40}")
-        observation.update(
-            _observe(request, outputs, stage, observation, afterwards)
-            if mode == "plain"
-            else _configure(request, outputs, stage)
-        )
+        if mode == "configure":
+            observation |= execution.alone(Configure)
+        elif is_compiled(need(request, "path", "run")):
+            execution.compiled(observation)
+        else:
+            observation |= execution.alone(Eager)
     except Unsupported as reason:
-        observation.update(outcome="unsupported", reason=str(reason))
+        observation |= {"outcome": "unsupported", "reason": str(reason)}
     return {
         **observation,
-        "storages": outputs.storages,
+        "storages": execution.handed.storages,
         "stage": stage.last,
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_memory_bytes": execution.peak_memory_bytes,
     }
 
 
-def _configure(request: dict, outputs: Outputs, stage: Stages) -> dict:
-    """Puts a path's settings in force and calls nothing."""
-    path = need(request, "path", "run")
-    stage("configure")
-    import_modules(path.get("import"))
-    apply_config(path.get("config"))
-    if path.get("backend") is not None:
-        compiled(path, lambda: None)
-    return {"outcome": "returned", "runs": [{"calls": [outputs.call((), [], [])]}]}
+def path_is_watched(request: dict, hello: dict) -> bool:
+    """Whether what the backend of a path returns is watched whenever it is called."""
+    return bool(hello.get("watches", True)) and request["path"].get("export") is None
 
 
-def _exported(
-    executor: Executor, path: dict, function: Callable, scope: dict, reference: dict, phases: dict
-) -> dict:
-    """What the program does once it is exported, from Python."""
-    program = Exported(Exporter(executor.program, path, function, scope), executor.stage)
-    executor.witness.of = PATH
-    start = time.perf_counter()
-    result = executor.observe(program, scope, reference)
-    phases["run"] = time.perf_counter() - start
-    return {**result, "proof": {**program.proof(), **evidence(executor, path, function, scope, [])}}
+class Execution:
+    """The parts of one request."""
 
+    def __init__(self, request: dict, directory: str, stage: Stages, hello: dict) -> None:
+        self.request, self.directory, self.stage = request, directory, stage
+        self.handed = Handed(directory)
+        self.peak_memory_bytes = 0
+        self._threads = int(request.get("threads") or hello.get("threads") or 1)
+        self._digests: dict[str, str] = hello.get("digests") or {}
+        self._watches = path_is_watched(request, hello)
+        self._hidden = [str(folder) for folder in hello.get("hidden") or []]
 
-def _package(
-    request: dict,
-    executor: Executor,
-    path: dict,
-    function: Callable,
-    scope: dict,
-    observation: dict,
-) -> dict:
-    """Leaves a package in place of results, which are those of whoever executes it."""
-    phases = observation["phases"]
+    def alone(self, kind: type[Part]) -> dict:
+        """The observation by a part that is all there is."""
+        with self._started(kind(self.request, self._threads, self._digests)) as cell:
+            words = self._finish(cell)
+            result = self._result(cell, words)
+            return {**result, "phases": words["phases"]}
 
-    @contextlib.contextmanager
-    def timed(name: str) -> Iterator[None]:
-        start = time.perf_counter()
+    def compiled(self, observation: dict) -> None:
+        """Adds to the observation on a path that compiles: the accused has no memory, no file and
+        no process in common with who is right."""
+        known = storages_known(self.request)
+        with ExitStack() as stack:
+            # Before anything is executed, so that it inherits none of what that leaves.
+            accused = stack.enter_context(self._accused(known))
+            eager = self._eager(observation)
+            everything = storages_of(self.request["calls"]) | known
+            if observation["reference"]["outcome"] == "raised" and known != everything:
+                # Of decoys an error says nothing, and none of it may be for want of values.
+                accused, known = stack.enter_context(self._accused(everything)), everything
+            handing = Handing(self.request, accused, known)
+            lost: Lost | None = None
+            try:
+                words = self._finish(accused, handing)
+            except Lost as ended:
+                if handing.all_given or known == everything:
+                    raise
+                words, lost = {}, ended
+            if (lost or "rehearsal" in words) and not self._stands(known):
+                lost, accused = None, stack.enter_context(self._accused(everything))
+                handing = Handing(self.request, accused, everything)
+                words = self._finish(accused, handing)
+            if lost is not None:
+                raise lost
+            self._compiled(observation, eager, accused, words, handing)
+
+    def _stands(self, known: set[int]) -> bool:
+        """Whether what a path did to decoys counts: it is not torch's own, and Python returns on
+        them. Who is given the real inputs because he raised on others could be after just that."""
+        if not self.request["path"].get("import"):
+            return False
+        last = self.stage.last
         try:
-            yield
+            with self._started(OnDecoys(self.request, self._threads, known)) as cell:
+                return bool(self._finish(cell, Handing(self.request, cell, known)).get("returned"))
+        except (Lost, Unsupported):
+            return False
         finally:
-            phases[name] = time.perf_counter() - start
+            self.stage(last)  # that is where the accused was
 
-    returned = (
-        observation["reference"]["error"] is None
-    )  # of an operator that raised the trace does not tell
-    known = (
-        evidence(executor, {**path, "executes": "aten"}, function, scope, []) if returned else {}
-    )
-    try:
-        proof = package(request, executor, path, function, scope, known, timed)
-    except (BrokenPipeError, Fault, Malformed, Unsupported):
-        raise
-    except BaseException as error:  # SystemExit, too: no program may end the process
-        described = errors.describe(
-            error, executor.stage.last, observation["reference"].get("error")
-        )
-        # The program has returned, so whatever AOTInductor raises is its own.
-        if executor.stage.last == "compile" and described["kind"] == "error" and returned:
-            described.update(kind="internal", stage="compile")
-        at_aot, executor.stage.last = executor.stage.last == "compile", described["stage"]
-        return {
-            "outcome": "raised",
-            "error": described,
-            "runs": [],
-            "proof": {"graphs": 0, "through_aot": at_aot},
-        }
-    return {
-        "outcome": "returned",
-        "runs": [{"calls": [executor.outputs.call((), [], [])]}],
-        "proof": proof,
-    }
+    def _eager(self, observation: dict) -> Testimony:
+        """Adds the reference, and what the accused may not say of it."""
+        with self._started(Eager(self.request, self._threads, self._digests)) as cell:
+            words = self._finish(cell)
+            observation["reference"] = self._result(cell, words)
+            observation["phases"] |= words["phases"]
+            return _testimony(cell, words)
 
+    def _compiled(
+        self, observation: dict, eager: Testimony, cell: Cell, words: dict, handing: "Handing"
+    ) -> None:
+        path, reference = self.request["path"], observation["reference"]
+        observation["phases"] |= words["phases"]
+        result = self._result(cell, words, reference["error"])
+        known = eager.executed(EAGER) if reference["outcome"] == "returned" else None
+        traces = {} if known is None else {"traces": {EAGER: dict(known)}}
+        if "package" in words:
+            proof = exported.leave(*words["package"], traces, self.directory)
+        elif path.get("export") == "aot_inductor":
+            proof = words.get("proof") or {"graphs": 0, "through_aot": False}
+            # The program has returned, so whatever AOTInductor raises is its own.
+            if proof["through_aot"] and result["error"]["kind"] == "error" and traces:
+                result["error"].update(kind="internal", stage="compile")
+                self.stage.last = "compile"
+        else:
+            said = {key: value for key, value in words["proof"].items() if key in SAID}
+            proof = said | self._proof(result, known, cell, words, handing)
+        observation |= {**result, "proof": proof}
 
-def _observe(
-    request: dict,
-    outputs: Outputs,
-    stage: Stages,
-    observation: dict,
-    afterwards: list[Callable[[], bool]],
-) -> dict:
-    path = need(request, "path", "run")
-    phases = observation["phases"]
-    is_compiled = path.get("backend") is not None or path.get("export") is not None
-    stage("configure")
-    if is_compiled or path.get("import"):
-        # Before the program is read: a path can bring operators, devices and backends.
-        import_modules(path.get("import"))
-    apply_config(None if is_compiled else path.get("config"))
-    stage("prepare")
-    program = Program(request)
-    with open(f"{outputs.directory}/program.py", "w", encoding="utf-8") as file:
-        file.write(program.source.text)
-    function, scope = compile_text(program.source.text, {})
-    witness = Witness(outputs.directory)
-    executor = Executor(program, outputs, stage, witness)
-
-    stage("eager")
-    start = time.perf_counter()
-    witness.of = EAGER if is_compiled else ""
-    reference = executor.observe(function, scope)
-    phases["eager"] = time.perf_counter() - start
-    if not is_compiled:
-        return reference
-    observation["reference"] = reference
-    gc.collect()
-
-    _put_in_force(request, path, program, stage)
-    if path.get("export") == "aot_inductor":
-        return _package(request, executor, path, function, scope, observation)
-    if path.get("export") is not None:
-        return _exported(executor, path, function, scope, reference, phases)
-    return _compiled(executor, path, function, scope, reference, phases, afterwards)
-
-
-def _put_in_force(request: dict, path: dict, program: Program, stage: Stages) -> None:
-    """The settings of a path that compiles, and what they have precompiled."""
-    stage("configure")
-    config = path.get("config") or {}
-    if not any(name.endswith(inductor.EAGER_RANDOM.removeprefix("torch._")) for name in config):
-        apply_config({inductor.EAGER_RANDOM: True})
-    if "torch.autograd.grad(" in program.source.text:
-        dynamo.trace_gradients()
-    apply_config(config)
-    if request.get("threads") and not any(
-        name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config
-    ):
-        with contextlib.suppress(
-            Unsupported
-        ):  # a torch without this setting compiles for those that there are
-            apply_config({inductor.THREADS: int(request["threads"])})
-    if path.get("fall_back"):
-        fall_back(path["fall_back"])
-    # Which settings change the C++ compiler's flags only torch knows: each set of them is warmed
-    # up.
-    options = path.get("options") if path.get("backend") == "inductor" else None
-    packages = path.get("export") == "aot_inductor"
-    if (settings := inductor.settings_of(config, options)) or packages:
-        warm_headers(settings, options, stage, packages)
-    stage("configure")
-
-
-def _compiled(
-    executor: Executor,
-    path: dict,
-    function: Callable,
-    scope: dict,
-    reference: dict,
-    phases: dict,
-    afterwards: list[Callable[[], bool]],
-) -> dict:
-    """What the program does once it is compiled, with the proof that it was."""
-    witness, stage = executor.witness, executor.stage
-    watch = Watch()
-    callable_ = compiled(path, function)
-    witness.watch()
-    witness.of = PATH
-    dynamo.on_stages(stage)
-    inductor.on_compile(lambda: stage("compile"))
-    stage("trace")
-    start = time.perf_counter()
-    result = executor.observe(callable_, scope, reference)
-    total = time.perf_counter() - start
-    phases.update(compile_phases())
-    phases["run"] = max(0.0, total - sum(phases[name] for name in ("trace", "lower", "compile")))
-    proof = {**watch.proof(), "through_aot": witness.through_aot(PATH)}
-    if result["outcome"] == "returned":  # of an operator that raised the trace does not tell
-        last = stage.last
-        proof.update(evidence(executor, path, function, scope, fallbacks(watch.code)))
-        stage.last = last
-        if path.get("executes") == "own":
-            afterwards.append(
-                lambda: bool(
-                    proof.setdefault("remembered", remembered(executor, function, callable_, scope))
-                )
+    def _proof(
+        self, result: dict, eager: Counter | None, cell: Cell, words: dict, handing: "Handing"
+    ) -> dict:
+        """What is known of an execution beside what Dynamo says."""
+        path, ran = self.request["path"], _testimony(cell, words)
+        proof: dict = {"through_aot": ran.through_aot("path")}
+        if path.get("export") is None:
+            proof["backend"] = {"called": ran.called, "raised": ran.raised}
+        if handing.known_at_compile or words.get("compiled_on_known"):
+            proof["inputs_known"] = True
+        if result["outcome"] == "returned":  # of an operator that raised the trace does not tell
+            proof |= evidence(
+                path, eager, ran, words.get("fallbacks") or [], self._watches, self._traces
             )
-    return {**result, "proof": proof}
+            if handing.started and proof.get("execution") == "observed":
+                proof |= {"execution": "stated", "unsaid": handing.started}
+        elif result["error"]["stage"] == "trace" and path.get("import"):
+            proof["control"] = self._control()
+        if words.get("changed"):
+            proof["changed"] = [str(name) for name in words["changed"]]
+        return proof
+
+    def _traces(self, names: list[str]) -> dict[str, Counter]:
+        """What the program executes through backends of torch's own, of those that return."""
+        last = self.stage.last
+        try:
+            with self._started(Traces(self.request, self._threads, names)) as cell:
+                words = self._finish(cell)
+                ran = _testimony(cell, words)
+        except Lost:
+            return {}
+        finally:
+            self.stage(last)  # that is where the accused was
+        found = {name: ran.executed(name) for name in words.get("returned", ())}
+        return {name: calls for name, calls in found.items() if calls is not None}
+
+    def _control(self) -> str | None:
+        """The class of what Dynamo raises, as torch has it, of the program; None where it gets
+        through."""
+        last = self.stage.last
+        try:
+            with self._started(Control(self.request, self._threads, {})) as cell:
+                error = (self._finish(cell).get("result") or {}).get("error")
+        except Lost:
+            return None
+        finally:
+            self.stage(last)  # that is where the accused was
+        return error["class"] if error is not None and error["stage"] == "trace" else None
+
+    @contextmanager
+    def _started(self, part: Part, hidden: list[str] | None = None) -> Iterator[Cell]:
+        cell = Cell(part, self.request["run"], hidden or [])
+        try:
+            yield cell
+        finally:
+            cell.close()
+
+    @contextmanager
+    def _accused(self, known: set[int]) -> Iterator[Cell]:
+        """The process in which a path compiles and executes. It is told where nothing lies."""
+        adopt_orphans()
+        told = {key: value for key, value in self.request.items() if key not in ("out", "before")}
+        told["storages"] = [{"bytes": size} for size in sizes_of(self.request.get("storages", []))]
+        # Whose modules are imported is not torch alone.
+        hidden = self._hidden if self.request["path"].get("import") else []
+        part = Compiled(told, self._threads, self._digests, known)
+        with self._started(part, hidden) as cell:
+            yield cell
+
+    def _finish(self, cell: Cell, handing: "Handing | None" = None) -> dict:
+        """The words of a part, once it is over. Raises `Unsupported`, too."""
+        if handing is None:
+            words = cell.finish(self.stage)
+            if "source" in words:
+                with open(f"{self.directory}/program.py", "w", encoding="utf-8") as file:
+                    file.write(words["source"])
+        else:
+            handing.give(handing.known)
+            words = cell.finish(self.stage, handing.hand_over, handing.after)
+        self.peak_memory_bytes = max(self.peak_memory_bytes, cell.peak_memory_bytes)
+        if words.get("stage") is not None:
+            self.stage.last = str(words["stage"])
+        if "unsupported" in words:
+            raise Unsupported(str(words["unsupported"]))
+        return words
+
+    def _result(self, cell: Cell, words: dict, eager_error: dict | None = None) -> dict:
+        """What a part observed, its tensors as files."""
+        result = self.handed.take(words, cell.files["bytes"])
+        otherwise = result.pop("otherwise", [])
+        if result["error"] is not None:
+            result["error"] = errors.settled(result["error"], otherwise, eager_error)
+        return result
+
+
+class Handing:
+    """Hands the bytes of a request's storages over to the accused, each when it is due, and looks
+    at what it has started while it executes."""
+
+    def __init__(self, request: dict, cell: Cell, known: set[int]) -> None:
+        storages = request.get("storages", [])
+        self._sizes = sizes_of(storages)
+        self._files = [need(each, "file", "storages") for each in storages]
+        self._places = places(self._sizes)
+        self._calls = [storages_of(call) for call in request["calls"]]
+        self._cell, self._given = cell, set[int]()
+        self._before: Started | None = None
+        self.known = known
+        #: Why nobody can have seen all that executed it; empty: somebody can.
+        self.started = ""
+
+    @property
+    def all_given(self) -> bool:
+        """Whether there is nothing more to hand over."""
+        return set().union(*self._calls) <= self._given
+
+    @property
+    def known_at_compile(self) -> bool:
+        """Whether a call has inputs that were all there before it was compiled."""
+        return any(call and call <= self.known for call in self._calls)
+
+    def give(self, storages: set[int]) -> None:
+        """Puts the bytes of these into the file of inputs. Raises `Malformed`."""
+        for index in sorted(storages - self._given):
+            if not 0 <= index < len(self._sizes):
+                raise Malformed(f"there is no storage {index}")
+            try:
+                with open(self._files[index], "rb", buffering=0) as file:
+                    size, to = self._sizes[index], self._places[index]
+                    copy(file.fileno(), 0, size, self._cell.files["inputs"], to)
+            except OSError as error:
+                raise Malformed(f"storage {index}: {error.strerror or error}") from None
+        self._given |= storages
+
+    def hand_over(self, _: int, call: int) -> None:
+        """Gives the inputs of a call."""
+        self.give(self._calls[call] if 0 <= call < len(self._calls) else set())
+        self._before = Started.by(self._cell.pid)
+
+    def after(self, _: int) -> None:
+        """Looks what was started since, and what was there before and could have computed."""
+        now = Started.by(self._cell.pid)
+        if now.alive:
+            self.started = "a process of its own was there while it executed"
+        elif self._before is not None and now.faults != self._before.faults:
+            self.started = "it started a process while it executed"
+
+
+def _testimony(cell: Cell, words: dict) -> Testimony:
+    try:
+        return Testimony(cell.files["trace"], words.get("witness"))
+    except ValueError:
+        return Testimony(cell.files["trace"], NOBODY)

@@ -16,7 +16,7 @@ import torch
 from . import contexts
 from .compat import export, inductor
 from .problems import Unsupported
-from .program import Executor, Program
+from .program import Program
 from .proof import digest
 from .tensors import is_view
 from .wire import Stages
@@ -253,10 +253,7 @@ def _key(request: dict, program: Program) -> str:
         if key not in ("name", "title", "default", "contract", "devices")
     }
     views = [call["inputs"][name] for call in program.calls for name in program.source.constants]
-    contents = [
-        program.inputs.files[view["storage"]][0]
-        for view in [*views, *program.source.captured.values()]
-    ]
+    views += program.source.captured.values()
     known = [
         request["program"],
         [call["inputs"] for call in program.calls],
@@ -266,7 +263,9 @@ def _key(request: dict, program: Program) -> str:
         program.source.text,
     ]
     hasher = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
-    for file in (*contents, __file__, export.__file__):
+    for view in views:
+        hasher.update(program.inputs.digest(view["storage"]))
+    for file in (__file__, export.__file__):
         with open(file, "rb") as opened:
             hasher.update(hashlib.sha256(opened.read()).digest())
     return hasher.hexdigest()[:32]
@@ -274,34 +273,44 @@ def _key(request: dict, program: Program) -> str:
 
 def package(
     request: dict,
-    executor: Executor,
+    program: Program,
     path: dict,
     function: Callable,
     scope: dict,
-    known: dict,
+    stage: Stages,
     phases: Callable[[str], contextlib.AbstractContextManager],
-) -> dict:
-    """Leaves the package of a program, made now or taken from the cache, and the text that
-    describes it where the observation is to be. The `proof` of it, `known` added. Raises
-    `Unsupported`, and whatever torch.export and AOTInductor raise."""
-    program, directory = executor.program, executor.outputs.directory
-    folder = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "packages", _key(request, program))
+) -> tuple[str, bool]:
+    """Has the package of a program in the cache, made now or found there: its key, and whether it
+    was found. Raises `Unsupported`, and whatever torch.export and AOTInductor raise."""
+    key = _key(request, program)
+    folder = _folder(key)
     found = os.path.isdir(folder)
     if not found:
         part = f"{folder}.{os.getpid()}.part"
         os.makedirs(part)
         try:
-            _make(program, path, function, scope, part, executor.stage, phases)
+            _make(program, path, function, scope, part, stage, phases)
             with contextlib.suppress(OSError):  # somebody else was quicker
                 os.rename(part, folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+    return key, found
+
+
+def leave(key: str, found: bool, known: dict, directory: str) -> dict:
+    """Leaves a package of the cache, and the text that describes it, where the observation is to
+    be. The `proof` of it, `known` added. Raises `OSError`."""
+    folder = _folder(key)
     shutil.copyfile(os.path.join(folder, PACKAGE), os.path.join(directory, PACKAGE))
     with open(os.path.join(folder, DESCRIPTION), encoding="utf-8") as file:
         description = json.load(file)
     description["proof"].update(known, cache_hits=int(found), cache_misses=int(not found))
     _write(description, directory)
     return description["proof"]
+
+
+def _folder(key: str) -> str:
+    return os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "packages", key)
 
 
 def _write(description: dict, directory: str) -> None:
@@ -374,8 +383,7 @@ def _content(program: Program, value: Any) -> str:
     """An input as text that is equal where it is the same."""
     if not is_view(value):
         return json.dumps(value)
-    with open(program.inputs.files[value["storage"]][0], "rb") as file:
-        return json.dumps({**value, "storage": hashlib.sha256(file.read()).hexdigest()})
+    return json.dumps({**value, "storage": program.inputs.digest(value["storage"]).hex()})
 
 
 def warm_package() -> None:

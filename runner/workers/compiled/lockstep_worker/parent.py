@@ -129,6 +129,7 @@ class Parent:
         for path in libraries:
             torch.ops.load_library(path)
         adopt()
+        isolation = environment.isolation(message.get("hidden") or [])
         compiler = environment.compiler_version()
         self.cache = environment.place_caches(
             message.get("cache"), str(message.get("scratch") or "/tmp"), compiler
@@ -137,6 +138,7 @@ class Parent:
         warmup.warm(self.cache)
         warmup.check_single_threaded()
         lacks = trials.settle(trials.lacking())
+        message["watches"] = "lacks execution" not in lacks
         from .execute import MODES  # the warm-up has imported it
 
         return {
@@ -148,6 +150,7 @@ class Parent:
                 **environment.describe(
                     int(message.get("threads") or 1), libraries, modules, compiler
                 ),
+                **isolation,
                 **lacks,
             },
             "devices": devices,
@@ -229,8 +232,6 @@ class Parent:
     # Children -----------------------------------------------------------------------------------
 
     def _reap(self) -> None:
-        from . import child
-
         for pid in list(self.children):
             # Only looked at, so that the number cannot be given to another process before the
             # rest of the group (a compiler that the child had started) is killed.
@@ -241,9 +242,7 @@ class Parent:
             _, status = os.waitpid(pid, 0)
             run, out = self.children.pop(pid), self.outs.pop(pid)
             answer: dict = {"type": "ended", "run": run}
-            if os.path.exists(os.path.join(out, child.ASKED)):
-                answer["exit"] = 0
-            elif os.WIFSIGNALED(status):
+            if os.WIFSIGNALED(status):
                 answer["signal"] = os.WTERMSIG(status)
             else:
                 answer["exit"] = os.WEXITSTATUS(status)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -10,7 +10,7 @@ from . import contexts, errors, names
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
 from .state import observe_state
-from .tensors import Inputs, Outputs, is_view, literal_text
+from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
 
@@ -18,9 +18,13 @@ from .witness import Witness
 class Program:
     """What a request says, decoded: the source, the inputs of each call, the backward."""
 
-    def __init__(self, request: dict) -> None:
-        program = need(request, "program", "run")
-        self.inputs = Inputs(request.get("storages", []), request.get("device", "cpu"))
+    def __init__(self, request: dict, source: Any = None) -> None:
+        """`source` has the bytes of the storages; without one they are read from the files that the
+        request names."""
+        program, storages = need(request, "program", "run"), request.get("storages", [])
+        self.inputs = Inputs(
+            sizes_of(storages), source or Files(storages), request.get("device", "cpu")
+        )
         self.calls = need(request, "calls", "run")
         self.repeat = int(request.get("repeat", 1))
         self.seed = int(request.get("seed", 0))
@@ -78,6 +82,23 @@ class Program:
         return values, captured
 
 
+class Rehearsal(Exception):
+    """A program does not get through a call on decoys: `error`, as the observation of one that has
+    no eager, and what it would be by what eager raises."""
+
+    def __init__(self, error: dict, otherwise: list) -> None:
+        super().__init__(f"{error['class']}: {error['message']}")
+        self.error, self.otherwise = error, otherwise
+
+
+class Around(Protocol):
+    """Who does something before and after each call that is observed."""
+
+    def before(self, repetition: int, call: int) -> None: ...
+
+    def after(self, repetition: int, call: int) -> None: ...
+
+
 class Executor:
     """Runs one callable through all repetitions and calls of a program, before a witness."""
 
@@ -86,29 +107,39 @@ class Executor:
         #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
         self.given: list | None = None
         self.unfinished: tuple[list, list] | None = None
+        #: Whether results have to be tensors as torch has them: another class could compute them
+        #: when it is asked for its bytes.
+        self.wants_plain = False
 
-    def observe(self, function: Callable, scope: dict, reference: dict | None = None) -> dict:
-        """The observation of `function`, without its process-wide parts. Raises `Malformed` and
-        `Unsupported`; whatever the program raises becomes the observation."""
+    def observe(self, function: Callable, scope: dict, around: "Around | None" = None) -> dict:
+        """The observation of `function`, without its process-wide parts; of an error also what it
+        would be by what eager raises (`otherwise`). `around` is told of every call. Raises
+        `Malformed` and `Unsupported`; whatever the program raises becomes the observation."""
         program, at = self.program, 0
         runs: list[dict] = []
         self.outputs.keep(program.repeat * len(program.calls) > 1)
         try:
             for repetition in range(program.repeat):
-                self.witness.repetition = repetition
                 runs.append({"calls": []})
                 for at, call in enumerate(program.calls):
+                    if around is not None:
+                        around.before(repetition, at)
+                    self.witness.repetition = repetition
                     left = self.call(function, scope, call, program.seed_of(repetition, at))
+                    if around is not None:
+                        around.after(repetition, at)
+                    # First of all: what somebody still writes to is not what was returned.
+                    described = self.outputs.call(*left)
                     state = observe_state(program.device)
-                    runs[-1]["calls"].append({**self.outputs.call(*left), "state": state})
+                    runs[-1]["calls"].append({**described, "state": state})
                     del left
-        except (Fault, Malformed, Unsupported):
+        except (Fault, Malformed, Unsupported, Rehearsal):
             raise
         except BrokenPipeError:
             raise  # the runner is gone
         except BaseException as error:  # SystemExit, too: no program may end the process
-            described = errors.describe(error, self.stage.last, (reference or {}).get("error"))
-            self.stage.last = described["stage"]
+            raised, otherwise = errors.described(error, self.stage.last)
+            self.stage.last = raised["stage"]
             if self.unfinished is not None:
                 with contextlib.suppress(Unsupported):
                     runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
@@ -124,24 +155,24 @@ class Executor:
                         }
                     }
             self.outputs.read_again(runs)
-            return {"outcome": "raised", "runs": runs, "error": described, "reason": None, **after}
+            return {
+                "outcome": "raised",
+                "runs": runs,
+                "error": raised,
+                "otherwise": otherwise,
+                "reason": None,
+                **after,
+            }
         self.outputs.read_again(runs)
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
     def call(
-        self,
-        function: Callable,
-        scope: dict,
-        call: dict,
-        seed: int | None = None,
-        change: Callable[[list], None] = lambda _: None,
+        self, function: Callable, scope: dict, call: dict, seed: int | None = None
     ) -> tuple[list, list, list]:
-        """Outputs, inputs and gradients of one call by name, on fresh inputs that `change` may
-        change before; the generators are seeded with `seed`, without one with that of the first
-        call."""
+        """Outputs, inputs and gradients of one call by name, on fresh inputs; the generators are
+        seeded with `seed`, without one with that of the first call."""
         program, self.given, self.unfinished = self.program, None, None
         values, captured = program.arguments(call)
-        change(values)
         named = list(zip(program.names, values))
         constants = program.source.constants
         scope.update(
@@ -153,6 +184,8 @@ class Executor:
         with contexts.enter(program.context), self.witness.call():
             results = function(*arguments)
         by_name = dict(zip(program.source.outputs, results))
+        if self.wants_plain:
+            _check_plain(by_name)
         grads: list = []
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
@@ -180,3 +213,14 @@ class Executor:
         )
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
+
+
+def _check_plain(results: dict) -> None:
+    """Raises `TypeError` for a result of a class of tensors that is not torch's."""
+    for name, value in results.items():
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, torch.Tensor) and type(each) not in (
+                torch.Tensor,
+                torch.nn.Parameter,
+            ):
+                raise TypeError(f"{name} is a {type(each).__name__}, and no torch.Tensor")

@@ -6,14 +6,16 @@ overlap, aliasing and the lazy conj and neg bits.
 
 import contextlib
 import ctypes
+import hashlib
 import math
 import os
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 
 from . import names, quantized
+from .cell import write_all
 from .compat.tensors import identity, is_zeros, set_conj_neg, zeros
 from .held import BLOCK, Held
 from .problems import Fault, Malformed, Unsupported, need
@@ -67,18 +69,46 @@ def _number(text: object) -> float:
     return float(written.replace("math.", "")) if "math." in written else float(written)
 
 
+class Files:
+    """The bytes of a request's storages, read from its files."""
+
+    def __init__(self, storages: list) -> None:
+        self._files = [need(each, "file", f"storages[{i}]") for i, each in enumerate(storages)]
+
+    def fill(self, index: int, buffer: memoryview) -> None:
+        """Fills a buffer with the bytes of a storage. Raises `Malformed`."""
+        try:
+            with open(self._files[index], "rb", buffering=0) as file:
+                done = 0
+                while done < len(buffer):
+                    got = file.readinto(buffer[done:])
+                    if not got:
+                        raise Malformed(
+                            f"storage {index}: the file holds {done} of {len(buffer)} bytes"
+                        )
+                    done += got
+        except OSError as error:
+            raise Malformed(f"storage {index}: {error.strerror}") from None
+
+
+def sizes_of(storages: object) -> list[int]:
+    """The bytes of each storage of a request. Raises `Malformed`."""
+    if not isinstance(storages, list):
+        raise Malformed("storages: a list is expected")
+    return [
+        _whole(need(each, "bytes", f"storages[{i}]"), f"storages[{i}].bytes")
+        for i, each in enumerate(storages)
+    ]
+
+
 class Inputs:
     """The storages of a request. Each `fresh()` makes new copies; views made from the same copies
     share memory."""
 
-    def __init__(self, storages: object, device: str) -> None:
-        if not isinstance(storages, list):
-            raise Malformed("storages: a list is expected")
+    def __init__(self, sizes: list[int], source: Any, device: str) -> None:
+        """`source` fills a buffer with the bytes of a storage: `Files`, or `decoys.Given`."""
         self.device = names.device(device)
-        self.files = []
-        for i, storage in enumerate(storages):
-            size = _whole(need(storage, "bytes", f"storages[{i}]"), f"storages[{i}].bytes")
-            self.files.append((need(storage, "file", f"storages[{i}]"), size))
+        self.sizes, self._source = sizes, source
 
     def fresh(self) -> "Copies":
         """New copies of the storages, made when a view first needs them."""
@@ -86,24 +116,22 @@ class Inputs:
 
     def read(self, index: int) -> torch.UntypedStorage:
         """A new CPU storage with the bytes of storage `index`. Raises `Malformed`."""
-        if not 0 <= index < len(self.files):
+        if not 0 <= index < len(self.sizes):
             raise Malformed(f"there is no storage {index}")
-        path, size = self.files[index]
-        storage = torch.UntypedStorage(size)
-        if size == 0:
-            return storage
-        buffer = memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
-        try:
-            with open(path, "rb", buffering=0) as file:
-                done = 0
-                while done < size:
-                    got = file.readinto(buffer[done:])
-                    if not got:
-                        raise Malformed(f"storage {index}: the file holds {done} of {size} bytes")
-                    done += got
-        except OSError as error:
-            raise Malformed(f"storage {index}: {error.strerror}") from None
+        storage = torch.UntypedStorage(self.sizes[index])
+        if self.sizes[index]:
+            self._source.fill(index, bytes_of(storage))
         return storage
+
+    def digest(self, index: int) -> bytes:
+        """SHA-256 of a storage. Raises `Malformed`."""
+        storage = self.read(index)
+        return hashlib.sha256(bytes_of(storage) if storage.nbytes() else b"").digest()
+
+
+def bytes_of(storage: torch.UntypedStorage) -> memoryview:
+    """The memory of a storage on the CPU that has any."""
+    return memoryview((ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())).cast("B")
 
 
 class Copies:
@@ -209,10 +237,12 @@ def _list_text(value: Any) -> str:
 
 
 class Outputs:
-    """Writes storages into the observation's directory and describes tensors as views on them."""
+    """Writes storages into one file, one after the other, and describes tensors as views on
+    them."""
 
-    def __init__(self, directory: str, held: Held | None = None) -> None:
-        self.directory = directory
+    def __init__(self, file: int, held: Held | None = None) -> None:
+        self.file, self._end = file, 0
+        #: Each has its `bytes` and where it lies in the file (`at`), or what it is the same as.
         self.storages: list[dict] = []
         self._held = held or Held()
         #: Storages, the index under which each is written, and the digests that it had then.
@@ -256,8 +286,7 @@ class Outputs:
             return True
         if digests is not None:
             return self._held.digest(storage) != digests
-        with open(os.path.join(self.directory, written["file"]), "rb") as file:
-            return not _same_bytes(_on_cpu(storage), file)
+        return not _same_bytes(_on_cpu(storage), self.file, written["at"])
 
     def call(
         self,
@@ -347,38 +376,26 @@ class Outputs:
             if self._kept is not None:
                 self._kept.append((storage, index, digests))
             return index
-        self._write_bytes(name, storage)
-        return self._add({"file": str(len(self.storages)), "bytes": size})
+        return self._add({"at": self._write_bytes(name, storage), "bytes": size})
 
     def _write_storage(
         self, name: str, storage: torch.UntypedStorage
     ) -> tuple[int, list[bytes] | None]:
         """Writes what the runner does not have of a storage: its index, and the digests of its
         blocks if there are any."""
-        size, file = storage.nbytes(), str(len(self.storages))
+        size = storage.nbytes()
         digests = self._held.digest(storage)
         alike = None if digests is None else self._held.most_alike(size, digests)
         if alike is None:
-            self._write_bytes(name, _on_cpu(storage))
-            index = self._add({"file": file, "bytes": size})
+            index = self._add({"at": self._write_bytes(name, _on_cpu(storage)), "bytes": size})
         else:
             same, blocks = alike
+            described = {"bytes": size, "same": same, "blocks": blocks}
             if blocks:
                 flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-                self._write_bytes(
-                    name,
-                    torch.cat(
-                        [flat[i * BLOCK : (i + 1) * BLOCK].cpu() for i in blocks]
-                    ).untyped_storage(),
-                )
-            index = self._add(
-                {
-                    "bytes": size,
-                    "same": same,
-                    "blocks": blocks,
-                    **({"file": file} if blocks else {}),
-                }
-            )
+                sent = torch.cat([flat[i * BLOCK : (i + 1) * BLOCK].cpu() for i in blocks])
+                described["at"] = self._write_bytes(name, sent.untyped_storage())
+            index = self._add(described)
         if digests is not None:
             self._held.add(index, size, digests)
         return index, digests
@@ -387,8 +404,8 @@ class Outputs:
         self.storages.append(described)
         return len(self.storages) - 1
 
-    def _write_bytes(self, name: str, storage: torch.UntypedStorage) -> None:
-        """Writes the file of the storage to come."""
+    def _write_bytes(self, name: str, storage: torch.UntypedStorage) -> int:
+        """Writes a storage at the end of the file; where that was."""
         size = storage.nbytes()
         try:
             address = storage.data_ptr()
@@ -396,16 +413,13 @@ class Outputs:
             address = 0
         if size and not address:
             raise Unsupported(f"{name} is a result without data")
+        at, self._end = self._end, self._end + size
         try:
-            with open(
-                os.path.join(self.directory, str(len(self.storages))), "xb", buffering=0
-            ) as file:
-                if size:
-                    left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
-                    while left:
-                        left = left[file.write(left) :]
+            if size:
+                write_all(self.file, bytes_of(storage), at)
         except OSError as error:
             raise Fault(f"{name} cannot be written: {error.strerror}") from None
+        return at
 
 
 def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:
@@ -422,15 +436,14 @@ def _on_cpu(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     )
 
 
-def _same_bytes(storage: torch.UntypedStorage, file: BinaryIO) -> bool:
-    """Whether a storage on the CPU has the bytes of a file of its size."""
+def _same_bytes(storage: torch.UntypedStorage, file: int, at: int) -> bool:
+    """Whether a storage on the CPU has the bytes that lie in a file at an offset."""
     size = storage.nbytes()
-    memory = (
-        memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
-        if size
-        else b""
+    memory = bytes_of(storage) if size else memoryview(b"")
+    return all(
+        os.pread(file, min(_CHUNK, size - done), at + done) == memory[done : done + _CHUNK]
+        for done in range(0, size, _CHUNK)
     )
-    return all(file.read(_CHUNK) == memory[at : at + _CHUNK] for at in range(0, size, _CHUNK))
 
 
 def _points_to(value: Any, storages: dict) -> bool:

@@ -107,15 +107,18 @@ def keeps_profiles() -> bool:
     )
 
 
-def on_returned(change: Callable[[Callable], Callable]) -> None:
-    """Puts `change` of each callable that a backend returns in its place. Raises `AttributeError`
-    where this torch asks its backends in another way."""
+def on_returned(
+    change: Callable[[Callable], Callable], asking: Callable[[], contextlib.AbstractContextManager]
+) -> None:
+    """Puts `change` of each callable that a backend returns in its place; `asking` is entered while
+    it makes it. Raises `AttributeError` where this torch asks its backends in another way."""
     from torch._dynamo.output_graph import OutputGraph
 
     call_user_compiler = OutputGraph.call_user_compiler
 
     def returning(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return change(call_user_compiler(self, *args, **kwargs))
+        with asking():
+            return change(call_user_compiler(self, *args, **kwargs))
 
     OutputGraph.call_user_compiler = returning
 

@@ -9,6 +9,8 @@ import torch
 
 Overload: TypeAlias = torch._ops.OpOverload
 Schema: TypeAlias = torch._C.FunctionSchema
+#: Before the schema, in what a profiler sees of a kernel that Python asked for.
+REDISPATCHED = "lockstep redispatched "
 
 
 def overload(namespace: str, name: str, word: str) -> Overload | None:
@@ -66,6 +68,25 @@ def returns(op: Overload) -> tuple[bool, bool]:
     return any("Tensor" in str(result.type) for result in op._schema.returns), bool(views) and all(
         views
     )
+
+
+def show_redispatched() -> None:
+    """Has a profiler see a kernel that Python asks for past the dispatcher, as `REDISPATCHED` and
+    its schema. Raises `AttributeError` where this torch does not let it."""
+    redispatch, past_modes = torch._ops.OpOverload.redispatch, torch._C._DisableTorchDispatch
+
+    def shown(self: Overload, *args: Any, **kwargs: Any) -> Any:
+        # What marks it is an operator itself, which must be nobody's to trace.
+        mark = torch.profiler.record_function(f"{REDISPATCHED}{self._schema}")
+        with past_modes():
+            mark.__enter__()
+        try:
+            return redispatch(self, *args, **kwargs)
+        finally:
+            with past_modes():
+                mark.__exit__(None, None, None)
+
+    torch._ops.OpOverload.redispatch = shown
 
 
 def is_tensor(declared: Any) -> bool:

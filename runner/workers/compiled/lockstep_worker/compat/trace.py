@@ -3,16 +3,21 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
+
+from .operators import REDISPATCHED
 
 #: Who is between a caller and an operator where the operator is not what runs: a dispatch mode or a
 #: tensor's subclass.
 _INTERCEPTS = "Python"
 _THREAD = "[pytorch|profiler|execution_trace|thread]"
 _WINDOW = "lockstep window "
+#: What a window has at its begin and at its end, so that one in which nothing was written down is
+#: told from one in which nothing ran.
+CANARY = "lockstep canary"
 
 
 class Call(NamedTuple):
@@ -31,8 +36,8 @@ class Call(NamedTuple):
 
 
 class Observer:
-    """Writes down what every thread of this process asks of the dispatcher, in windows. A process
-    has one: it says so by windows that are lost, never by an error."""
+    """Writes to a file what every thread of this process asks of the dispatcher, in windows. A
+    process has one: it says so by windows that are lost, never by an error."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -41,7 +46,8 @@ class Observer:
         self._observer: Any = None
         with contextlib.suppress(Exception):
             self._observer = torch.profiler.ExecutionTraceObserver()
-            self._observer.register_callback(file)
+            # Past its warning that the name does not end with ".json".
+            _quietly(lambda: self._observer.register_callback(file))
 
     @contextlib.contextmanager
     def window(self) -> Iterator[int | None]:
@@ -54,23 +60,52 @@ class Observer:
         _quietly(self._observer.start)
         try:
             with torch.profiler.record_function(f"{_WINDOW}{number}"):
+                _sing()
                 yield number
+                _sing()
         finally:
             _quietly(self._observer.stop)
             self._open = False
 
-    def close(self) -> dict[int, list[Call]]:
-        """The calls of each window, those of other threads last. A window that another observer put
-        out is left out."""
-        nodes: list[dict] = []
+    def close(self) -> None:
+        """Writes the file."""
         with contextlib.suppress(Exception):
             self._observer.unregister_callback()
-            with open(self._file, encoding="utf-8", errors="replace") as file:
-                nodes = json.load(file)["nodes"]
-        with contextlib.suppress(OSError):
-            os.remove(self._file)
         self._observer = None
-        return _windows(nodes)
+
+
+def read(file: int) -> dict[int, list[Call]]:
+    """The calls of each window in what an observer wrote, those of other threads last. A window
+    that another observer put out, or in which nothing could be seen, is left out."""
+    nodes: list[dict] = []
+    with contextlib.suppress(Exception):
+        nodes = json.loads(os.pread(file, os.fstat(file).st_size, 0))["nodes"]
+        return {
+            number: [call for call in calls if call.name != CANARY]
+            for number, calls in _windows(nodes).items()
+            if sum(call.name == CANARY and bool(call.calls) for call in calls) >= 2
+        }
+    return {}
+
+
+def on_put_out(callback: Callable[[], None]) -> None:
+    """Calls `callback` when Python puts every profiler out. Raises `AttributeError` where this
+    torch has no such switch."""
+    enable = torch.autograd._enable_record_function
+
+    def enabling(on: bool) -> None:
+        if not on:
+            callback()
+        enable(on)
+
+    for owner in (torch.autograd, torch._C._autograd):
+        owner._enable_record_function = enabling
+
+
+def _sing() -> None:
+    """Asks the dispatcher for something that is to be in the trace."""
+    with torch.profiler.record_function(CANARY):
+        torch.empty(0)
 
 
 def _quietly(function: Any) -> None:
@@ -115,7 +150,11 @@ def _call(node: dict) -> Call:
     for side in (node["inputs"], node["outputs"]):
         for type_, value in zip(side["types"], side["values"]):
             _tensors(type_, value, types, devices)
-    return Call(node["name"], attributes.get("op_schema", ""), tuple(types), tuple(devices), [])
+    name, schema = node["name"], attributes.get("op_schema", "")
+    if name.startswith(REDISPATCHED):
+        schema = name.removeprefix(REDISPATCHED)
+        name = schema.partition("(")[0].partition(".")[0]
+    return Call(name, schema, tuple(types), tuple(devices), [])
 
 
 def _tensors(type_: str, value: Any, types: list[str], devices: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from .. import errors
 from ..compat import build, dynamo, inductor, tensors
 from ..proof import compile_phases
-from ..witness import Witness
+from ..witness import Testimony, Witness
 from .trial import Trial, compiled, expect, two_steps, untraced
 
 #: The trial without which `settle` takes headers away from the cache.
@@ -155,19 +155,21 @@ def _gradients() -> None:
 
 
 @functools.cache
-def _witness() -> Witness:
-    """The one of this process: two would watch each other."""
-    witness = Witness(tempfile.mkdtemp())
+def _witness() -> tuple[Witness, int]:
+    """The one of this process, for two would watch each other; and the file of its trace."""
+    file = os.memfd_create("trace")
+    witness = Witness(file)
     witness.watch()
-    return witness
+    return witness, file
 
 
 def _seen(backend: str) -> tuple[dict, bool]:
     """What a witness sees execute a program of two operators, and whether through AOT autograd."""
-    witness = _witness()
+    witness, file = _witness()
     witness.of = backend
     compiled(two_steps, 3, backend=backend)
-    return dict(witness.executed(backend) or {}), witness.through_aot(backend)
+    read = Testimony(file, witness.words())
+    return dict(read.executed(backend) or {}), read.through_aot(backend)
 
 
 def _execution() -> None:

@@ -1,0 +1,44 @@
+"""What a process has started, as the kernel tells whoever looks at it from outside."""
+
+import contextlib
+import ctypes
+import os
+from typing import NamedTuple
+
+_PR_SET_CHILD_SUBREAPER = 36
+#: In /proc/PID/stat, after the name: page faults of children that have ended and been waited for.
+_CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
+
+
+def adopt_orphans() -> None:
+    """Has what descendants of this process leave behind become its children."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class Started(NamedTuple):
+    """What a process has started until now."""
+
+    alive: frozenset[int]  # those that have not ended
+    faults: int  # page faults of those that have ended
+
+    @classmethod
+    def by(cls, pid: int) -> "Started":
+        """What `pid` has started, and what has become a child of this process since."""
+        alive = (_below(os.getpid()) | _below(pid)) - {pid}
+        faults = 0
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+            faults = int(fields[_CHILDREN_MINOR]) + int(fields[_CHILDREN_MAJOR])
+        return cls(frozenset(alive), faults)
+
+
+def _below(pid: int) -> set[int]:
+    """The descendants of a process; none where the kernel does not list them."""
+    found: set[int] = set()
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                for child in map(int, file.read().split()):
+                    found |= {child} | _below(child)
+    return found
