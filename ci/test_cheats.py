@@ -101,7 +101,12 @@ def why_not_green(verdicts):
         if not (verdict.get("never_asked") and verdict.get("compiled_error"))
         or verdict["status"] != "conform"
     ]
-    share = sum(judged[each["status"]] and not each.get("unsaid") for each in could)
+    share = sum(
+        judged[each["status"]]
+        and not each.get("unsaid")
+        and each.get("permitted_fraction", 0) <= 0.5
+        for each in could
+    )
     if failing:
         return failing
     return {} if could and share >= 0.9 * len(could) else {"judged": f"{share} of {len(could)}"}

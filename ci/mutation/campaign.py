@@ -57,7 +57,7 @@ def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
         "dynamic": False,
         "fullgraph": True,
         "import": ["lockstep_mutants"],
-        "executes": mutant.executes if mutant else "aten",
+        "may_call": mutant.may_call if mutant else ["*"],
         "config": {"torch._dynamo.config.capture_dynamic_output_shape_ops": True},
         "environment": {"PYTHONPATH": str(HERE), RECORDS: str(folder / "records.jsonl")},
         "devices": ["*"],

@@ -155,15 +155,20 @@ TEST(Outcomes, ADeclarationMayMatchTheDiagnosticsToWhichAMessagePoints) {
   EXPECT_EQ(declared_status(fine(), failed, legalize), Status::internal_error);
 }
 
-TEST(Outcomes, OnlyTracingBeforeAnyGraphIsTheFrontEnds) {
+TEST(Outcomes, OnlyWhatIsRaisedWithoutABackendIsTheFrontEnds) {
   Observation traced = raised("RuntimeError", "boom");
   traced.error->stage = "trace";
-  traced.proof = {{"graphs", 0}};
+  traced.proof = {{"control", "RuntimeError"}};
   EXPECT_TRUE(is_of_front_end(traced));
-  traced.proof = {{"graphs", 1}};
+  traced.proof = {{"control", "RuntimeError"}, {"backend", {{"called", 1}, {"raised", 1}}}};
   EXPECT_FALSE(is_of_front_end(traced));
+  for (const Json& control : {Json("ValueError"), Json(), Json(1)}) {
+    traced.proof = {{"control", control}};
+    EXPECT_FALSE(is_of_front_end(traced)) << control;
+  }
   traced.proof = nullptr;
-  EXPECT_TRUE(is_of_front_end(traced));
+  EXPECT_FALSE(is_of_front_end(traced));
+  traced.proof = {{"control", "RuntimeError"}};
   for (const char* stage : {"lower", "compile", "run", ""}) {
     traced.error->stage = stage;
     EXPECT_FALSE(is_of_front_end(traced)) << stage;

@@ -67,12 +67,44 @@ TEST(Proof, WhereEagerDoesNothingThereIsNothingToExecute) {
   EXPECT_FALSE(executed_by(proof({}, Json::object()), true).idle);  // not known is not nothing
 }
 
-TEST(Proof, WhatIsRememberedIsNotComputed) {
-  Json remembers = proof(Json::object());
-  remembers["remembered"] = {"y"};
-  EXPECT_EQ(executed_by(remembers, true).foreign_fraction, 1);
-  EXPECT_EQ(executed_by(remembers, true).fell_back,
-            "y: remembered, not computed: it stays as it was when the inputs change");
+TEST(Proof, WhatPutsOutWhoLooksIsNotItsOwn) {
+  const auto because = [](const char* key, Json value) {
+    Json made = proof(Json::object());
+    made[key] = std::move(value);
+    EXPECT_EQ(executed_by(made, true).foreign_fraction, 1) << key;
+    return executed_by(made, true).fell_back;
+  };
+  EXPECT_EQ(because("blinded", true),
+            "nobody can see who executed it: the profiler was put out while it ran");
+  EXPECT_EQ(because("at_compile_time", true),
+            "others executed all of it while it was compiled, on the inputs that are judged");
+  EXPECT_EQ(because("changed", {"witness.Witness.words", "other"}),
+            "nobody can see who executed it: it put something else in the place of "
+            "witness.Witness.words");
+}
+
+TEST(Proof, WhatItMayCallIsAShareOfEager) {
+  const auto share = [](Json permitted) {
+    Json made = proof(Json::object());
+    made["permitted"] = std::move(permitted);
+    return executed_by(made, true).permitted_fraction;
+  };
+  EXPECT_EQ(share(Json::object()), 0);
+  EXPECT_EQ(share({{"aten::relu", 1}}), 0.25);
+  EXPECT_EQ(share(kEager), 1);
+}
+
+TEST(Proof, SaysWhetherTheBackendWasAsked) {
+  EXPECT_TRUE(asked_backend(nullptr));
+  EXPECT_TRUE(asked_backend({{"backend", {{"called", 1}, {"raised", 0}}}}));
+  EXPECT_FALSE(asked_backend({{"backend", {{"called", 0}, {"raised", 0}}}}));
+  EXPECT_TRUE(backend_raised({{"backend", {{"called", 1}, {"raised", 1}}}}));
+  EXPECT_FALSE(backend_raised({{"backend", {{"called", 1}, {"raised", 0}}}}));
+  EXPECT_FALSE(backend_raised(nullptr));
+  EXPECT_EQ(raised_without_backend({{"control", "RuntimeError"}}), "RuntimeError");
+  EXPECT_EQ(raised_without_backend({{"control", nullptr}}), "");
+  EXPECT_TRUE(knew_inputs({{"inputs_known", true}}));
+  EXPECT_EQ(unsaid_execution({{"unsaid", "a process"}}), "a process");
 }
 
 TEST(Proof, OnlyLockstepsOwnWorkersObserve) {

@@ -40,12 +40,31 @@ TEST(JudgedOf, LeavesOutWhatSomebodyElseDoesWithout) {
   EXPECT_EQ(judged(record).could, 4U);
   EXPECT_EQ(judged(record).percent(), 75);
   EXPECT_EQ(judged(RunRecord{}).percent(), 100);
-  // What torch's front end refuses is nothing that another's backend could have been judged by.
+  // What torch's front end refuses is nobody's fault, and nothing that was judged.
   add(record, Status::refused, 1);
   record.verdicts.back().found.front_end = true;
-  EXPECT_EQ(judged(record).could, 5U);
   record.verdicts.back().account.standing = Standing::waived;
+  EXPECT_EQ(judged(record).could, 5U);
+  EXPECT_EQ(judged(record).judged, 3U);
+}
+
+TEST(JudgedOf, CountsWhatThePathExecuted) {
+  RunRecord record;
+  add(record, Status::conform, 5);
+  // Both raise, and no backend was asked: it says nothing.
+  record.verdicts[0].found.never_asked = true;
+  record.verdicts[0].found.compiled_error = RaisedError();
   EXPECT_EQ(judged(record).could, 4U);
+  EXPECT_EQ(judged(record).judged, 4U);
+  // There was nothing to compile, which is no error.
+  record.verdicts[1].found.never_asked = true;
+  EXPECT_EQ(judged(record).judged, 4U);
+  record.verdicts[2].found.unsaid = "a process of its own was there";
+  EXPECT_EQ(judged(record).judged, 3U);
+  record.verdicts[3].found.permitted_fraction = 0.5;
+  EXPECT_EQ(judged(record).judged, 3U);
+  record.verdicts[3].found.permitted_fraction = 0.75;
+  EXPECT_EQ(judged(record).judged, 2U);
 }
 
 TEST(JudgedTooLittle, IsSaidBelowWhatTheRunDemands) {

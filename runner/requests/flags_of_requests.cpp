@@ -207,6 +207,11 @@ void add_flags(Flags& flags, CertifyRequest& request) {
              "The run's directory. A run in it continues; a whole one is taken after a sample of it "
              "has been executed again (default: a new one in .lockstep/certificates)")
       ->type_name("DIR");
+  flags
+      .value("--draft", request.draft,
+             "Write to FILE what the path's file could declare by what the run was refused: "
+             "`unsupported` and `refuses`, with reasons to fill in")
+      ->type_name("FILE");
   add_showing(flags, request.showing);
   add_libraries(flags, request.basis.files);
   add_pace(flags, request.basis.pace);

@@ -133,6 +133,7 @@ struct CertifyRequest {
   std::vector<std::filesystem::path> waivers;  ///< absolute
   std::filesystem::path out;                   ///< the archive; empty: PATH-LEVEL.tar
   std::filesystem::path run_folder;  ///< of its run; what is there is gone on with, or taken
+  std::filesystem::path draft;       ///< where to write what the path could declare; empty: nowhere
   Showing showing;
 };
 

@@ -58,7 +58,7 @@ def test_a_backend_that_is_wrong_at_one_level_is_found_there(tmp_path):
                 "contract": "bits",
                 "worker": "compiled",
                 "backend": "lockstep_levels",
-                "executes": "aten",
+                "may_call": ["*"],
                 "import": ["lockstep_levels"],
                 "environment": {
                     "PYTHONPATH": str(tmp_path / "modules"),

@@ -45,7 +45,7 @@ def path_file(tmp_path_factory):
                     "contract": "bits",
                     "worker": "compiled",
                     "backend": "lockstep_found",
-                    "executes": "aten",
+                    "may_call": ["*"],
                     "import": ["lockstep_found"],
                     "devices": ["*"],
                     "environment": {"PYTHONPATH": str(folder / "modules"), "LOCKSTEP_FOUND": "1"},

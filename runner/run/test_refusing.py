@@ -111,7 +111,7 @@ def path_file(folder, number):
                 "devices": ["*"],
                 "backend": "lockstep_refuser_" + backend,
                 "dynamic": False,
-                "executes": "aten",
+                "may_call": ["*"],
                 "import": ["lockstep_refuser"],
                 **declares,
             }
@@ -211,4 +211,7 @@ def test_a_refusal_fails_only_what_is_strict_and_a_declaration_nothing(folder, v
     # Dynamo refuses the program before the backend is asked: nothing that the backend did.
     broken = numbers["broken", "fails", False]
     assert verdicts[broken]["standing"] == "waived"
-    assert strictly(broken, "--strict") == 0
+    assert strictly(broken) == 0
+    # It fails nothing, and nothing was judged by it.
+    assert strictly(broken, "--strict") == 1
+    assert strictly(broken, "--strict", "--min-judged", "0") == 0

@@ -26,9 +26,8 @@ KINDS = {
     "while_it_profiles": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
     "inductor": ("fell_back", "as inductor does", 1, {"aten::mm", "inductor/cpp_fused_relu_sum"}),
     "by_value": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
-    "by_shape": ("fell_back", "y: remembered, not computed", 1, set()),
+    "by_shape": ("value_diverges", "", 0, set()),
     "in_one_place": ("conform", "", 0, set()),
-    "dies_when_asked_again": ("conform", "", 0, set()),
     "elsewhere": ("conform", "", 0, set()),
     "through_aot": ("fell_back", "as eager does", 1, {"aten::mm", "aten::relu", "aten::sum"}),
 }
@@ -42,7 +41,6 @@ OTHERS: dict[str, tuple[dict, str | None]] = {
         {"backend": "lockstep_vendor_forward", "may_call": ["aten::mm", "aten::[rs]*"]},
         "observed",
     ),
-    "aten-said": ({"backend": "lockstep_vendor_forward", "executes": "aten"}, None),
     "inductor-said": ({"backend": "lockstep_vendor_inductor", "executes": "inductor"}, "observed"),
 }
 

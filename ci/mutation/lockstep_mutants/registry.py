@@ -49,9 +49,10 @@ class Mutant:
     hangs: bool = False
 
     @property
-    def executes(self) -> str:
-        """What its path claims: only a mutant that falls back says that it computes itself."""
-        return "own" if self.cls == "fallback" else "aten"
+    def may_call(self) -> list[str]:
+        """What its path declares to call: only a mutant that falls back says that it computes
+        itself."""
+        return [] if self.cls == "fallback" else ["*"]
 
     @property
     def backend(self) -> str:

@@ -161,7 +161,7 @@ def raise_error(result, bytes_of):
 def raise_in_tracing(result, bytes_of):
     raise_error(result, bytes_of)
     result["error"].update(stage="trace", kind="internal")
-    result["proof"] = {"graphs": 0}
+    result["proof"] = {"graphs": 0, "control": result["error"]["class"]}
 
 
 def leave_behind(mark):

@@ -142,20 +142,6 @@ def in_one_place(graph, inputs):
 
 
 @kind
-def dies_when_asked_again(graph, inputs):
-    """Its own work, for the calls that are judged."""
-    compute, calls = computing(KERNELS, graph), []
-
-    def run(*tensors):
-        calls.append(1)
-        if len(calls) > 2:
-            os.abort()
-        return compute(*tensors)
-
-    return run
-
-
-@kind
 def elsewhere(graph, inputs):
     """As one that has another process compute."""
     compute = computing(KERNELS, graph)

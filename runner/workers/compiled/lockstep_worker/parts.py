@@ -134,7 +134,7 @@ class Compiled(Part):
         witness = Witness(inside.files["trace"])
         if path.get("export") is None:
             witness.watch()
-            dynamo.on_stages(stage)
+            dynamo.on_lowering(stage)
             inductor.on_compile(lambda: stage("compile"))
         integrity = Integrity()
         import_modules(path.get("import"))
@@ -330,6 +330,7 @@ def _compiled(
     watch = Watch()
     callable_ = compiled(path, function)
     witness.of = PATH
+    dynamo.on_compilations(stage)
     stage("trace")
     handing = _Handing(inside, given, executor, callable_, scope)
     start = time.perf_counter()

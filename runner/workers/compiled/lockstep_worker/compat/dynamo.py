@@ -141,10 +141,9 @@ def _telling(function: Callable, callback: Callable[[], None]) -> Callable:
     return telling
 
 
-def on_stages(stage: Callable[[str], None]) -> None:
-    """Calls `stage` with `trace` when a compilation begins, `lower` when Dynamo hands a graph to
-    the backend, and `run` when a compilation is over. Where a release lacks a hook the stage is
-    simply not told apart."""
+def on_lowering(stage: Callable[[str], None]) -> None:
+    """Calls `stage` with `lower` when Dynamo hands a graph to the backend. Where a release lacks the
+    hook the stage is simply not told apart."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch._dynamo.output_graph import OutputGraph
 
@@ -155,6 +154,11 @@ def on_stages(stage: Callable[[str], None]) -> None:
             return call_user_compiler(self, *args, **kwargs)
 
         OutputGraph.call_user_compiler = lowering
+
+
+def on_compilations(stage: Callable[[str], None]) -> None:
+    """Calls `stage` with `trace` when a compilation begins, and `run` when it is over, until Dynamo
+    is reset; where a release lets it."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch._dynamo.callback import on_compile_end, on_compile_start
 

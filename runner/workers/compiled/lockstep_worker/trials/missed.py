@@ -51,7 +51,8 @@ def _stages() -> None:
     told: list[str] = []
 
     def hook() -> None:
-        dynamo.on_stages(told.append)
+        dynamo.on_lowering(told.append)
+        dynamo.on_compilations(told.append)
         inductor.on_compile(lambda: told.append("compile"))
 
     with inductor.no_graph_cache():
