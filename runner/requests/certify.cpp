@@ -198,7 +198,7 @@ Answer<std::vector<Error>> check_taken(const Basis& basis, const std::string& ar
   VerifyRequest request;
   request.basis = basis;
   request.sample = kSample;
-  auto verified = verify(request, archive);
+  auto verified = verify(request, pieces_of(archive));
   if (!verified) return tl::unexpected(verified.error());
   if (!verified->errors.empty()) return std::move(verified->errors);
   const auto sampled = execute_sample(request, std::move(*verified), carry_out);

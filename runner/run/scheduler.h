@@ -39,9 +39,8 @@ struct SchedulerOptions {
   int retries = 0;
   std::function<bool(const Verdict&)> worth_retrying;  ///< null: nothing is
   GoldSet golds{};  ///< made of all that returns, whether or not they decide something
-  /// The seed of inputs that nobody has seen, on which what conforms on a path that is not torch's
-  /// own is executed, too, until it conforms on a draw, three at most (cases/fresh.h); none: it is
-  /// not.
+  /// The seed of inputs that nobody has seen (cases/fresh.h); none: nobody draws any. What conforms
+  /// on a path that is not torch's own is executed on them, too. It may fail on two draws of three.
   std::optional<std::uint64_t> fresh_seed;
   /// What diverges in a graph with others counts there: whoever asks looks at it again.
   bool shared_counts = false;

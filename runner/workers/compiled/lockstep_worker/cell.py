@@ -18,7 +18,7 @@ from . import namespaces
 from .problems import Fault, Malformed
 from .wire import Lines, Stages, Wire
 
-#: What a part may say that it is at (PROTOCOL.md).
+#: What a part may say that it is at (docs/design/protocol.md).
 STAGES = frozenset(
     ("configure", "prepare", "eager", "warm", "trace", "lower", "compile", "run", "write")
 )
