@@ -25,7 +25,7 @@ constexpr const char* kCase = R"({
   "steps": [{"let": "y", "op": "neg.default", "args": ["%x"]}],
   "outputs": ["y"]
 })";
-constexpr const char* kPath = R"({
+constexpr const char* kAskedPath = R"({
   "format": 2, "name": "own", "title": "a compiler", "worker": ["compiler"], "contract": "values",
   "default": true, "devices": ["*"]
 })";
@@ -33,7 +33,7 @@ constexpr const char* kRules = R"({"format": 1, "repeat": {"times": 2, "percent"
   "floors": [{"levels": ["*"], "all": 60, "each": 20}], "tolerances": []})";
 
 /// Hears the verdicts.
-class Listener : public Reporter {
+class Hearer : public Reporter {
  public:
   void run_started(const RunInfo&) override {}
   void note(const std::string&) override {}
@@ -50,7 +50,7 @@ class Requests : public testing::Test {
     fs::create_directories(scratch_.path() / "made");
     write("cases/bugs/1.json", kCase);
     write("cases/bugs/2.json", kCase);
-    write("runner/paths/own.json", kPath);
+    write("runner/paths/own.json", kAskedPath);
     write("expected/certification.json", kRules);
     basis_.at.directory = basis_.at.home = basis_.at.suite = scratch_.path();
     basis_.at.cache = scratch_.path() / "cache";
@@ -97,7 +97,7 @@ class Requests : public testing::Test {
   Scratch scratch_;
   FakeTorch torch_;
   Basis basis_;
-  Listener listener_;
+  Hearer listener_;
 };
 
 TEST_F(Requests, ARunNeedsNoCommandLine) {
