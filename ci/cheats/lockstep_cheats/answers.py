@@ -34,7 +34,8 @@ def by_value(graph, inputs):
 
 @cheat
 def by_shape(graph, inputs):
-    run_, known = computed(graph), []
+    run_ = computed(graph)
+    known: list = []
 
     def run(*tensors):
         if not known:

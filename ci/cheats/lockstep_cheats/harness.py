@@ -47,7 +47,8 @@ def executor_runs_the_program(graph, inputs):
 @cheat
 def outputs_are_computed_when_they_are_written(graph, inputs):
     outputs = _module("tensors").Outputs
-    call, last = outputs.call, []
+    call = outputs.call
+    last: list = []
 
     def instead(self, results, *rest):
         results = list(results)

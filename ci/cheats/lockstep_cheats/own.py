@@ -1,10 +1,12 @@
 """Honest work: numpy's kernels, node by node."""
 
+from collections.abc import Callable
+
 import numpy
 import torch
 from torch._dynamo.backends.registry import register_backend
 
-KERNELS = {
+KERNELS: dict[str, Callable] = {
     "mm": lambda x, w: x @ w,
     "relu": lambda x: numpy.maximum(x, 0),
     "sum": lambda x: x.sum(),
@@ -55,7 +57,8 @@ def honest(graph, inputs):
 @cheat
 def in_one_place(graph, inputs):
     """Its own work, which the next call overwrites: what the caller kept is gone."""
-    run, place = computed(graph), []
+    run = computed(graph)
+    place: list = []
 
     def again(*tensors):
         results = run(*tensors)

@@ -8,7 +8,8 @@ from .own import cheat, computed, copies
 @cheat
 def honest_in_the_first_call(graph, inputs):
     """Its own work once, and then what that was."""
-    run_, known = computed(graph), []
+    run_ = computed(graph)
+    known: list = []
 
     def run(*tensors):
         if len(known) < 2:

@@ -75,7 +75,7 @@ def test_inputs_are_there_when_they_were_asked_for_and_not_before(started):
             inside.called(call)
         return {"seen": seen}
 
-    over = []
+    over: list[int] = []
     words = started(body).finish(
         Said(), lambda file, call: write_all(file, b"inputs %d" % call, 8 * call), over.append
     )
@@ -316,8 +316,9 @@ def test_a_folder_is_hidden_and_what_is_kept_of_it_stays(started, tmp_path):
     def body(_):
         namespaces.hide([str(tmp_path)], str(tmp_path / "kept"))
         seen = sorted(os.listdir(tmp_path))
+        around = ""
         try:
-            around = os.listdir(f"/proc/{starter}/root{tmp_path}")
+            os.listdir(f"/proc/{starter}/root{tmp_path}")
         except OSError as error:
             around = type(error).__name__
         return {"seen": seen, "kept": (tmp_path / "kept" / "file").read_text(), "around": around}

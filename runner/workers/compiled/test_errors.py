@@ -390,7 +390,7 @@ def test_a_backward_that_is_compiled_late_is_the_compilers(raised, kind):
         def compiled(arguments):
             raise RuntimeError("at work")
 
-        compiled._boxed_call = True
+        compiled._boxed_call = True  # type: ignore[attr-defined]
         return compiled
 
     at_work = errors.describe(caught(lambda: run(executed)), "run")

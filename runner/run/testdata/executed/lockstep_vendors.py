@@ -1,7 +1,6 @@
 """Backends for `torch.compile` that let others compute, each in its own way, and some that do not.
 Importing this module registers `lockstep_vendor_<kind>`."""
 
-import os
 import threading
 
 import numpy

@@ -165,7 +165,8 @@ class Execution:
         known = eager.executed(EAGER) if reference["outcome"] == "returned" else None
         traces = {} if known is None else {"traces": {EAGER: dict(known)}}
         if "package" in words:
-            proof = exported.leave(*words["package"], traces, self.directory)
+            key, found = words["package"]
+            proof = exported.leave(key, found, traces, self.directory)
         elif path.get("export") == "aot_inductor":
             proof = words.get("proof") or {"graphs": 0, "through_aot": False}
             # The program has returned, so whatever AOTInductor raises is its own.

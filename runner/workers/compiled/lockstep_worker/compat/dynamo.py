@@ -142,8 +142,8 @@ def _telling(function: Callable, callback: Callable[[], None]) -> Callable:
 
 
 def on_lowering(stage: Callable[[str], None]) -> None:
-    """Calls `stage` with `lower` when Dynamo hands a graph to the backend. Where a release lacks the
-    hook the stage is simply not told apart."""
+    """Calls `stage` with `lower` when Dynamo hands a graph to the backend. Where a release lacks
+    the hook the stage is simply not told apart."""
     with contextlib.suppress(ImportError, AttributeError):
         from torch._dynamo.output_graph import OutputGraph
 

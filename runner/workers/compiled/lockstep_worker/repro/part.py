@@ -11,7 +11,7 @@ import torch
 from .. import contexts, names, quantized
 from ..problems import need
 from ..source import generate
-from ..tensors import Inputs, is_view, literal_text, scalar
+from ..tensors import Files, Inputs, is_view, literal_text, scalar, sizes_of
 
 _LINE = 16  # numbers a line
 _SHORT = 64  # numbers of a storage that is written as numbers
@@ -23,7 +23,8 @@ class Part:
 
     def __init__(self, request: dict, prepared: Iterable[str] = (), suffix: str = "") -> None:
         self.program, self.suffix = need(request, "program", "request"), suffix
-        self.storages = Inputs(request.get("storages", []), request.get("device", "cpu"))
+        storages = request.get("storages", [])
+        self.storages = Inputs(sizes_of(storages), Files(storages), request.get("device", "cpu"))
         self.device = self.storages.device
         self.calls = [need(call, "inputs", "calls") for call in need(request, "calls", "request")]
         self.names = [name for name in self.program["inputs"] if name not in prepared]
