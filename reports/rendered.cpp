@@ -100,10 +100,11 @@ std::vector<std::string> attachments_of(const RunRecord& record, const Verdict& 
   std::vector<std::string> files;
   for (const auto& output : verdict.found.outputs) {
     for (const std::string& tensor : output.tensors) {
-      const fs::path file = fs::absolute(record.directory / tensor).lexically_normal();
+      // A log in the directory at hand has none in its name.
+      const fs::path folder = fs::absolute(record.directory / ".").lexically_normal();
+      const fs::path file = (folder / tensor).lexically_normal();
       // Whoever shows the report takes these files along.
-      const fs::path inside =
-          file.lexically_relative(fs::absolute(record.directory).lexically_normal());
+      const fs::path inside = file.lexically_relative(folder);
       if (!inside.generic_string().starts_with("tensors/")) continue;
       const std::string below = file.lexically_relative(record.info.directory).generic_string();
       files.push_back(record.info.directory.empty() || below.empty() || below.starts_with("..")

@@ -133,7 +133,8 @@ bool is_executed_by_path(const Path& path, const Verdict& verdict) {
   // Only torch's own backends may leave execution to its operators.
   const bool is_torchs = path.declared.value("executes", Json()) == "aten";
   if (found.status != Status::conform || found.vacuous || !path.compiles || is_torchs) return true;
-  return found.execution.has_value();
+  // Of a program that raises nobody says who executed it.
+  return found.execution.has_value() || found.compiled_error.has_value();
 }
 
 void check_shares(const Submission& submission, Assessment& assessment) {

@@ -389,6 +389,8 @@ def test_a_retry_hides_nothing_and_a_flake_that_is_known_does_not_fail(suite):
         "1",
         "--known",
         "flakes.json",
+        "--fresh-seed",
+        "none",
         "--strict",
         "--out",
         "fine",

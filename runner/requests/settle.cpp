@@ -51,7 +51,9 @@ Answer<void> settle_fresh(std::string& seed) {
 }
 
 Answer<void> settle(RunRequest& request) {
-  if (request.reporting.strict || !request.fresh_seed.empty()) {
+  // A run that is gone on with has its own.
+  const bool is_begun = !request.resume.empty();
+  if (!is_begun && (request.reporting.strict || !request.fresh_seed.empty())) {
     if (auto seed = settle_fresh(request.fresh_seed); !seed) return seed;
   }
   if (request.shuffle == "random") request.shuffle = random_seed();

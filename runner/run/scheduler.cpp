@@ -43,6 +43,10 @@ std::string lacking_reference(const Path& path, const Instance& instance) {
       instance.device);
 }
 
+/// Whether a path's worker is told of which storages the runner has the bytes. A backend that is
+/// not torch's and shares a process with the worker could say that it has the same as eager.
+bool is_told_held(const Path& path) { return path.torchs_own || !path.command.empty(); }
+
 /// Another one for each item, and each draw.
 std::uint64_t seed_of_draw(std::uint64_t seed, const std::string& item, int number) {
   std::uint64_t state = seed + static_cast<std::uint64_t>(number);
@@ -288,12 +292,19 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
   engine_.submit(std::move(job));
 }
 
+/// Has a program compiled before its inputs are there, on a path that is not torch's own. On a draw
+/// they are there: nobody has seen them, and what only the first call shows is judged there.
+void Scheduler::ask_for_decoys(Job& job, const Task& task, const Path& path) const {
+  if (options_.fresh_seed && !path.torchs_own && !task.on_drawn)
+    job.parts.front().message["decoys"] = true;
+}
+
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
   Job job = path_job(*task, item.id, path);
-  // Whoever is told what eager returned, if only by digests, could say that it has the same.
-  if (path.torchs_own) job.held = task->held;
+  if (is_told_held(path)) job.held = task->held;
+  ask_for_decoys(job, *task, path);
   job.done = [this, task, &pending](Observation observation, double seconds) {
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;

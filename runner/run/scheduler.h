@@ -85,6 +85,7 @@ class Scheduler {
   void submit_paths(const SharedGraph& graph);
   void submit_shared(std::vector<Sharer> sharers);
   void submit_path(const TaskPtr& task, PendingVerdict& pending);
+  void ask_for_decoys(Job& job, const Task& task, const Path& path) const;
   void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
   void judge_with_golds(const TaskPtr& task, PendingVerdict& pending);
   void judge_waiting(const TaskPtr& task);

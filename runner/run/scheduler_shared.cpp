@@ -63,13 +63,15 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
                      plan_.paths[item.path]);
   job.patience = kPatience;
   job.storages = storage_files(*joined);
-  if (plan_.paths[item.path].torchs_own) {
+  const Path& path = plan_.paths[item.path];
+  if (path.torchs_own || !path.command.empty()) {
     for (const Sharer& sharer : sharers) add_held(job.held, sharer.task->held);
   }
   for (JobPart& part : job.parts) {
     part.message["program"] = joined->wire_program();
     part.message["calls"] = joined->calls;
   }
+  ask_for_decoys(job, *sharers[0].task, path);
   job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
     const std::size_t count = sharers.size();
     for (const Sharer& sharer : sharers)

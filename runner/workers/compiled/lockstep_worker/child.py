@@ -1,6 +1,7 @@
 """What a forked child does: makes the process its own, has one request executed, writes the
 observation, and leaves without the parent's exit handlers."""
 
+import contextlib
 import json
 import logging
 import os
@@ -73,6 +74,9 @@ def main(request: dict, wire: Wire, hello: dict, parent: int) -> None:
         write_observation(observation, directory)
         status = 0
     except Lost as lost:
+        # Whoever ended so has not written one, unless he found the folder.
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(directory, "observation.json"))
         status = _as_it_ended(lost.status)
     except Malformed as problem:
         status = MALFORMED

@@ -298,7 +298,7 @@ def describe(error: BaseException, stage: str, reference: dict | None = None) ->
     return {**described, "detail": detail} if detail else described
 
 
-def described(error: BaseException, stage: str) -> tuple[dict, list[list]]:
+def descriptions(error: BaseException, stage: str) -> tuple[dict, list[list]]:
     """The `error` of an observation by a process that does not know eager's, and what it would be
     if eager raised one of those that it was made from: class, message and that `error`, each."""
     alone = describe(error, stage)
@@ -312,7 +312,7 @@ def described(error: BaseException, stage: str) -> tuple[dict, list[list]]:
 
 
 def settled(alone: dict, others: list[list], reference: dict | None) -> dict:
-    """Which of what `described` gives is the error, by what eager raised, if anything."""
+    """Which of what `descriptions` gives is the error, by what eager raised, if anything."""
     if reference is not None:
         for name, text, error in others:
             if (name, text) == (reference["class"], reference["message"]):

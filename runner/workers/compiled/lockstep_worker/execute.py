@@ -110,11 +110,13 @@ class Execution:
         """Adds to the observation on a path that compiles: the accused has no memory, no file and
         no process in common with who is right."""
         known = storages_known(self.request)
+        everything = storages_of(self.request["calls"]) | known
+        if not self.request.get("decoys"):
+            known = everything
         with ExitStack() as stack:
             # Before anything is executed, so that it inherits none of what that leaves.
             accused = stack.enter_context(self._accused(known))
             eager = self._eager(observation)
-            everything = storages_of(self.request["calls"]) | known
             if observation["reference"]["outcome"] == "raised" and known != everything:
                 # Of decoys an error says nothing, and none of it may be for want of values.
                 accused, known = stack.enter_context(self._accused(everything)), everything
@@ -186,7 +188,8 @@ class Execution:
         proof: dict = {"through_aot": ran.through_aot("path")}
         if path.get("export") is None:
             proof["backend"] = {"called": ran.called, "raised": ran.raised}
-        if handing.known_at_compile or words.get("compiled_on_known"):
+        known = handing.known_at_compile or words.get("compiled_on_known")
+        if known and self.request.get("decoys"):
             proof["inputs_known"] = True
         if result["outcome"] == "returned":  # of an operator that raised the trace does not tell
             proof |= evidence(

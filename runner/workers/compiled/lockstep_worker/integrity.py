@@ -2,12 +2,11 @@
 process, and could put something else in its place."""
 
 import sys
-import time
 import types
 from collections.abc import Iterator
 from typing import Any
 
-import torch
+from .compat.trace import rests_on
 
 
 class Integrity:
@@ -35,31 +34,9 @@ def _parts() -> Iterator[tuple[str, tuple]]:
     for name, module in list(sys.modules.items()):
         if name.startswith(package + ".") and ".compat." not in name:
             yield from _functions(name.removeprefix(package + "."), vars(module), 2)
-    for name, owner, attribute in _torchs():
+    for name, owner, attribute in rests_on():
         found = getattr(owner, attribute, None)
         yield name, (found, getattr(found, "__code__", None))
-
-
-def _torchs() -> Iterator[tuple[str, Any, str]]:
-    from torch._dynamo.output_graph import OutputGraph
-
-    yield "torch.autograd._enable_record_function", torch.autograd, "_enable_record_function"
-    # Where it comes from.
-    yield (
-        "torch._C._autograd._enable_record_function",
-        torch._C._autograd,
-        "_enable_record_function",
-    )
-    yield "torch.profiler.record_function", torch.profiler, "record_function"
-    yield "torch.profiler.ExecutionTraceObserver", torch.profiler, "ExecutionTraceObserver"
-    observer = torch.profiler.ExecutionTraceObserver
-    for name in ("register_callback", "start", "stop", "unregister_callback"):
-        yield f"ExecutionTraceObserver.{name}", observer, name
-    yield "OpOverload.redispatch", torch._ops.OpOverload, "redispatch"
-    yield "Dynamo's call_user_compiler", OutputGraph, "call_user_compiler"
-    yield "torch.manual_seed", torch, "manual_seed"
-    yield "time.perf_counter", time, "perf_counter"
-    yield "time.monotonic", time, "monotonic"
 
 
 def _functions(prefix: str, members: Any, depth: int) -> Iterator[tuple[str, tuple]]:

@@ -284,7 +284,7 @@ class _Handing:
 
 
 def _rehearsal(error: BaseException, stage: Stages) -> Rehearsal:
-    described, otherwise = errors.described(error, stage.last)
+    described, otherwise = errors.descriptions(error, stage.last)
     stage.last = described["stage"]
     return Rehearsal(described, otherwise)
 
@@ -389,7 +389,7 @@ def _package(
     except BaseException as error:  # SystemExit, too: no program may end the process
         if any(given.hides(call) for call in range(len(program.calls))):
             raise _rehearsal(error, stage) from None
-        described, otherwise = errors.described(error, stage.last)
+        described, otherwise = errors.descriptions(error, stage.last)
         words["proof"] = {"graphs": 0, "through_aot": stage.last == "compile"}
         stage.last = described["stage"]
         words["result"] = {

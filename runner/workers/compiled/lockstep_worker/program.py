@@ -138,7 +138,7 @@ class Executor:
         except BrokenPipeError:
             raise  # the runner is gone
         except BaseException as error:  # SystemExit, too: no program may end the process
-            raised, otherwise = errors.described(error, self.stage.last)
+            raised, otherwise = errors.descriptions(error, self.stage.last)
             self.stage.last = raised["stage"]
             if self.unfinished is not None:
                 with contextlib.suppress(Unsupported):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -100,6 +101,25 @@ def on_put_out(callback: Callable[[], None]) -> None:
 
     for owner in (torch.autograd, torch._C._autograd):
         owner._enable_record_function = enabling
+
+
+def rests_on() -> Iterator[tuple[str, Any, str]]:
+    """What of torch and Python a witness and the clocks rest on: its name, its owner, and how the
+    owner calls it."""
+    from torch._dynamo.output_graph import OutputGraph
+
+    enable = "_enable_record_function"
+    yield f"torch.autograd.{enable}", torch.autograd, enable
+    yield f"torch._C._autograd.{enable}", torch._C._autograd, enable
+    yield "torch.profiler.record_function", torch.profiler, "record_function"
+    yield "torch.profiler.ExecutionTraceObserver", torch.profiler, "ExecutionTraceObserver"
+    for name in ("register_callback", "start", "stop", "unregister_callback"):
+        yield f"ExecutionTraceObserver.{name}", torch.profiler.ExecutionTraceObserver, name
+    yield "OpOverload.redispatch", torch._ops.OpOverload, "redispatch"
+    yield "Dynamo's call_user_compiler", OutputGraph, "call_user_compiler"
+    yield "torch.manual_seed", torch, "manual_seed"
+    yield "time.perf_counter", time, "perf_counter"
+    yield "time.monotonic", time, "monotonic"
 
 
 def _sing() -> None:
