@@ -203,9 +203,10 @@ void add_flags(Flags& flags, CertifyRequest& request) {
   flags.value("--out", request.out, "The archive (default: PATH-LEVEL.tar in this directory)")
       ->type_name("ARCHIVE");
   flags
-      .value("--run", request.run_folder,
-             "The run's directory. A run in it continues; a whole one is taken after a sample of it "
-             "has been executed again (default: a new one in .lockstep/certificates)")
+      .value(
+          "--run", request.run_folder,
+          "The run's directory. A run in it continues; a whole one is taken after a sample of it "
+          "has been executed again (default: a new one in .lockstep/certificates)")
       ->type_name("DIR");
   flags
       .value("--draft", request.draft,
