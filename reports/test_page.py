@@ -332,8 +332,13 @@ def test_nothing_of_an_id_is_cut_and_nothing_overlaps(tmp_path, view, width):
     found = asked(
         page.after(
             """
-      // A row that came into view is measured a moment later, and placed by that.
-      await new Promise((next) => setTimeout(next, 500));
+      // A row that came into view is measured a moment later, and placed by that: until they rest.
+      const places = () => JSON.stringify([...document.querySelectorAll(".space .row")]
+        .map((row) => row.getBoundingClientRect().top));
+      for (let before = "", i = 0; i < 20 && before !== places(); ++i) {
+        before = places();
+        await new Promise((next) => setTimeout(next, 600));
+      }
       const rows = [...document.querySelectorAll(".space .row")].map((row) => {
         const id = row.querySelector(".instance"), box = row.getBoundingClientRect();
         const inside = (part) => part.getBoundingClientRect().bottom <= box.bottom + 1;

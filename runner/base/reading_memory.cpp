@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 
 namespace lockstep {
@@ -12,6 +13,16 @@ namespace {
 
 constexpr const char* kVariable = "LOCKSTEP_READING_MIB";
 constexpr std::size_t kMib = 1 << 20, kDefault = 512;
+
+ReadingMemory* holding = nullptr;  ///< what is in force in this process
+
+/// Lets go of the limit before it throws: what is given up on the way may have to allocate, as the
+/// destructor of JSON does, and must not fail.
+void give_up() {
+  if (holding != nullptr) holding->lift();
+  std::set_new_handler(nullptr);
+  throw std::bad_alloc();
+}
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kWatched = true;
@@ -37,11 +48,17 @@ ReadingMemory::ReadingMemory() {
   rlimit limit = before_;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, reading_memory());
   holds_ = ::setrlimit(RLIMIT_DATA, &limit) == 0;
+  if (!holds_) return;
+  holding = this;
+  std::set_new_handler(give_up);
 }
 
 void ReadingMemory::lift() {
-  if (holds_) ::setrlimit(RLIMIT_DATA, &before_);
+  if (!holds_) return;
+  ::setrlimit(RLIMIT_DATA, &before_);
   holds_ = false;
+  holding = nullptr;
+  std::set_new_handler(nullptr);
 }
 
 Error ReadingMemory::exceeded() {

@@ -142,13 +142,6 @@ ExecutedBy executed_by(const Json& proof, bool by_lockstep) {
     execution.fell_back =
         fmt::format("nobody can see who executed it: it put something else in the place of {}",
                     changed->front().get<std::string>());
-  } else if (truthy(proof, "blinded")) {
-    execution.foreign_fraction = 1;
-    execution.fell_back = "nobody can see who executed it: the profiler was put out while it ran";
-  } else if (truthy(proof, "at_compile_time")) {
-    execution.foreign_fraction = 1;
-    execution.fell_back =
-        "others executed all of it while it was compiled, on the inputs that are judged";
   }
   return execution;
 }

@@ -74,10 +74,6 @@ TEST(Proof, WhatPutsOutWhoLooksIsNotItsOwn) {
     EXPECT_EQ(executed_by(made, true).foreign_fraction, 1) << key;
     return executed_by(made, true).fell_back;
   };
-  EXPECT_EQ(because("blinded", true),
-            "nobody can see who executed it: the profiler was put out while it ran");
-  EXPECT_EQ(because("at_compile_time", true),
-            "others executed all of it while it was compiled, on the inputs that are judged");
   EXPECT_EQ(because("changed", {"witness.Witness.words", "other"}),
             "nobody can see who executed it: it put something else in the place of "
             "witness.Witness.words");

@@ -26,7 +26,7 @@ def evidence(
     watches: bool,
     trace: Callable[[list[str]], dict[str, Counter]],
 ) -> dict:
-    """`execution`, `executed`, `foreign`, `permitted`, `blinded` and `traces` of what returned.
+    """`execution`, `executed`, `foreign`, `permitted`, `unsaid` and `traces` of what returned.
     `eager`: what the program executes in eager; `fallbacks`: what Inductor's code says that it
     calls; `watches`: whether this torch lets callables be watched; `trace` executes the program in
     some of the `FALLBACKS`."""
@@ -40,9 +40,8 @@ def evidence(
     on_purpose = operators(fallbacks) if executes == "inductor" else frozenset()
     executed = ran.executed(PATH, on_purpose)
     if executed is None:
-        # A callable that nobody called has put nothing out, unless there was something to do.
-        blinded = executes == "own" and (ran.blinded(PATH) or watches and bool(eager))
-        return {**found, "blinded": True} if blinded else found
+        why = unseen(ran, watches and bool(eager)) if executes == "own" else ""
+        return {**found, "unsaid": why} if why else found
     allowed = [
         *(path.get("may_call") or []),
         *on_purpose,
@@ -65,6 +64,14 @@ def evidence(
         "foreign": dict(others),
         "permitted": dict(permitted),
     }
+
+
+def unseen(ran: Testimony, was_due: bool) -> str:
+    """Why nobody can see who executed it, which accuses nobody; empty: there is no reason.
+    `was_due`: there was something to execute, by callables that are watched."""
+    if ran.blinded(PATH):
+        return "the profiler was put out while it ran"
+    return "what the backend returned was never called" if was_due else ""
 
 
 def operators(fallbacks: list[str]) -> frozenset[str]:

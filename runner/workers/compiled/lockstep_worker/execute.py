@@ -35,6 +35,8 @@ SAID = frozenset(
         recompile_limit frames_skipped cache_hits cache_misses
     """.split()
 )
+#: How names of what is watched begin that is not Lockstep's (integrity.py).
+NOT_OURS = ("torch.", "time.", "ExecutionTraceObserver", "OpOverload", "Dynamo")
 #: What a witness that saw nothing would say.
 NOBODY = {
     "windows": [],
@@ -191,6 +193,7 @@ class Execution:
         known = handing.known_at_compile or words.get("compiled_on_known")
         if known and self.request.get("decoys"):
             proof["inputs_known"] = True
+        changed = [str(name) for name in words.get("changed") or []]
         if result["outcome"] == "returned":  # of an operator that raised the trace does not tell
             proof |= evidence(
                 path, eager, ran, words.get("fallbacks") or [], self._watches, self._traces
@@ -199,8 +202,13 @@ class Execution:
                 proof |= {"execution": "stated", "unsaid": handing.started}
         elif result["error"]["stage"] == "trace" and path.get("import"):
             proof["control"] = self._control()
-        if words.get("changed"):
-            proof["changed"] = [str(name) for name in words["changed"]]
+        if proof.get("at_compile_time") and proof.get("inputs_known"):
+            proof["unsaid"] = "it executed the program when it compiled, with the inputs there"
+        # Others than cheats may have their own profiler; nobody else has his own Lockstep.
+        if of_torch := [name for name in changed if name.startswith(NOT_OURS)]:
+            proof["unsaid"] = f"it put something else in the place of {of_torch[0]}"
+        if ours := [name for name in changed if not name.startswith(NOT_OURS)]:
+            proof["changed"] = ours
         return proof
 
     def _traces(self, names: list[str]) -> dict[str, Counter]:
