@@ -97,6 +97,7 @@ std::string sections_of(const Json& statement) {
       declared("What it declares not to support"), needless("Declared needlessly"),
       tolerances("Tolerances"), waivers("Waivers");
   what.row("path", {html_text(text_of(statement["path"]["name"]))});
+  if (statement.contains(kNotExecutedHere)) what.row("checked", {"not executed here"});
   what.row("contract", {html_text(text_of(statement["contract"]))});
   what.row("executes", {html_text(text_of(statement["executes"]))});
   if (!statement["may_call"].empty())
@@ -174,7 +175,8 @@ std::string conformance_badge(const Json& statement) {
       fmt::format("{} on {}", text_of(statement["level"]), text_of(statement["device"]));
   if (statement["executes"] == "aten") words += ", executed by torch's operators";
   if (!statement["may_call"].empty()) words += ", may call " + words_of(statement["may_call"]);
-  const std::string claim = one_line(clean(words), 60);
+  if (statement.contains(kNotExecutedHere)) words += ", not executed here";
+  const std::string claim = one_line(clean(words), 80);
   // About what these letters take in any sans-serif of 11 pixels; textLength makes it exact.
   const auto width = [](std::string_view text) { return 7 * columns(text) + 12; };
   const std::size_t left = width("Lockstep"), right = width(claim);

@@ -6,6 +6,10 @@
 
 namespace lockstep {
 
+/// The key of a statement whose archive was checked, and of which nothing was executed: page and
+/// badge say so.
+inline constexpr const char* kNotExecutedHere = "not_executed_here";
+
 /// A page for a vendor's site that says what a certificate says (statement_of): one HTML file that
 /// needs no network and no script.  `digest` is that of the archive and `command` what checks it.
 std::string conformance_page(const Json& statement, const std::string& digest,

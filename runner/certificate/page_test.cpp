@@ -53,5 +53,17 @@ TEST(ConformanceBadge, IsAnImageOfOneLine) {
   EXPECT_THAT(badge, HasSubstr(">tiny on cpu</text>"));
 }
 
+TEST(ConformancePage, AndTheBadgeSayWhatIsDeclaredAndThatNothingWasExecuted) {
+  Json made = statement();
+  made["executes"] = "own";
+  made["may_call"] = {"aten::topk"};
+  made[kNotExecutedHere] = true;
+  const std::string page = conformance_page(made, "0123", "lockstep verify mine-tiny.tar");
+  EXPECT_THAT(page, HasSubstr("not executed here"));
+  EXPECT_THAT(page, HasSubstr("aten::topk"));
+  EXPECT_THAT(conformance_badge(made),
+              HasSubstr(">tiny on cpu, may call aten::topk, not executed here</text>"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "certificate/archive.h"
+#include "certificate/page.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/running.h"
@@ -51,11 +52,13 @@ Exit carry_out(const VerifyRequest& request, ReadingMemory& memory) {
     return Exit::failures;
   }
   const Submission& submission = verified->submission;
-  if (request.sample == 0)
+  Json statement = statement_of(submission, assess(submission));
+  if (request.sample == 0) {
+    statement[kNotExecutedHere] = true;
     fmt::print(
-        "not executed here: the archive is whole and follows the rules, and whether its log "
-        "tells what happened is not shown; --sample 5% executes a part of it\n\n");
-  const Json statement = statement_of(submission, assess(submission));
+        "not executed here: this checks the archive and not the backend; `--sample 5%` "
+        "executes a part of it\n\n");
+  }
   auto shown = show_certificate(request.showing, request.basis.at.launcher, statement,
                                 request.archive, digest.hex());
   if (!shown) {
