@@ -19,6 +19,7 @@ from .parts import (
     OnDecoys,
     Part,
     Traces,
+    is_anothers,
     is_compiled,
     storages_known,
 )
@@ -141,16 +142,13 @@ class Execution:
     def _stands(self, known: set[int]) -> bool:
         """Whether what a path did to decoys counts: it is not torch's own, and Python returns on
         them. Who is given the real inputs because he raised on others could be after just that."""
-        if not self.request["path"].get("import"):
+        if not is_anothers(self.request["path"]):
             return False
-        last = self.stage.last
         try:
-            with self._started(OnDecoys(self.request, self._threads, known)) as cell:
+            with self._aside(OnDecoys(self.request, self._threads, known)) as cell:
                 return bool(self._finish(cell, Handing(self.request, cell, known)).get("returned"))
         except (Lost, Unsupported):
             return False
-        finally:
-            self.stage(last)  # that is where the accused was
 
     def _eager(self, observation: dict) -> Testimony:
         """Adds the reference, and what the accused may not say of it."""
@@ -200,7 +198,7 @@ class Execution:
             )
             if handing.started and proof.get("execution") == "observed":
                 proof |= {"execution": "stated", "unsaid": handing.started}
-        elif result["error"]["stage"] == "trace" and path.get("import"):
+        elif result["error"]["stage"] == "trace" and is_anothers(path):
             proof["control"] = self._control()
         if proof.get("at_compile_time") and proof.get("inputs_known"):
             proof["unsaid"] = "it executed the program when it compiled, with the inputs there"
@@ -213,29 +211,23 @@ class Execution:
 
     def _traces(self, names: list[str]) -> dict[str, Counter]:
         """What the program executes through backends of torch's own, of those that return."""
-        last = self.stage.last
         try:
-            with self._started(Traces(self.request, self._threads, names)) as cell:
+            with self._aside(Traces(self.request, self._threads, names)) as cell:
                 words = self._finish(cell)
                 ran = _testimony(cell, words)
         except Lost:
             return {}
-        finally:
-            self.stage(last)  # that is where the accused was
         found = {name: ran.executed(name) for name in words.get("returned", ())}
         return {name: calls for name, calls in found.items() if calls is not None}
 
     def _control(self) -> str | None:
         """The class of what Dynamo raises, as torch has it, of the program; None where it gets
         through."""
-        last = self.stage.last
         try:
-            with self._started(Control(self.request, self._threads, {})) as cell:
+            with self._aside(Control(self.request, self._threads, {})) as cell:
                 error = (self._finish(cell).get("result") or {}).get("error")
         except Lost:
             return None
-        finally:
-            self.stage(last)  # that is where the accused was
         return error["class"] if error is not None and error["stage"] == "trace" else None
 
     @contextmanager
@@ -247,13 +239,22 @@ class Execution:
             cell.close()
 
     @contextmanager
+    def _aside(self, part: Part) -> Iterator[Cell]:
+        """A part that is asked about the accused: the stage stays where that one was."""
+        last = self.stage.last
+        try:
+            with self._started(part) as cell:
+                yield cell
+        finally:
+            self.stage(last)
+
+    @contextmanager
     def _accused(self, known: set[int]) -> Iterator[Cell]:
         """The process in which a path compiles and executes. It is told where nothing lies."""
         adopt_orphans()
         told = {key: value for key, value in self.request.items() if key not in ("out", "before")}
         told["storages"] = [{"bytes": size} for size in sizes_of(self.request.get("storages", []))]
-        # Whose modules are imported is not torch alone.
-        hidden = self._hidden if self.request["path"].get("import") else []
+        hidden = self._hidden if is_anothers(self.request["path"]) else []
         part = Compiled(told, self._threads, self._digests, known)
         with self._started(part, hidden) as cell:
             yield cell

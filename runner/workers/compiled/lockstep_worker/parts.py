@@ -20,7 +20,7 @@ from .headers import warm_headers
 from .held import Held
 from .integrity import Integrity
 from .problems import Fault, Malformed, Unsupported, need
-from .program import Executor, Program, Rehearsal
+from .program import Executor, Program, Rehearsal, raised_result
 from .proof import Watch, compile_phases, fallbacks
 from .source import compile_text
 from .tensors import Outputs, sizes_of
@@ -58,6 +58,11 @@ class Part:
         """The path file of the request."""
         return need(self.request, "path", "run")
 
+    def given(self, inside: Inside, known: set[int]) -> Given:
+        """The inputs, of which `known` are in the file from the beginning."""
+        sizes = sizes_of(self.request.get("storages", []))
+        return Given(inside.files["inputs"], sizes, self.request["calls"], known)
+
 
 def nothing(outputs: Outputs) -> dict:
     """The result of what returns and has no values."""
@@ -68,6 +73,12 @@ def nothing(outputs: Outputs) -> dict:
 def is_compiled(path: dict) -> bool:
     """Whether a path compiles programs."""
     return path.get("backend") is not None or path.get("export") is not None
+
+
+def is_anothers(path: dict) -> bool:
+    """Whether code that is not torch's may be at work on a path: it imports modules, or its backend
+    is said to execute by itself. Such a path is on trial."""
+    return bool(path.get("import")) or path.get("executes") == "own"
 
 
 class Configure(Part):
@@ -104,9 +115,8 @@ class Eager(Part):
             import_modules(path["import"])  # a path can bring operators, and devices
             program = Program(self.request)
         words["source"] = program.source.text
-        function, scope = compile_text(program.source.text, {})
-        witness = Witness(inside.files["trace"])
-        executor = Executor(program, outputs, inside.stage, witness)
+        executor, function, scope = _executor(program, inside, outputs)
+        witness = executor.witness
         inside.stage("eager")
         start = time.perf_counter()
         witness.of = EAGER if reference else ""
@@ -136,16 +146,15 @@ class Compiled(Part):
             witness.watch()
             dynamo.on_lowering(stage)
             inductor.on_compile(lambda: stage("compile"))
-        integrity = Integrity()
+        integrity = Integrity() if is_anothers(path) else None
         import_modules(path.get("import"))
-        sizes = sizes_of(self.request.get("storages", []))
-        given = Given(inside.files["inputs"], sizes, self.request["calls"], self.known)
-        program = Program(self.request, given)
-        function, scope = compile_text(program.source.text, {})
-        executor = Executor(program, outputs, stage, witness)
+        given = self.given(inside, self.known)
+        executor, function, scope = _executor(
+            Program(self.request, given), inside, outputs, witness
+        )
         executor.wants_plain = True
         gc.collect()
-        _put_in_force(self.request, path, program, stage)
+        _put_in_force(self.request, path, executor.program, stage)
         try:
             if path.get("export") == "aot_inductor":
                 _package(self.request, executor, function, scope, words, given)
@@ -154,14 +163,9 @@ class Compiled(Part):
             else:
                 _compiled(executor, path, function, scope, words, inside, given)
         except Rehearsal as raised:
-            words["rehearsal"] = words["result"] = {
-                "outcome": "raised",
-                "runs": [],
-                "error": raised.error,
-                "otherwise": raised.otherwise,
-                "reason": None,
-            }
-        words["changed"] = integrity.changed()
+            result = raised_result(raised.error, raised.otherwise, [])
+            words["rehearsal"] = words["result"] = result
+        words["changed"] = integrity.changed() if integrity else []
 
 
 class Traces(Part):
@@ -173,12 +177,9 @@ class Traces(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds what the witness saw, by the names of `FALLBACKS`."""
-        program = Program(self.request)
-        function, scope = compile_text(program.source.text, {})
-        witness = Witness(inside.files["trace"])
-        executor = Executor(program, outputs, inside.stage, witness)
-        if "torch.autograd.grad(" in program.source.text:
-            dynamo.trace_gradients()
+        executor, function, scope = _executor(Program(self.request), inside, outputs)
+        program, witness = executor.program, executor.witness
+        _trace_gradients(program)
         apply_config({inductor.EAGER_RANDOM: True})
         witness.watch()
         words["returned"] = []
@@ -205,11 +206,8 @@ class OnDecoys(Part):
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds whether it `returned`."""
         inside.stage("eager")
-        sizes = sizes_of(self.request.get("storages", []))
-        given = Given(inside.files["inputs"], sizes, self.request["calls"], self.known)
-        program = Program(self.request, given)
-        function, scope = compile_text(program.source.text, {})
-        executor = Executor(program, outputs, inside.stage, Witness(inside.files["trace"]))
+        program = Program(self.request, self.given(inside, self.known))
+        executor, function, scope = _executor(program, inside, outputs)
         words["returned"] = False
         with contextlib.suppress(Exception):
             for at, call in enumerate(program.calls):
@@ -223,13 +221,25 @@ class Control(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds the result."""
-        program = Program(self.request)
-        function, scope = compile_text(program.source.text, {})
-        executor = Executor(program, outputs, inside.stage, Witness(inside.files["trace"]))
-        if "torch.autograd.grad(" in program.source.text:
-            dynamo.trace_gradients()
+        executor, function, scope = _executor(Program(self.request), inside, outputs)
+        _trace_gradients(executor.program)
         inside.stage("trace")
         words["result"] = executor.observe(_through("eager", self.path, function), scope)
+
+
+def _executor(
+    program: Program, inside: Inside, outputs: Outputs, witness: Witness | None = None
+) -> tuple[Executor, Callable, dict]:
+    """What executes a program before a witness, the program as a function, and its globals."""
+    function, scope = compile_text(program.source.text, {})
+    witness = witness or Witness(inside.files["trace"])
+    return Executor(program, outputs, inside.stage, witness), function, scope
+
+
+def _trace_gradients(program: Program) -> None:
+    """Lets Dynamo trace what it refuses otherwise, where the program has it."""
+    if "torch.autograd.grad(" in program.source.text:
+        dynamo.trace_gradients()
 
 
 def _through(backend: str, path: dict, function: Callable) -> Callable:
@@ -243,15 +253,22 @@ def _through(backend: str, path: dict, function: Callable) -> Callable:
 
 class _Handing:
     """Has each call of a compiled program rehearsed on decoys, by which it is compiled, before its
-    inputs are asked for. The last repetition is watched from outside, too."""
+    inputs are asked for. On a path on trial the last repetition is watched from outside, too."""
 
     def __init__(
-        self, inside: Inside, given: Given, executor: Executor, function: Callable, scope: dict
+        self,
+        inside: Inside,
+        given: Given,
+        executor: Executor,
+        function: Callable,
+        scope: dict,
+        on_trial: bool,
     ) -> None:
         self._inside, self._given, self._executor = inside, given, executor
         self._function, self._scope = function, scope
         #: Whether something was compiled when real inputs were there.
         self.known = False
+        self._on_trial = on_trial
         self._asked, self._compilations = False, 0
 
     def before(self, repetition: int, call: int) -> None:
@@ -269,7 +286,7 @@ class _Handing:
                 raise
             except BaseException as error:
                 raise _rehearsal(error, self._executor.stage) from None
-        self._asked = hidden or repetition == program.repeat - 1
+        self._asked = hidden or self._on_trial and repetition == program.repeat - 1
         if self._asked:
             self._inside.ask(call)
             self._given.give(call)
@@ -295,8 +312,7 @@ def _put_in_force(request: dict, path: dict, program: Program, stage: Stages) ->
     config = path.get("config") or {}
     if not any(name.endswith(inductor.EAGER_RANDOM.removeprefix("torch._")) for name in config):
         apply_config({inductor.EAGER_RANDOM: True})
-    if "torch.autograd.grad(" in program.source.text:
-        dynamo.trace_gradients()
+    _trace_gradients(program)
     apply_config(config)
     if request.get("threads") and not any(
         name.endswith(inductor.THREADS.removeprefix("torch._")) for name in config
@@ -332,7 +348,7 @@ def _compiled(
     witness.of = PATH
     dynamo.on_compilations(stage)
     stage("trace")
-    handing = _Handing(inside, given, executor, callable_, scope)
+    handing = _Handing(inside, given, executor, callable_, scope, is_anothers(path))
     start = time.perf_counter()
     try:
         words["result"] = executor.observe(callable_, scope, handing)
@@ -358,7 +374,7 @@ def _exported(
     """What the program does once it is exported, from Python."""
     program = Exported(Exporter(executor.program, path, function, scope), executor.stage)
     executor.witness.of = PATH
-    handing = _Handing(inside, given, executor, program, scope)
+    handing = _Handing(inside, given, executor, program, scope, is_anothers(path))
     start = time.perf_counter()
     try:
         words["result"] = executor.observe(program, scope, handing)
@@ -392,13 +408,7 @@ def _package(
         described, otherwise = errors.descriptions(error, stage.last)
         words["proof"] = {"graphs": 0, "through_aot": stage.last == "compile"}
         stage.last = described["stage"]
-        words["result"] = {
-            "outcome": "raised",
-            "error": described,
-            "otherwise": otherwise,
-            "reason": None,
-            "runs": [],
-        }
+        words["result"] = raised_result(described, otherwise, [])
         return
     words["package"] = [key, found]
     words["result"] = nothing(executor.outputs)

@@ -91,6 +91,18 @@ class Rehearsal(Exception):
         self.error, self.otherwise = error, otherwise
 
 
+def raised_result(error: dict, otherwise: list, runs: list[dict]) -> dict:
+    """The result of a program that raised, by what `errors.descriptions` gives; `runs`: what was
+    there before."""
+    return {
+        "outcome": "raised",
+        "runs": runs,
+        "error": error,
+        "otherwise": otherwise,
+        "reason": None,
+    }
+
+
 class Around(Protocol):
     """Who does something before and after each call that is observed."""
 
@@ -155,14 +167,7 @@ class Executor:
                         }
                     }
             self.outputs.read_again(runs)
-            return {
-                "outcome": "raised",
-                "runs": runs,
-                "error": raised,
-                "otherwise": otherwise,
-                "reason": None,
-                **after,
-            }
+            return {**raised_result(raised, otherwise, runs), **after}
         self.outputs.read_again(runs)
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
 
