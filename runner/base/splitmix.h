@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace lockstep {
 
@@ -12,6 +13,12 @@ inline std::uint64_t splitmix64(std::uint64_t& state) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
+}
+
+/// A number that depends on every bit of a seed and of a name.
+inline std::uint64_t mixed(std::uint64_t seed, std::string_view name) {
+  for (const char c : name) seed = splitmix64(seed) ^ static_cast<unsigned char>(c);
+  return splitmix64(seed);
 }
 
 }  // namespace lockstep

@@ -1,19 +1,10 @@
 #include "cases/fresh.h"
 
-#include <string_view>
-
 #include "base/splitmix.h"
 #include "cases/fill.h"
 
 namespace lockstep {
 namespace {
-
-/// A number that hangs on the seed and on a name.
-std::uint64_t number_of(std::uint64_t seed, std::string_view name) {
-  std::uint64_t state = seed;
-  for (const char c : name) state = splitmix64(state) ^ static_cast<unsigned char>(c);
-  return splitmix64(state);
-}
 
 /// Whether a tensor becomes another one.
 bool draw(TensorSpec& spec, std::uint64_t number) {
@@ -39,15 +30,15 @@ std::optional<Case> fresh_case(const Case& declared, std::uint64_t seed) {
       auto* spec = std::get_if<TensorSpec>(&input.value);
       // What shares a storage has its elements from another one.
       if (spec == nullptr || !spec->view_of.empty()) continue;
-      other = draw(*spec, number_of(seed + at, input.name)) || other;
+      other = draw(*spec, mixed(seed + at, input.name)) || other;
     }
     ++at;
   }
   if (!other) return std::nullopt;
   // Seeds go to torch, which takes 63 bits.
-  fresh.seed = (fresh.seed + number_of(seed, "program")) & 0x7fffffff;
+  fresh.seed = (fresh.seed + mixed(seed, "program")) & 0x7fffffff;
   if (fresh.prepare)
-    fresh.prepare->seed = (fresh.prepare->seed + number_of(seed, "prepare")) & 0x7fffffff;
+    fresh.prepare->seed = (fresh.prepare->seed + mixed(seed, "prepare")) & 0x7fffffff;
   return fresh;
 }
 

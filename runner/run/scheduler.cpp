@@ -43,17 +43,6 @@ std::string lacking_reference(const Path& path, const Instance& instance) {
       instance.device);
 }
 
-/// Whether a path's worker is told of which storages the runner has the bytes. A backend that is
-/// not torch's and shares a process with the worker could say that it has the same as eager.
-bool is_told_held(const Path& path) { return path.torchs_own || !path.command.empty(); }
-
-/// Another one for each item, and each draw.
-std::uint64_t seed_of_draw(std::uint64_t seed, const std::string& item, int number) {
-  std::uint64_t state = seed + static_cast<std::uint64_t>(number);
-  for (const char c : item) state = splitmix64(state) ^ static_cast<unsigned char>(c);
-  return splitmix64(state);
-}
-
 }  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
@@ -405,7 +394,7 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
 void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findings found,
                              Provenance origin) {
   Verdict verdict{facts_of(*task, pending.item), std::move(found), std::move(origin), {}};
-  const bool again = executes_again(pending, verdict);
+  const bool again = !task->on_drawn && executes_again(pending, verdict);
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
     Executed executed{pending.item, reference.eager, pending.observation, {}};
@@ -431,15 +420,15 @@ bool Scheduler::draw(const TaskPtr& task, PendingVerdict& pending, const Finding
   if (!options_.fresh_seed || task->on_drawn || path.torchs_own || !path.compiles ||
       found.status != Status::conform || found.compiled_error)
     return false;
-  auto drawn = fresh_case(*task->instance->declared,
-                          seed_of_draw(*options_.fresh_seed, item.id, pending.draws));
+  auto drawn =
+      fresh_case(*task->instance->declared,
+                 mixed(*options_.fresh_seed + static_cast<std::uint64_t>(pending.draws), item.id));
   if (!drawn) return false;
   auto another = std::make_shared<Task>();
   another->index = task->index;
   another->instance = task->instance;
   another->drawn = std::make_shared<const Case>(std::move(*drawn));
   another->items.emplace_back().item = pending.item;
-  another->items.back().is_draw = true;
   another->on_drawn = [this, task, &pending, found, origin](Findings judged) {
     judged_draw(task, pending, found, origin, std::move(judged));
   };
@@ -465,7 +454,6 @@ void Scheduler::judged_draw(const TaskPtr& task, PendingVerdict& pending, Findin
 }
 
 bool Scheduler::executes_again(const PendingVerdict& pending, const Verdict& verdict) const {
-  if (pending.is_draw) return false;
   const auto done = static_cast<int>(pending.rounds.size()) + 1;
   const bool repeated = !options_.repeated || options_.repeated(verdict.facts.id);
   if (repeated && done < options_.executions) return true;

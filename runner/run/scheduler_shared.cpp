@@ -64,7 +64,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   job.patience = kPatience;
   job.storages = storage_files(*joined);
   const Path& path = plan_.paths[item.path];
-  if (path.torchs_own || !path.command.empty()) {
+  if (is_told_held(path)) {
     for (const Sharer& sharer : sharers) add_held(job.held, sharer.task->held);
   }
   for (JobPart& part : job.parts) {

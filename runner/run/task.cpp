@@ -35,6 +35,8 @@ std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,
   return CrossDevice{reference.device, own.device};
 }
 
+bool is_told_held(const Path& path) { return path.torchs_own || !path.command.empty(); }
+
 void find_references(Task& task, const Plan& plan) {
   const Instance& instance = *task.instance;
   for (PendingVerdict& pending : task.items) {

@@ -42,8 +42,7 @@ struct PendingVerdict {
   /// Of its executions those that are judged: what was found, and how it came about.
   std::vector<Findings> rounds;
   std::vector<Provenance> origins;
-  int draws = 0;         ///< of inputs that nobody had seen
-  bool is_draw = false;  ///< it is executed on one
+  int draws = 0;  ///< of inputs that nobody had seen
 };
 
 /// An instance under way.  Whoever waits for something of it holds it.
@@ -78,6 +77,10 @@ std::string prepare_job(const Instance& instance);
 /// Whether that is another site than the path's own.
 std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,
                                         const Instance& instance);
+
+/// Whether a path's worker is told of which storages the runner has the bytes. A backend that is
+/// not torch's and shares a process with the worker could say that it has the same as eager.
+bool is_told_held(const Path& path);
 
 /// Finds out which references the items that have no verdict yet are compared with, each once.
 void find_references(Task& task, const Plan& plan);
