@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <new>
 #include <string>
@@ -44,12 +46,32 @@ Exit tell(const Failure& failure) {
   return failure.exit;
 }
 
+namespace {
+
+Exit tell_exceeded() { return tell({Exit::usage, {ReadingMemory::exceeded()}}); }
+
+/// What may not throw can be what asks for the last of the memory, as the destructor of JSON does,
+/// which allocates.  Nobody can catch that: the process ends with the same words.
+[[noreturn]] void end_exceeded() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    std::_Exit(static_cast<int>(tell_exceeded()));
+  } catch (...) {  // the handler below says what was thrown
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
+}
+
+}  // namespace
+
 Exit while_reading(const std::function<Exit(ReadingMemory&)>& command) {
+  std::set_terminate(end_exceeded);
   try {
     ReadingMemory memory;
     return command(memory);
   } catch (const std::bad_alloc&) {
-    return tell({Exit::usage, {ReadingMemory::exceeded()}});
+    return tell_exceeded();
   }
 }
 

@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <random>
 #include <string_view>
+
+#include "base/random.h"
 
 namespace lockstep {
 namespace {
@@ -19,9 +20,7 @@ std::string& token() {
 
 /// A new token each time: what was printed once is no secret any more.
 void stop() {
-  std::random_device device;  // the kernel's
-  token() = "lockstep";
-  for (int i = 0; i < 4; ++i) token() += fmt::format("-{:08x}", device());
+  token() = fmt::format("lockstep-{:016x}-{:016x}", random_bits(), random_bits());
   fmt::print(stderr, "::stop-commands::{}\n", token());
 }
 

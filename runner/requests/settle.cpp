@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "plan/shard.h"
 #include "requests/member.h"
 #include "requests/reporting.h"
@@ -19,12 +18,9 @@ bool is_seed(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A seed below a number that looks like nothing: five digits are enough to type again. Of the
-/// clock, since std::random_device needs glibc 2.36 where libstdc++ is linked statically.
+/// A seed below a number that looks like nothing: five digits are enough to type again.
 std::string random_seed(std::uint64_t below = 100000) {
-  auto now =
-      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  return std::to_string(splitmix64(now) % below);
+  return std::to_string(random_bits() % below);
 }
 
 Answer<void> settle_shard(std::string& shard) {
