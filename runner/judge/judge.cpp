@@ -414,8 +414,11 @@ Findings judge(const JudgeRequest& request) {
   const std::string eager_noise = self_disagreement(*eager, request);
   if (eager_noise.empty()) found.eager_digest = results_digest(*eager);
 
-  const std::optional<OutcomeFinding> outcome =
-      judge_outcomes(*eager, compiled, {request.raises, request.refuses, request.compiles});
+  const std::optional<OutcomeFinding> outcome = judge_outcomes(*eager, compiled,
+                                                               {.raises = request.raises,
+                                                                .refuses = request.refuses,
+                                                                .device = request.eager_device,
+                                                                .compiles = request.compiles});
   found.front_end = request.compiles && is_of_front_end(compiled);
   if (outcome && settle_by_end(*eager, compiled, *outcome, found)) return found;
   if (eager_noise.empty()) {

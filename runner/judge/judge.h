@@ -47,6 +47,7 @@ struct JudgeRequest {
   /// How far results may be off besides, where the case asks for no policy.
   std::span<const ToleranceRule> tolerances;
   std::optional<RaisesRule> raises;
+  std::string eager_device = "cpu";
   std::span<const RefusalRule> refuses;  ///< that the path declares
   /// Element k of every output depends on element k of the inputs alone (case.h).
   bool pointwise = false;

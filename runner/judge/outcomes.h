@@ -19,6 +19,7 @@ struct OutcomeFinding {
 struct OutcomeRules {
   std::optional<RaisesRule> raises = std::nullopt;  ///< of the case
   std::span<const RefusalRule> refuses = {};        ///< of the path
+  std::string device = "cpu";                       ///< where eager was executed
   /// The path runs eager Python first, then what it compiled: who died in the stages `prepare` and
   /// `eager` is not the compiler, and the status is `harness`.
   bool compiles = true;

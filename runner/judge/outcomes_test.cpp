@@ -268,6 +268,18 @@ TEST(Outcomes, WhoDiesBeforeCompilingIsTheHarness) {
             "before anything was compiled, eager in Python died of signal 11 in stage eager");
 }
 
+TEST(Outcomes, WhatOnlyTheCpuRaisesIsNotAskedElsewhere) {
+  const RaisesRule rule{"", "index"};
+  for (const Observation& eager : {fine(), raised("AcceleratorError", "device-side assert")}) {
+    const auto found = judge_outcomes(eager, fine(), {.raises = rule, .device = "cuda:0"});
+    EXPECT_EQ(found->status, Status::unsupported);
+    EXPECT_THAT(found->reason, testing::StartsWith("on cuda:0: "));
+  }
+  const Observation right = raised("IndexError", "index 4");
+  EXPECT_EQ(judge_outcomes(right, fine(), {.raises = rule, .device = "cuda:0"})->status,
+            Status::validation_lost);
+}
+
 TEST(Outcomes, ABrokenPatternIsAnErrorAndALongMessageIsSearchedWhole) {
   const RaisedError error{
       "run", "RuntimeError", std::string(1 << 20, 'a') + "b", {}, ErrorKind::error};

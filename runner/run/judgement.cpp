@@ -68,6 +68,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   request.uncontracted_gradient_bits = evidence.of_path.gradient_bits;
   request.tolerances = evidence.of_path.tolerances;
   request.raises = declared.raises;
+  request.eager_device = evidence.eager_device;
   request.refuses = evidence.refuses;
   request.pointwise = declared.pointwise;
   request.compiles = evidence.compiles;

@@ -28,6 +28,7 @@ struct Evidence {
   bool worker_of_lockstep = true;    ///< judge.h
   bool own_random = false;           ///< path.h
   std::optional<CrossDevice> cross_device;
+  std::string eager_device = "cpu";
   /// `compiled` was made in one graph with others: only what conforms and is its own work counts.
   bool shared = false;
   int repeat = 2;                        ///< how often everything was executed with the same seeds

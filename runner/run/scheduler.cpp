@@ -344,6 +344,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     .worker_of_lockstep = path.command.empty(),
                     .own_random = path.own_random,
                     .cross_device = cross_device(reference.site, path, *task->instance),
+                    .eager_device = reference.site.device,
                     .shared = pending.shared > 0,
                     .repeat = options_.repeat,
                     .inputs = task->before,

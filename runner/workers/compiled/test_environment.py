@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import types
 
 import pytest
@@ -140,6 +141,37 @@ def test_no_accelerator_is_seen_while_the_parent_compiles(monkeypatch):
         accelerator.no_accelerator(),
     ):
         pass
+
+
+def test_no_accelerator_is_seen_while_the_parent_imports(monkeypatch):
+    """Inductor asks as it is imported. Where NVML does not answer, that initialises CUDA."""
+
+    class Imported(Exception):
+        pass
+
+    asked = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: False)
+
+    def import_all():
+        raise Imported(asked.is_available())
+
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
+    monkeypatch.setattr(torch, "get_device_module", lambda device: asked)
+    monkeypatch.setattr(warmup.inductor, "import_all", import_all)
+    monkeypatch.setattr(warmup.logging, "disable", lambda level: None)
+    with pytest.raises(Imported, match="False"):
+        warmup.warm("")
+
+
+def test_a_parent_with_threads_does_not_fork():
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name="a pool", daemon=True)
+    thread.start()
+    try:
+        with pytest.raises(RuntimeError, match="'a pool'.*must not fork"):
+            warmup.check_single_threaded()
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_flushed_denormals_are_seen():

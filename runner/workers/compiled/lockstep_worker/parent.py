@@ -120,6 +120,7 @@ class Parent:
             ) from None
         from . import trials, warmup
         from .compat import pins
+        from .compat.accelerator import no_accelerator
         from .compat.device import adopt
 
         pins.pin()
@@ -130,11 +131,12 @@ class Parent:
             torch.ops.load_library(path)
         adopt()
         isolation = environment.isolation(message.get("hidden") or [])
-        compiler = environment.compiler_version()
-        self.cache = environment.place_caches(
-            message.get("cache"), str(message.get("scratch") or "/tmp"), compiler
-        )
         devices = environment.devices()
+        with no_accelerator():  # both import parts of Inductor
+            compiler = environment.compiler_version()
+            self.cache = environment.place_caches(
+                message.get("cache"), str(message.get("scratch") or "/tmp"), compiler
+            )
         warmup.warm(self.cache)
         warmup.check_single_threaded()
         lacks = trials.settle(trials.lacking())

@@ -19,15 +19,17 @@ def warm(cache: str) -> None:
     counters. Raises whatever a machine without a working C++ compiler raises."""
     import torch
 
-    # What a child would import or read first.
-    from . import execute, spelling  # noqa: F401
-
-    spelling.table()
-    torch.overrides.get_overridable_functions()
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    inductor.import_all()
+    # What a child would import or read first. Some modules look for accelerators as they are
+    # imported; where NVML does not answer, that initialises CUDA.
+    with no_accelerator():
+        from . import execute, spelling  # noqa: F401
+
+        spelling.table()
+        torch.overrides.get_overridable_functions()
+        inductor.import_all()
     # The first two: what lets one execution change how another compiles. What a torch lacks, the
     # trials name.
     for hook in (
@@ -77,14 +79,17 @@ def named_header() -> Any:
 
 def check_single_threaded() -> None:
     """Raises `RuntimeError` where this process has more than one thread: a fork would copy locks
-    that nobody releases."""
-    count = threading.active_count()
+    that nobody releases. What was started for the compilation may end first, for two seconds."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(2)
+    names = [thread.name for thread in threading.enumerate()]
     tasks = []
     with contextlib.suppress(OSError):
         for task in os.listdir("/proc/self/task"):
             with open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as file:
                 tasks.append(file.read().strip())
-    if count > 1 or len(tasks) > 1:
+    if len(names) > 1 or len(tasks) > 1:
         raise RuntimeError(
-            f"the parent has {count} Python threads and the tasks {tasks}; it must not fork"
+            f"the parent has the Python threads {names} and the tasks {tasks}; it must not fork"
         )
