@@ -143,7 +143,7 @@ def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
     compiled.mkdir(parents=True, exist_ok=True)
     (cache / "inductor").symlink_to(compiled)
-    done = lockstep("shrink", one, "--out", str(file), LOCKSTEP_CACHE=str(cache))
+    done = lockstep("shrink", one, "--to", str(file), LOCKSTEP_CACHE=str(cache))
     assert done.returncode == 1, done.stderr
     small = json.loads(file.read_text())
     assert [step["op"] for step in small["steps"]] == ["to.dtype", "to.dtype"] and small[
@@ -157,4 +157,4 @@ def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     again = lockstep("shrink", one, LOCKSTEP_CACHE=str(cache))
     assert again.stdout.startswith(file.read_text())
     assert "remembered from before" in again.stderr
-    assert lockstep("shrink", one, "--out", str(file)).returncode == 2
+    assert lockstep("shrink", one, "--to", str(file)).returncode == 2

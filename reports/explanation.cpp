@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "base/text.h"
 #include "reports/text.h"
@@ -56,10 +58,15 @@ std::string layer_text(const Explanation& explanation) {
   std::vector<std::string> conform, unknown;
   for (const ExplainedLayer& layer : explanation.ladder) {
     if (layer.path == explanation.layer) break;
-    (layer.status == "conform" ? conform : unknown).push_back(layer.path);
+    const StatusInfo* status = find_status(layer.status);
+    if (layer.status == "conform") conform.push_back(layer.path);
+    if (status == nullptr || !status->judged()) {
+      if (layer.status != "unsupported") unknown.push_back(layer.path);
+    }
   }
-  std::string text = fmt::format("{}: `{}` is the first layer that diverges",
-                                 explanation.layer_title, explanation.layer);
+  std::string text =
+      fmt::format("{}: `{}` is the first layer that {}", explanation.layer_title, explanation.layer,
+                  explanation.status == "conform" ? "differs" : "diverges so");
   if (!conform.empty())
     text +=
         fmt::format("; {} {}", enumerate(conform), conform.size() == 1 ? "conforms" : "conform");
@@ -68,7 +75,7 @@ std::string layer_text(const Explanation& explanation) {
 }
 
 std::string operator_text(const Explanation& explanation) {
-  if (explanation.guilty.empty()) return "no step was found";
+  if (explanation.guilty.empty()) return "not found: no step is accused";
   std::vector<std::string> steps;
   for (const std::size_t at : explanation.guilty) {
     const ExplainedStep& step = explanation.steps[at];
@@ -79,13 +86,32 @@ std::string operator_text(const Explanation& explanation) {
                      label_of(explanation.steps[explanation.guilty.front()].alone));
 }
 
+/// "38 %", of what adds at least one in a thousand.
+std::string share_text(double share) {
+  if (share <= 0) return "";
+  return share < 0.001 ? "< 0.1 %" : fmt::format("{:.3g} %", 100 * share);
+}
+
+/// How much of the divergence there is after each step, a block for each.
+std::string sparkline(const std::vector<double>& curve) {
+  constexpr std::array<std::string_view, 9> kBlocks = {"▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string line;
+  for (const double share : curve)
+    line += kBlocks[static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * 8)];
+  return line;
+}
+
 std::string step_table(const Explanation& explanation, const Style& style) {
-  Rows rows = {{"", "step", "value", "as eager makes it", "alone"}};
+  Rows rows = {{"", "step", "value", "as eager makes it", "adds", "alone"}};
   for (std::size_t i = 0; i < explanation.steps.size(); ++i) {
     const ExplainedStep& step = explanation.steps[i];
-    const bool guilty = std::find(explanation.guilty.begin(), explanation.guilty.end(), i) !=
-                        explanation.guilty.end();
-    rows.push_back({guilty ? "●" : "", step.text, step.value, step.explained,
+    const auto is_in = [&](const std::vector<std::size_t>& steps) {
+      return std::find(steps.begin(), steps.end(), i) != steps.end();
+    };
+    rows.push_back({is_in(explanation.guilty) ? "●"
+                    : is_in(explanation.also) ? "○"
+                                              : "",
+                    step.text, step.value, step.explained, share_text(step.adds),
                     step.alone.empty() ? "" : label_of(step.alone)});
   }
   return table(std::move(rows), style, "    ");
@@ -108,6 +134,8 @@ std::string knobs_text(const Explanation& explanation) {
     if (knob.ends) ends.push_back(fmt::format("{} ({})", knob.name, knob.title));
     if (knob.status.empty())
       absent.push_back(knob.name);
+    else if (!knob.ends && knob.leaves >= 0 && knob.leaves <= 0.5)
+      other.push_back(fmt::format("{} leaves {:.0f} %", knob.name, 100 * knob.leaves));
     else if (!knob.ends && knob.status != explanation.status)
       other.push_back(fmt::format("{}: {}", knob.name, label_of(knob.status)));
     tried += knob.status.empty() ? 0 : 1;
@@ -136,6 +164,7 @@ std::string explanation_text(const Explanation& explanation, const Style& style)
   text += "\n" + style.strong(one_line(clean(explanation.sentence))) + "\n\n";
   if (!explanation.layer.empty()) {
     text += section("layer", layer_text(explanation));
+    if (!explanation.policy.empty()) text += section("policy", explanation.policy);
     text += section("operator", operator_text(explanation));
     if (!explanation.observing.empty()) {
       std::string seen = "seeing every value at once: the divergence " + explanation.observing;
@@ -145,15 +174,21 @@ std::string explanation_text(const Explanation& explanation, const Style& style)
     }
     if (!explanation.cast.empty()) text += section("", explanation.cast);
     if (!explanation.amplifier.empty())
-      text += section("", fmt::format("it rounds otherwise, and `{}` makes a difference of that",
-                                      explanation.amplifier));
+      text += section("", fmt::format("`{}` amplifies what it is given", explanation.amplifier));
+    for (const std::string& by : explanation.borne_out) text += section("", by);
     text += step_table(explanation, style);
+    if (explanation.curve.size() > 1)
+      text += section("curve",
+                      sparkline(explanation.curve) + "  how much of it there is after each step");
     if (const std::string numbers = number_table(explanation, style); !numbers.empty())
       text += section("numbers", "at the worst element") + numbers;
     if (!explanation.knobs.empty()) text += section("knobs", knobs_text(explanation));
     if (const std::string pass = pass_text(explanation.pass); !pass.empty())
       text += section("pass", pass);
   }
+  for (const std::string& condition : explanation.conditions)
+    text += section("takes", condition + ": without it the divergence ends");
+  for (const std::string& other : explanation.besides) text += section("besides", other);
   for (const std::string& open : explanation.open) text += section("open", open);
   return text +
          style.faint(fmt::format("{}, {} executions", format_seconds(explanation.seconds),

@@ -25,7 +25,9 @@ constexpr std::array kMarks = {
              "the path states who executed it; nobody observed it",
              [](const Verdict& verdict) { return verdict.found.execution == Witness::stated; }},
     MarkInfo{Mark::vacuous, "vacuous", "vacuous", "there was nothing to compare or to compile",
-             [](const Verdict& verdict) { return verdict.found.vacuous; }},
+             [](const Verdict& verdict) {
+               return verdict.found.vacuous && verdict.found.status == Status::conform;
+             }},
     MarkInfo{Mark::unstable, "unstable", "unstable", "the compiled program disagrees with itself",
              [](const Verdict& verdict) { return verdict.found.unstable; }},
     MarkInfo{Mark::front_end, "front-end", "of the front end",

@@ -179,7 +179,8 @@ std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& opti
   if (!verdict.origin.reused.empty())
     lines.add(Part::note,
               "made by the run of " + verdict.origin.reused + ": --reuse found nothing changed");
-  if (verdict.found.vacuous) lines.add(Part::note, "vacuous: agreement here says little");
+  if (verdict.found.vacuous && verdict.found.status == Status::conform)
+    lines.add(Part::note, "vacuous: agreement here says little");
   if (!verdict.found.weak.empty()) lines.add(Part::note, "weak: " + verdict.found.weak);
   if (const std::string remark = execution_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);

@@ -44,7 +44,7 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
     )
     assert (command, name) == (verdict["repro"], verdict["id"])
     assert (
-        reproducer == f"ci/lockstep repro '{verdict['id']}' --out repro.py"
+        reproducer == f"ci/lockstep repro '{verdict['id']}' --to repro.py"
     )  # its brackets are the shell's
     records = sample()
     own = next(record for record in records if record.get("id") == verdict["id"])
@@ -59,7 +59,7 @@ def test_a_verdict_can_be_copied_and_names_its_issue_first(page, tmp_path):
     )
     assert html.unescape(one(r'class="asked">(.*?)</output>', dom2).group(1)) == (
         f"ci/lockstep repro '{own['id']}' --case-file '/my cases/it'\\''s.json' --threads 2 "
-        "--out repro.py"
+        "--to repro.py"
     )
     output = verdict["outputs"][0]
     assert (

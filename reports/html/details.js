@@ -275,7 +275,7 @@ function verdictDetails(verdict, open) {
             { class: "standing", title: "made by an earlier run: --reuse found nothing changed" },
             `of ${verdict.reused}`,
           ),
-        verdict.vacuous && h("span", { class: "standing" }, "vacuous"),
+        verdict.vacuous && verdict.status === "conform" && h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak"),
       ),
       h("h2", {}, verdict.title || verdict.instance),

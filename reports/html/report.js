@@ -13,7 +13,7 @@ function reproducer(verdict) {
       / --(?:suite|case-file|path-file|library|threads) (?:'(?:[^']|'\\'')*'|[^\s']+)(?= |$)/g,
     ),
   ].join("");
-  return `ci/lockstep repro ${quoted(tidy(verdict.id))}${files} --out repro.py`;
+  return `ci/lockstep repro ${quoted(tidy(verdict.id))}${files} --to repro.py`;
 }
 
 /** A line of Markdown as code, whatever is in it. */

@@ -104,7 +104,7 @@ std::string section(const Finding& finding, const Plan& plan, const std::string&
 constexpr const char* kHead =
     "# Findings\n\n"
     "What Lockstep found and no public report covers, each with a text that can be filed as it is. "
-    "Written by `ci/lockstep findings --out expected/FINDINGS.md`\n"
+    "Written by `ci/lockstep findings --to expected/FINDINGS.md`\n"
     "from the expectations in [known/](known/) that are `unreported`; a test keeps it current. "
     "What "
     "has been reported since gets a link there, and a case in `cases/bugs/`.\n";

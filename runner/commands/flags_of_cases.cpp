@@ -71,10 +71,14 @@ void add_flags(Flags& flags, ShrinkOptions& options) {
   flags.flag("--same-operators", options.same_operators,
              "Keep the operators that `explain` names, so that the small case diverges for the "
              "same reason");
+  flags.flag(
+      "--allow-drift", options.allow_drift,
+      "Take any smaller case that diverges with the same status and class, also with another "
+      "magnitude, policy, number of threads or of calls");
   flags.flag("--no-cache", options.basis.no_cache,
              "Execute candidates again that an earlier `shrink` has executed");
   flags.under(headings::kWrites);
-  flags.value("--out", options.out, "Write the case to FILE, which must not exist")
+  flags.value("--to", options.out, "Write the case to FILE, which must not exist")
       ->type_name("FILE");
 }
 
@@ -91,7 +95,7 @@ void add_flags(Flags& flags, NewOptions& options) {
       ->type_name("OPERATOR")
       ->excludes(like);
   flags
-      .value("--out", options.out,
+      .value("--to", options.out,
              "Write to FILE instead of cases/bugs/ of the suite; `run ./FILE` takes it")
       ->type_name("FILE");
   add_libraries(flags, options.basis.files);

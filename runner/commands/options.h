@@ -48,6 +48,7 @@ struct ShrinkOptions {
   Basis basis;
   double seconds = 300;         ///< after which nothing new is begun
   bool same_operators = false;  ///< keep those that `explain` accuses
+  bool allow_drift = false;     ///< take what diverges otherwise, too
   std::filesystem::path out;    ///< empty: standard output
 };
 void add_flags(Flags& flags, ShrinkOptions& options);

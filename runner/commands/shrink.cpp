@@ -52,6 +52,7 @@ ShrinkRequest request_of(const ShrinkOptions& options, const OneVerdict& asked) 
   request.path = asked.plan.paths[item.path];
   request.registry = asked.session->operators();
   request.same_operators = options.same_operators;
+  request.allow_drift = options.allow_drift;
   request.torch = asked.session->environment().dump();
   request.on_smaller = [](const Case& smaller) {
     fmt::print(stderr, "{} steps, {} elements\n", step_count(smaller.program),

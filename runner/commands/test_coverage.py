@@ -82,7 +82,7 @@ def test_what_was_not_has_its_reason(sweeping, log):
 
 def test_a_file_is_written_where_it_is_wanted(sweeping, log):
     out = sweeping.root / "coverage.json"
-    assert sweeping("coverage", str(log), "--json", "--out", str(out)).stdout == ""
+    assert sweeping("coverage", str(log), "--json", "--to", str(out)).stdout == ""
     assert json.loads(out.read_text())["format"] == 1
 
 

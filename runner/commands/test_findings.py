@@ -33,11 +33,11 @@ def lockstep(*words, home=ROOT, **variables):
 
 
 def test_the_page_is_current(tmp_path):
-    done = lockstep("findings", "--out", tmp_path / "FINDINGS.md")
+    done = lockstep("findings", "--to", tmp_path / "FINDINGS.md")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "FINDINGS.md").read_text()
     assert text == (ROOT / "expected" / "FINDINGS.md").read_text(), (
-        "renew it: ci/lockstep findings --out expected/FINDINGS.md"
+        "renew it: ci/lockstep findings --to expected/FINDINGS.md"
     )
 
 
@@ -116,7 +116,7 @@ def test_an_example_that_names_no_verdict_is_refused(suite):
     (suite.binary.parent / "schemas.json").write_text(
         json.dumps({"torch": "2.0", "operators_digest": "f", "operators": []})
     )
-    done = suite("findings", "--out", "FINDINGS.md")
+    done = suite("findings", "--to", "FINDINGS.md")
     assert done.returncode == 2, done.stderr
     assert "expected/known/a.json:4: there is no verdict `bugs/1-frist@cpu/flip`" in done.stderr
     assert not (suite.root / "FINDINGS.md").exists()
@@ -131,7 +131,7 @@ def test_every_case_diverges_as_it_is_known(tmp_path):
         "findings/*",
         "--path",
         "aot_eager_decomp,inductor,inductor-emulate-casts",
-        "--out",
+        "--to",
         tmp_path / "out",
         LOCKSTEP_CACHE=str(tmp_path),
     )

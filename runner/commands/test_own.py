@@ -319,7 +319,7 @@ def test_a_new_case_is_one_that_check_accepts(sweeping, tmp_path):
             "https://github.com/pytorch/executorch/issues/9",
             "--like",
             "bugs/2-second",
-            "--out",
+            "--to",
             tmp_path / "mine.json",
         )
     )

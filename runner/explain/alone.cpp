@@ -10,16 +10,6 @@
 namespace lockstep {
 namespace {
 
-/// Whether a tensor can have a gradient.
-bool is_differentiable(const TensorView& view) {
-  return view.dtype != nullptr && (view.dtype->is_floating() || view.dtype->is_complex());
-}
-
-const TensorView* tensor_in(const GivenValues& values, const std::string& name) {
-  const auto found = values.of.find(name);
-  return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
-}
-
 std::string status_text(const std::optional<Verdict>& verdict) {
   return verdict ? std::string(info(verdict->found.status).name) : "";
 }
@@ -63,12 +53,22 @@ void OperatorSearch::run_alone(std::vector<std::pair<std::size_t, Case>> parts,
                       std::make_shared<const Case>(std::move(derived)),
                       {suspect_.path}});
   }
-  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
+  std::vector<std::vector<Tried>> tried = trials_.run(trials);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const std::size_t step = parts[k].first;
-    out_.steps[step].alone = status_text(tried[k].front().verdict);
-    if (tried[k].front().diverges()) alone_.push_back(step);
+    Tried& one = tried[k].front();
+    out_.steps[step].alone = status_text(one.verdict);
+    if (one.diverges() && is_of_this_kind(*one.verdict)) alone_.push_back(step);
+    tried_alone_.insert_or_assign(step, std::move(one.executed));
   }
+}
+
+/// Whether a part of the program diverges in the way of the whole one, as far as a part can: what
+/// it returns has other magnitudes.
+bool OperatorSearch::is_of_this_kind(const Verdict& verdict) const {
+  const StatusInfo &is = info(verdict.found.status), &was = info(suspect_.fault.status);
+  const bool values = is.rank == Rank::value || is.rank == Rank::nonfinite;
+  return is.rank == was.rank || (values && suspect_.fault.is_value()) || was.rank == Rank::mutation;
 }
 
 void OperatorSearch::try_alone(const Places& steps) {
@@ -102,7 +102,7 @@ std::optional<bool> OperatorSearch::diverges_together(const Places& steps) {
                                        std::make_shared<const Case>(std::move(*derived)),
                                        {suspect_.path}});
   if (!tried.verdict) return std::nullopt;
-  return tried.diverges();
+  return tried.diverges() && is_of_this_kind(*tried.verdict);
 }
 
 /// The step gives what eager would not: by itself, or which others does it take?  Where neither is
@@ -178,7 +178,10 @@ void OperatorSearch::find_shortest_beginning() {
       leave_open("the shortest beginning of the program that diverges: no time");
       return;
     }
-    (tried.diverges() ? high : low) = middle;
+    const bool diverges = tried.diverges() && is_of_this_kind(*tried.verdict) &&
+                          (!comparison_of(*tried.verdict, suspect_.fault.name, 0) ||
+                           has(*tried.verdict, suspect_.fault));
+    (diverges ? high : low) = middle;
   }
   // It may only show what an earlier one did.
   if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, How::first);
@@ -193,11 +196,11 @@ void OperatorSearch::find_what_raises() {
     derived.raises.reset();
     beginnings.push_back({trial_name(fmt::format("eager's first {} steps", steps)),
                           std::make_shared<const Case>(std::move(derived)),
-                          {eager_path()}});
+                          {eager_path_of(flat_)}});
   }
   const std::vector<std::vector<Tried>> tried = trials_.run(beginnings);
   for (std::size_t i = 0; i < tried.size(); ++i) {
-    const auto& eager = tried[i].front().executed.eager;
+    const auto eager = what_eager_did(tried[i].front().executed);
     if (!eager) return leave_open("which step raises: no time");
     if (eager->outcome == Outcome::returned) continue;
     blame({i}, How::raises);
@@ -214,7 +217,7 @@ void OperatorSearch::find_what_raises() {
     const Observed observed = observe(before, names, false, suspect_.registry);
     const Tried known = trials_.run_one({trial_name("eager before it"),
                                          std::make_shared<const Case>(observed.declared),
-                                         {eager_path()}});
+                                         {eager_path_of(flat_)}});
     take_values(known, observed);
     auto derived = part({i}, results_of(flat_[i].step));
     if (!derived) return;
@@ -224,99 +227,6 @@ void OperatorSearch::find_what_raises() {
     out_.steps[i].alone = status_text(alone.verdict);
     return;
   }
-}
-
-/// Eager's gradients of all that lies between.
-OperatorSearch::HandedGradients OperatorSearch::gradients_of_eager() {
-  const Program& program = suspect_.declared->program;
-  Case whole = *suspect_.declared;
-  std::set<std::string> taken = defined_names(program);
-  GradCall grad;
-  for (const std::string& name : program.backward->of) grad.of.push_back({Ref{name}});
-  if (program.backward->with) {
-    grad.with.emplace();
-    for (const std::string& name : *program.backward->with) grad.with->push_back({Ref{name}});
-  }
-  HandedGradients handed;
-  Step asks;
-  for (std::size_t i = 0; i < flat_.size(); ++i) {
-    for (const std::string& name : tensors_of(i)) {
-      const TensorView* view = tensor_in(seen_.eager, name);
-      if (view == nullptr || !view->requires_grad || !is_differentiable(*view)) continue;
-      const std::string as = free_name(name + "_grad", taken);
-      handed.names[name] = as;
-      grad.wrt.push_back({Ref{name}});
-      asks.let.emplace_back(as);
-    }
-  }
-  asks.does = std::move(grad);
-  whole.program.backward.reset();
-  whole.program.steps.push_back(asks);
-  for (const auto& [name, as] : handed.names) whole.program.outputs.push_back(as);
-  const Tried eager = trials_.run_one({trial_name("eager's gradients"),
-                                       std::make_shared<const Case>(std::move(whole)),
-                                       {eager_path()}});
-  if (eager.executed.eager) handed.values.add(*eager.executed.eager, suspect_.fault.call, false);
-  return handed;
-}
-
-/// A step and its backward as a case of their own; nothing where the backward hands it nothing.
-std::optional<Case> OperatorSearch::gradient_part(std::size_t step,
-                                                  const HandedGradients& handed) const {
-  Backward backward;
-  backward.with.emplace();
-  auto derived = part({step}, tensors_of(step));
-  if (!derived) return std::nullopt;
-  CallSpec& call = derived->calls.front();
-  for (const std::string& name : tensors_of(step)) {
-    const auto as = handed.names.find(name);
-    const TensorView* gradient =
-        as == handed.names.end() ? nullptr : tensor_in(handed.values, as->second);
-    if (gradient == nullptr) continue;
-    auto spec = spec_of(*gradient);
-    if (!spec) continue;
-    backward.of.push_back(name);
-    backward.with->push_back(as->second);
-    derived->program.inputs.push_back(as->second);
-    call.inputs.push_back({as->second, std::move(*spec)});
-  }
-  for (InputSpec& input : call.inputs) {
-    const TensorView* view = tensor_in(seen_.eager, input.name);
-    auto* spec = std::get_if<TensorSpec>(&input.value);
-    if (spec != nullptr && view != nullptr && view->requires_grad) spec->requires_grad = true;
-  }
-  if (backward.of.empty()) return std::nullopt;
-  if (bits_) {
-    for (const InputSpec& input : call.inputs)
-      derived->compare.push_back({input.name + ".grad", "*", Policy()});
-  }
-  derived->program.backward = std::move(backward);
-  return std::move(*derived);
-}
-
-/// The backward of each step alone, on eager's values and eager's incoming gradients.
-void OperatorSearch::try_gradients() {
-  if (!suspect_.declared->program.backward) {
-    try_alone(all_steps());
-    if (!alone_.empty())
-      blame({alone_.front()}, How::alone);
-    else
-      find_shortest_beginning();
-    return;
-  }
-  const HandedGradients handed = gradients_of_eager();
-  std::vector<std::pair<std::size_t, Case>> parts;
-  for (std::size_t i = 0; i < flat_.size(); ++i) {
-    if (out_.steps[i].op.empty()) continue;
-    if (auto derived = gradient_part(i, handed)) parts.emplace_back(i, std::move(*derived));
-  }
-  run_alone(std::move(parts), "'s gradient alone");
-  // The first of the backward is the last of the program.
-  if (!alone_.empty()) return blame({alone_.back()}, How::gradient);
-  if (flat_.size() == 1) return blame({0}, How::gradient);
-  leave_open(
-      "which operator's gradient it is: no step's backward diverges alone, on what eager's hands "
-      "it");
 }
 
 }  // namespace lockstep

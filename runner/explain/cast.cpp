@@ -81,9 +81,10 @@ bool OperatorSearch::explains(const Places& wide, std::size_t step, const std::s
   if (!derived) return false;
   const Tried tried = trials_.run_one({trial_name("eager without a rounding"),
                                        std::make_shared<const Case>(std::move(*derived)),
-                                       {eager_path()}});
-  if (!tried.executed.eager || tried.executed.eager->outcome != Outcome::returned) return false;
-  const DataValue* wider = find_output(tried.executed.eager->repetitions.front(), output);
+                                       {eager_path_of(steps)}});
+  const auto eager = eager_of(tried.executed);
+  if (!eager) return false;
+  const DataValue* wider = find_output(eager->repetitions.front(), output);
   const auto given = seen_.compiled.of.find(results.front());
   return wider != nullptr && given != seen_.compiled.of.end() && same_bits(*wider, given->second);
 }

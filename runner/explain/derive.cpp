@@ -185,6 +185,11 @@ void GivenValues::add(const Observation& observation, std::size_t call, bool inp
   storages.insert(storages.end(), observation.storages.begin(), observation.storages.end());
 }
 
+const TensorView* tensor_in(const GivenValues& values, const std::string& name) {
+  const auto found = values.of.find(name);
+  return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
+}
+
 Result<TensorSpec> spec_of(const TensorView& view) {
   if (view.layout != "strided" || view.dtype == nullptr)
     return fail(fmt::format("found a tensor of the layout {}, expected strided", view.layout));
@@ -236,6 +241,26 @@ Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
   if (strict) ask_for_bits(part, outputs);
   note_operators(part);
   return part;
+}
+
+Result<Case> replace_by_values(const Case& whole, std::span<const FlatStep> kept,
+                               const std::vector<std::string>& given, const GivenValues& values) {
+  Case replaced = whole;
+  replaced.program.steps = nest(kept);
+  std::vector<std::string> used = replaced.program.outputs;
+  for (const FlatStep& each : kept) {
+    for (std::string& name : uses_of(each.step)) used.push_back(std::move(name));
+  }
+  InputMaker inputs(values, replaced.program);
+  for (const std::string& name : given) {
+    if (!contains(used, name)) continue;
+    if (auto added = inputs.add(name); !added) return tl::unexpected(added.error());
+  }
+  for (InputSpec& each : inputs.take().inputs)
+    replaced.calls.front().inputs.push_back(std::move(each));
+  replaced.pointwise = false;
+  note_operators(replaced);
+  return replaced;
 }
 
 Observed observe(const Case& whole, const std::vector<std::string>& names, bool strict,

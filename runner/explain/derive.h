@@ -45,6 +45,9 @@ struct GivenValues {
   void add(const Observation& observation, std::size_t call, bool inputs);
 };
 
+/// The tensor of that name, or nullptr.
+const TensorView* tensor_in(const GivenValues& values, const std::string& name);
+
 /// A tensor with the elements of a view, in a storage of its own that has what the view spans.  An
 /// error where no case can say it: a layout other than strided.
 Result<TensorSpec> spec_of(const TensorView& view);
@@ -55,6 +58,11 @@ Result<TensorSpec> spec_of(const TensorView& view);
 Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
                      const std::vector<std::string>& outputs, const GivenValues& values,
                      bool strict);
+
+/// The case with only some of its flat steps, in their order, where the values `given` are known:
+/// they become inputs of its call.  An error where no case can say one.
+Result<Case> replace_by_values(const Case& whole, std::span<const FlatStep> kept,
+                               const std::vector<std::string>& given, const GivenValues& values);
 
 /// The program, with more of its values as outputs.
 struct Observed {

@@ -24,7 +24,16 @@ RunRecord record_of(const std::vector<Path>& layers, const std::vector<Tried>& t
   return record;
 }
 
-/// Goes down the ladder.  Which of the layers diverges first; nothing: none does.
+/// "besides, `eager` differs by |Δ| 2.3e-10 in `y`"
+std::string besides_of(const Verdict& layer) {
+  const Fault fault = fault_of(layer);
+  return fmt::format("`{}` differs, too, but not in this way: {}{}", layer.facts.path,
+                     describe(fault),
+                     fault.name.empty() ? "" : fmt::format(" in `{}`", fault.name));
+}
+
+/// Goes down the ladder.  Which of the layers diverges first in this way, or differs, where the
+/// verdict conforms; nothing: none does.
 const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& tried,
                        Explanation& explanation) {
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
@@ -33,19 +42,43 @@ const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& 
                                   verdict ? std::string(info(verdict->found.status).name) : "",
                                   tried[i].diverges()});
   }
-  if (!tried.back().diverges()) return nullptr;
+  const Verdict& top = *tried.back().verdict;
+  const bool differs = tried.back().diverges() || fault_of(top).shown;
+  if (!differs || !info(top.found.status).judged()) return nullptr;
   const RunRecord record = record_of(request.layers, tried);
   const Ladder ladder(record);
   const Verdict& verdict = *tried.back().verdict;
   explanation.layer = ladder.first_diverging(verdict);
   const auto layer = std::find_if(request.layers.begin(), request.layers.end(),
                                   [&](const Path& path) { return path.name == explanation.layer; });
-  if (const auto unknown = ladder.unknown_below(verdict);
-      !unknown.empty() && request.layers.size() > 1)
+  auto unknown = ladder.unknown_below(verdict);
+  // Eager called from Python is the reference itself where C++ eager has no spelling.
+  std::erase_if(unknown, [&](const std::string& name) {
+    const auto path = std::find_if(request.layers.begin(), request.layers.end(),
+                                   [&](const Path& each) { return each.name == name; });
+    return path != request.layers.end() && !path->compiles;
+  });
+  if (!unknown.empty() && request.layers.size() > 1)
     explanation.open.push_back(
         fmt::format("whether it begins below: {} gave no verdict", enumerate(unknown)));
+  for (const Verdict* other : ladder.otherwise_below(verdict))
+    explanation.besides.push_back(besides_of(*other));
   explanation.layer_title = layer->layer.empty() ? layer->title : layer->layer;
   return &*layer;
+}
+
+/// Which policy lets a difference pass, by what it measured: "`no_worse(1)` lets it pass: error
+/// 1.2e-07 of at most 2.4e-07".
+std::string why_it_passes(const Verdict& verdict, const Fault& fault) {
+  const OutputComparison* output = comparison_of(verdict, fault.name, fault.call);
+  if (output == nullptr) return "";
+  std::string text = fmt::format("`{}` lets it pass", output->policy);
+  const auto held = std::find_if(output->checks.begin(), output->checks.end(),
+                                 [](const Measurement& leaf) { return leaf.ok; });
+  if (held != output->checks.end())
+    text += fmt::format(", by `{}`: {} {:.3g} of at most {:.3g}", held->policy, name_of(held->of),
+                        held->measured, held->limit);
+  return text;
 }
 
 std::vector<std::string> overloads_of(const Explanation& explanation, const Case& declared) {
@@ -58,7 +91,8 @@ std::vector<std::string> overloads_of(const Explanation& explanation, const Case
   return names;
 }
 
-void try_knobs(const ExplainRequest& request, Trials& trials, Explanation& explanation) {
+void try_knobs(const ExplainRequest& request, const Fault& fault, Trials& trials,
+               Explanation& explanation) {
   const Path& path = request.layers.back();
   const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
   std::vector<Path> changed;
@@ -85,11 +119,76 @@ void try_knobs(const ExplainRequest& request, Trials& trials, Explanation& expla
     } else if (all[i].verdict->found.status == Status::unsupported) {
       knob.why = all[i].verdict->found.reason;
     } else {
-      knob.status = std::string(info(all[i].verdict->found.status).name);
-      knob.ends = all[i].verdict->found.status == Status::conform;
+      const Verdict& verdict = *all[i].verdict;
+      knob.status = std::string(info(verdict.found.status).name);
+      knob.leaves = share_of(verdict, fault).value_or(-1);
+      knob.ends = info(verdict.found.status).judged() && !has(verdict, fault) &&
+                  (verdict.found.status == Status::conform || knob.leaves * kBand < 1);
     }
   }
   if (missing) explanation.open.emplace_back("what some settings do: no time");
+}
+
+/// The case without something that may not be needed, and what to call that if it is.
+struct Without {
+  std::string condition;
+  Case declared;
+  Path path;
+};
+
+std::vector<Without> circumstances(const ExplainRequest& request, const Fault& fault) {
+  std::vector<Without> all;
+  const Case& declared = *request.declared;
+  const Path& path = request.layers.back();
+  const int threads = path.site.threads > 0 ? path.site.threads : declared.threads;
+  if (threads > 1) {
+    Without one{fmt::format("{} threads", threads), declared, path};
+    one.declared.threads = 1;
+    one.path.site.threads = 0;
+    all.push_back(std::move(one));
+  }
+  if (declared.calls.size() > 1 && fault.call < declared.calls.size()) {
+    const CallSpec& call = declared.calls[fault.call];
+    Without alone{"the calls before it", declared, path};
+    alone.declared.calls = {call};
+    all.push_back(std::move(alone));
+    Without same{"values that change from call to call", declared, path};
+    for (CallSpec& each : same.declared.calls) each = call;
+    all.push_back(std::move(same));
+  }
+  const Json backend = path.declared.value("backend", Json());
+  if (backend == "inductor") {
+    Without cold{"what an earlier compilation left in the cache", declared, path};
+    cold.path.declared["config"]["torch._inductor.config.force_disable_caches"] = true;
+    all.push_back(std::move(cold));
+  }
+  return all;
+}
+
+/// The same difference in a program of one call has no call in its name.
+bool has_anywhere(const Verdict& verdict, Fault fault) {
+  for (std::size_t call = 0; call <= fault.call; ++call) {
+    Fault there = fault;
+    there.call = call;
+    if (has(verdict, there)) return true;
+  }
+  return false;
+}
+
+/// What the divergence needs: each is left out, and if it ends, it takes that.
+void find_conditions(const ExplainRequest& request, const Fault& fault, Trials& trials,
+                     Explanation& explanation) {
+  for (Without& each : circumstances(request, fault)) {
+    const Tried tried =
+        trials.run_one({fmt::format("{} (without {})", request.declared->id, each.condition),
+                        std::make_shared<const Case>(std::move(each.declared)),
+                        {each.path}});
+    if (!tried.verdict) {
+      explanation.open.push_back("whether it takes " + each.condition + ": no time");
+    } else if (info(tried.verdict->found.status).judged() && !has_anywhere(*tried.verdict, fault)) {
+      explanation.conditions.push_back(std::move(each.condition));
+    }
+  }
 }
 
 }  // namespace
@@ -114,7 +213,10 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   }
   explanation.status = std::string(info(top.verdict->found.status).name);
   explanation.reason = top.verdict->found.reason;
-  explanation.output = fault_of(*top.verdict).name;
+  const Fault fault = fault_of(*top.verdict);
+  explanation.output = fault.name;
+  if (fault.magnitude) explanation.size = describe(fault);
+  if (fault.status == Status::conform) explanation.policy = why_it_passes(*top.verdict, fault);
   const Path* layer = find_layer(request, layers, explanation);
   if (layer == nullptr) return end();
   const auto place = static_cast<std::size_t>(layer - request.layers.data());
@@ -126,7 +228,9 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
                   *layers[place].verdict};
   const SeenValues seen = find_operators(suspect, trials, explanation);
   read_numbers(suspect, seen, explanation);
-  try_knobs(request, trials, explanation);
+  if (!top.diverges()) return end();
+  find_conditions(request, fault, trials, explanation);
+  try_knobs(request, fault_of(*top.verdict), trials, explanation);
   if (!request.scratch.empty())
     explanation.pass = find_pass(suspect, request.table.bisected, request.scratch, trials);
   return end();

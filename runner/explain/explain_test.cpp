@@ -118,11 +118,54 @@ TEST_F(Explaining, NamesWhatEagerRefuses) {
   EXPECT_EQ(found.steps[1].alone, "validation_lost");
 }
 
-TEST_F(Explaining, HasNothingToSayOfWhatConforms) {
+TEST_F(Explaining, NamesTheGreatestOfTwoFaultsAndNotTheFirst) {
+  torch_.slightly_wrong = "aten::add.Tensor";
+  torch_.wrong_operator = "aten::relu.default";
+  const Explanation found = explain(kChain);
+  EXPECT_THAT(guilty(found), ElementsAre("r"));
+  EXPECT_THAT(found.also, IsEmpty()) << "a thousandth of it is another divergence";
+  EXPECT_TRUE(found.certain);
+  EXPECT_LT(found.steps[0].adds, 0.01);
+  EXPECT_NEAR(found.steps[1].adds, 1, 0.01);
+  EXPECT_THAT(found.curve, ElementsAre(testing::Lt(0.01), testing::Gt(0.9), testing::Gt(0.9)));
+  EXPECT_THAT(found.borne_out, testing::Not(IsEmpty()));
+}
+
+// The compiler is wrong wherever a mul is in the graph: eager's value in the place of the accused
+// step does not end that.
+TEST_F(Explaining, AccusesNobodyWhereTheDivergenceStaysWithoutTheAccused) {
+  torch_.wrong_when_fused = "aten::mul.Tensor";
+  torch_.wrong_operator = "aten::neg.default";
+  const Explanation found = explain(R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, -2, 3]}},
+  "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%x"]},
+            {"let": "b", "op": "aten::mul.Tensor", "args": ["%x", "%x"]},
+            {"let": "y", "op": "aten::add.Tensor", "args": ["%a", "%b"]}],
+  "outputs": ["y"])");
+  EXPECT_THAT(guilty(found), ElementsAre("a"));
+  EXPECT_THAT(found.also, ElementsAre(1)) << "both add half of it";
+  EXPECT_TRUE(found.certain);
+}
+
+TEST_F(Explaining, ExplainsWhyADifferencePasses) {
+  torch_.slightly_wrong = "aten::relu.default";
+  const Explanation found = explain(R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3]}},
+  "steps": [{"let": "r", "op": "aten::relu.default", "args": ["%x"]},
+            {"let": "y", "op": "aten::clone.default", "args": ["%r"]}],
+  "outputs": ["y"], "compare": {"y": {"close": [0, 0.01]}})");
+  EXPECT_EQ(found.status, "conform");
+  EXPECT_THAT(guilty(found), ElementsAre("r"));
+  EXPECT_THAT(found.sentence, HasSubstr("it conforms: |Δ| 0.000977 in `y`"));
+  EXPECT_THAT(found.policy, HasSubstr("lets it pass"));
+  EXPECT_THAT(found.knobs, IsEmpty());
+}
+
+TEST_F(Explaining, HasNothingToSayOfTheSameBits) {
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.status, "conform");
   EXPECT_EQ(found.layer, "");
-  EXPECT_EQ(found.sentence, "it conforms: there is nothing to explain");
+  EXPECT_EQ(found.sentence, "the same bits: there is nothing to explain");
   EXPECT_THAT(found.knobs, IsEmpty());
 }
 

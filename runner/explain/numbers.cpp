@@ -16,11 +16,6 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-const TensorView* tensor_of(const GivenValues& values, const std::string& name) {
-  const auto found = values.of.find(name);
-  return found == values.of.end() ? nullptr : std::get_if<TensorView>(&found->second);
-}
-
 /// One element, with conjugation and negation resolved.
 template <class Visit>
 void at_element(const TensorView& view, const Index& at, Visit&& visit) {
@@ -41,7 +36,7 @@ bool reaches(const TensorView& view, const Index& at) {
 }
 
 std::string text_at(const GivenValues& values, const std::string& name, const Index& at) {
-  const TensorView* view = tensor_of(values, name);
+  const TensorView* view = tensor_in(values, name);
   if (view == nullptr || view->dtype == nullptr || !reaches(*view, at)) return "";
   std::string text;
   at_element(*view, at,
@@ -52,7 +47,7 @@ std::string text_at(const GivenValues& values, const std::string& name, const In
 /// The element as a number; nothing if it is none.
 std::optional<double> number_at(const GivenValues& values, const std::string& name,
                                 const Index& at) {
-  const TensorView* view = tensor_of(values, name);
+  const TensorView* view = tensor_in(values, name);
   if (view == nullptr || view->dtype == nullptr || !reaches(*view, at)) return std::nullopt;
   if (!view->dtype->is_floating() && !view->dtype->is_integer()) return std::nullopt;
   double number = 0;
@@ -95,7 +90,7 @@ Index first_difference(const TensorView& eager, const TensorView* compiled) {
 /// Whether `number` is what `gold` is once it is rounded to the dtype of `of`.
 bool is_rounded(const GivenValues& values, const std::string& name, const Index& at,
                 const std::optional<double>& gold) {
-  const TensorView* view = tensor_of(values, name);
+  const TensorView* view = tensor_in(values, name);
   const std::optional<double> number = number_at(values, name, at);
   if (view == nullptr || !number || !gold) return false;
   if (std::isnan(*number) || std::isnan(*gold)) return std::isnan(*number) && std::isnan(*gold);
@@ -116,18 +111,18 @@ void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& e
   std::vector<Anchor> anchors;
   const OutputComparison* output =
       comparison_of(suspect.verdict, suspect.fault.name, suspect.fault.call);
-  const TensorView* worst = tensor_of(seen.eager, suspect.fault.name);
+  const TensorView* worst = tensor_in(seen.eager, suspect.fault.name);
   if (output != nullptr && worst != nullptr && reaches(*worst, output->worst))
     anchors.push_back({suspect.fault.name, worst, output->worst});
   if (!explanation.guilty.empty()) {
     const std::string& name = explanation.steps[explanation.guilty.back()].name;
-    const TensorView* accused = tensor_of(seen.eager, name);
+    const TensorView* accused = tensor_in(seen.eager, name);
     if (accused != nullptr && accused->elements() > 0)
       anchors.push_back(
-          {name, accused, first_difference(*accused, tensor_of(seen.compiled, name))});
+          {name, accused, first_difference(*accused, tensor_in(seen.compiled, name))});
   }
   for (ExplainedStep& step : explanation.steps) {
-    const TensorView* view = tensor_of(seen.eager, step.name);
+    const TensorView* view = tensor_in(seen.eager, step.name);
     if (view == nullptr || view->dtype == nullptr) continue;
     step.type = describe(DataValue(*view));
     if (view->elements() == 0) continue;
@@ -135,7 +130,7 @@ void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& e
     for (const Anchor& anchor : anchors) {
       if (!at) at = paired(view->shape, anchor.at, anchor.tensor->shape);
     }
-    step.at = at ? *at : first_difference(*view, tensor_of(seen.compiled, step.name));
+    step.at = at ? *at : first_difference(*view, tensor_in(seen.compiled, step.name));
     step.eager = text_at(seen.eager, step.name, step.at);
     step.compiled = text_at(seen.compiled, step.name, step.at);
     step.fp64 = text_at(seen.fp64, step.name, step.at);

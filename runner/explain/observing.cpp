@@ -4,61 +4,15 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "explain/distance.h"
 #include "explain/operator_search.h"
-#include "judge/judge.h"
 #include "judge/results.h"
 #include "program/edit.h"
 
 namespace lockstep {
 namespace {
 
-/// The golds by which the contract `values` is judged, and those that say what nobody can be held
-/// to.
 constexpr GoldSet kPlainGolds = gold_set({Gold::fp64, Gold::stepwise});
-constexpr GoldSet kNoisyGolds =
-    gold_set({Gold::fp64, Gold::stepwise, Gold::fp64_noise, Gold::stepwise_noise});
-
-/// The outputs of one call of an observation, some of them, under other names.
-Observation outputs_of(const GivenValues& values,
-                       const std::vector<std::pair<std::string, std::string>>& names) {
-  Observation seen;
-  seen.outcome = Outcome::returned;
-  CallResult call;
-  for (const auto& [name, as] : names) {
-    const auto value = values.of.find(name);
-    if (value != values.of.end()) call.outputs.emplace_back(as, value->second);
-  }
-  seen.repetitions = {{std::move(call)}};
-  seen.storages = values.storages;
-  return seen;
-}
-
-/// The same of what was returned, as it is.
-std::shared_ptr<const Observation> outputs_alone(const std::shared_ptr<const Observation>& of) {
-  if (!of || of->outcome != Outcome::returned || of->repetitions.empty()) return nullptr;
-  auto alone = std::make_shared<Observation>();
-  alone->outcome = Outcome::returned;
-  alone->storages = of->storages;
-  for (const Repetition& repetition : of->repetitions) {
-    Repetition calls;
-    for (const CallResult& call : repetition) {
-      CallResult& copy = calls.emplace_back();
-      copy.outputs = call.outputs;
-      copy.lost = call.lost;
-      copy.from = call.from;
-      copy.bits_of = call.bits_of;
-    }
-    alone->repetitions.push_back(std::move(calls));
-  }
-  return alone;
-}
-
-/// A tensor without what a compiled program may have otherwise and nothing hangs on here.
-void forget_gradients(GivenValues& values) {
-  for (auto& [name, value] : values.of) {
-    if (auto* view = std::get_if<TensorView>(&value)) view->requires_grad = false;
-  }
-}
 
 /// Whether what was returned hangs on the seed: the last repetition has others.
 bool changes_with_seed(const Observation& seen) {
@@ -98,7 +52,7 @@ void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
     }
     into.storages.insert(into.storages.end(), returned.storages.begin(), returned.storages.end());
   };
-  take(tried.executed.eager, seen_.eager, true);
+  take(eager_of(tried.executed), seen_.eager, true);
   take(tried.executed.compiled, seen_.compiled, true);
   take(tried.executed.golds[Gold::fp64], seen_.fp64, false);
   take(tried.executed.golds[Gold::stepwise], seen_.stepwise, false);
@@ -118,8 +72,10 @@ void OperatorSearch::see_all() {
     leave_open("which operator it is: there was no time to see what the program computes");
     return;
   }
-  eager_returns_ = tried.executed.eager && tried.executed.eager->outcome == Outcome::returned;
-  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*tried.executed.eager);
+  const auto eager = eager_of(tried.executed), did = what_eager_did(tried.executed);
+  eager_returns_ = eager != nullptr;
+  eager_raises_ = did && did->outcome == Outcome::raised;
+  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*eager);
   const bool stays = has(*tried.verdict, suspect_.fault);
   out_.observing = stays ? "stays" : "vanishes";
   if (!eager_returns_) return;
@@ -143,7 +99,6 @@ void OperatorSearch::see_all() {
         out_.steps[i].value = "same";
     }
   }
-  observed_ = std::move(tried.verdict);
 }
 
 void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
@@ -184,8 +139,7 @@ void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   if (plain.verdict) take_values(plain, outputs);
 }
 
-std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& steps,
-                                                                  bool with_noise) {
+std::optional<GivenValues> OperatorSearch::remade_by_eager(const Places& steps) {
   std::set<std::string> taken = defined_names(suspect_.declared->program);
   std::vector<FlatStep> renamed;
   std::vector<std::string> outputs;
@@ -206,38 +160,22 @@ std::optional<std::set<std::string>> OperatorSearch::unlike_eager(const Places& 
     leave_open("what eager makes of compiled values: " + derived.error().message);
     return std::nullopt;
   }
-  const GoldSet golds = bits_ ? GoldSet{} : with_noise ? kNoisyGolds : kPlainGolds;
   const Tried tried = trials_.run_one({trial_name("eager on what compiled steps were given"),
                                        std::make_shared<const Case>(std::move(*derived)),
-                                       {eager_path()}},
-                                      golds);
-  const auto eager = outputs_alone(tried.executed.eager);
-  if (!tried.verdict || !eager) return std::nullopt;
-  GivenValues without = seen_.compiled;
-  forget_gradients(without);
-  const Observation compiled = outputs_of(without, made);
-  PerGold<std::shared_ptr<const Observation>> made_golds;
-  JudgeRequest request;
-  request.eager = eager.get();
-  request.compiled = &compiled;
-  for (const GoldInfo& each : all_golds()) {
-    made_golds[each.gold] = outputs_alone(tried.executed.golds[each.gold]);
-    request.golds[each.gold] = made_golds[each.gold].get();
+                                       {eager_path_of(renamed)}});
+  const auto eager = eager_of(tried.executed);
+  if (!eager) return std::nullopt;
+  GivenValues returned, remade;
+  returned.add(*eager, 0, false);
+  for (const auto& [name, as] : made) {
+    const auto value = returned.of.find(as);
+    if (value != returned.of.end()) remade.of.insert_or_assign(name, value->second);
   }
-  request.contract = suspect_.path.contract;
-  request.strides = StrideRule::ignore;
-  request.compiles = false;
-  if (bits_) request.policy_of = [](std::string_view) { return Policy(); };
-  std::set<std::string> unlike;
-  for (const Difference& difference : judge(request).differences) {
-    for (const auto& [name, as] : made) {
-      if (difference.name == as && info(difference.status).diverges()) unlike.insert(name);
-    }
-  }
-  return unlike;
+  remade.storages = std::move(returned.storages);
+  return remade;
 }
 
-OperatorSearch::Places OperatorSearch::unexplained() {
+OperatorSearch::Places OperatorSearch::unlike_eager() {
   if (writes_ || draws_) {
     leave_open(writes_ ? "what each step was given: the program writes to its values"
                        : "what each step would draw on its own");
@@ -252,34 +190,43 @@ OperatorSearch::Places OperatorSearch::unexplained() {
     if (!results.empty() && gives && std::all_of(uses.begin(), uses.end(), known))
       steps.push_back(i);
   }
-  // As when a run judges: what nobody can be held to is asked for where something fails.
-  for (const bool with_noise : {false, true}) {
-    if (steps.empty() || (bits_ && with_noise)) break;
-    const auto unlike = unlike_eager(steps, with_noise);
-    if (!unlike) return {};
-    Places wrong;
-    for (const std::size_t at : steps) {
-      const std::vector<std::string> results = results_of(flat_[at].step);
-      const bool is_unlike = std::any_of(results.begin(), results.end(),
-                                         [&](const auto& name) { return unlike->contains(name); });
-      out_.steps[at].explained = is_unlike ? "no" : "yes";
-      if (is_unlike) wrong.push_back(at);
+  if (steps.empty()) return {};
+  const auto remade = remade_by_eager(steps);
+  if (!remade) return {};
+  Places unlike;
+  for (const std::size_t at : steps) {
+    out_.steps[at].explained = "yes";
+    for (const std::string& name : results_of(flat_[at].step)) {
+      const auto is = seen_.compiled.of.find(name);
+      const auto was = remade->of.find(name);
+      if (is == seen_.compiled.of.end() || was == remade->of.end()) continue;
+      if (same_bits(was->second, is->second)) continue;
+      out_.steps[at].explained = "no";
+      const auto *made = std::get_if<TensorView>(&was->second),
+                 *given = std::get_if<TensorView>(&is->second);
+      if (made != nullptr && given != nullptr)
+        own_[at] = std::max(own_[at], distance(*made, *given).relative());
     }
-    steps = std::move(wrong);
+    if (out_.steps[at].explained == "no") unlike.push_back(at);
   }
-  return steps;
+  return unlike;
 }
 
+/// A step after the accused one that does what eager does, and makes much of a small difference.
 void OperatorSearch::note_amplifier(std::size_t from) {
-  if (!observed_) return;
+  constexpr double kMuch = 100;
+  const auto apart = [&](const std::string& name) {
+    const auto *eager = tensor_in(seen_.eager, name), *compiled = tensor_in(seen_.compiled, name);
+    return eager == nullptr || compiled == nullptr ? 0.0 : distance(*eager, *compiled).relative();
+  };
   for (std::size_t i = from + 1; i < flat_.size(); ++i) {
-    for (const std::string& name : results_of(flat_[i].step)) {
-      const OutputComparison* output = comparison_of(*observed_, name, suspect_.fault.call);
-      const bool small = output == nullptr || output->grade.value_or(Grade::none) <= Grade::close;
-      if (small || out_.steps[i].explained != "yes") continue;
-      out_.amplifier = out_.steps[i].op;
-      return;
-    }
+    if (out_.steps[i].explained != "yes") continue;
+    double in = 0, out = 0;
+    for (const std::string& name : uses_of(flat_[i].step)) in = std::max(in, apart(name));
+    for (const std::string& name : results_of(flat_[i].step)) out = std::max(out, apart(name));
+    if (in == 0 || out < kMuch * in) continue;
+    out_.amplifier = out_.steps[i].op;
+    return;
   }
 }
 

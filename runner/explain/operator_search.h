@@ -24,18 +24,29 @@ class OperatorSearch {
   void see_all();
   void see_in_turn(const std::vector<std::string>& names);
   void take_values(const Tried& tried, const Observed& observed);
-  /// Computes each step eagerly on the values that it was given in the compiled program, and
-  /// returns the steps whose results differ.
-  Places unexplained();
-  /// The results of steps that eager computes differently from the same arguments; nothing: not
-  /// known.
-  std::optional<std::set<std::string>> unlike_eager(const Places& steps, bool with_noise);
+  /// What eager makes of the arguments that steps were given in the compiled program.
+  std::optional<GivenValues> remade_by_eager(const Places& steps);
+  /// The steps of which eager makes other bits, from the same arguments.
+  Places unlike_eager();
   void note_amplifier(std::size_t from);
+
+  Places steps_of_the_difference();
+
+  // contributions.cpp
+  bool trace(const Places& unlike);
+  std::optional<GivenValues> continued_from(std::size_t last, const GivenValues& given);
+  Places greatest_contributions() const;
+  std::optional<bool> stays_without(const Places& steps);
+  void confirm();
 
   // alone.cpp: parts of the program on eager's values.
   void try_alone(const Places& steps);
   /// Compiles one part of the program for each step, and notes the result. `what` names the part.
   void run_alone(std::vector<std::pair<std::size_t, Case>> parts, const std::string& what);
+  bool is_of_this_kind(const Verdict& verdict) const;
+  void find_alone();
+
+  // gradients.cpp
   void try_gradients();
   /// What eager's backward hands each tensor.
   struct HandedGradients {
@@ -44,6 +55,8 @@ class OperatorSearch {
   };
   HandedGradients gradients_of_eager();
   std::optional<Case> gradient_part(std::size_t step, const HandedGradients& handed) const;
+  std::optional<Case> carried_back(std::size_t step) const;
+  Places greatest_gradients();
   /// Whether some steps diverge as a program of their own on eager's values; nothing: not known.
   std::optional<bool> diverges_together(const Places& steps);
   void find_company(std::size_t step, How how);
@@ -72,10 +85,12 @@ class OperatorSearch {
   bool bits_ = false;    ///< the least difference counts
   bool writes_ = false;  ///< to what is there
   bool draws_ = false;   ///< random numbers
-  bool eager_returns_ = true;
+  bool eager_returns_ = true, eager_raises_ = false;
+  bool spread_ = false;  ///< the difference comes from many steps, from none much of it
   SeenValues seen_;
-  std::optional<Verdict> observed_;  ///< of the program that returns all that was seen
-  std::vector<std::size_t> alone_;   ///< the steps that diverge alone
+  std::map<std::size_t, double> own_;  ///< what a step itself does wrong, as a fraction
+  std::vector<std::size_t> alone_;     ///< the steps that diverge alone
+  std::map<std::size_t, Executed> tried_alone_;
 };
 
 }  // namespace lockstep

@@ -34,6 +34,38 @@ Path eager_path() {
   return path;
 }
 
+Path eager_path_of(std::span<const FlatStep> steps) {
+  const bool plain = std::none_of(steps.begin(), steps.end(), [](const FlatStep& each) {
+    return std::holds_alternative<FunctionCall>(each.step.does);
+  });
+  if (plain) return eager_path();
+  Path path = eager_path();
+  path.name = "eager-python";
+  path.worker = "compiled";
+  path.declared = {{"format", kPathFormat}, {"name", path.name},       {"worker", path.worker},
+                   {"backend", nullptr},    {"mode", nullptr},         {"dynamic", false},
+                   {"fullgraph", true},     {"import", Json::array()}, {"config", Json::object()}};
+  return path;
+}
+
+std::shared_ptr<const Observation> what_eager_did(const Executed& executed) {
+  if (executed.eager && executed.eager->outcome != Outcome::unsupported) return executed.eager;
+  if (!executed.compiled) return nullptr;
+  // Python eager is a path, too, and has no reference.
+  if (!executed.compiled->reference)
+    return executed.compiled->stage == "eager" ? executed.compiled : nullptr;
+  auto own = std::make_shared<Observation>(*executed.compiled->reference);
+  const auto& more = executed.compiled->storages;  // some of what it returned lies there
+  own->storages.insert(own->storages.end(), more.begin(), more.end());
+  return own;
+}
+
+std::shared_ptr<const Observation> eager_of(const Executed& executed) {
+  auto eager = what_eager_did(executed);
+  const bool returned = eager && eager->outcome == Outcome::returned && !eager->repetitions.empty();
+  return returned ? eager : nullptr;
+}
+
 SeenValues find_operators(const Suspect& suspect, Trials& trials, Explanation& explanation) {
   return OperatorSearch(suspect, trials, explanation).run();
 }
@@ -90,7 +122,8 @@ void OperatorSearch::blame(Places steps, How how) {
 SeenValues OperatorSearch::run() {
   see_all();
   if (!eager_returns_) {
-    find_what_raises();
+    if (eager_raises_) find_what_raises();
+    if (!suspect_.brief) confirm();
     return std::move(seen_);
   }
   const Fault& fault = suspect_.fault;
@@ -99,17 +132,7 @@ SeenValues OperatorSearch::run() {
     return std::move(seen_);
   }
   Places wrong;
-  bool rounding = false;
-  if (fault.is_value() && fault.is_output()) {
-    wrong = unexplained();
-    if (wrong.empty() &&
-        !bits_) {  // rounding, which the contract bears until something magnifies it
-      bits_ = true;
-      wrong = unexplained();
-      rounding = !wrong.empty();
-      bits_ = rounding;
-    }
-  }
+  if (fault.shown && fault.is_output()) wrong = steps_of_the_difference();
   if (!wrong.empty() && suspect_.brief) {
     try_alone({wrong.front()});
   } else {
@@ -117,15 +140,42 @@ SeenValues OperatorSearch::run() {
   }
   if (!wrong.empty()) {
     find_company(wrong.front(), How::value);
-    if (rounding) note_amplifier(wrong.front());
+    note_amplifier(wrong.front());
+    for (const std::size_t at : wrong) {
+      if (std::find(out_.guilty.begin(), out_.guilty.end(), at) == out_.guilty.end())
+        out_.also.push_back(at);
+    }
     if (!suspect_.brief) name_cast(wrong.front());
+  } else if (spread_) {
+    // Many steps round otherwise, and nobody is to blame.
   } else if (!alone_.empty()) {
-    blame({alone_.front()}, How::alone);
-    if (!suspect_.brief) name_cast(alone_.front());
+    find_alone();
+    if (!suspect_.brief && !out_.guilty.empty()) name_cast(out_.guilty.front());
   } else if (flat_.size() > 1) {
     find_shortest_beginning();
   }
+  if (!suspect_.brief) confirm();
   return std::move(seen_);
+}
+
+/// The steps that an output's difference comes from, the greatest first.  Where it cannot be
+/// followed to the output, those that eager computes otherwise, by what each does wrong itself.
+OperatorSearch::Places OperatorSearch::steps_of_the_difference() {
+  Places unlike = unlike_eager();
+  if (unlike.empty()) return {};
+  if (trace(unlike)) {
+    Places greatest = greatest_contributions();
+    spread_ = greatest.empty();
+    if (spread_)
+      out_.besides.push_back(
+          fmt::format("{} steps compute other bits than eager, and none of them adds a tenth of it",
+                      unlike.size()));
+    return greatest;
+  }
+  std::stable_sort(unlike.begin(), unlike.end(),
+                   [&](std::size_t a, std::size_t b) { return own_[a] > own_[b]; });
+  unlike.resize(1);
+  return unlike;
 }
 
 }  // namespace lockstep

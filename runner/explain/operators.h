@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "explain/derive.h"
-#include "explain/fault.h"
 #include "explain/trials.h"
 #include "record/explanation.h"
+#include "verdict/fault.h"
 
 namespace lockstep {
 
@@ -36,5 +36,15 @@ SeenValues find_operators(const Suspect& suspect, Trials& trials, Explanation& e
 /// The path that executes a program eagerly in C++ and compares it with itself. It gives eager's
 /// results.
 Path eager_path();
+
+/// The same for steps: called from Python where some of them are public Python functions.
+Path eager_path_of(std::span<const FlatStep> steps);
+
+/// What eager did: C++ eager, or, of a program with public Python functions, the worker's own.
+/// Null: nobody executed it.
+std::shared_ptr<const Observation> what_eager_did(const Executed& executed);
+
+/// The same where it returned; else null.
+std::shared_ptr<const Observation> eager_of(const Executed& executed);
 
 }  // namespace lockstep

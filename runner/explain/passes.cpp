@@ -107,7 +107,7 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
       pass.why = without ? without->found.reason : "no time";
       return pass;
     }
-    if (without->found.status != Status::conform) continue;
+    if (has(*without, suspect.fault) || !info(without->found.status).judged()) continue;
     pass.backend = table->backend;
     pass.subsystem = subsystem;
     pass.why.clear();
@@ -118,7 +118,7 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
       const std::int64_t middle = (low + high) / 2;
       const auto some = bisector.run(table->backend, subsystem, "bisect", middle);
       if (!some) return pass;
-      if (info(some->found.status).diverges())
+      if (has(*some, suspect.fault))
         high = middle;
       else
         low = middle + 1;

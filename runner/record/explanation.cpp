@@ -62,6 +62,7 @@ void members(Visitor& visit, const ExplainedStep& step) {
   visit("value", step.value);
   visit("explained", step.explained);
   visit("alone", step.alone);
+  visit("adds", step.adds);
   visit("type", step.type);
   visit("at", step.at);
   visit("eager", step.eager);
@@ -77,6 +78,7 @@ void members(Visitor& visit, const ExplainedKnob& knob) {
   visit("status", knob.status);
   visit("why", knob.why);
   visit("ends", knob.ends);
+  visit("leaves", knob.leaves, -1.0);
 }
 
 template <class Visitor>
@@ -94,6 +96,8 @@ void members(Visitor& visit, const Explanation& explanation) {
   visit.always("status", explanation.status);
   visit("reason", explanation.reason);
   visit("output", explanation.output);
+  visit("size", explanation.size);
+  visit("policy", explanation.policy);
   visit.always("seconds", explanation.seconds);
   visit.always("executions", explanation.executions);
   visit("open", explanation.open);
@@ -104,6 +108,12 @@ void members(Visitor& visit, const Explanation& explanation) {
   visit("operators", explanation.operators());
   visit("how", std::string(info(explanation.how).name));
   visit("guilty", explanation.guilty);
+  visit("also", explanation.also);
+  visit("certain", explanation.certain);
+  visit("borne_out", explanation.borne_out);
+  visit("besides", explanation.besides);
+  visit("conditions", explanation.conditions);
+  visit("curve", explanation.curve);
   visit("observing", explanation.observing);
   visit("ended_by", explanation.ended_by);
   visit("cast", explanation.cast);
@@ -196,9 +206,9 @@ std::optional<std::string> misfit(const Json& json) {
 }
 
 /// "`exp`", "`mul` and `add`", "`to.dtype` twice".
-std::string operators_text(const Explanation& explanation) {
+std::string operators_text(const Explanation& explanation, const std::vector<std::size_t>& steps) {
   std::vector<std::pair<std::string, std::size_t>> counts;
-  for (const std::size_t at : explanation.guilty) {
+  for (const std::size_t at : steps) {
     const ExplainedStep& step = explanation.steps[at];
     const std::string& name = step.op.empty() ? step.text : step.op;
     const auto found = std::find_if(counts.begin(), counts.end(),
@@ -220,9 +230,12 @@ std::string operators_text(const Explanation& explanation) {
 
 /// Who did it, in a few words.
 std::string culprit(const Explanation& explanation) {
-  if (explanation.guilty.empty()) return "no step found";
-  const std::string operators = operators_text(explanation);
-  return fmt::format(fmt::runtime(info(explanation.how).brief), operators);
+  if (explanation.guilty.empty()) return "the step was not found";
+  std::string text = fmt::format(fmt::runtime(info(explanation.how).brief),
+                                 operators_text(explanation, explanation.guilty));
+  if (!explanation.also.empty())
+    text += ", and less by " + operators_text(explanation, explanation.also);
+  return (explanation.certain ? "" : "likely ") + text;
 }
 
 std::string knobs_text(const Explanation& explanation) {
@@ -233,7 +246,14 @@ std::string knobs_text(const Explanation& explanation) {
     tried += knob.status.empty() ? 0 : 1;
   }
   if (!ends.empty()) return "; ends with " + enumerate(ends, "or");
-  return tried == 0 ? "" : fmt::format("; none of {} settings ends it", tried);
+  if (tried == 0) return "";
+  const auto least = std::min_element(
+      explanation.knobs.begin(), explanation.knobs.end(), [](const auto& a, const auto& b) {
+        return (a.leaves < 0 ? 1 : a.leaves) < (b.leaves < 0 ? 1 : b.leaves);
+      });
+  if (least->leaves >= 0 && least->leaves <= 0.5)
+    return fmt::format("; {} leaves {:.0f} % of it", least->name, 100 * least->leaves);
+  return fmt::format("; none of {} settings ends it", tried);
 }
 
 std::string golds_text(const Explanation& explanation) {
@@ -287,14 +307,20 @@ Json to_json(const Explanation& explanation) {
 
 std::string sentence_of(const Explanation& explanation) {
   if (explanation.layer.empty())
-    return explanation.status == "conform" ? "it conforms: there is nothing to explain"
+    return explanation.status == "conform" ? "the same bits: there is nothing to explain"
                                            : "it was not judged: there is nothing to explain";
+  if (explanation.status == "conform")
+    return fmt::format(
+        "it conforms: {} in `{}`, of {}, {}; {}", explanation.size, explanation.output,
+        explanation.layer_title.empty() ? explanation.layer : explanation.layer_title,
+        culprit(explanation), explanation.policy);
   std::string text = explanation.layer_title.empty() ? explanation.layer : explanation.layer_title;
   text += ", " + culprit(explanation);
   if (!explanation.amplifier.empty())
-    text += fmt::format(", which `{}` makes a difference", explanation.amplifier);
+    text += fmt::format(", which `{}` amplifies", explanation.amplifier);
   if (explanation.observing == "vanishes" && explanation.how != How::fused)
     text += ", unless its values are seen";
+  if (!explanation.conditions.empty()) text += "; it takes " + enumerate(explanation.conditions);
   return text + knobs_text(explanation) + golds_text(explanation);
 }
 

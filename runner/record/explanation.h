@@ -34,6 +34,10 @@ struct ExplainedStep {
   /// What becomes of it as a program of its own on eager's values: the status by its name in the
   /// log; empty: not tried.
   std::string alone;
+  /// How much of the divergence comes in with it, as a fraction: what changes in the output when
+  /// eager goes on from compiled's result of this step instead of from eager's.  0: nothing, or not
+  /// known (`curve`).
+  double adds = 0;
   // The element at which the numbers of the explanation are read.
   std::string type;              ///< "float16[4, 5]"
   std::vector<std::int64_t> at;  ///< its index
@@ -48,7 +52,9 @@ struct ExplainedKnob {
   std::string name, title;
   std::string status;  ///< what the verdict is with it; empty: not tried
   std::string why;     ///< why it was not, or why it cannot be
-  bool ends = false;   ///< the divergence
+  bool ends = false;   ///< the divergence: what is left, if anything, is another one
+  /// How much of it is left, as a fraction; -1: it cannot be told.
+  double leaves = -1;
 
   bool operator==(const ExplainedKnob&) const = default;
 };
@@ -93,6 +99,8 @@ struct Explanation {
   std::string status;  ///< by its name in the log
   std::string reason;
   std::string output;  ///< the output, input or gradient that it is about
+  std::string size;    ///< how great: "|Δ| 3.2e-4"; empty where nothing is measured
+  std::string policy;  ///< of what conforms, which policy lets it pass and why
   double seconds = 0;
   std::size_t executions = 0;  ///< verdicts that it took
   /// Questions that are open, because time ran out or nothing could be derived.
@@ -101,13 +109,26 @@ struct Explanation {
   std::vector<ExplainedLayer> ladder;  ///< lowest first
   std::string layer;        ///< the path of the first layer that diverges; empty: none does
   std::string layer_title;  ///< what that layer adds, in its own words (`layer` of its file)
+  /// Differences that are not this one: of lower layers, of steps.  Sentences.
+  std::vector<std::string> besides;
+  /// What it takes: "two threads", "a second call".  Each was tried without.
+  std::vector<std::string> conditions;
 
   std::vector<ExplainedStep> steps;
   /// What seeing all steps at once did to the divergence: "stays", "vanishes"; empty: not tried.
   std::string observing;
   std::vector<std::string> ended_by;  ///< values that end the divergence when they are observed
-  std::vector<std::size_t> guilty;    ///< which of `steps`, in their order
-  How how = How::unknown;             ///< these were found
+  /// Which of `steps`: those of which the most comes, with those that it takes beside it.
+  std::vector<std::size_t> guilty;
+  std::vector<std::size_t> also;  ///< others that add a tenth or more of it, the greatest first
+  /// How much of the divergence there is once a step and all before it are compiled's and the rest
+  /// is eager's, as a fraction, for each step; empty: not known.
+  std::vector<double> curve;
+  /// Whether what is said of the steps stood when somebody tried to contradict it: without them,
+  /// eager's values in their place, the divergence ends.  Else it is likely, no more.
+  bool certain = false;
+  std::vector<std::string> borne_out;  ///< the executions that say so, as sentences
+  How how = How::unknown;              ///< these were found
   std::string cast;       ///< the cast that one side lacks, as a sentence; empty: none was found
   std::string amplifier;  ///< the step that makes rounding a difference; empty: none
   /// What agrees with eager, and with the path, at that element: "fp64", "stepwise".

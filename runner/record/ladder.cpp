@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "paths/path.h"
+#include "verdict/fault.h"
 
 namespace lockstep {
 
@@ -44,17 +45,22 @@ const Verdict* Ladder::at(const std::string& instance, const std::string& path) 
   return found == verdicts_.end() ? nullptr : found->second;
 }
 
-std::pair<const std::string*, std::vector<std::string>> Ladder::descend(
-    const Verdict& verdict) const {
-  std::vector<std::string> unknown;
+Ladder::Descent Ladder::descend(const Verdict& verdict) const {
+  const Fault fault = fault_of(verdict);
+  Descent descent;
   for (const std::string& path : down_from(verdict.facts.path)) {
     const Verdict* layer = at(verdict.facts.instance, path);
-    if (layer == nullptr || !info(layer->found.status).judged())
-      unknown.push_back(path);
-    else if (info(layer->found.status).diverges())
-      return {&layer->facts.path, std::move(unknown)};
+    if (layer == nullptr || !info(layer->found.status).judged()) {
+      descent.unknown.push_back(path);
+    } else if (path == verdict.facts.path || has(*layer, fault)) {
+      descent.first = &layer->facts.path;
+      return descent;
+    } else if (info(layer->found.status).diverges()) {
+      descent.otherwise.push_back(layer);
+    }
   }
-  return {&verdict.facts.path, std::move(unknown)};
+  descent.first = &verdict.facts.path;
+  return descent;
 }
 
 Divergence Ladder::divergence(const Verdict& verdict) const {
@@ -78,7 +84,11 @@ const std::string& Ladder::first_diverging(const Verdict& verdict) const {
 }
 
 std::vector<std::string> Ladder::unknown_below(const Verdict& verdict) const {
-  return descend(verdict).second;
+  return descend(verdict).unknown;
+}
+
+std::vector<const Verdict*> Ladder::otherwise_below(const Verdict& verdict) const {
+  return descend(verdict).otherwise;
 }
 
 }  // namespace lockstep

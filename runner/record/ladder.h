@@ -38,16 +38,23 @@ class Ladder {
   Divergence divergence(const Verdict& verdict) const;
   /// Whether the path executed the very code that the layer below it did (`code` of the proofs).
   bool same_code(const Verdict& verdict) const;
-  /// The lowest layer on which the instance diverges on the way down from the verdict's path, which
-  /// diverges.
+  /// The lowest layer on which the instance diverges as the verdict does (verdict/fault.h), on the
+  /// way down from the verdict's path.
   const std::string& first_diverging(const Verdict& verdict) const;
   /// The layers below the first one that diverges that were not executed or not judged. As long as
   /// there are some, the divergence may begin there.
   std::vector<std::string> unknown_below(const Verdict& verdict) const;
+  /// Those below that layer that diverge, but otherwise: in another output, or by another
+  /// magnitude.
+  std::vector<const Verdict*> otherwise_below(const Verdict& verdict) const;
 
  private:
-  /// The first layer that diverges, and those below it that nobody judged.
-  std::pair<const std::string*, std::vector<std::string>> descend(const Verdict& verdict) const;
+  struct Descent {
+    const std::string* first = nullptr;
+    std::vector<std::string> unknown;
+    std::vector<const Verdict*> otherwise;
+  };
+  Descent descend(const Verdict& verdict) const;
 
   std::map<std::string, std::string> above_;  ///< by path
   std::vector<std::string> layers_;

@@ -217,7 +217,7 @@ void add_strict(Flags& flags, Reporting& reporting) {
 
 void add_out_file(Flags& flags, std::filesystem::path& out) {
   flags.under(headings::kWrites);
-  flags.value("--out", out, "Write to FILE instead of standard output")->type_name("FILE");
+  flags.value("--to", out, "Write to FILE instead of standard output")->type_name("FILE");
 }
 
 void add_pace(Flags& flags, Pace& pace) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "plan/case_facts.h"
 #include "record/alike.h"
 #include "record/machine.h"
 #include "run/interrupts.h"

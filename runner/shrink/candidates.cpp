@@ -231,20 +231,22 @@ std::vector<Step> without(const std::vector<FlatStep>& flat, std::size_t at) {
 
 }  // namespace
 
-std::vector<Case> simpler_settings(const Case& whole) {
+std::vector<Case> simpler_settings(const Case& whole, bool may_drift) {
   std::vector<Case> found;
   const auto add = [&](auto&& change) { found.push_back(changed(whole, change)); };
-  for (std::size_t call = 0; whole.calls.size() > 1 && call < whole.calls.size(); ++call)
-    add([&](Case& c) { c.calls = {whole.calls[call]}; });
-  if (whole.calls.size() > 2) add([&](Case& c) { c.calls.resize(2); });
+  if (may_drift) {
+    for (std::size_t call = 0; whole.calls.size() > 1 && call < whole.calls.size(); ++call)
+      add([&](Case& c) { c.calls = {whole.calls[call]}; });
+    if (whole.calls.size() > 2) add([&](Case& c) { c.calls.resize(2); });
+    if (whole.threads != 0) add([](Case& c) { c.threads = 0; });
+    if (!whole.compare.empty()) add([](Case& c) { c.compare.clear(); });
+  }
   if (whole.program.backward) add([](Case& c) { c.program.backward.reset(); });
   if (whole.raises) add([](Case& c) { c.raises.reset(); });
   if (whole.program.context != Context()) add([](Case& c) { c.program.context = {}; });
   if (whole.pointwise) add([](Case& c) { c.pointwise = false; });
   if (whole.share) add([](Case& c) { c.share = false; });
   if (whole.seed != 0) add([](Case& c) { c.seed = 0; });
-  if (whole.threads != 0) add([](Case& c) { c.threads = 0; });
-  if (!whole.compare.empty()) add([](Case& c) { c.compare.clear(); });
   std::vector<FlatStep> flat = flatten(whole.program.steps);
   if (std::any_of(flat.begin(), flat.end(),
                   [](const auto& each) { return !each.within.empty(); })) {

@@ -11,9 +11,9 @@
 // whether it diverges as before, an execution says.
 namespace lockstep {
 
-/// One call instead of several; without contexts, `raises`, a backward, flags and the like, each
-/// alone.
-std::vector<Case> simpler_settings(const Case& whole);
+/// Without contexts, `raises`, a backward, flags and the like, each alone; where the divergence
+/// `may_drift`, also one call instead of several, without policies, with any number of threads.
+std::vector<Case> simpler_settings(const Case& whole, bool may_drift);
 
 /// One output alone, and the last steps away.
 std::vector<Case> fewer_outputs(const Case& whole);

@@ -24,7 +24,7 @@ namespace {
 /// The numbers are the same on every machine, so that the result is, too.
 constexpr std::size_t kTogether = 4, kMostTogether = 24, kMostSteps = 100;
 
-/// What of a verdict must stay.
+/// What a verdict is, for the journal: its status, and the class of the difference.
 std::string key_of(const Verdict& verdict) {
   if (!info(verdict.found.status).diverges()) return std::string(info(verdict.found.status).name);
   const Fault fault = fault_of(verdict);
@@ -62,12 +62,14 @@ class Shrinker {
     result_.diverges = first.diverges();
     if (!result_.diverges) return std::move(result_);
     verdict_ = first.verdict;
+    fault_ = fault_of(*first.verdict);
     key_ = key_of(*first.verdict);
+    described_ = fmt::format("{} {}", fault_.name, describe(fault_));
     take_one_output();
     take_the_accused();
     bool any = true;
     while (any && !trials_.time_is_up()) {
-      any = settle([&] { return simpler_settings(best()); });
+      any = settle([&] { return simpler_settings(best(), request_.allow_drift); });
       any = settle([&] { return fewer_outputs(best()); }) || any;
       any = shrink_steps() || any;
       any = settle([&] { return fewer_arguments(best()); }) || any;
@@ -110,7 +112,13 @@ class Shrinker {
   }
 
   std::string digest_of(const std::string& text) const {
-    return Digest().add(text).add(request_.path.declared.dump()).add(request_.torch).hex();
+    // What counts as the same divergence decides what is remembered.
+    return Digest()
+        .add(text)
+        .add(request_.path.declared.dump())
+        .add(request_.torch)
+        .add(request_.allow_drift ? "any" : described_)
+        .hex();
   }
 
   /// Takes the first of the candidates that diverges as it should; says whether there is one.
@@ -181,7 +189,7 @@ class Shrinker {
       std::optional<Verdict>& verdict = tried[k].front().verdict;
       if (!verdict) continue;  // no time: nothing is known of it
       Likely& each = likely[of[k]];
-      each.key = key_of(*verdict);
+      each.key = remark(*verdict);
       each.sure = verdict->origin.shared == 0;
       each.verdict = std::move(verdict);
       if (each.sure || each.key != key_) journal_.add(candidates[of[k]].digest, each.key);
@@ -194,7 +202,7 @@ class Shrinker {
     if (likely.sure) return true;
     likely.verdict = execute(candidate.declared).verdict;
     if (!likely.verdict) return false;
-    likely.key = key_of(*likely.verdict);
+    likely.key = remark(*likely.verdict);
     journal_.add(candidate.digest, likely.key);
     return likely.key == key_;
   }
@@ -267,6 +275,7 @@ class Shrinker {
     const SeenValues seen = find_operators(suspect, trials_, explanation);
     std::vector<FlatStep> accused;
     std::set<std::string> used;
+    std::sort(explanation.guilty.begin(), explanation.guilty.end());
     for (const std::size_t at : explanation.guilty) {
       accused.push_back(flat[at]);
       for (const std::string& name : uses_of(flat[at].step)) used.insert(name);
@@ -280,8 +289,11 @@ class Shrinker {
       }
     }
     std::vector<Case> candidates;
-    for (const bool bits : {suspect.fault.bits, true}) {
-      auto part = part_of(best(), accused, outputs, seen.eager, bits);
+    // The policy stays what it is: another one asks another question.
+    auto part = part_of(best(), accused, outputs, seen.eager, suspect.fault.bits);
+    if (part) candidates.push_back(std::move(*part));
+    if (request_.allow_drift && !suspect.fault.bits) {
+      part = part_of(best(), accused, outputs, seen.eager, true);
       if (part) candidates.push_back(std::move(*part));
     }
     take(std::move(candidates));
@@ -303,7 +315,7 @@ class Shrinker {
     if (best().prepare) any = take({with_literal_inputs(best(), eager_values())});
     for (bool more = true; more && !trials_.time_is_up();) {
       if (!verdict_) verdict_ = execute(best()).verdict;
-      if (!verdict_ || key_of(*verdict_) != key_) break;
+      if (!verdict_ || remark(*verdict_) != key_) break;
       const Fault fault = fault_of(*verdict_);
       const OutputComparison* output = comparison_of(*verdict_, fault.name, fault.call);
       more =
@@ -321,10 +333,33 @@ class Shrinker {
     if (verdict_) result_.verdict = *verdict_;
   }
 
+  /// What the journal remembers of a candidate: `key_` alone where it diverges as it should.
+  std::string remark(const Verdict& verdict) const {
+    std::string key = key_of(verdict);
+    if (key == key_ && !request_.allow_drift && !has_it(verdict)) key += ", otherwise";
+    return key;
+  }
+
+  /// Whether a verdict has the divergence, wherever: a part of the program calls its output
+  /// otherwise.
+  bool has_it(const Verdict& verdict) const {
+    if (has(verdict, fault_)) return true;
+    Fault other = fault_;
+    const Fault found = fault_of(verdict);
+    other.name = found.name;
+    other.call = found.call;
+    // What is smaller may be without the output; that of a part of it has another name.
+    const bool may_move = fault_.is_output() && found.is_output() &&
+                          comparison_of(verdict, fault_.name, fault_.call) == nullptr;
+    return may_move && has(verdict, other);
+  }
+
   const ShrinkRequest& request_;
   Trials& trials_;
   Journal& journal_;
   Shrunk result_;
+  Fault fault_;
+  std::string described_;
   std::optional<Verdict> verdict_;  ///< of the best case, alone; empty: the journal knew what it is
   std::string key_;
   std::vector<std::string> kept_;  ///< operators that must stay

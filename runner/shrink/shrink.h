@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "explain/fault.h"
+#include "verdict/fault.h"
 #include "explain/trials.h"
 #include "shrink/journal.h"
 
@@ -20,6 +20,8 @@ struct ShrinkRequest {
   /// Keep the operators that `find_operators` accuses, where it accuses any: what diverges in the
   /// same way for another reason is not taken then.
   bool same_operators = false;
+  /// Take what diverges with the same status and class, whatever the policy and the magnitude.
+  bool allow_drift = false;
   std::string torch;  ///< version and all that tells two machines apart, for the journal
   /// Told of each smaller case that diverges as the first one did; may be null.
   std::function<void(const Case&)> on_smaller;
@@ -46,8 +48,8 @@ std::size_t step_count(const Program& program);
 /// The number of elements of all inputs of a case.
 std::int64_t element_count(const Case& declared);
 
-/// Makes a case smaller that still diverges with the same status and class of difference on the
-/// same path. It begins with the operators that `find_operators` names, and goes through
+/// Makes a case smaller that still has the same divergence (verdict/fault.h) on the same path, under
+/// its policy, with its threads, calls and numbers, as far as they are needed. It begins with the operators that `find_operators` names, and goes through
 /// candidates.h until nothing smaller diverges. Of several candidates the first one counts,
 /// whichever is executed
 /// first, so that the same request gives the same case.

@@ -126,21 +126,6 @@ std::string sided(std::int64_t all, std::int64_t eager, std::int64_t compiled,
   return fmt::format("{}{}", eager == all ? "eager-" : compiled == all ? "compiled-" : "", word);
 }
 
-std::string class_of_values(const OutputComparison& output) {
-  const DifferenceClasses& classes = output.classes;
-  if (classes.nan > 0)
-    return sided(classes.nan, classes.eager_nan, classes.nan - classes.eager_nan, "nan");
-  if (classes.infinity > 0) {
-    if (classes.eager_infinity + classes.compiled_infinity == 0) return "infinity-sign";
-    return sided(classes.infinity, classes.eager_infinity, classes.compiled_infinity, "infinity");
-  }
-  if (classes.value + classes.last_bits + classes.subnormal == 0 && classes.zero_sign > 0)
-    return "zero-sign";
-  const std::string_view type = output.type;
-  return type.starts_with("int") || type.starts_with("uint") || type.starts_with("bool") ? "integer"
-                                                                                         : "value";
-}
-
 /// The judge begins what it says of metadata with the word for it (judge/metadata.h).
 std::string class_of_metadata(std::string_view reason) {
   static constexpr std::array<std::string_view, 7> kWords = {
@@ -196,6 +181,21 @@ std::string fingerprint_of(const Difference& difference, const OutputComparison*
 }
 
 }  // namespace
+
+std::string class_of_values(const OutputComparison& output) {
+  const DifferenceClasses& classes = output.classes;
+  if (classes.nan > 0)
+    return sided(classes.nan, classes.eager_nan, classes.nan - classes.eager_nan, "nan");
+  if (classes.infinity > 0) {
+    if (classes.eager_infinity + classes.compiled_infinity == 0) return "infinity-sign";
+    return sided(classes.infinity, classes.eager_infinity, classes.compiled_infinity, "infinity");
+  }
+  if (classes.value + classes.last_bits + classes.subnormal == 0 && classes.zero_sign > 0)
+    return "zero-sign";
+  const std::string_view type = output.type;
+  return type.starts_with("int") || type.starts_with("uint") || type.starts_with("bool") ? "integer"
+                                                                                         : "value";
+}
 
 std::string operators_of(std::span<const std::string> operators, std::string_view instance) {
   std::vector<std::string> names;

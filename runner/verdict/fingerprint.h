@@ -46,6 +46,9 @@ inline std::vector<Fingerprint> fingerprints_of(const Verdict& verdict) {
 /// has explained yet has no other name.
 std::vector<Fingerprint> explained_fingerprints_of(const Verdict& verdict);
 
+/// The class of the values of an output that differ: "eager-nan", "value".
+std::string class_of_values(const OutputComparison& output);
+
 /// The name of a program in a fingerprint: its operators in their order, each once, without
 /// namespace, overload and the underscore of those that work in place ("linear+relu"), for all
 /// these are one lowering; what only asks for sizes does not count.  A program of more than three,

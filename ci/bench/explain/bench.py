@@ -26,7 +26,7 @@ def explained(one: str, seconds: float) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "explanation.json"
         done = subprocess.run(
-            [binary, "explain", one, "--json", "--seconds", str(seconds), "--out", file],
+            [binary, "explain", one, "--json", "--seconds", str(seconds), "--to", file],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

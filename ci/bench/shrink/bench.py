@@ -149,7 +149,7 @@ def shrunk(file: pathlib.Path, path: str, seconds: float) -> dict[str, Any]:
             "--seconds",
             str(seconds),
             "--no-cache",
-            "--out",
+            "--to",
             out,
         ],
         stdout=subprocess.DEVNULL,
