@@ -298,7 +298,7 @@ Assessment assess(const Submission& submission) {
          : verdict.found.execution == Witness::stated ? assessment.stated
                                                       : assessment.unseen);
       assessment.partly += verdict.found.foreign_fraction > 0;
-      assessment.permitted += verdict.found.permitted_fraction > 0.5;
+      assessment.permitted += is_mostly_permitted(verdict.found);
       assessment.inputs_known += verdict.found.inputs_known;
       assessment.drawn += verdict.found.draws > 0;
       assessment.unasked += conforms_unasked(verdict.found);
