@@ -5,8 +5,8 @@
 namespace lockstep {
 
 /// Says of every entry of a path's `config` that keeps programs from its backend, passes over what
-/// the backend raises, puts another backend in its place, or is no configuration but Lockstep's own
-/// code.  `config` is an object.
+/// the backend raises, or puts another one in its place.  Lockstep's own code is no configuration.
+/// `config` is an object.
 void check_config_reaches(Reader& reader, const Node& config);
 
 /// The same of a variable of a path's `environment`, which torch reads as such an entry.
