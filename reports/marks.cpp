@@ -33,6 +33,13 @@ constexpr std::array kMarks = {
     MarkInfo{Mark::front_end, "front-end", "of the front end",
              "its error came of tracing: no backend was reached",
              [](const Verdict& verdict) { return verdict.found.front_end; }},
+    MarkInfo{Mark::unjudged, "unjudged", "not judged",
+             "it does not count as judged: nobody can see who executed it, operators of `may_call` "
+             "did most of it, or both sides raise before the backend is asked",
+             [](const Verdict& verdict) {
+               return info(verdict.found.status).judged() &&
+                      (!is_judged(verdict.found) || conforms_unasked(verdict.found));
+             }},
 };
 static_assert(has_every_row(kMarks, &MarkInfo::mark));
 

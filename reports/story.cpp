@@ -134,8 +134,16 @@ std::string execution_remark(const Verdict& verdict) {
     }
     if (!names.empty()) text += fmt::format(": {}", fmt::join(names, ", "));
   }
-  if (verdict.found.execution == Witness::stated)
-    text += fmt::format("{}the path states who executed it", text.empty() ? "" : "; ");
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (verdict.found.permitted_fraction > 0)
+    add(fmt::format("{:.0f} % ran in operators of `may_call`{}",
+                    100 * verdict.found.permitted_fraction,
+                    is_mostly_permitted(verdict.found) ? ", so it is not judged" : ""));
+  if (verdict.found.execution == Witness::stated) add("the path states who executed it");
+  if (!verdict.found.unsaid.empty())
+    add("not judged, for nobody can see who executed it: " + verdict.found.unsaid);
+  if (conforms_unasked(verdict.found))
+    add("not judged, for both sides raise before the backend is asked");
   return one_line(clean(text));
 }
 

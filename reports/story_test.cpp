@@ -99,5 +99,23 @@ TEST(ExecutionRemark, SaysWhoElseExecutedAndWhatWasOnlyStated) {
             "40 % ran outside the path's own code; the path states who executed it");
 }
 
+TEST(ExecutionRemark, SaysWhyItIsNotJudged) {
+  Verdict verdict;
+  verdict.found.permitted_fraction = 0.25;
+  EXPECT_EQ(execution_remark(verdict), "25 % ran in operators of `may_call`");
+  verdict.found.permitted_fraction = 0.75;
+  EXPECT_EQ(execution_remark(verdict), "75 % ran in operators of `may_call`, so it is not judged");
+  verdict.found.permitted_fraction = 0;
+  verdict.found.unsaid = "a process of its own\nwas there\033[31m";
+  EXPECT_EQ(execution_remark(verdict),
+            "not judged, for nobody can see who executed it: a process of its own was there");
+  verdict.found.unsaid = "";
+  verdict.found.never_asked = true;
+  EXPECT_EQ(execution_remark(verdict), "");
+  verdict.found.compiled_error = RaisedError{};
+  EXPECT_EQ(execution_remark(verdict),
+            "not judged, for both sides raise before the backend is asked");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -400,6 +400,58 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
     assert "Who did it" not in page.dom(f"#id={verdict['id']}")
 
 
+def rows_of(dom, head):
+    """What stands in the rows below a head, by their names."""
+    part = one(rf"<h3>{head}</h3>.*?</section>", dom).group(0)
+    return {
+        key: html.unescape(value)
+        for key, value in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", part)
+    }
+
+
+def test_a_verdict_says_who_executed_it_and_why_it_is_not_judged(page, tmp_path):
+    records = sample()
+    one_, other, *_ = (record for record in records if record["type"] == "verdict")
+    for verdict in (one_, other):
+        verdict.pop("foreign_fraction", None)
+    one_.update(
+        execution="stated",
+        unsaid=NASTY,
+        foreign_fraction=0.25,
+        permitted_fraction=0.6,
+        inputs_known=True,
+        draws=3,
+        proof={
+            "backend": {"called": 2, "raised": 1},
+            "foreign": {"aten::relu": 1, NASTY: 1},
+            "permitted": {"aten::mm": 1},
+            "changed": ["witness.Witness.words", NASTY],
+            "control": NASTY,
+        },
+    )
+    other.update(never_asked=True, draws=1, proof={"backend": {"called": 0, "raised": 0}})
+    drawn = Page(records, tmp_path / "page")
+    dom = drawn.dom(f"#id={one_['id']}")
+    shown = NASTY.replace("\u202e", "")  # which would turn what follows around
+    assert "<img" not in dom and "<title>broken out" not in dom
+    assert rows_of(dom, "Who executed it") == {
+        "seen": "the path states who executed it",
+        "not judged": f"nobody can see who executed it: {shown}",
+        "by others": f"25 %: aten::relu, {shown}",
+        "by operators of may_call": "60 %: aten::mm, so it is not judged",
+        "backend": "it was given 2 graphs, and raised over 1",
+        "inputs": "their values were known when it was compiled",
+        "drawn inputs": "executed on 3 draws of inputs that nobody had seen",
+        "another backend": f"Dynamo raises {shown} for one that compiles nothing, too",
+        "Lockstep's code": f"something else was put in the place of witness.Witness.words, {shown}",
+    }
+    assert rows_of(drawn.dom(f"#id={other['id']}"), "Who executed it") == {
+        "backend": "it was given nothing to compile",
+        "drawn inputs": "executed on 1 draw of inputs that nobody had seen",
+    }
+    assert "Who executed it" not in page.dom(f"#id={one_['id']}")
+
+
 def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_input(tmp_path):
     records = sample()
     verdict = next(record for record in records if '"heat"' in json.dumps(record))

@@ -69,6 +69,16 @@ TEST(Marks, AreThoseOfTheVerdict) {
   EXPECT_EQ(marks_of(verdict), (Names{"weak", "partly", "unstable", "front-end"}));
   verdict.found.status = Status::fell_back;  // which says so of all of it
   EXPECT_EQ(marks_of(verdict), (Names{"weak", "unstable", "front-end"}));
+  verdict = {};
+  verdict.found.never_asked = true;
+  EXPECT_TRUE(marks_of(verdict).empty());
+  verdict.found.compiled_error = RaisedError{};
+  EXPECT_EQ(marks_of(verdict), Names{"unjudged"});
+  verdict = {};
+  verdict.found.permitted_fraction = 0.75;
+  EXPECT_EQ(marks_of(verdict), Names{"unjudged"});
+  verdict.found.status = Status::refused;  // which is not judged anyway
+  EXPECT_TRUE(marks_of(verdict).empty());
 }
 
 }  // namespace

@@ -145,6 +145,52 @@ function proof(value) {
   );
 }
 
+/** Who executed it, and what else there is to know before it is believed: rows in plain words. */
+function execution(verdict) {
+  const { backend, changed, control, permitted } = verdict.proof ?? {};
+  const percent = (part) => `${Math.round(100 * part)} %`;
+  const named = (operators) => Object.keys(operators ?? {}).join(", ");
+  const most = verdict.permitted_fraction && verdict.marks.includes("unjudged");
+  const rows = [
+    [
+      "seen",
+      { observed: "Lockstep observed who executed it", stated: "the path states who executed it" }[
+        verdict.execution
+      ],
+    ],
+    ["not judged", verdict.unsaid && `nobody can see who executed it: ${verdict.unsaid}`],
+    [
+      "by others",
+      verdict.foreign_fraction &&
+        `${percent(verdict.foreign_fraction)}: ${named(verdict.proof?.foreign)}`,
+    ],
+    [
+      "by operators of may_call",
+      verdict.permitted_fraction &&
+        `${percent(verdict.permitted_fraction)}: ${named(permitted)}${most ? ", so it is not judged" : ""}`,
+    ],
+    [
+      "backend",
+      verdict.never_asked
+        ? "it was given nothing to compile"
+        : backend &&
+          `it was given ${grouped(backend.called)} graph${backend.called === 1 ? "" : "s"}${backend.raised ? `, and raised over ${grouped(backend.raised)}` : ""}`,
+    ],
+    ["inputs", verdict.inputs_known && "their values were known when it was compiled"],
+    [
+      "drawn inputs",
+      verdict.draws &&
+        `executed on ${grouped(verdict.draws)} draw${verdict.draws === 1 ? "" : "s"} of inputs that nobody had seen`,
+    ],
+    ["another backend", control && `Dynamo raises ${control} for one that compiles nothing, too`],
+    [
+      "Lockstep's code",
+      changed?.length > 0 && `something else was put in the place of ${changed.join(", ")}`,
+    ],
+  ].filter(([, value]) => value);
+  return rows.length > 0 && section("Who executed it", facts(rows));
+}
+
 // "conform 2×, crash 1×"
 function times(executions) {
   return Object.entries(executions)
@@ -383,6 +429,7 @@ function verdictDetails(verdict, open) {
       ]),
       phases(verdict.phases),
     ),
+    execution(verdict),
     proof(verdict.proof),
     verdict.links?.length > 0 &&
       section(

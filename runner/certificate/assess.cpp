@@ -112,9 +112,11 @@ void check_repetition(const Submission& submission, Assessment& assessment) {
         fmt::format("no {} executions of {} % of the verdicts", rules.times, rules.percent));
     return;
   }
-  if (part->seed != seed_of(submission.path_file, submission.level_file))
+  if (part->seed != seed_by_packages(repeated_by(submission.path_file, submission.level_file),
+                                     submission.run.environment))
     assessment.faults.push_back(
-        "which part is executed several times was chosen, and does not follow from path and level");
+        "which part is executed several times was chosen, and does not follow from path, level and "
+        "packages");
   Faults once(assessment.faults, fmt::format("not executed {} times", part->times));
   for (const Verdict& verdict : submission.run.verdicts) {
     if (!is_executed(verdict) || !is_drawn(part->seed, part->percent, verdict.facts.id)) continue;
@@ -298,7 +300,7 @@ Assessment assess(const Submission& submission) {
          : verdict.found.execution == Witness::stated ? assessment.stated
                                                       : assessment.unseen);
       assessment.partly += verdict.found.foreign_fraction > 0;
-      assessment.permitted += verdict.found.permitted_fraction > 0.5;
+      assessment.permitted += is_mostly_permitted(verdict.found);
       assessment.inputs_known += verdict.found.inputs_known;
       assessment.drawn += verdict.found.draws > 0;
       assessment.unasked += conforms_unasked(verdict.found);

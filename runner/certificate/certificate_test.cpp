@@ -148,6 +148,30 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
   }
 }
 
+TEST(Certificate, WhatIsRepeatedFollowsFromPathLevelAndPackages) {
+  const Submission it = tiny_submission();
+  const auto seed = [&](const Json& environment) {
+    return seed_by_packages(repeated_by(it.path_file, it.level_file), environment);
+  };
+  const Json as_it_is = it.run.environment;
+  const std::uint64_t known = seed(as_it_is);
+  Submission newer = it;
+  newer.run.environment["mine"]["package mine"] = "1.3";
+  EXPECT_THAT(refused(newer), HasSubstr("which part is executed several times was chosen"));
+  EXPECT_NE(seed_by_packages(repeated_by(it.level_file, it.path_file), as_it_is), known);
+  for (const auto& [worker, name] : {std::pair("mine", "package mine"), {"eager", "torch"}}) {
+    Json another = as_it_is;
+    another[worker][name] = "1.3";
+    EXPECT_NE(seed(another), known) << name;
+  }
+  // What differs each time, or says the same once more, is none of it.
+  Json alike = as_it_is;
+  alike["machine"]["cores"] = 4;
+  alike["eager"]["cpu_capability"] = "AVX512";
+  alike["compiled"] = {{"torch", "2.13.0+cpu"}};
+  EXPECT_EQ(seed(alike), known);
+}
+
 TEST(Certificate, WhatEveryPathDoesIsNoFaultOfOne) {
   Submission submission = tiny_submission();
   Verdict& waived = verdict_of(submission, "a/waived");

@@ -114,11 +114,12 @@ inline Submission tiny_submission() {
                      Digest().add(submission.path.declared.dump()).hex(),
                      submission.path.declared}};
   run.info.devices = {"cpu"};
-  run.info.repeated_part =
-      RepeatedPart{3, 30, seed_of(submission.path_file, submission.level_file)};
   run.environment = {{"machine", {{"cpu", "Some CPU"}, {"cores", 2}}},
                      {"eager", {{"torch", "2.13.0+cpu"}, {"cpu_capability", "AVX2"}}},
                      {"mine", {{"package mine", "1.2"}}}};
+  run.info.repeated_part = RepeatedPart{
+      3, 30,
+      seed_by_packages(repeated_by(submission.path_file, submission.level_file), run.environment)};
   for (int i = 0; i < 12; ++i) {
     const double off = i % 3 == 0 ? 1e-7 : 0;
     run.verdicts.push_back(named(of_numbers({1, 2, 4}, {1, 2, 4 + off}),

@@ -38,8 +38,9 @@ struct Submission {
 /// `waived`, without a link, or not bound to a device and its driver.
 void decode_files(Submission& submission, const ValidNames& names, Diagnostics& diagnostics);
 
-/// Which random part of a level is executed several times on a path: nobody's choice.
-std::uint64_t seed_of(const JsonFile& path, const JsonFile& level);
+/// The text by which, and by torch and packages (seed_by_packages), a random part of a level is
+/// executed several times on a path: nobody's choice.
+std::string repeated_by(const JsonFile& path, const JsonFile& level);
 
 /// What a verdict is to a certificate.
 enum class Merit {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/reader.h"
 #include "base/text.h"
+#include "paths/reaching.h"
 #include "paths/variants.h"
 
 namespace lockstep {
@@ -124,8 +125,12 @@ void decode_compilation(Reader& reader, const Node& root, Path& path) {
   if (const auto fullgraph = reader.child(root, "fullgraph")) reader.boolean(*fullgraph);
   if (const auto modules = reader.child(root, "import"))
     reader.texts(*modules, "a list of Python modules");
-  if (const auto config = reader.child(root, "config"); config && !(*config)->is_object())
-    reader.mismatch(*config, "an object of values by dotted name");
+  if (const auto config = reader.child(root, "config")) {
+    if ((*config)->is_object())
+      check_config_reaches(reader, *config);
+    else
+      reader.mismatch(*config, "an object of values by dotted name");
+  }
 }
 
 void decode_environment(Reader& reader, const Node& variables, Path& path) {
@@ -137,7 +142,10 @@ void decode_environment(Reader& reader, const Node& variables, Path& path) {
     const Node node{&value, child_pointer(variables.pointer, name)};
     if (name.empty() || name.find('=') != std::string::npos)
       reader.error(node.pointer, "found no name of an environment variable", "", true);
-    if (const auto text = reader.text(node)) path.environment.emplace_back(name, *text);
+    if (const auto text = reader.text(node)) {
+      check_variable_reaches(reader, node, name, *text);
+      path.environment.emplace_back(name, *text);
+    }
   }
 }
 

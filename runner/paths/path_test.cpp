@@ -115,6 +115,62 @@ TEST(Paths, OptionsAreScalarsAndExcludeAMode) {
             "/options: found `options` beside `mode`: torch.compile takes one of them");
 }
 
+TEST(Paths, NoSettingKeepsProgramsFromTheBackend) {
+  const auto config = [](const std::string& entry) {
+    return fault_of(R"("backend": "mine", "config": {)" + entry + "}");
+  };
+  EXPECT_EQ(config(R"("torch._dynamo.config.disable": true)"),
+            "/config/torch._dynamo.config.disable: found true, expected false: with it, no program "
+            "reaches the backend");
+  EXPECT_EQ(
+      config(R"("torch._dynamo.config.recompile_limit": 0)"),
+      "/config/torch._dynamo.config.recompile_limit: found the number 0, expected an integer, "
+      "1 or more: past it, programs run eagerly");
+  for (const char* wrong :
+       {R"("torch._dynamo.config.disable": 1)", R"("torch._dynamo.config.disable": null)",
+        R"("torch._dynamo.eval_frame.config.disable": true)",
+        R"("mine.torch._dynamo.config.disable": true)",
+        R"("torch._dynamo.config.suppress_errors": true)",
+        R"("torch.compiler.config.recompile_limit": -1)",
+        R"("torch._dynamo.config.recompile_limit": 0.5)",
+        R"("torch._dynamo.config.recompile_limit": false)",
+        R"("torch._dynamo.config.cache_size_limit": 0)",
+        R"("torch._dynamo.config.accumulated_recompile_limit": 0)",
+        R"("torch._dynamo.config.accumulated_cache_size_limit": 0)",
+        R"("torch._dynamo.config.debug_backend_override": ">=0:eager")",
+        R"("torch._dynamo.config.debug_dynamo_config_override": "0:disable=True")",
+        R"("torch._dynamo.config.repro_after": "dynamo")",
+        R"("lockstep_worker.witness.EAGER": "path")"})
+    EXPECT_THAT(config(wrong), HasSubstr(", expected ")) << wrong;
+  for (const char* right :
+       {R"("torch._dynamo.config.disable": false)", R"("torch._dynamo.config.recompile_limit": 1)",
+        R"("torch._dynamo.config.recompile_limit": 18446744073709551615)",
+        R"("torch._dynamo.config.debug_backend_override": "")",
+        R"("torch._dynamo.config.repro_after": null)",
+        R"("torch._dynamo.config.capture_dynamic_output_shape_ops": true)",
+        R"("mine.config.disable": true)"})
+    EXPECT_EQ(config(right), "") << right;
+}
+
+TEST(Paths, NoVariableKeepsProgramsFromTheBackend) {
+  const auto environment = [](const std::string& entry) {
+    return fault_of(R"("backend": "mine", "environment": {)" + entry + "}");
+  };
+  EXPECT_EQ(environment(R"("TORCH_COMPILE_DISABLE": "1")"),
+            "/environment/TORCH_COMPILE_DISABLE: found the string \"1\", expected `0` or an empty "
+            "string: with it, no program reaches the backend");
+  for (const char* wrong :
+       {R"("TORCHDYNAMO_DISABLE": "1")", R"("TORCHDYNAMO_DEBUG_FUNCTION": "none")",
+        R"("TORCHDYNAMO_SUPPRESS_ERRORS": "0")",  // to torch any text is yes
+        R"("TORCH_COMPILE_OVERRIDE_BACKENDS": ">=0:eager")",
+        R"("TORCH_COMPILE_OVERRIDE_DYNAMO_CONFIGS": ">=0:disable=True")",
+        R"("TORCHDYNAMO_REPRO_AFTER": "dynamo")"})
+    EXPECT_THAT(environment(wrong), HasSubstr("an empty string: ")) << wrong;
+  for (const char* right : {R"("TORCHDYNAMO_DISABLE": "0")", R"("TORCH_COMPILE_DISABLE": "")",
+                            R"("TORCH_LOGS": "graph_code")"})
+    EXPECT_EQ(environment(right), "") << right;
+}
+
 TEST(Paths, ExportInThePlaceOfCompiling) {
   const Path package = path_of("aoti", R"("export": "aot_inductor")");
   EXPECT_TRUE(package.compiles && package.packages && package.torchs_own);

@@ -148,6 +148,7 @@ Answer<RunRecord> run_declared(RunRequest run, const fs::path& folder, const Car
   run.repeat = 1;
   run.repeat_percent = 100;
   run.repeat_seed.clear();
+  run.repeat_by.clear();
   run.fresh_seed = kNoneFresh;
   run.ignore_declared = true;
   run.basis.choice.from = folder;
@@ -257,7 +258,7 @@ Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out
   run.save_tensors = true;
   run.repeat = rules.times;
   run.repeat_percent = rules.percent;
-  run.repeat_seed = std::to_string(seed_of(submission->path_file, submission->level_file));
+  run.repeat_by = repeated_by(submission->path_file, submission->level_file);
   if (auto seed = settle_fresh(run.fresh_seed); !seed) return tl::unexpected(seed.error());
   std::error_code unknown;
   const bool was_there = fs::exists(*folder / RunLog::kFileName, unknown);

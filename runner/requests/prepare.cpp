@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/shard.h"
+#include "record/draw.h"
 #include "record/judged.h"
 #include "record/log.h"
 #include "record/machine.h"
@@ -221,6 +222,21 @@ Answer<void> make_ready(Prepared& prepared, const Variant& variant, const Means&
   return {};
 }
 
+/// Settles which part is repeated, where that follows from the packages of the paths.
+Answer<void> settle_repeated(RunRequest& request, Session& session) {
+  if (request.repeat_by.empty()) return {};
+  Json environment = {{session.eager().name, session.environment()}};
+  for (const Path& path : session.suite().paths) {
+    if (!contains(request.basis.choice.paths, path.name)) continue;
+    const WorkerSpec worker = session.worker(path);
+    const auto hello = session.wait_for(worker);
+    if (!hello) return refuse(Exit::internal, hello.error());
+    environment[worker.name] = hello->value("environment", Json::object());
+  }
+  request.repeat_seed = std::to_string(seed_by_packages(request.repeat_by, environment));
+  return {};
+}
+
 Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means,
                          std::unique_ptr<Session> session = nullptr) {
   if (auto settled = settle(request); !settled) return tl::unexpected(settled.error());
@@ -248,6 +264,8 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
   if (!directory) return refuse(Exit::internal, directory.error());
   auto started = start(*session, *directory, means.engine ? means.engine() : nullptr);
   if (!started) return tl::unexpected(started.error());
+  if (auto settled = settle_repeated(request, *session); !settled)
+    return tl::unexpected(settled.error());
   Prepared prepared;
   prepared.words = variant.words.empty() ? words_of(request) : variant.words;
   prepared.request = std::move(request);

@@ -91,6 +91,9 @@ struct RunRequest {
   int repeat = 1;               ///< executions of every item on its path
   double repeat_percent = 100;  ///< percent of the verdicts that `repeat` is about
   std::string repeat_seed;      ///< which these are; a whole number, or empty: by chance
+  /// From what these follow instead, with torch and the packages of the paths (seed_by_packages);
+  /// empty: from nothing.  `certify` says it, and no flag.
+  std::string repeat_by;
   /// Of inputs that nobody has seen, for paths that are not torch's own: a whole number, "none", or
   /// empty: by chance with --strict, else none.
   std::string fresh_seed;

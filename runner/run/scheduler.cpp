@@ -442,6 +442,13 @@ void Scheduler::judged_draw(const TaskPtr& task, PendingVerdict& pending, Findin
                             Provenance origin, Findings drawn) {
   constexpr int kDraws = 3;
   ++pending.draws;
+  if (info(drawn.status).fails && origin.shared > 0) {
+    // On a draw it was compiled alone, as another program: that is what is to be compared with.
+    pending.draws = 0;
+    pending.rounds.clear();
+    pending.origins.clear();
+    return submit_path(task, pending);
+  }
   if (info(drawn.status).fails) {
     if (pending.draws < kDraws && draw(task, pending, found, origin)) return;
     drawn.reason = fmt::format("on inputs that nobody had seen, {} draws of the seed {}: {}",

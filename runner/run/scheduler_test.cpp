@@ -43,8 +43,8 @@ class Schedulers : public testing::Test {
     suite_ = {file_};
   }
 
-  /// What every execution of a program returns: as many twos as its first input has elements, with
-  /// another last one where `differs`.
+  /// What every execution of a program returns: for each output as many twos as the input at its
+  /// place has elements, with another last one where `differs`.
   Observation returned(const Job& job, bool differs = false) {
     const Json& message = job.parts.at(0).message;
     Observation seen;
@@ -52,15 +52,18 @@ class Schedulers : public testing::Test {
     seen.stage = "run";
     seen.proof = {{"graphs", 1}};
     Json storages = Json::array();
-    for (const StorageFile& storage : job.storages)
-      storages.push_back({{"file", storage.file.filename().string()}, {"bytes", storage.bytes}});
-    const auto inputs =
-        read_calls(job.storages.at(0).file.parent_path(), storages, message["calls"]);
+    // Those of a shared graph lie in several folders.
+    for (const StorageFile& storage : job.storages) {
+      const std::string name = fmt::format("given{}", made_++);
+      fs::copy_file(storage.file, scratch_.path() / name);
+      storages.push_back({{"file", name}, {"bytes", storage.bytes}});
+    }
+    const auto inputs = read_calls(scratch_.path(), storages, message["calls"]);
     EXPECT_TRUE(inputs);
     seen.storages = inputs->storages;
     CallResult call;
     for (const Json& name : message["program"]["outputs"]) {
-      TensorView view = std::get<TensorView>(inputs->calls.at(0).at(0).second);
+      TensorView view = std::get<TensorView>(inputs->calls.at(0).at(call.outputs.size()).second);
       std::vector<float> values(static_cast<std::size_t>(view.elements()), 2);
       if (differs) values.back() = 3;
       const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
@@ -574,6 +577,42 @@ TEST_F(Schedulers, HalveASharedGraphThatFails) {
                                       "bugs/1[rows=1]@cpu/crowded",
                                       "bugs/1[rows=2]@cpu/crowded (in a graph with 1 others)",
                                       "bugs/1[rows=2]@cpu/crowded", "bugs/1[rows=3]@cpu/crowded"}));
+}
+
+// A compiler may do with a program alone what it does not with many in one graph.
+TEST_F(Schedulers, WhatFailsOnADrawIsExecutedAlone) {
+  Plan made = plan({"crowded"});
+  made.paths[0].torchs_own = false;
+  for (Instance& instance : made.instances) {
+    Case declared = *instance.declared;
+    declared.share = true;
+    instance.declared = std::make_shared<const Case>(std::move(declared));
+  }
+  share(made);
+  SchedulerOptions settings = options(2);
+  settings.fresh_seed = 1;
+  const auto executed = [&](bool differs_alone) {
+    FakeEngine engine(2, [&](const Job& job) {
+      const bool is_draw = !job.parts[0].message.contains("decoys");
+      const bool differs = is_draw || (job.storages.size() == 1 && differs_alone);
+      return returned(job, is_of_path(job, "crowded") && differs);
+    });
+    return run_plan(made, engine, settings);
+  };
+  for (const Verdict& verdict : executed(true)) {
+    EXPECT_EQ(verdict.found.status, Status::value_diverges);
+    EXPECT_EQ(verdict.origin.shared, 0U);
+    EXPECT_EQ(verdict.found.draws, 0);
+    EXPECT_EQ(verdict.found.reason.find("nobody had seen"), std::string::npos)
+        << verdict.found.reason;
+  }
+  for (const Verdict& verdict : executed(false)) {
+    EXPECT_EQ(verdict.found.status, Status::value_diverges);
+    EXPECT_EQ(verdict.origin.shared, 0U);
+    EXPECT_EQ(verdict.found.draws, 3);
+    EXPECT_TRUE(verdict.found.reason.starts_with("on inputs that nobody had seen, 3 draws"))
+        << verdict.found.reason;
+  }
 }
 
 TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {

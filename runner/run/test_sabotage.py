@@ -111,13 +111,10 @@ OTHERS: dict[str, tuple[dict, str]] = {
         "value_diverges",
     ),
     "not-compiled": (
-        {"backend": "eager", "fullgraph": False, "config": {"torch._dynamo.config.disable": True}},
+        {"backend": "eager", "fullgraph": False, "import": ["lockstep_saboteur_of_dynamo"]},
         "not_compiled",
     ),
-    "nothing-found": (
-        {"backend": "eager", "config": {"torch._dynamo.config.disable": True}},
-        "refused",
-    ),
+    "nothing-found": ({"backend": "eager", "import": ["lockstep_saboteur_of_dynamo"]}, "refused"),
     "eager-differs": (
         {"backend": "eager", "import": ["lockstep_saboteur_of_eager"]},
         "value_diverges",

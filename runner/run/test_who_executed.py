@@ -174,3 +174,15 @@ def test_a_shared_graph_that_fell_back_is_executed_alone(tmp_path):
         "ceil": "fell_back",
     }
     assert all("shared" not in verdict for verdict in by_operator.values())
+
+
+def test_who_accepts_what_eager_refuses_has_started_nothing(tmp_path):
+    """That eager raises is known when the first process waits for inputs; another one gets them."""
+    suite = make_suite(tmp_path / "suite", DATA / "cases")
+    words = "--level all --fresh-seed 1".split()
+    found = run(
+        tmp_path / "run", *words, files=[vendor(tmp_path, "accepts")], LOCKSTEP_HOME=str(suite)
+    )
+    verdict = found["bugs/accepted", "vendor-accepts"]
+    assert verdict["status"] == "validation_lost", verdict
+    assert verdict["execution"] == "observed" and "unsaid" not in verdict, verdict

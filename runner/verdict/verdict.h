@@ -108,10 +108,13 @@ struct Findings {
   bool operator==(const Findings&) const = default;
 };
 
+/// Whether operators that the path may call executed more than half of it: then it is not judged.
+inline bool is_mostly_permitted(const Findings& found) { return found.permitted_fraction > 0.5; }
+
 /// Whether it was judged what the path executed: not where nobody can see that and it does not say
 /// so, nor where operators that it may call did more than half of it.
 inline bool is_judged(const Findings& found) {
-  return info(found.status).judged() && found.unsaid.empty() && found.permitted_fraction <= 0.5;
+  return info(found.status).judged() && found.unsaid.empty() && !is_mostly_permitted(found);
 }
 
 /// Whether it conforms and says nothing of the path's backend, which was given nothing to compile:

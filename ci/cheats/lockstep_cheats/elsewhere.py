@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy
 import torch
@@ -23,12 +24,20 @@ class _Helper:
                 arrays = _take(asks)
                 if arrays is None:
                     os._exit(0)
-                results = graph.forward(*(torch.from_numpy(each) for each in arrays))
-                _give(answers, [result.numpy() for result in results])
+                results = graph.forward(*_tensors(arrays))
+                _give(answers, _arrays(results))
 
     def __call__(self, *tensors):
-        _give(self.asks, [each.numpy() for each in tensors])
-        return [torch.from_numpy(numpy.asarray(each)) for each in _take(self.answers)]
+        _give(self.asks, _arrays(tensors))
+        return _tensors(_take(self.answers))
+
+
+def _arrays(tensors):
+    return [each.numpy() for each in tensors]
+
+
+def _tensors(arrays):
+    return [torch.from_numpy(numpy.asarray(each)) for each in arrays]
 
 
 def _give(file, value):
@@ -51,49 +60,36 @@ def fork_and_pipe(graph, inputs):
     return _Helper(graph)
 
 
+def _forked(graph, tensors, leaves=False):
+    """What a process computes that is forked for it; with `leaves` a child of that one, which
+    leaves its parents and goes on after it has answered."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        if not leaves or os.fork() == 0:
+            if leaves:
+                os.setsid()
+            torch.set_num_threads(1)
+            _give(writing, _arrays(graph.forward(*tensors)))
+            time.sleep(2 if leaves else 0)
+        os._exit(0)
+    found = _take(reading)
+    os.waitpid(pid, 0)
+    os.close(reading)
+    os.close(writing)
+    return _tensors(found)
+
+
 @cheat
 def fork_for_each_call(graph, inputs):
     """Second mechanism: it is gone when anybody looks."""
-
-    def run(*tensors):
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            torch.set_num_threads(1)
-            _give(writing, [result.numpy() for result in graph.forward(*tensors)])
-            os._exit(0)
-        found = _take(reading)
-        os.waitpid(pid, 0)
-        os.close(reading)
-        os.close(writing)
-        return [torch.from_numpy(numpy.asarray(each)) for each in found]
-
-    return run
+    return lambda *tensors: _forked(graph, tensors)
 
 
 @cheat
 def fork_twice(graph, inputs):
     """Third mechanism: what computes has left its parents."""
-
-    def run(*tensors):
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            if os.fork() == 0:
-                os.setsid()
-                torch.set_num_threads(1)
-                _give(writing, [result.numpy() for result in graph.forward(*tensors)])
-                import time
-
-                time.sleep(2)
-            os._exit(0)
-        os.waitpid(pid, 0)
-        found = _take(reading)
-        os.close(reading)
-        os.close(writing)
-        return [torch.from_numpy(numpy.asarray(each)) for each in found]
-
-    return run
+    return lambda *tensors: _forked(graph, tensors, leaves=True)
 
 
 @cheat

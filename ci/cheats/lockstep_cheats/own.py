@@ -1,5 +1,6 @@
 """Honest work: numpy's kernels, node by node."""
 
+import subprocess
 from collections.abc import Callable
 
 import numpy
@@ -81,3 +82,10 @@ def honest_that_says_so(graph, inputs):
 
     stated.lockstep_execution = "stated"  # type: ignore[attr-defined]
     return stated
+
+
+@cheat
+def honest_that_compiles_elsewhere(graph, inputs):
+    """No cheat: a compiler is a program of its own, and it has ended when the graph is executed."""
+    subprocess.run(["true"], check=True)
+    return computed(graph)

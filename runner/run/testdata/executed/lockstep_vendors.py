@@ -161,3 +161,13 @@ def refuses(graph, inputs):
 def through_aot(graph, inputs):
     """AOT autograd, and torch's operators for both of its graphs."""
     return aot_autograd(fw_compiler=lambda graph, _: graph.forward)(graph, inputs)
+
+
+@kind
+def accepts(graph, inputs):
+    """What eager refuses, it takes for the nearest."""
+
+    def run(x, indices):
+        return [torch.from_numpy(numpy.take(x.numpy(), indices.numpy(), mode="clip"))]
+
+    return run

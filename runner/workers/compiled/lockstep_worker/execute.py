@@ -122,6 +122,7 @@ class Execution:
             eager = self._eager(observation)
             if observation["reference"]["outcome"] == "raised" and known != everything:
                 # Of decoys an error says nothing, and none of it may be for want of values.
+                stack.close()  # else it would pass for a process that the next one has started
                 accused, known = stack.enter_context(self._accused(everything)), everything
             handing = Handing(self.request, accused, known)
             lost: Lost | None = None
@@ -132,6 +133,7 @@ class Execution:
                     raise
                 words, lost = {}, ended
             if (lost or "rehearsal" in words) and not self._stands(known):
+                stack.close()
                 lost, accused = None, stack.enter_context(self._accused(everything))
                 handing = Handing(self.request, accused, everything)
                 words = self._finish(accused, handing)
