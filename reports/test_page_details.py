@@ -326,6 +326,11 @@ def explanation_of(verdict):
         ],
         "how": "fused",
         "guilty": [1],
+        "certain": True,
+        "borne_out": [f"without it the divergence ends {NASTY}"],
+        "conditions": [f"2 threads {NASTY}"],
+        "besides": [f"`eager` differs, too {NASTY}"],
+        "curve": [0, 1],
         "cast": "compiled keeps float32 after step h",
         "steps": [
             {
@@ -339,6 +344,7 @@ def explanation_of(verdict):
                 "text": "y = aten::to.dtype(h, float32)",
                 "value": "differs",
                 "explained": "no",
+                "adds": 0.9871,
                 "alone": "conform",
                 "at": [1, 2],
                 "eager": "1.5",
@@ -377,10 +383,11 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         ]
         for row in re.findall(r"<tr[^>]*>(.*?)</tr>", part)
     ]
-    assert cells[0] == ["step", "value", "alone", "at", "eager", "compiled"]
+    assert cells[0] == ["step", "value", "adds", "alone", "at", "eager", "compiled"]
     assert cells[2] == [
         "y = aten::to.dtype(h, float32)",
         "differs, not as eager makes it",
+        "98.7 %",
         "conform",
         "1, 2",
         "1.5",
@@ -391,6 +398,10 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
     ) < part.index("<table")
     assert (
         "Ends with emulate_precision_casts (casts)." in part
+        and "without it the divergence ends" in part
+        and "Takes 2 threads" in part
+        and "Besides: `eager` differs, too" in part
+        and "after each step: ▁█" in part
         and "Pass: inductor, lowerings, " in part
         and "Nobody looked into: " in part
     )

@@ -198,6 +198,17 @@ function times(executions) {
     .join(", ");
 }
 
+/** A paragraph for each sentence. */
+function lines(before, sentences) {
+  return (sentences ?? []).map((sentence) => h("p", {}, before, sentence));
+}
+
+/** Shares from 0 to 1 as blocks of that height. */
+function curve(shares) {
+  const blocks = "▁▁▂▃▄▅▆▇█";
+  return shares.map((share) => blocks[Math.floor(8 * Math.min(Math.max(share, 0), 1))]).join("");
+}
+
 /** Who did it, where the run was told to explain: the sentence, what it rests on, and what nobody
  *  looked into. */
 function explanation(found) {
@@ -209,6 +220,7 @@ function explanation(found) {
   const cells = [
     ["step", (step) => step.text],
     ["value", (step) => [step.value, word[step.explained]].filter(Boolean).join(", ")],
+    ["adds", (step) => step.adds && `${Number((100 * step.adds).toPrecision(3))} %`],
     ["alone", (step) => step.alone && (statuses.get(step.alone)?.label ?? step.alone)],
     ["at", (step) => step.at?.join(", ")],
     ["eager", (step) => step.eager],
@@ -224,7 +236,7 @@ function explanation(found) {
         "p",
         {},
         "Layer: ",
-        found.layer ? h("b", {}, found.layer_title || found.layer) : "none diverges",
+        found.layer ? h("b", {}, found.layer_title || found.layer) : "none differs",
         ". ",
         found.ladder
           .map(
@@ -235,6 +247,10 @@ function explanation(found) {
         ".",
       ),
     found.cast && h("p", {}, found.cast),
+    lines("", found.borne_out),
+    lines("Takes ", found.conditions),
+    lines("Besides: ", found.besides),
+    found.curve?.length > 1 && h("p", {}, "How much of it there is after each step: ", curve(found.curve)),
     cells.length > 0 &&
       h(
         "div",
