@@ -8,6 +8,7 @@
 #include "commands/errors.h"
 #include "commands/reproducer.h"
 #include "engine/scratch.h"
+#include "record/log.h"
 #include "requests/one_verdict.h"
 #include "requests/open.h"
 #include "requests/selection.h"
@@ -43,11 +44,25 @@ Answer<const PlanItem*> scripted_item(const Plan& plan) {
   return item;
 }
 
+/// What the log of --from, or of the latest run, says of an item: nothing where it has none.
+std::optional<Verdict> recorded_verdict(const Basis& basis, const std::string& id) {
+  const auto& from = basis.choice.from;
+  auto record = read_log(from.empty() ? basis.at.runs / "latest" : from);
+  if (!record) return std::nullopt;
+  for (Verdict& verdict : record->verdicts) {
+    if (verdict.facts.id == id) return std::move(verdict);
+  }
+  return std::nullopt;
+}
+
 Result<std::string> script_of(const ReproOptions& options, const Plan& plan, const PlanItem& item,
                               const SessionSettings& settings) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
-  if (!options.brief) return script_of(plan, item, settings, scratch->path());
+  if (!options.brief) {
+    const auto recorded = recorded_verdict(options.basis, item.id);
+    return script_of(plan, item, settings, scratch->path(), recorded ? &*recorded : nullptr);
+  }
   auto scripts = brief_scripts_of(plan, {&item}, settings, scratch->path());
   return scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
 }

@@ -91,6 +91,26 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
   return request;
 }
 
+/// What a script tells the recorded divergence by: kind, output and magnitude. Null if nothing was
+/// judged. Of an error the class is the name.
+Json divergence(const Verdict& verdict) {
+  const Findings& found = verdict.found;
+  if (!info(found.status).judged()) return {};
+  Json recorded = {{"status", std::string(info(found.status).name)},
+                   {"name", ""},
+                   {"|\u0394|", nullptr},
+                   {"ulp", nullptr}};
+  if (found.compiled_error) recorded["name"] = found.compiled_error->class_name;
+  if (found.differences.empty()) return recorded;
+  if (!found.differences.front().name.empty()) recorded["name"] = found.differences.front().name;
+  for (const OutputComparison& output : found.outputs) {
+    if (output.name != found.differences.front().name) continue;
+    if (output.max_abs) recorded["|\u0394|"] = *output.max_abs;
+    if (output.max_ulp) recorded["ulp"] = *output.max_ulp;
+  }
+  return recorded;
+}
+
 /// What the Python worker renders of a message.
 Result<std::string> render(const Json& request, const SessionSettings& settings,
                            const fs::path& scratch) {
@@ -113,9 +133,11 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
 }  // namespace
 
 Result<std::string> script_of(const Plan& plan, const PlanItem& item,
-                              const SessionSettings& settings, const fs::path& scratch) {
+                              const SessionSettings& settings, const fs::path& scratch,
+                              const Verdict* recorded) {
   return request_of(plan, item, settings, scratch).and_then([&](Json message) {
     message["words"] = words_document();
+    message["recorded"] = recorded == nullptr ? Json() : divergence(*recorded);
     return render(message, settings, scratch);
   });
 }

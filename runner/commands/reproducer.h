@@ -7,15 +7,16 @@
 #include "base/diagnostic.h"
 #include "plan/plan.h"
 #include "run/session_settings.h"
+#include "verdict/verdict.h"
 
 namespace lockstep {
 
 /// An item of a plan as a Python script without Lockstep: the whole one, which judges and is fit
-/// for `git bisect run`. `scratch` is an empty
-/// folder. The error says what the Python worker could not render, and why.
+/// for `git bisect run`. `recorded` is the verdict that it is made from; null: none is known.
+/// `scratch` is an empty folder. The error says what the Python worker could not render, and why.
 Result<std::string> script_of(const Plan& plan, const PlanItem& item,
-                              const SessionSettings& settings,
-                              const std::filesystem::path& scratch);
+                              const SessionSettings& settings, const std::filesystem::path& scratch,
+                              const Verdict* recorded = nullptr);
 
 /// The few lines of each item, by one process; of an item that needs more than a few lines, what it
 /// needs.

@@ -230,7 +230,10 @@ struct StepReader {
     if (at.has("op")) {
       step.does = OpCall{at.child("op").text("the name of an overload"), read_arguments(at)};
     } else if (at.has("call")) {
-      step.does = FunctionCall{at.child("call").text("the name of a function"), read_arguments(at)};
+      FunctionCall call{at.child("call").text("the name of a function"), read_arguments(at)};
+      if (at.has("not_lowered"))
+        call.not_lowered = at.child("not_lowered").text("why it has no operators");
+      step.does = std::move(call);
     } else if (at.has("tensor")) {
       step.does = LiteralTensor{literals.size()};
       literals.push_back(at.child("tensor").object("a view: an object").json);

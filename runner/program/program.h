@@ -53,6 +53,8 @@ struct OpCall {
 struct FunctionCall {
   std::string function;
   Arguments arguments;
+  /// Of a program that golds are made of: why there are no operators in its place.
+  std::string not_lowered = {};
 
   bool operator==(const FunctionCall&) const = default;
 };

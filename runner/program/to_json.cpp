@@ -78,6 +78,7 @@ struct StepWriter {
   void operator()(const FunctionCall& call) const {
     json["call"] = call.function;
     add(call.arguments);
+    if (!call.not_lowered.empty()) json["not_lowered"] = call.not_lowered;
   }
   void operator()(const LiteralTensor& tensor) const { json["tensor"] = literals.at(tensor.index); }
   void operator()(const GetItem& get) const {

@@ -309,12 +309,38 @@ void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gol
   Reference& reference = task->references[pending.reference];
   MadeGold& made = reference.golds[gold];
   if (std::exchange(made.asked, true)) return;
-  const std::string mode(info(gold).name);
-  Job job =
-      reference_job(*task, reference, gold_job(*task->instance, reference.site, mode), mode, 1);
-  job.done = [this, task, &made](Observation observation, double) {
-    made.made = std::make_shared<const Observation>(std::move(observation));
-    judge_waiting(task);
+  when_lowered(task, pending, [this, task, gold, &reference, &made] {
+    const std::string mode(info(gold).name);
+    Job job =
+        reference_job(*task, reference, gold_job(*task->instance, reference.site, mode), mode, 1);
+    if (!task->lowered.program.is_null() && reference.declared == task->instance->declared)
+      job.parts[0].message["program"] = task->lowered.program;
+    job.done = [this, task, &made](Observation observation, double) {
+      made.made = std::make_shared<const Observation>(std::move(observation));
+      judge_waiting(task);
+    };
+    engine_.submit(std::move(job));
+  });
+}
+
+/// Golds are made by C++, which has no Python functions: Lockstep's Python worker says once for an
+/// instance which operators they call. Without it the golds say what they lack.
+void Scheduler::when_lowered(const TaskPtr& task, const PendingVerdict& pending,
+                             std::function<void()> then) {
+  LoweredProgram& lowered = task->lowered;
+  const Path& path = plan_.paths[plan_.items[pending.item].path];
+  if (lowered.known || !path.command.empty() || !call_functions(task->inputs.program.steps))
+    return then();
+  lowered.waiting.push_back(std::move(then));
+  if (std::exchange(lowered.asked, true)) return;
+  Job job = job_of(*task, lower_job(*task->instance), "lower", 1);
+  job.parts[0].worker = options_.workplace.worker_of(path);
+  job.parts[0].message["path"] = Json{{"name", "eager-python"}};
+  job.done = [task](Observation observation, double) {
+    LoweredProgram& there = task->lowered;
+    if (observation.outcome == Outcome::returned) there.program = std::move(observation.lowered);
+    there.known = true;
+    for (const auto& waits : std::exchange(there.waiting, {})) waits();
   };
   engine_.submit(std::move(job));
 }

@@ -87,6 +87,8 @@ class Scheduler {
   void submit_path(const TaskPtr& task, PendingVerdict& pending);
   void ask_for_decoys(Job& job, const Task& task, const Path& path) const;
   void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
+  /// Calls `then` once it is known whether the program of an instance is lowered.
+  void when_lowered(const TaskPtr& task, const PendingVerdict& pending, std::function<void()> then);
   void judge_with_golds(const TaskPtr& task, PendingVerdict& pending);
   void judge_waiting(const TaskPtr& task);
   void judged(const TaskPtr& task, PendingVerdict& pending, Judgement judgement);

@@ -28,6 +28,16 @@ std::string gold_job(const Instance& instance, const Site& site, std::string_vie
 
 std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
 
+std::string lower_job(const Instance& instance) { return instance.id + " (lowered)"; }
+
+bool call_functions(const std::vector<Step>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    const auto* block = std::get_if<WithBlock>(&step.does);
+    return block == nullptr ? std::holds_alternative<FunctionCall>(step.does)
+                            : call_functions(block->steps);
+  });
+}
+
 std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,
                                         const Instance& instance) {
   const Site own{instance.device, path.site.cpu_level, path.site.threads};

@@ -29,6 +29,15 @@ struct Reference {
   PerGold<MadeGold> golds;
 };
 
+/// The program of an instance with operators in the place of public Python functions, which golds
+/// are made of: fetched once, where the first gold is asked for.
+struct LoweredProgram {
+  bool asked = false;
+  bool known = false;
+  Json program;  ///< null: there is none
+  std::vector<std::function<void()>> waiting;
+};
+
 /// A verdict of an instance on its way.
 struct PendingVerdict {
   std::size_t item = 0;
@@ -59,9 +68,10 @@ struct Task {
   std::filesystem::path directory;
   InputSet inputs;
   std::shared_ptr<const Inputs> before;  ///< what `inputs` says, for the judge
-  std::vector<Reference> references;     ///< of `items`, in their order
-  std::size_t unknown = 0;               ///< references of which it is not known what eager does
-  HeldStorages held;                     ///< of `before` and of the references that are there
+  LoweredProgram lowered;
+  std::vector<Reference> references;  ///< of `items`, in their order
+  std::size_t unknown = 0;            ///< references of which it is not known what eager does
+  HeldStorages held;                  ///< of `before` and of the references that are there
   std::vector<PendingVerdict> items;
   std::string program;  ///< for the reports, made with the first verdict
 };
@@ -73,6 +83,10 @@ using TaskPtr = std::shared_ptr<Task>;
 std::string eager_job(const Instance& instance, const Site& site);
 std::string gold_job(const Instance& instance, const Site& site, std::string_view mode);
 std::string prepare_job(const Instance& instance);
+std::string lower_job(const Instance& instance);
+
+/// Whether steps call public Python functions, those in blocks too.
+bool call_functions(const std::vector<Step>& steps);
 
 /// Whether that is another site than the path's own.
 std::optional<CrossDevice> cross_device(const Site& reference, const Path& path,

@@ -210,6 +210,7 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
     observation.proof = root.at("proof").object().json;
     check_proof(root.at("proof"));
   }
+  if (root.has("lowered")) observation.lowered = root.at("lowered").object().json;
   if (root.has("phases")) {
     const JsonAt phases = root.at("phases").object();
     for (const auto& [name, json] : phases.json.items()) {

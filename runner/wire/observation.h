@@ -102,6 +102,9 @@ struct Observation {
   /// Of plain eager: the operators that it called and that returned, each "aten::mm.default
   /// float32:contiguous float32:permuted" (docs/design/protocol.md).
   std::vector<std::string> uses;
+  /// Of an execution that lowers: the program with operators in the place of public functions, as
+  /// the worker gave it; null of any other.
+  nlohmann::ordered_json lowered;
   /// Evidence of compilation as the worker gave it: null where nothing was compiled; `graphs` is
   /// the one required key.
   nlohmann::ordered_json proof;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <map>
 
@@ -86,6 +87,13 @@ TEST(SameUpstream, AnswersThePairsOfThePythonTest) {
     subject.eager = view("ref");
     subject.compiled = view("res");
     subject.golds[Gold::fp64] = subject.golds[Gold::stepwise] = view("gold");
+    if (pair.contains("stepwise")) subject.golds[Gold::stepwise] = view("stepwise");
+    std::deque<TensorView> samples;
+    for (const auto& sample : pair.value("samples", nlohmann::json::array())) {
+      samples.push_back(view_of(sample, (*file)->bytes()));
+      subject.samples[Gold::fp64_noise].push_back(&samples.back());
+      subject.samples[Gold::stepwise_noise].push_back(&samples.back());
+    }
     if (pair.at("rule") == "same") {
       const auto same = same_upstream(*subject.eager, *subject.compiled, subject.golds[Gold::fp64],
                                       pair.at("tol"), pair.at("equal_nan"));

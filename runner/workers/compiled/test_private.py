@@ -9,8 +9,13 @@ import pytest
 import lockstep_worker
 
 PACKAGE = pathlib.Path(lockstep_worker.__file__).parent
-#: A reproducer stands alone: `repro/script` is its text, and `part.py` writes the rest.
-ALONE = {*(PACKAGE / "repro" / "script").glob("*.py"), PACKAGE / "repro" / "part.py"}
+#: A reproducer stands alone: these are its text, and `part.py` and `write.py` write the rest.
+ALONE = {
+    *(PACKAGE / "repro" / "script").glob("*.py"),
+    *(PACKAGE / "repro" / "execution").glob("*.py"),
+    PACKAGE / "repro" / "part.py",
+    PACKAGE / "repro" / "write.py",
+}
 FILES = [
     file
     for file in sorted(PACKAGE.rglob("*.py"))

@@ -96,7 +96,7 @@ def test_hello(worker):
     assert (
         hello["type"] == "hello"
         and hello["protocol"] == 2
-        and hello["modes"] == ["plain", "configure"]
+        and hello["modes"] == ["plain", "configure", "lower"]
     )
     assert hello["devices"][0] == "cpu" and "float8_e4m3fn" in hello["dtypes"]
     assert hello["environment"]["torch"] == torch.__version__

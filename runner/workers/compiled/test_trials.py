@@ -37,6 +37,7 @@ BROKEN = {
     "execution": "torch.profiler.ExecutionTraceObserver.start = lambda self: None",
     "kernels": "witness._KERNEL = witness.re.compile('triton')",
     "AOT autograd": "dynamo.AOT_BEGINS = 'begin'",
+    "lowering": "graphs.make_fx = lambda function, **how: None",
     "spellings": (
         "operators.declarations = lambda: '/nowhere'; spelling.table.cache_clear(); "
         "spelling.bindings.cache_clear()"
@@ -50,7 +51,7 @@ environment.before_torch()
 import torch
 import torch._inductor.cpp_builder as cpp
 from lockstep_worker import spelling, trials, warmup, witness
-from lockstep_worker.compat import dynamo, inductor, operators
+from lockstep_worker.compat import dynamo, graphs, inductor, operators
 plain_build = cpp.CppBuilder.build
 warmup.warm(environment.place_caches(sys.argv[1], sys.argv[1], environment.compiler_version()))
 import torch._inductor.codecache as codecache

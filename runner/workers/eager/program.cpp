@@ -178,7 +178,9 @@ std::vector<IValue> Interpreter::results_of(const Step& step, const PlainStep* p
   if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op, plain);
   if (const auto* function = std::get_if<FunctionCall>(&step.does)) {
     throw Unsupported("`" + function->function +
-                      "` is a public Python function; C++ eager has none");
+                      (function->not_lowered.empty()
+                           ? "` is a public Python function; C++ eager has none"
+                           : "` has no operators in its place: " + function->not_lowered));
   }
   if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {
     return {build(tensors_, json(sources_.literals.at(literal->index)))};

@@ -16,6 +16,7 @@ from .parts import (
     Configure,
     Control,
     Eager,
+    Lower,
     OnDecoys,
     Part,
     Traces,
@@ -47,8 +48,9 @@ NOBODY = {
     "stated": False,
     "backend": {"called": 0, "raised": 0},
 }
-#: What `run.mode` may be: everything, or as much of it as shows whether a path can be used here.
-MODES = ("plain", "configure")
+#: What `run.mode` may be: everything, as much of it as shows whether a path can be used here, or
+#: the program with operators in the place of public functions.
+MODES = ("plain", "configure", "lower")
 
 
 def observe(request: dict, directory: str, stage: Stages, hello: dict) -> dict:
@@ -71,6 +73,8 @@ def observe(request: dict, directory: str, stage: Stages, hello: dict) -> dict:
             raise Unsupported(f"this worker has no mode {mode!r:.40}")
         if mode == "configure":
             observation |= execution.alone(Configure)
+        elif mode == "lower":
+            observation |= execution.alone(Lower)
         elif is_compiled(need(request, "path", "run")):
             execution.compiled(observation)
         else:

@@ -19,6 +19,7 @@ from .exported import Exported, Exporter, package
 from .headers import warm_headers
 from .held import Held
 from .integrity import Integrity
+from .lowering import RECORD, Calls
 from .problems import Fault, Malformed, Unsupported, need
 from .program import Executor, Program, Rehearsal, raised_result
 from .proof import Watch, compile_phases, fallbacks
@@ -123,6 +124,23 @@ class Eager(Part):
         words["result"] = executor.observe(function, scope)
         words["phases"]["eager"] = time.perf_counter() - start
         words["witness"] = witness.words()
+
+
+class Lower(Part):
+    """Executes the program once as Python does, and lowers its calls of public functions."""
+
+    def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
+        """Adds the result, and in it the program that has operators for them (lowering.py)."""
+        inside.stage("prepare")
+        calls = Calls(need(self.request, "program", "run"))
+        program = Program(self.request, call=calls.text)
+        executor, function, scope = _executor(program, inside, outputs)
+        scope[RECORD] = calls.record
+        inside.stage("lower")
+        with contextlib.suppress(Exception):  # what was lowered before it raised is of no use
+            for at, call in enumerate(program.calls):
+                executor.call(function, scope, call, program.seed_of(0, at))
+        words["result"] = {**nothing(outputs), "lowered": calls.lowered()}
 
 
 class Compiled(Part):

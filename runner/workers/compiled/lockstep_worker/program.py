@@ -1,6 +1,7 @@
 """The program of a request, decoded, and what executes it call by call, before a witness."""
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -18,9 +19,11 @@ from .witness import Witness
 class Program:
     """What a request says, decoded: the source, the inputs of each call, the backward."""
 
-    def __init__(self, request: dict, source: Any = None) -> None:
+    def __init__(
+        self, request: dict, source: Any = None, call: Callable[[dict, str], str] | None = None
+    ) -> None:
         """`source` has the bytes of the storages; without one they are read from the files that the
-        request names."""
+        request names. `call` writes calls of public functions (source.py)."""
         program, storages = need(request, "program", "run"), request.get("storages", [])
         self.inputs = Inputs(
             sizes_of(storages), source or Files(storages), request.get("device", "cpu")
@@ -41,7 +44,8 @@ class Program:
             for name in need(program, "inputs", "program")
         }
         self.names = list(program["inputs"])
-        self.source: Source = generate(program, lambda view: literal_text(view, self.inputs), kinds)
+        literal = functools.partial(literal_text, inputs=self.inputs)
+        self.source: Source = generate(program, literal, kinds, call)
         self.backward = program.get("backward")
         if self.backward is not None:
             self._check_backward()

@@ -85,13 +85,15 @@ def float_text(value: object) -> str:
 class _Writer:
     """Writes one program. `kinds` knows of each name whether it is a tensor or a number."""
 
-    def __init__(self, program: dict, literal: Callable[[dict], str | None]) -> None:
+    def __init__(
+        self, program: dict, literal: Callable[[dict], str | None], call: Callable[[dict, str], str]
+    ) -> None:
         inputs = need(program, "inputs", "program")
         outputs = need(program, "outputs", "program")
         steps = need(program, "steps", "program")
         if not all(isinstance(part, list) for part in (inputs, outputs, steps)):
             raise Malformed("program: inputs, outputs and steps are lists")
-        self.program, self.literal = program, literal
+        self.program, self.literal, self.call = program, literal, call
         self.kinds: dict[str, str] = {}
         self.helpers: list[str] = []
         self.captured: dict[str, dict] = {}
@@ -274,7 +276,7 @@ class _Writer:
             names.public_function(step["call"])
             args, kwargs = self.arguments(step)
             texts = [a.text for a in args] + [f"{k}={v.text}" for k, v in kwargs.items()]
-            return f"{step['call']}({', '.join(texts)})", ["unknown"]
+            return self.call(step, ", ".join(texts)), ["unknown"]
         if "tensor" in step:
             literal = self.literal(step["tensor"])
             if literal is None:
@@ -360,11 +362,22 @@ class _Writer:
         )
 
 
-def generate(program: dict, literal: Callable[[dict], str | None], kinds: dict[str, str]) -> Source:
+def generate(
+    program: dict,
+    literal: Callable[[dict], str | None],
+    kinds: dict[str, str],
+    call: Callable[[dict, str], str] | None = None,
+) -> Source:
     """The source of `program`. `literal` gives the text of a literal tensor, or None where it has
     none that is short and exact; `kinds` tells of each input whether it is a `tensor` or a
-    `number`. Raises `Malformed` or `Unsupported`."""
-    return _Writer(program, literal).write(kinds)
+    `number`. `call` gives the text of a call of a public function with these arguments; left out,
+    that call itself. Raises `Malformed` or `Unsupported`."""
+    return _Writer(program, literal, call or call_text).write(kinds)
+
+
+def call_text(step: dict, arguments: str) -> str:
+    """The call of the public function of a step, as text."""
+    return f"{step['call']}({arguments})"
 
 
 def compile_text(text: str, captured: dict) -> tuple[Callable, dict]:

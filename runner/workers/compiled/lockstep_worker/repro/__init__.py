@@ -1,5 +1,6 @@
-"""An instance as a standalone script: `write.py` writes it, `script/` is what it consists of;
-`brief.py` writes the few lines that a public report has room for.
+"""An instance as a standalone script: `write.py` writes it of the case's own text and of what it
+needs of `script/`, which judges, and of `execution/`; `brief.py` writes the few lines that a public
+report has room for.
 
 `python -m lockstep_worker repro` reads JSON from standard input: a request (write.py), and prints
 the script; or `{"brief": [request, ...]}`, and prints a JSON list of their brief scripts, each a
@@ -23,7 +24,7 @@ def main() -> int:
         request = json.load(sys.stdin)
         briefs = request.get("brief")
         text = render(request) if briefs is None else json.dumps([_brief(each) for each in briefs])
-    except (Malformed, Unsupported, ValueError) as problem:
+    except (Malformed, Unsupported, ValueError, OSError) as problem:
         print(f"lockstep: {problem}", file=sys.stderr)
         return 3
     with open(output, "w", encoding="utf-8") as script:

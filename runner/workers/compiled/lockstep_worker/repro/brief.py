@@ -14,7 +14,7 @@ from ..compat import export
 from ..problems import Unsupported, need
 from ..spelling import resolve
 from ..tensors import is_view
-from .part import Part
+from .part import Part, check_device
 
 _ELEMENTS = 64
 
@@ -22,9 +22,15 @@ _ELEMENTS = 64
 def render(request: dict) -> str:
     """The lines. Raises `Malformed`, and `Unsupported` where only the whole script would be
     exact."""
-    if request.get("libraries") or request.get("prepare") is not None:
-        raise Unsupported("a brief script loads no libraries and prepares no inputs")
-    part = Part(request)
+    if request.get("prepare") is not None:
+        raise Unsupported("a brief script prepares no inputs")
+    try:
+        check_device(request)
+        part = Part(request)
+    except Unsupported as problem:
+        if not request.get("libraries"):
+            raise
+        raise Unsupported(f"a script for a report loads no libraries, and {problem}") from problem
     managers = list(contexts.lines(part.context))
     if (
         len(part.calls) != 1

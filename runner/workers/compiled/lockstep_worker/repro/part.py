@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .. import contexts, names, quantized
-from ..problems import need
+from ..problems import Unsupported, need
 from ..source import generate
 from ..tensors import Files, Inputs, is_view, literal_text, scalar, sizes_of
 
@@ -18,11 +18,12 @@ _SHORT = 64  # numbers of a storage that is written as numbers
 
 
 class Part:
-    """The functions `program`, `inputs`, `literals`, `contexts` and `contexts_of_backward` of a
-    script; their names end with `suffix`. `prepared`: inputs that another part makes."""
+    """The functions `program`, `literals` and, without a `suffix` of their names, `inputs` of a
+    script. `prepared`: inputs that another part makes, and then the text of the call that does."""
 
     def __init__(self, request: dict, prepared: Iterable[str] = (), suffix: str = "") -> None:
         self.program, self.suffix = need(request, "program", "request"), suffix
+        self.prepared = ""
         storages = request.get("storages", [])
         self.storages = Inputs(sizes_of(storages), Files(storages), request.get("device", "cpu"))
         self.device = self.storages.device
@@ -40,41 +41,40 @@ class Part:
         source = self.source.text.replace("def program(", f"def program{self.suffix}(", 1)
         while source.startswith("import "):
             source = source.split("\n", 1)[1]
-        around = list(contexts.lines(self.context))
         helpers = [
             contexts.HELPERS[key]
-            for _, key in around
+            for _, key in contexts.lines(self.context)
             if key and contexts.HELPERS[key] not in source
         ]
-        used = (
-            text
-            for key in self.context
-            if key in contexts.BACKWARD
-            for text, _ in contexts.lines({key: self.context[key]})
-        )
-        texts = [
-            *helpers,
-            source.strip("\n") + "\n",
-            self._inputs_text(),
-            self._literals_text(),
-            self._function("contexts", f"[{', '.join(text for text, _ in around)}]"),
-            self._function("contexts_of_backward", f"[{', '.join(used)}]"),
-        ]
-        return "\n\n".join(texts)
+        captured = [self._literals_text()] if self.source.captured else []
+        inputs = [] if self.suffix else [self._inputs_text()]
+        imports = ["import math\n\n"] if "math." in source else []
+        return "\n\n".join([*imports, *helpers, source.strip("\n") + "\n", *captured, *inputs])
+
+    def managers(self, of_backward: bool = False) -> list[str]:
+        """The context managers of a call, or of the backward after it, as text."""
+        keys = [key for key in self.context if not of_backward or key in contexts.BACKWARD]
+        return [text for key in keys for text, _ in contexts.lines({key: self.context[key]})]
 
     def _function(self, name: str, result: str, lines: Iterable[str] = ()) -> str:
         body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))
         return f"def {name}{self.suffix}():\n{body}"
 
     def _inputs_text(self) -> str:
-        text = f"def inputs{self.suffix}(call):\n"
+        text = "def inputs(call):\n"
+        if self.source.captured:
+            text += "    program.__globals__.update(literals())\n"
         for i, call in enumerate(self.calls):
             used, lines = self._storages(
                 [value for name in self.names if isinstance(value := call[name], dict)]
             )
             given = [f"{name!r}: {self.value_text(call[name], used)}" for name in self.names]
+            given = [f"**{self.prepared}"] * bool(self.prepared) + given
             lines.append("return {" + ", ".join(given) + "}")
-            text += f"    if call == {i}:\n" + "".join(f"        {line}\n" for line in lines)
+            if len(self.calls) > 1:
+                text += f"    if call == {i}:\n"
+                lines = ["    " + line for line in lines]
+            text += "".join(f"    {line}\n" for line in lines)
         return text
 
     def _literals_text(self) -> str:
@@ -133,6 +133,13 @@ class Part:
         return f"quantized({text}, {scales!r}, {points!r}{'' if axis is None else f', {axis}'})"
 
 
+def check_device(request: dict) -> None:
+    """Raises `Unsupported` if torch knows the device of a request only once a library is loaded."""
+    kind = names.device(request.get("device", "cpu")).partition(":")[0]
+    if kind not in ("cpu", "cuda", "meta", "mps", "xpu", "hpu"):
+        raise Unsupported(f"torch {torch.__version__} has no device {kind}")
+
+
 def _scalar_text(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_scalar_text, value)) + "]"
@@ -146,7 +153,7 @@ def _scalar_text(value: object) -> str:
 
 
 def _storage_text(storage: Any, view: dict, device: str) -> str:
-    """A call of `bits` or `packed` that gives the very bytes of a storage, on a device."""
+    """A call of `bits_of` or `packed` that gives the very bytes of a storage, on a device."""
     data = (
         bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist())
         if storage.nbytes() <= 4096
@@ -155,22 +162,22 @@ def _storage_text(storage: Any, view: dict, device: str) -> str:
     width = getattr(torch, view["dtype"]).itemsize
     where = "" if device == "cpu" else f", device={device!r}"
     if counting := counting_text(data, width):
-        return f"bits({width}, {counting}{where})"
+        return f"bits_of({width}, {counting}{where})"
     if len(data) % width == 0 and len(data) // width <= _SHORT and width <= 16:
         numbers = [
             f"0x{int.from_bytes(data[at : at + width], 'little'):0{2 * width}x}"
             for at in range(0, len(data), width)
         ]
         rows = [", ".join(numbers[at : at + _LINE]) for at in range(0, len(numbers), _LINE)]
-        return f"bits({width}, [" + (",\n" + " " * 12).join(rows) + f"]{where})"
+        return f"bits_of({width}, [" + (",\n" + " " * 12).join(rows) + f"]{where})"
     text = base64.b64encode(zlib.compress(data, 9)).decode()
     rows = [text[at : at + 120] for at in range(0, len(text), 120)] or [""]
     return "packed(" + "\n            ".join(f'"{row}"' for row in rows) + f"{where})"
 
 
 def counting_text(data: bytes, width: int) -> str:
-    """The numbers for `bits` where the storage is every pattern of so many bytes in order, over and
-    over; else nothing."""
+    """The numbers for `bits_of` where the storage is every pattern of so many bytes in order, over
+    and over; else nothing."""
     if width > 2 or len(data) <= _SHORT * width or len(data) % width:
         return ""
     count, patterns = len(data) // width, 256**width

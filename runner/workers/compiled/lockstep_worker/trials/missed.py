@@ -5,8 +5,10 @@ import os
 import tempfile
 from typing import Any
 
+import torch
+
 from .. import errors
-from ..compat import build, dynamo, inductor, tensors
+from ..compat import build, dynamo, graphs, inductor, tensors
 from ..proof import compile_phases
 from ..witness import Testimony, Witness
 from .trial import Trial, compiled, expect, two_steps, untraced
@@ -202,6 +204,13 @@ def _spellings() -> None:
     expect("spellings", spelled, ["x.relu()", "torch.linalg.qr(x)", "torch.real(x)"])
 
 
+def _lowering() -> None:
+    """The operators of a composite function, whole."""
+    nodes = graphs.trace(torch.nn.functional.linear, [torch.ones(2, 2), torch.ones(2, 2)])
+    called = [graphs.overload(node.target) for node in nodes if node.op == "call_function"]
+    expect("lowering", called, ["aten::linear.default"])
+
+
 MISSED = (
     Trial(HEADERS, "each compilation reads the C++ headers itself, which takes seconds", _headers),
     Trial(
@@ -230,6 +239,7 @@ MISSED = (
     Trial("execution", "no verdict says who executed it", _execution),
     Trial("kernels", "who has Inductor compute for it is not found out", _kernels),
     Trial("AOT autograd", "expectations that hold through it hold nowhere", _aot),
+    Trial("lowering", "calls of public functions have no golds", _lowering),
     Trial(
         "spellings",
         "programs call torch.ops, not the public functions that people write",

@@ -1,205 +1,164 @@
-"""What is wrong with the results of two executions, as Lockstep's judge says it, as far as it can
-be known without a gold."""
+"""What is wrong with two executions, as Lockstep's judge says it."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import contextlib
+import functools
+import re
+from typing import Any, NamedTuple
 
-from .metadata import alias_difference, described, metadata_difference
-from .outcomes import Verdict
-from .pair import Pair
-from .policy import Answer, Policy, check, default_policy, parse_policy
-from .view import View, as_view
+from .policies import Pair, bits, greatest
+from .values import CannotTell, Value, alias_difference, metadata_difference
 
-#: What a call left behind, by name: "input x", then outputs ("y"), then "grad x".
-Call = dict[str, Any]
-#: Statuses of what does not depend on the noise of values.
-METADATA = ("metadata_diverges", "aliasing_diverges")
+#: What can be found of results, from the worst on.
+ORDER = "metadata aliasing nonfinite value mutation state".split()
 
 
-@dataclass
-class AfterError:
-    """What a call left behind that raised: which one it was, its inputs and the modes."""
+class Found(NamedTuple):
+    """Something that is wrong, with the greatest |Δ| and ulp; `name` is the class of an error."""
 
-    call: int
-    inputs: Call
-    modes: dict
-
-
-@dataclass
-class Execution:
-    """What a function did: the calls of each repetition, or the error that ended it."""
-
-    runs: list[list[Call]] = field(default_factory=list)
-    #: What each of these calls left behind beside its results: `observe_state`.
-    states: list[list[dict]] = field(default_factory=list)
-    #: Results that read otherwise once all calls were done, a text for each.
-    overwritten: list[str] = field(default_factory=list)
-    error: dict | None = None
-    after_error: "AfterError | None" = None
-
-
-@dataclass
-class Rules:
-    """How results are compared: what the case asks for and the path's contract."""
-
-    policies: dict[str, str]
-    contract: str
-    #: The statuses that accuse the compiler, those first that decide first.
-    accusing: list[str]
-    strides: str = "significant"
-    raises: dict | None = None
-    #: Whether the last repetition had other seeds, and whether the path draws numbers of its own.
-    reseed: bool = False
-    own_random: bool = False
-
-    def is_worse(self, status: str, other: str) -> bool:
-        """Whether a status decides before another one: what differs before what a gold decides, and
-        that before `conform`."""
-
-        def place(status: str) -> int:
-            if status in self.accusing:
-                return self.accusing.index(status)
-            return len(self.accusing) + (status == "conform")
-
-        return place(status) < place(other)
-
-    def policy_of(self, name: str, eager: Any) -> Policy:
-        if name in self.policies:
-            return parse_policy(self.policies[name])
-        view = as_view(eager)
-        return default_policy(self.contract, "bool" if view is None else view.dtype)
+    status: str
+    name: str
+    text: str
+    distance: float = 0.0
+    ulp: int = 0
 
 
 def same_bits(a: Any, b: Any) -> bool:
     """Whether two values of one kind are the same; a NaN equals a NaN."""
-    x, y = as_view(a), as_view(b)
-    if x is None or y is None:
-        return a == b
-    return not Pair(x, y).differs.any()
+    return not bits(Pair(a, b)) if isinstance(a, Value) else a == b
 
 
-def judges_positions(policy: Policy) -> bool:
-    if policy.kind in ("metadata", "statistical"):
-        return False
-    return not policy.children or any(map(judges_positions, policy.children))
+def compare(
+    case: Any, name: str, eager: Any, compiled: Any, before: Any, golds: Any
+) -> list[Found]:
+    """What is wrong with a value. `before`: an input as it was; `golds`: those of this value."""
+    text = metadata_difference(eager, compiled, case.strides)
+    found = [Found("metadata_diverges", name, text)] if text else []
+    if not isinstance(eager, Value) or not isinstance(compiled, Value):
+        if not text and eager != compiled:
+            found.append(Found("value_diverges", name, f"eager {eager!r}, compiled {compiled!r}"))
+    elif (eager.numbers.dtype, eager.shape) == (compiled.numbers.dtype, compiled.shape):
+        pair = Pair(eager, compiled, golds)
+        own = case.gradients if name.startswith("grad ") else case.floats
+        rule = case.rules.get(name, own if pair.floating else case.others)
+        if isinstance(before, Value) and not metadata_difference(before, eager, "exact"):
+            rule = bits if same_bits(before, eager) else rule  # eager left it alone
+        if text := rule(pair):
+            status = "nonfinite_diverges" if pair.special.any() else "value_diverges"
+            distance, ulp = greatest(pair.x - pair.y, pair.finite), int(pair.ulps().max())
+            text = "\n".join([text, *pair.worst(4), f"    greatest |Δ| {distance:.3g}, {ulp} ulp"])
+            found.append(Found(status, name, text, distance, ulp))
+    inside = name.startswith("input ")
+    return [each._replace(status="mutation_diverges") if inside else each for each in found]
 
 
-def compare_call(
-    eager: Call, compiled: Call, before: Call, rules: Rules
-) -> list[tuple[str, str, str]]:
-    """What is wrong with a call: status, name and text. `before`: the inputs as they were."""
-    found = []
-    for name in sorted(
-        eager, key=lambda name: (name.startswith("grad "), name.startswith("input "))
-    ):
-        value, policy = eager[name], rules.policy_of(name, eager[name])
-        if name in before and _untouched(before[name], value):
-            policy = parse_policy("bits")
-        seen = []
-        if name not in compiled:
-            seen.append(("metadata_diverges", f"eager {described(value)}, compiled nothing"))
-        else:
-            if text := metadata_difference(value, compiled[name], rules.strides):
-                seen.append(("metadata_diverges", text))
-            if not text or _comparable(value, compiled[name]):
-                seen.append(_compare(value, compiled[name], policy, eager, compiled))
-        for status, text in seen:
-            if status not in ("conform", "unknown") and name.startswith("input "):
-                status = "mutation_diverges"
-            if status != "conform":
-                found.append((status, name, text))
-    if text := alias_difference(eager, compiled):
-        found.append(("aliasing_diverges", "shared memory", text))
-    return found
+def compare_runs(case: Any, eager: Any, compiled: Any, before: list) -> list[Found]:
+    """What is wrong with the results of all repetitions, the worst first."""
+    found: dict[tuple, Found] = {}
+    for at, run in enumerate(compiled.runs):
+        other = at if case.reseed and at == case.repeat - 1 else 0
+        for call, (mine, its) in enumerate(zip(eager.runs[other], run)):
+            new = []
+            for name, value in mine.items():
+                golds = functools.partial(case.golds or list, case, other, call, name)
+                new += compare(case, name, value, its.get(name), before[call].get(name), golds)
+            if text := alias_difference(mine, its):
+                new.append(Found("aliasing_diverges", "aliases", text))
+            for each in new:
+                found.setdefault(each[:2], each)
+    return sorted(found.values(), key=lambda each: ORDER.index(each.status.partition("_")[0]))
 
 
-def _comparable(value: Any, other: Any) -> bool:
-    """Whether there are values to compare although metadata differ."""
-    if not isinstance(value, View) or not isinstance(other, View):
-        return False
-    return (value.dtype, value.shape, value.quantizer) == (
-        other.dtype,
-        other.shape,
-        other.quantizer,
-    )
-
-
-def _untouched(before: Any, after: Any) -> bool:
-    """Whether eager left an input as it was."""
-    if type(before) is not type(after):
-        return False
-    if isinstance(before, View) and (before.dtype, before.shape) != (after.dtype, after.shape):
-        return False
-    return same_bits(before, after)
-
-
-def _compare(
-    value: Any, other: Any, policy: Policy, eager: Call, compiled: Call
-) -> tuple[str, str]:
-    """Status and text for two values without a difference in metadata."""
-    if policy.kind == "metadata":
-        return "conform", ""
-    x, y = as_view(value), as_view(other)
-    if x is None or y is None:
-        return (
-            ("conform", "")
-            if value == other
-            else ("value_diverges", f"eager {value!r}, compiled {other!r}")
-        )
-
-    def tensor_of(side: str, name: str) -> View | None:
-        values = eager if side == "eager" else compiled
-        found = next(
-            (values[full] for full in (name, f"input {name}", f"grad {name}") if full in values),
-            None,
-        )
-        return found if isinstance(found, View) else None
-
-    pair = Pair(x, y)
-    answer = check(policy, pair, tensor_of)
-    if answer.holds:
-        return "conform", ""
-    return ("unknown" if answer.holds is None else answer.status), _difference(pair, policy, answer)
-
-
-def _difference(pair: Pair, policy: Policy, answer: Answer) -> str:
-    """What differs between the elements of two tensors."""
-    mask = pair.differs if pair.differs.any() and policy.kind != "bits_strict" else pair.payload
-    if policy.kind not in ("bits", "bits_strict") and pair.unequal.any():
-        mask = pair.unequal
-    count = int(mask.sum()) * pair.multiplicity
-    text = f"{count} of {pair.eager.elements} elements differ under the policy {policy.text}"
-    for index, e, c in pair.places(mask, 4):
-        text += f"\n    {index}: eager {e}, compiled {c}"
-    if pair.eager.is_float and pair.finite.any():
-        text += f"\n    largest difference {float((pair.x - pair.y)[pair.finite].abs().max()):.6g}"
-    return text + (f"\n    {answer.why}" if answer.why else "")
-
-
-def compare_run(
-    eager: list[Call], compiled: list[Call], before: list[Call], rules: Rules
-) -> Verdict:
-    """The verdict on the values of one repetition."""
-    lines, worst = [], "conform"
-    for at, (mine, other) in enumerate(zip(eager, compiled, strict=True)):
-        for status, name, text in compare_call(mine, other, before[at], rules):
-            lines.append((f"call {at + 1}: " if len(eager) > 1 else "") + f"{name}: {text}")
-            if rules.is_worse(status, worst):
-                worst = status
-    return Verdict(worst, lines)
-
-
-def self_disagreement(execution: Execution, rules: Rules) -> str:
-    """Names the first value that is not the same in all repetitions; empty if all are."""
-    for later in execution.runs[1:-1] if rules.reseed else execution.runs[1:]:
-        for first, again in zip(execution.runs[0], later, strict=True):
-            if text := alias_difference(first, again):
-                return text
+def unstable(case: Any, eager: Any) -> str:
+    """The first value that eager does not repeat; empty if there is none."""
+    for run in eager.runs[1 : len(eager.runs) - case.reseed]:
+        for first, again in zip(eager.runs[0], run):
             for name, value in first.items():
-                if name not in again or metadata_difference(value, again[name], rules.strides):
-                    return name
-                if judges_positions(rules.policy_of(name, value)) and not same_bits(
-                    value, again[name]
-                ):
+                same = not metadata_difference(value, again[name], case.strides)
+                if name not in case.free and not (same and same_bits(value, again[name])):
                     return name
     return ""
+
+
+def left(eager: Any, compiled: Any) -> list[Found]:
+    """Modes and generators that calls leave otherwise than eager does, and overwritten results."""
+    found = [text for text in compiled.overwritten if text not in eager.overwritten]
+    for call, (mine, its) in enumerate(zip(eager.states, compiled.states), start=1):
+        for what, fact in mine.items():
+            if its.get(what, fact) != fact:
+                found.append(f"{what}: eager {fact}, compiled {its[what]}, after call {call}")
+    return [Found("state_diverges", "", text) for text in found[:1]]
+
+
+def one_raises(rule: None, eager: dict | None, compiled: dict | None) -> list[Found]:
+    """What is wrong where a side raised, in short; nothing if both raise the same."""
+    if compiled and compiled["kind"] == "refused":
+        raise CannotTell(f"the compiler refuses: {compiled}")
+    alike = eager and compiled and eager["class"] == compiled["class"]
+    said = f"eager raises {eager}, compiled raises {compiled}"
+    return [] if alike else [Found("error_diverges", "", said)]
+
+
+def is_it(rule: dict, error: dict) -> bool:
+    """Whether an error is the one that the case is about."""
+    alike = r"(?:\\[dDwWbB.^$*+?()\[\]{}|/\\-]|\(\?:|\((?!\?)|\[(?!\^?\])[^\[\]\\]+\]|[^\\(\[])*"
+    pattern = rule.get("match") or ""
+    if rule.get("class") not in ("", None, error["class"]):
+        return False
+    if re.fullmatch(alike, pattern) and not re.search(r"[*+?}][*+]|\{,", pattern):
+        with contextlib.suppress(re.error):
+            ends = re.sub(r"(?<!\\)\$", r"\\Z", pattern)
+            return re.search(ends, error["message"], re.ASCII) is not None
+    raise CannotTell(f"Python may read {pattern!r:.200} in another way than Lockstep")
+
+
+def judge_errors(rule: dict | None, eager: dict | None, compiled: dict | None) -> list[Found]:
+    """What is wrong where a side raised; nothing if both raise the same, or neither does."""
+    said = f"eager {'raises ' + str(eager) if eager else 'returns'}, compiled "
+    said += f"raises {compiled}" if compiled else "returns"
+    lacks = eager is not None and eager["class"] == "NotImplementedError"
+    if rule is not None and not (eager and is_it(rule, eager)):
+        raise CannotTell(f"the case is about another error: {said}")
+    if not compiled:
+        if lacks and rule is None:
+            raise CannotTell(f"compiled can do more: {said}")
+        return [Found("validation_lost", "", said)] if eager else []
+    if eager and eager["class"] == compiled["class"] and (rule is None or is_it(rule, compiled)):
+        return []
+    if lacks and not any((rule or {}).values()):
+        if rule is None:
+            raise CannotTell(f"neither can do it: {said}")
+        return []
+    if compiled["kind"] == "refused":
+        raise CannotTell(f"the compiler refuses: {said}")
+    internal = compiled["kind"] == "internal"
+    status = "internal_error" if internal else "error_diverges" if eager else "spurious_error"
+    return [Found(status, compiled["class"], said)]
+
+
+def another(recorded: dict, found: Found) -> str:
+    """Whether a mismatch is the recorded one: by kind, output and magnitude."""
+    if (recorded["status"], recorded["name"]) != found[:2]:
+        return f"another divergence: recorded was {recorded['status']} {recorded['name']}"
+    for what, mine in (("|Δ|", found.distance), ("ulp", found.ulp)):
+        if (other := recorded.get(what)) and mine:
+            if other / 10 <= mine <= other * 10:
+                return f"the recorded divergence: {what} {mine:.3g}, recorded {other:.3g}"
+            more = "greater" if mine > other else "smaller"
+            return f"another divergence, {more}: {what} {mine:.3g}, recorded {other:.3g}"
+    return "the recorded divergence"
+
+
+def verdict(case: Any, eager: Any, compiled: Any, before: list) -> list[Found]:
+    """What is wrong with two executions, the worst first. Raises `CannotTell`."""
+    if eager.error or compiled.error or case.raises is not None:
+        found = case.errors(case.raises, eager.error, compiled.error)
+        if found or [*map(len, eager.runs)] != [*map(len, compiled.runs)]:
+            return found or [Found("error_diverges", "", "it is not the same call that raises")]
+    found = compare_runs(case, eager, compiled, before)
+    if not found or not found[0].status.startswith(("metadata", "aliasing")):
+        if noise := unstable(case, eager):
+            raise CannotTell(f"eager disagrees with itself: {noise}")
+    found += case.left(eager, compiled) if case.left else []
+    if not found and not eager.error and not case.proof():
+        return [Found("not_compiled", "", "there is no proof that the compiler saw the program")]
+    return found
