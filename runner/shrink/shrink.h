@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "verdict/fault.h"
 #include "explain/trials.h"
 #include "shrink/journal.h"
+#include "verdict/fault.h"
 
 namespace lockstep {
 
@@ -48,11 +48,11 @@ std::size_t step_count(const Program& program);
 /// The number of elements of all inputs of a case.
 std::int64_t element_count(const Case& declared);
 
-/// Makes a case smaller that still has the same divergence (verdict/fault.h) on the same path, under
-/// its policy, with its threads, calls and numbers, as far as they are needed. It begins with the operators that `find_operators` names, and goes through
-/// candidates.h until nothing smaller diverges. Of several candidates the first one counts,
-/// whichever is executed
-/// first, so that the same request gives the same case.
+/// Makes a case smaller that still has the same divergence (verdict/fault.h) on the same path,
+/// under its policy, with its threads, calls and numbers, as far as they are needed. It begins with
+/// the operators that `find_operators` names, and goes through candidates.h until nothing smaller
+/// diverges. Of several candidates the first one counts, whichever is executed first, so that the
+/// same request gives the same case.
 Shrunk shrink(const ShrinkRequest& request, Trials& trials, Journal& journal);
 
 }  // namespace lockstep
