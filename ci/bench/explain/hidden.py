@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""How often `explain` names the greatest of several faults: random programs of 12 to 30 steps with
+two or three faults hidden in each, of known place and size.
+
+    ci/bench/explain/hidden.py [--seed N] [--programs N] [--seconds S]
+
+Each fault is executed alone, too: how far that moves the output says which one is the greatest.
+Prints a line for each program, and the shares. Draw the seed once nothing is changed any more:
+without --seed it is drawn by chance."""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(ROOT / "ci"))
+from random_programs import make_program  # noqa: E402
+
+#: Two faults of about one size are both the greatest.
+ALIKE = 1.25
+
+
+def candidates(case: dict) -> list[str]:
+    """The operators that a program calls once, so that a fault of one has one place, and that AOT
+    autograd does not take apart."""
+    operators = [step["op"] for step in case["steps"] if "op" in step]
+    return [
+        each
+        for each in operators
+        if operators.count(each) == 1
+        and not torch._C._dispatch_has_kernel_for_dispatch_key(
+            "aten::" + each.removeprefix("aten::").removesuffix(".default"),
+            "CompositeImplicitAutograd",
+        )
+    ]
+
+
+def join(case: dict) -> None:
+    """Adds the means of a few outputs up, so that all faults meet in one number."""
+    total = ""
+    for place, output in enumerate(case["outputs"][-4:]):
+        wide, mean, added = f"wide{place}", f"mean{place}", f"added{place}"
+        case["steps"] += [
+            {"let": wide, "op": "to.dtype", "args": [f"%{output}", "float32"]},
+            {"let": mean, "op": "mean", "args": [f"%{wide}"]},
+        ]
+        if total:
+            case["steps"].append(
+                {"let": added, "op": "add.Tensor", "args": [f"%{total}", f"%{mean}"]}
+            )
+        total = added if total else mean
+    case["outputs"] = [total]
+    prune(case)
+
+
+def prune(case: dict) -> None:
+    """Leaves out what the output does not need."""
+    needed = set(case["outputs"])
+    kept = []
+    for step in reversed(case["steps"]):
+        names = step["let"] if isinstance(step["let"], list) else [step["let"]]
+        if needed & {name for name in names if name}:
+            kept.append(step)
+            needed |= {word[1:] for word in re.findall(r"%\w+", json.dumps(step))}
+    case["steps"] = kept[::-1]
+    case["inputs"] = {name: each for name, each in case["inputs"].items() if name in needed}
+    for key in ("compare", "constants"):
+        case.pop(key, None)
+
+
+def overload(operator: str) -> str:
+    """As torch spells it: "aten.exp.default"."""
+    name = operator.removeprefix("aten::")
+    return "aten." + (name if "." in name else name + ".default")
+
+
+def hide(seed: int, programs: int) -> list[tuple[dict, dict[str, float]]]:
+    """Programs, each with its faults."""
+    drawn = random.Random(seed)
+    found: list[tuple[dict, dict[str, float]]] = []
+    number = 0
+    while len(found) < programs:
+        number += 1
+        case = make_program(seed, number)
+        join(case)
+        names = candidates(case)
+        count = drawn.choice((2, 3))
+        fits = 12 <= len(case["steps"]) <= 30 and len(names) >= count
+        if not fits or {"backward", "calls", "prepare"} & set(case):
+            continue
+        off = {name: 10 ** drawn.uniform(-4, -1) for name in drawn.sample(names, count)}
+        found.append((case, off))
+    return found
+
+
+def path_file(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """A path of a backend that torch.compile knows by that name."""
+    declared = {
+        "format": 2,
+        "name": name.replace("_", "-"),
+        "title": "Hidden faults",
+        "layer": "the backend",
+        "above": "eager",
+        "contract": "values",
+        "default": False,
+        "worker": "compiled",
+        "backend": name,
+        "mode": None,
+        "dynamic": False,
+        "fullgraph": True,
+        "import": ["lockstep_hidden"],
+        "may_call": ["*"],
+        "config": {},
+        "environment": {"PYTHONPATH": str(HERE), "LOCKSTEP_HIDDEN": str(folder / "table.json")},
+        "devices": ["cpu"],
+    }
+    file = folder / "paths" / f"{declared['name']}.json"
+    file.write_text(json.dumps(declared), encoding="utf-8")
+    return file
+
+
+def run(folder: pathlib.Path, name: str, paths: list[pathlib.Path], *more: str) -> list[dict]:
+    """The records of a run of all programs on these paths."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    arguments = [str(folder / "cases") + "/", "--no-expectations", "--out", folder / name, *more]
+    for path in paths:
+        arguments += ["--path-file", path, "--path", path.stem]
+    subprocess.run([binary, "run", *arguments], stdout=subprocess.DEVNULL, check=False)
+    return [
+        json.loads(line) for line in (folder / name / "run.jsonl").read_text("utf-8").splitlines()
+    ]
+
+
+def moved(records: list[dict]) -> dict[tuple[str, str], dict[str, float]]:
+    """How far each output is off, by case and path."""
+    return {
+        (each["id"].split("@")[0], each["path"]): {
+            output["name"]: output.get("max_abs", 0.0) for output in each.get("outputs", [])
+        }
+        for each in records
+        if each["type"] == "verdict"
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--programs", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=1800)
+    options = parser.parse_args()
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    print(f"seed {seed}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for each in ("cases", "paths"):
+            (folder / each).mkdir()
+        hidden = hide(seed, options.programs)
+        table: dict[str, dict[str, float]] = {}
+        whole, single = [], []
+        for place, (case, off) in enumerate(hidden):
+            faults = {overload(name): size for name, size in off.items()}
+            table[f"hidden_p{place}_all"] = faults
+            whole.append(path_file(folder, f"hidden_p{place}_all"))
+            for k, (name, size) in enumerate(faults.items()):
+                table[f"single_p{place}_{k}"] = {name: size}
+                single.append(path_file(folder, f"single_p{place}_{k}"))
+            only = [f"hidden-p{place}-*", f"single-p{place}-*", "eager", "eager-python"]
+            case["only"] = {"paths": only}
+            (folder / "cases" / f"{place}.json").write_text(json.dumps(case), encoding="utf-8")
+        (folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
+        alone = moved(run(folder, "singles", single))
+        records = run(folder, "whole", whole, f"--explain={options.seconds}")
+        judge(hidden, alone, records)
+
+
+def judge(hidden: list, alone: dict, records: list[dict]) -> None:
+    """Prints what was named, and the shares."""
+    explained = {each["id"]: each for each in records if each["type"] == "explanation"}
+    right = wrong = innocent = silent = open_ = 0
+    for verdict in (each for each in records if each["type"] == "verdict"):
+        if verdict["status"] != "value_diverges":
+            print(f"{verdict['id']}: {verdict['status']}, {verdict.get('reason', '')[:100]}")
+            continue
+        place = int(verdict["path"].split("-")[1].removeprefix("p"))
+        off = list(hidden[place][1])
+        answer = explained.get(verdict["id"])
+        if answer is None:
+            open_ += 1
+            continue
+        case = verdict["id"].split("@")[0]
+        sizes = [
+            alone.get((case, f"single-p{place}-{k}"), {}).get(answer.get("output", ""), 0.0)
+            for k in range(len(off))
+        ]
+        if sum(size > 0 for size in sizes) < 2:
+            continue  # one alone reaches the output
+        greatest = {
+            name for name, size in zip(off, sizes, strict=True) if size * ALIKE >= max(sizes)
+        }
+        steps = [step.get("op", "") for step in answer["steps"]]
+        named = [steps[at] for at in answer.get("guilty", [])]
+        spelled = {each.removeprefix("aten::").removesuffix(".default") for each in greatest}
+        faulty = {each.removeprefix("aten::").removesuffix(".default") for each in off}
+        hit = bool(named) and bool(spelled & set(named))
+        accused = answer.get("certain", False) and not faulty & set(named) and bool(named)
+        right += hit
+        wrong += bool(named) and not hit
+        silent += not named
+        innocent += accused
+        print(f"{verdict['id']}: named {named or 'nobody'}, greatest {sorted(spelled)}, of "
+              f"{dict(zip(off, sizes, strict=True))}{' INNOCENT' if accused else ''}")  # fmt: skip
+    count = right + wrong + silent
+    print(f"{count} explained, {open_} not for lack of time")
+    print(f"the greatest is named in {right}, another in {wrong}, nobody in {silent}")
+    print(f"an innocent step is stated as certain in {innocent}")
+
+
+if __name__ == "__main__":
+    main()
