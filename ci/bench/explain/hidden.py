@@ -70,6 +70,8 @@ def prune(case: dict) -> None:
     for step in reversed(case["steps"]):
         names = step["let"] if isinstance(step["let"], list) else [step["let"]]
         if needed & {name for name in names if name}:
+            if isinstance(step["let"], list):
+                step["let"] = [name if name in needed else None for name in step["let"]]
             kept.append(step)
             needed |= {word[1:] for word in re.findall(r"%\w+", json.dumps(step))}
     case["steps"] = kept[::-1]
@@ -132,7 +134,13 @@ def path_file(folder: pathlib.Path, name: str) -> pathlib.Path:
 def run(folder: pathlib.Path, name: str, paths: list[pathlib.Path], *more: str) -> list[dict]:
     """The records of a run of all programs on these paths."""
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    arguments = [str(folder / "cases") + "/", "--no-expectations", "--out", folder / name, *more]
+    arguments: list[str | pathlib.Path] = [
+        str(folder / "cases") + "/",
+        "--no-expectations",
+        "--out",
+        folder / name,
+        *more,
+    ]
     for path in paths:
         arguments += ["--path-file", path, "--path", path.stem]
     subprocess.run([binary, "run", *arguments], stdout=subprocess.DEVNULL, check=False)
