@@ -132,7 +132,7 @@ def test_the_exponents_of_a_network_are_a_rounding_that_is_magnified():
 def test_of_what_this_torch_has_mended_there_is_nothing_to_say(one):
     found = explained(one, 0)
     assert found["status"] == "conform" and "layer" not in found
-    assert found["sentence"] == "it conforms: there is nothing to explain"
+    assert found["sentence"] == "it conforms, and nothing differs: there is nothing to explain"
 
 
 def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):

@@ -250,7 +250,8 @@ function explanation(found) {
     lines("", found.borne_out),
     lines("Takes ", found.conditions),
     lines("Besides: ", found.besides),
-    found.curve?.length > 1 && h("p", {}, "How much of it there is after each step: ", curve(found.curve)),
+    found.curve?.length > 1 &&
+      h("p", {}, "How much of it there is after each step: ", curve(found.curve)),
     cells.length > 0 &&
       h(
         "div",
@@ -337,7 +338,9 @@ function verdictDetails(verdict, open) {
             { class: "standing", title: "made by an earlier run: --reuse found nothing changed" },
             `of ${verdict.reused}`,
           ),
-        verdict.vacuous && verdict.status === "conform" && h("span", { class: "standing" }, "vacuous"),
+        verdict.vacuous &&
+          verdict.status === "conform" &&
+          h("span", { class: "standing" }, "vacuous"),
         verdict.weak && h("span", { class: "standing" }, "weak"),
       ),
       h("h2", {}, verdict.title || verdict.instance),

@@ -38,15 +38,15 @@ def test_it_marks_the_first_layer_that_diverges(layers):
         "the ladder, lowest layer first; 2 instances diverge on some layer:",
         "     1  conform  -",
         "     2  flip     2 first",
-        "     3  crash    -",
+        "     3  crash    2 first",
         "",
     ]
-    assert table[6].startswith("     ·  ●  x   bugs/1-first@cpu  flip: ")
+    assert table[6].startswith("     ·  ●  ●   bugs/1-first@cpu  flip: ")
     record = json.loads((layers.root / "first" / "run.json").read_text())
     assert [(layer["path"], layer["above"], layer["first"]) for layer in record["layers"]] == [
         ("conform", None, 0),
         ("flip", "conform", 2),
-        ("crash", "flip", 0),
+        ("crash", "flip", 2),
     ]
     assert record["diverging"]["ops/clone@cpu"] == {"first": ["flip"], "unknown": []}
     told = layers("report", "--ladder", "first").stdout

@@ -197,7 +197,7 @@ def test_github_takes_nothing_for_a_command_but_our_own(suite):
         for line in result.stderr.splitlines():
             if stopped is None and line.startswith("::stop-commands::"):
                 stopped = line.removeprefix("::stop-commands::")
-                assert re.fullmatch(r"lockstep(-[0-9a-f]{8}){4}", stopped)
+                assert re.fullmatch(r"lockstep(-[0-9a-f]{16}){2}", stopped)
                 tokens.append(stopped)
             elif line == f"::{stopped}::":
                 stopped = None

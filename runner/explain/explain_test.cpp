@@ -177,7 +177,7 @@ TEST_F(Explaining, HasNothingToSayOfTheSameBits) {
   const Explanation found = explain(kChain);
   EXPECT_EQ(found.status, "conform");
   EXPECT_EQ(found.layer, "");
-  EXPECT_EQ(found.sentence, "the same bits: there is nothing to explain");
+  EXPECT_EQ(found.sentence, "it conforms, and nothing differs: there is nothing to explain");
   EXPECT_THAT(found.knobs, IsEmpty());
 }
 

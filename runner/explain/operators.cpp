@@ -40,7 +40,7 @@ Path eager_path_of(std::span<const FlatStep> steps) {
   });
   if (plain) return eager_path();
   Path path = eager_path();
-  path.name = "eager-python";
+  path.name = "python";
   path.worker = "compiled";
   path.declared = {{"format", kPathFormat}, {"name", path.name},       {"worker", path.worker},
                    {"backend", nullptr},    {"mode", nullptr},         {"dynamic", false},

@@ -307,8 +307,9 @@ Json to_json(const Explanation& explanation) {
 
 std::string sentence_of(const Explanation& explanation) {
   if (explanation.layer.empty())
-    return explanation.status == "conform" ? "the same bits: there is nothing to explain"
-                                           : "it was not judged: there is nothing to explain";
+    return explanation.status == "conform"
+               ? "it conforms, and nothing differs: there is nothing to explain"
+               : "it was not judged: there is nothing to explain";
   if (explanation.status == "conform")
     return fmt::format(
         "it conforms: {} in `{}`, of {}, {}; {}", explanation.size, explanation.output,
