@@ -48,7 +48,7 @@ def test_it_marks_the_first_layer_that_diverges(layers):
         ("flip", "conform", 2),
         ("crash", "flip", 2),
     ]
-    assert record["diverging"]["ops/clone@cpu"] == {"first": ["flip"], "unknown": []}
+    assert record["diverging"]["ops/clone@cpu"] == {"first": ["flip", "crash"], "unknown": []}
     told = layers("report", "--ladder", "first").stdout
     assert told.startswith("the ladder, lowest layer first; 2 instances")
 
