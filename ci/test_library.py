@@ -170,9 +170,7 @@ def test_without_it_the_operator_is_unknown(lockstep, library, tmp_path):
 def test_show_resolves_and_a_reproducer_loads_it(lockstep, library, tmp_path):
     assert "lockstep_test::twice" in lockstep("show", "vendor", "--library", str(library)).stdout
     script = tmp_path / "repro.py"
-    made = lockstep(
-        "repro", "vendor@cpu/aot_eager", "--library", str(library), "--to", str(script)
-    )
+    made = lockstep("repro", "vendor@cpu/aot_eager", "--library", str(library), "--to", str(script))
     assert made.returncode == 0, made.stderr
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
