@@ -19,13 +19,10 @@ double fraction(double part, double whole) {
 
 }  // namespace
 
-/// The output where eager goes on after the step `last` from given values.  Nothing: one that it
-/// takes is not known, or eager raises.
-std::optional<GivenValues> OperatorSearch::continued_from(std::size_t last,
-                                                          const GivenValues& given) {
-  const std::string& output = suspect_.fault.name;
+/// The steps after `last` that the output needs.
+std::vector<FlatStep> OperatorSearch::rest_after(std::size_t last) const {
   std::vector<FlatStep> rest;
-  std::vector<std::string> wanted = {output};
+  std::vector<std::string> wanted = {suspect_.fault.name};
   for (std::size_t i = flat_.size(); i-- > last + 1;) {
     const std::vector<std::string> results = results_of(flat_[i].step);
     const bool needed = std::any_of(results.begin(), results.end(),
@@ -34,17 +31,38 @@ std::optional<GivenValues> OperatorSearch::continued_from(std::size_t last,
     for (std::string& name : uses_of(flat_[i].step)) wanted.push_back(std::move(name));
     rest.insert(rest.begin(), flat_[i]);
   }
-  if (rest.empty()) return given;
-  auto derived = part_of(*suspect_.declared, rest, {output}, given, false);
-  if (!derived) return std::nullopt;
-  const Tried tried = trials_.run_one({trial_name("eager from " + out_.steps[last].name + " on"),
-                                       std::make_shared<const Case>(std::move(*derived)),
-                                       {eager_path_of(rest)}});
-  const auto eager = eager_of(tried.executed);
-  if (!eager) return std::nullopt;
-  GivenValues values;
-  values.add(*eager, 0, false);
-  return values;
+  return rest;
+}
+
+/// The output where eager goes on after each of the steps from the values given for it.  Nothing:
+/// one that it takes is not known, eager raises, or there was no time.
+std::vector<std::optional<GivenValues>> OperatorSearch::continued_from(
+    const std::map<std::size_t, GivenValues>& given) {
+  std::vector<std::optional<GivenValues>> found(given.size());
+  std::vector<Trial> trials;
+  Places of;
+  std::size_t place = 0;
+  for (const auto& [last, values] : given) {
+    const std::size_t here = place++;
+    const std::vector<FlatStep> rest = rest_after(last);
+    if (rest.empty()) {
+      found[here] = values;
+      continue;
+    }
+    auto derived = part_of(*suspect_.declared, rest, {suspect_.fault.name}, values, false);
+    if (!derived) continue;
+    derived->share = false;
+    trials.push_back({trial_name("eager from " + out_.steps[last].name + " on"),
+                      std::make_shared<const Case>(std::move(*derived)),
+                      {eager_path_of(rest)}});
+    of.push_back(here);
+  }
+  const std::vector<std::vector<Tried>> tried = trials_.run(trials);
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const auto eager = eager_of(tried[k].front().executed);
+    if (eager) found[of[k]].emplace().add(*eager, 0, false);
+  }
+  return found;
 }
 
 /// Fills `adds` and `curve`, from the steps that eager computes otherwise from what they were
@@ -59,22 +77,24 @@ bool OperatorSearch::trace(const Places& unlike) {
   const double whole = distance(*eager, *compiled).greatest;
   if (whole == 0) return false;
   std::vector<double> curve(flat_.size(), 0), adds(flat_.size(), 0);
-  GivenValues before = seen_.eager;
+  std::map<std::size_t, GivenValues> given;
+  for (const std::size_t at : unlike) given.emplace(at, seen_.compiled);
+  const auto continued = continued_from(given);
+  if (trials_.time_is_up()) {
+    leave_open("how much each step adds: no time");
+    return false;
+  }
+  const TensorView* was = eager;
   double reached = 0;
-  std::size_t from = 0;
-  for (const std::size_t at : unlike) {
-    if (trials_.time_is_up()) {
-      leave_open("how much each step adds: no time");
-      return false;
-    }
-    auto after = continued_from(at, seen_.compiled);
-    const TensorView* was = tensor_in(before, output);
+  std::size_t from = 0, next = 0;
+  for (const auto& [at, values] : given) {
+    const auto& after = continued[next++];
     const TensorView* is = after ? tensor_in(*after, output) : nullptr;
-    if (was == nullptr || is == nullptr) return false;
+    if (is == nullptr) return false;
     for (; from < at; ++from) curve[from] = reached;
     adds[at] = fraction(distance(*was, *is).greatest, whole);
     reached = fraction(distance(*eager, *is).greatest, whole);
-    before = std::move(*after);
+    was = is;
   }
   for (; from < curve.size(); ++from) curve[from] = reached;
   for (std::size_t i = 0; i < adds.size(); ++i) out_.steps[i].adds = adds[i];
@@ -101,12 +121,16 @@ void OperatorSearch::find_alone() {
   const TensorView* eager = tensor_in(seen_.eager, suspect_.fault.name);
   const auto& magnitude = suspect_.fault.magnitude;
   if (eager != nullptr && magnitude && !writes_ && !draws_) {
+    std::map<std::size_t, GivenValues> given;
     for (const std::size_t at : alone_) {
-      GivenValues given = seen_.eager;
       const auto& compiled = tried_alone_.at(at).compiled;
       if (!compiled || compiled->outcome != Outcome::returned) continue;
-      given.add(*compiled, 0, false);
-      const auto after = continued_from(at, given);
+      given.emplace(at, seen_.eager).first->second.add(*compiled, 0, false);
+    }
+    const auto continued = continued_from(given);
+    std::size_t next = 0;
+    for (const auto& [at, values] : given) {
+      const auto& after = continued[next++];
       const TensorView* is = after ? tensor_in(*after, suspect_.fault.name) : nullptr;
       if (is == nullptr) continue;
       out_.steps[at].adds = fraction(distance(*eager, *is).greatest, magnitude->absolute);

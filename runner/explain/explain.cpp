@@ -24,7 +24,14 @@ RunRecord record_of(const std::vector<Path>& layers, const std::vector<Tried>& t
   return record;
 }
 
-/// "besides, `eager` differs by |Δ| 2.3e-10 in `y`"
+/// The layer of that name, or nullptr.
+const Path* layer_named(const ExplainRequest& request, const std::string& name) {
+  const auto layer = std::find_if(request.layers.begin(), request.layers.end(),
+                                  [&](const Path& path) { return path.name == name; });
+  return layer == request.layers.end() ? nullptr : &*layer;
+}
+
+/// "`eager` differs, too, but not in this way: |Δ| 2.3e-10 in `y`"
 std::string besides_of(const Verdict& layer) {
   const Fault fault = fault_of(layer);
   return fmt::format("`{}` differs, too, but not in this way: {}{}", layer.facts.path,
@@ -42,21 +49,18 @@ const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& 
                                   verdict ? std::string(info(verdict->found.status).name) : "",
                                   tried[i].diverges()});
   }
-  const Verdict& top = *tried.back().verdict;
-  const bool differs = tried.back().diverges() || fault_of(top).shown;
-  if (!differs || !info(top.found.status).judged()) return nullptr;
+  const Verdict& verdict = *tried.back().verdict;
+  const bool differs = tried.back().diverges() || fault_of(verdict).shown;
+  if (!differs || !info(verdict.found.status).judged()) return nullptr;
   const RunRecord record = record_of(request.layers, tried);
   const Ladder ladder(record);
-  const Verdict& verdict = *tried.back().verdict;
   explanation.layer = ladder.first_diverging(verdict);
-  const auto layer = std::find_if(request.layers.begin(), request.layers.end(),
-                                  [&](const Path& path) { return path.name == explanation.layer; });
+  const Path* layer = layer_named(request, explanation.layer);
   auto unknown = ladder.unknown_below(verdict);
   // Eager called from Python is the reference itself where C++ eager has no spelling.
   std::erase_if(unknown, [&](const std::string& name) {
-    const auto path = std::find_if(request.layers.begin(), request.layers.end(),
-                                   [&](const Path& each) { return each.name == name; });
-    return path != request.layers.end() && !path->compiles;
+    const Path* path = layer_named(request, name);
+    return path != nullptr && !path->compiles;
   });
   if (!unknown.empty() && request.layers.size() > 1)
     explanation.open.push_back(
@@ -64,7 +68,7 @@ const Path* find_layer(const ExplainRequest& request, const std::vector<Tried>& 
   for (const Verdict* other : ladder.otherwise_below(verdict))
     explanation.besides.push_back(besides_of(*other));
   explanation.layer_title = layer->layer.empty() ? layer->title : layer->layer;
-  return &*layer;
+  return layer;
 }
 
 /// Which policy lets a difference pass, by what it measured: "`no_worse(1)` lets it pass: error
@@ -167,10 +171,9 @@ std::vector<Without> circumstances(const ExplainRequest& request, const Fault& f
 
 /// The same difference in a program of one call has no call in its name.
 bool has_anywhere(const Verdict& verdict, Fault fault) {
-  for (std::size_t call = 0; call <= fault.call; ++call) {
-    Fault there = fault;
-    there.call = call;
-    if (has(verdict, there)) return true;
+  const std::size_t last = fault.call;
+  for (fault.call = 0; fault.call <= last; ++fault.call) {
+    if (has(verdict, fault)) return true;
   }
   return false;
 }
@@ -178,15 +181,21 @@ bool has_anywhere(const Verdict& verdict, Fault fault) {
 /// What the divergence needs: each is left out, and if it ends, it takes that.
 void find_conditions(const ExplainRequest& request, const Fault& fault, Trials& trials,
                      Explanation& explanation) {
-  for (Without& each : circumstances(request, fault)) {
-    const Tried tried =
-        trials.run_one({fmt::format("{} (without {})", request.declared->id, each.condition),
-                        std::make_shared<const Case>(std::move(each.declared)),
-                        {each.path}});
-    if (!tried.verdict) {
-      explanation.open.push_back("whether it takes " + each.condition + ": no time");
-    } else if (info(tried.verdict->found.status).judged() && !has_anywhere(*tried.verdict, fault)) {
-      explanation.conditions.push_back(std::move(each.condition));
+  std::vector<Without> all = circumstances(request, fault);
+  std::vector<Trial> each;
+  for (Without& one : all) {
+    one.declared.share = false;
+    each.push_back({fmt::format("{} (without {})", request.declared->id, one.condition),
+                    std::make_shared<const Case>(std::move(one.declared)),
+                    {one.path}});
+  }
+  const std::vector<std::vector<Tried>> tried = trials.run(each);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& verdict = tried[i].front().verdict;
+    if (!verdict) {
+      explanation.open.push_back("whether it takes " + all[i].condition + ": no time");
+    } else if (info(verdict->found.status).judged() && !has_anywhere(*verdict, fault)) {
+      explanation.conditions.push_back(std::move(all[i].condition));
     }
   }
 }
@@ -230,7 +239,7 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   read_numbers(suspect, seen, explanation);
   if (!top.diverges()) return end();
   find_conditions(request, fault, trials, explanation);
-  try_knobs(request, fault_of(*top.verdict), trials, explanation);
+  try_knobs(request, fault, trials, explanation);
   if (!request.scratch.empty())
     explanation.pass = find_pass(suspect, request.table.bisected, request.scratch, trials);
   return end();

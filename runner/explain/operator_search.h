@@ -34,7 +34,9 @@ class OperatorSearch {
 
   // contributions.cpp
   bool trace(const Places& unlike);
-  std::optional<GivenValues> continued_from(std::size_t last, const GivenValues& given);
+  std::vector<FlatStep> rest_after(std::size_t last) const;
+  std::vector<std::optional<GivenValues>> continued_from(
+      const std::map<std::size_t, GivenValues>& given);
   Places greatest_contributions() const;
   std::optional<bool> stays_without(const Places& steps);
   void confirm();

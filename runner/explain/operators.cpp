@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "explain/operator_search.h"
 #include "program/print.h"
+#include "run/task.h"
 
 namespace lockstep {
 namespace {
@@ -35,10 +36,7 @@ Path eager_path() {
 }
 
 Path eager_path_of(std::span<const FlatStep> steps) {
-  const bool plain = std::none_of(steps.begin(), steps.end(), [](const FlatStep& each) {
-    return std::holds_alternative<FunctionCall>(each.step.does);
-  });
-  if (plain) return eager_path();
+  if (!call_functions(nest(steps))) return eager_path();
   Path path = eager_path();
   path.name = "python";
   path.worker = "compiled";
