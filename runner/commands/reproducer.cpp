@@ -12,6 +12,7 @@
 #include "reports/words.h"
 #include "run/scheduler.h"
 #include "run/workers.h"
+#include "verdict/fault.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -103,10 +104,9 @@ Json divergence(const Verdict& verdict) {
   if (found.compiled_error) recorded["name"] = found.compiled_error->class_name;
   if (found.differences.empty()) return recorded;
   if (!found.differences.front().name.empty()) recorded["name"] = found.differences.front().name;
-  for (const OutputComparison& output : found.outputs) {
-    if (output.name != found.differences.front().name) continue;
-    if (output.max_abs) recorded["|\u0394|"] = *output.max_abs;
-    if (output.max_ulp) recorded["ulp"] = *output.max_ulp;
+  if (const auto* output = comparison_of(verdict, found.differences.front().name, 0)) {
+    if (output->max_abs) recorded["|\u0394|"] = *output->max_abs;
+    if (output->max_ulp) recorded["ulp"] = *output->max_ulp;
   }
   return recorded;
 }

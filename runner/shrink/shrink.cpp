@@ -64,7 +64,6 @@ class Shrinker {
     verdict_ = first.verdict;
     fault_ = fault_of(*first.verdict);
     key_ = key_of(*first.verdict);
-    described_ = fmt::format("{} {}", fault_.name, describe(fault_));
     take_one_output();
     take_the_accused();
     bool any = true;
@@ -117,7 +116,7 @@ class Shrinker {
         .add(text)
         .add(request_.path.declared.dump())
         .add(request_.torch)
-        .add(request_.allow_drift ? "any" : described_)
+        .add(request_.allow_drift ? "any" : fmt::format("{} {}", fault_.name, describe(fault_)))
         .hex();
   }
 
@@ -359,7 +358,7 @@ class Shrinker {
   Journal& journal_;
   Shrunk result_;
   Fault fault_;
-  std::string described_;
+
   std::optional<Verdict> verdict_;  ///< of the best case, alone; empty: the journal knew what it is
   std::string key_;
   std::vector<std::string> kept_;  ///< operators that must stay

@@ -14,7 +14,7 @@ import torch
 from .compat import graphs
 from .names import public_function
 from .problems import Malformed, Unsupported
-from .source import generate
+from .source import compile_text, generate
 
 #: The name of `Calls.record` in a source.
 RECORD = "lockstep_record"
@@ -162,9 +162,8 @@ def _check(function: Callable, inputs: dict[str, torch.Tensor], lowered: Lowered
     try:
         kinds = dict.fromkeys(inputs, "tensor")
         source = generate(program, lambda view: None, kinds)
-        scope: dict = {"__name__": "lowered"}
-        exec(compile(source.text, "<lowered>", "exec"), scope)
-        found = scope["program"](*its)
+        steps, _ = compile_text(source.text, {})
+        found = steps(*its)
     except (Malformed, Unsupported, RuntimeError, TypeError) as error:
         raise NotLowered(_first_line(f"its operators cannot be called alone: {error}")) from None
     both = zip([*graphs.leaves(expected), *mine], [*found, *its], strict=True)
