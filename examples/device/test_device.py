@@ -140,7 +140,7 @@ def test_a_reproducer_runs_on_the_device(lockstep, libraries, tmp_path):
         str(libraries["good"]),
         "--device",
         "hostdev:0",
-        "--out",
+        "--to",
         str(tmp_path / "repro.py"),
     )
     assert made.returncode == 0, made.stderr
