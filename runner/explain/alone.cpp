@@ -37,7 +37,7 @@ OperatorSearch::Places OperatorSearch::producers_of(const Places& steps) const {
         const auto there = [&](const Places& places) {
           return std::find(places.begin(), places.end(), i) != places.end();
         };
-        if (makes && !there(steps) && !there(producers)) producers.push_back(i);
+        if (makes && !is_given(i) && !there(steps) && !there(producers)) producers.push_back(i);
       }
     }
   }
@@ -74,7 +74,7 @@ bool OperatorSearch::is_of_this_kind(const Verdict& verdict) const {
 void OperatorSearch::try_alone(const Places& steps) {
   std::vector<std::pair<std::size_t, Case>> parts;
   for (const std::size_t i : steps) {
-    if (out_.steps[i].op.empty()) continue;
+    if (out_.steps[i].op.empty() || is_given(i)) continue;
     auto derived = part({i}, tensors_of(i));
     if (derived && !derived->program.outputs.empty()) parts.emplace_back(i, std::move(*derived));
   }

@@ -24,6 +24,7 @@ std::vector<FlatStep> OperatorSearch::rest_after(std::size_t last) const {
   std::vector<FlatStep> rest;
   std::vector<std::string> wanted = {suspect_.fault.name};
   for (std::size_t i = flat_.size(); i-- > last + 1;) {
+    if (is_given(i)) continue;
     const std::vector<std::string> results = results_of(flat_[i].step);
     const bool needed = std::any_of(results.begin(), results.end(),
                                     [&](const auto& name) { return contains(wanted, name); });

@@ -25,9 +25,15 @@ constexpr const char* kChain = R"(
 class Explaining : public OnFakeTorch {
  protected:
   Explanation explain(const std::string& text, double seconds = 60) {
+    return explain(decode(text), nullptr, seconds);
+  }
+
+  Explanation explain(std::shared_ptr<const Case> declared, const Registry* registry,
+                      double seconds = 60) {
     ExplainRequest request;
     request.id = "bugs/1@cpu/inductor";
-    request.declared = decode(text);
+    request.declared = std::move(declared);
+    request.registry = registry;
     request.layers = {path("low", "low"), path("inductor", "inductor")};
     request.layers[1].above = "low";
     request.layers[1].declared["above"] = "low";
@@ -55,6 +61,7 @@ class Explaining : public OnFakeTorch {
   }
 };
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -202,6 +209,53 @@ TEST(How, EveryTextNamesTheOperators) {
     EXPECT_THAT(fmt::format(fmt::runtime(each.full), "step y", "crash"), HasSubstr("step y"))
         << each.name;
   }
+}
+
+/// `d` draws; `r` is off by a thousandth and `y` by one.
+constexpr const char* kDraws = R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3]}},
+  "steps": [{"let": "d", "op": "aten::bernoulli.default", "args": ["%x"]},
+            {"let": "r", "op": "aten::relu.default", "args": ["%d"]},
+            {"let": "n", "op": "aten::neg.default", "args": ["%r"]},
+            {"let": "y", "op": "aten::mul.Tensor", "args": ["%n", "%d"]}],
+  "outputs": ["y"])";
+
+Registry of_drawing() {
+  Json operators = Json::object();
+  for (const char* name : {"aten::relu", "aten::neg", "aten::bernoulli"})
+    operators[name] = {{{"overload", "default"},
+                        {"tags", Json::array()},
+                        {"returns", Json::array()},
+                        {"arguments", Json::array()}}};
+  operators["aten::bernoulli"][0]["tags"] = {"nondeterministic_seeded"};
+  operators["aten::mul"] = operators["aten::neg"];
+  operators["aten::mul"][0]["overload"] = "Tensor";
+  return *Registry::from_json(
+      {{"format", 1}, {"torch", "2.13.0"}, {"operators_digest", "test"}, {"operators", operators}});
+}
+
+TEST_F(Explaining, GoesOnFromWhatBothDrew) {
+  torch_.slightly_wrong = "aten::relu.default";
+  torch_.wrong_operator = "aten::neg.default";
+  const Registry registry = of_drawing();
+  Case declared = *decode(kDraws);
+  declared.random = true;
+  const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
+  EXPECT_THAT(guilty(found), ElementsAre("n"));
+  EXPECT_TRUE(found.certain);
+  EXPECT_LT(found.steps[1].adds, 0.1);
+  EXPECT_THAT(found.open, IsEmpty());
+}
+
+TEST_F(Explaining, SaysNothingOfContributionsWhereCompiledCodeDrewOtherwise) {
+  torch_.slightly_wrong = "aten::relu.default";
+  torch_.wrong_operator = "aten::bernoulli.default";
+  const Registry registry = of_drawing();
+  Case declared = *decode(kDraws);
+  declared.random = true;
+  const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
+  EXPECT_THAT(found.open, Contains("what each step would draw on its own"));
+  EXPECT_EQ(found.steps[1].explained, "");
 }
 
 }  // namespace

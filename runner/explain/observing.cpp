@@ -75,15 +75,16 @@ void OperatorSearch::see_all() {
   const auto eager = eager_of(tried.executed), did = what_eager_did(tried.executed);
   eager_returns_ = eager != nullptr;
   eager_raises_ = did && did->outcome == Outcome::raised;
-  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*eager);
   const bool stays = has(*tried.verdict, suspect_.fault);
   out_.observing = stays ? "stays" : "vanishes";
   if (!eager_returns_) return;
   const GivenValues none;
   take_values(tried, observed);
+  if (stays) find_draws(*eager);
   if (!stays) {
     seen_.compiled = none;
     if (suspect_.fault.is_value() && suspect_.fault.is_output()) see_in_turn(names);
+    find_draws(*eager);
     return;
   }
   for (std::size_t i = 0; i < flat_.size(); ++i) {
@@ -100,6 +101,34 @@ void OperatorSearch::see_all() {
     }
   }
 }
+
+/// Fills `given_` and `draws_`.
+void OperatorSearch::find_draws(const Observation& eager) {
+  if (!suspect_.declared->random || !changes_with_seed(eager)) return;
+  const auto draws = [&](const OpCall& op) {
+    const Overload* overload =
+        suspect_.registry == nullptr ? nullptr : suspect_.registry->find_overload(op.op);
+    return overload == nullptr || overload->has_tag("nondeterministic_seeded");
+  };
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    const Step& step = flat_[i].step;
+    const auto* op = std::get_if<OpCall>(&step.does);
+    if (op != nullptr && !draws(*op)) continue;
+    const std::vector<std::string> results = results_of(step);
+    const bool same = std::all_of(results.begin(), results.end(), [&](const std::string& name) {
+      const auto was = seen_.eager.of.find(name), is = seen_.compiled.of.find(name);
+      return was != seen_.eager.of.end() && is != seen_.compiled.of.end() &&
+             same_bits(was->second, is->second);
+    });
+    if (op != nullptr && same && !writes(step, suspect_.registry)) {
+      given_.insert(i);
+    } else if (op != nullptr || std::holds_alternative<FunctionCall>(step.does)) {
+      draws_ = true;
+    }
+  }
+}
+
+bool OperatorSearch::is_given(std::size_t step) const { return given_.contains(step); }
 
 void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   std::vector<Trial> each;
@@ -187,7 +216,7 @@ OperatorSearch::Places OperatorSearch::unlike_eager() {
     const std::vector<std::string> results = results_of(flat_[i].step),
                                    uses = uses_of(flat_[i].step);
     const bool gives = std::any_of(results.begin(), results.end(), known);
-    if (!results.empty() && gives && std::all_of(uses.begin(), uses.end(), known))
+    if (!results.empty() && !is_given(i) && gives && std::all_of(uses.begin(), uses.end(), known))
       steps.push_back(i);
   }
   if (steps.empty()) return {};

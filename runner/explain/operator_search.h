@@ -29,6 +29,8 @@ class OperatorSearch {
   /// The steps of which eager makes other bits, from the same arguments.
   Places unlike_eager();
   void note_amplifier(std::size_t from);
+  void find_draws(const Observation& eager);
+  bool is_given(std::size_t step) const;
 
   Places steps_of_the_difference();
 
@@ -86,7 +88,9 @@ class OperatorSearch {
   std::vector<FlatStep> flat_;
   bool bits_ = false;    ///< the least difference counts
   bool writes_ = false;  ///< to what is there
-  bool draws_ = false;   ///< random numbers
+  bool draws_ = false;   ///< random numbers, and not only those of `given_`
+  /// The steps that draw, and drew the same compiled and eager: parts of the program take that.
+  std::set<std::size_t> given_;
   bool eager_returns_ = true, eager_raises_ = false;
   bool spread_ = false;  ///< the difference comes from many steps, from none much of it
   SeenValues seen_;

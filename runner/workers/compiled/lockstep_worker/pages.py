@@ -1,5 +1,5 @@
-"""The memory of a process that forks, in huge pages: a fork copies a table of pages, and in pages of
-4 KiB the table of 300 MB costs more than what a small program computes."""
+"""The memory of a process that forks, in huge pages: a fork copies a table of pages, and that of
+300 MB in pages of 4 KiB costs more than what a small program computes."""
 
 import contextlib
 import ctypes
