@@ -2,12 +2,13 @@
 """How often `explain` names the greatest of several faults: random programs of 12 to 30 steps with
 two or three faults hidden in each, of known place and size.
 
-    ci/bench/explain/hidden.py [--seed N] [--programs N] [--seconds S] [--keep FOLDER]
+    ci/bench/explain/hidden.py [--seed N] [--programs N] [--seconds S] [--shrink S] [--keep FOLDER]
 
 Each fault is executed alone, too: how far that moves the output says which one is the greatest.
-Prints a line for each program, and the shares. Draw the seed once nothing is changed any more:
-without --seed it is drawn by chance. --keep leaves
-programs, paths and runs in a folder, where `lockstep explain` finds what it needs to say more."""
+Prints a line for each program, and the shares. With --shrink each is shrunk, too, for S seconds,
+and what is left must be as far off as the whole, by ten times at most. --keep leaves programs,
+paths and runs in a folder. Draw the seed once nothing is changed any more: without --seed it is
+drawn by chance."""
 
 import argparse
 import json
@@ -172,6 +173,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--programs", type=int, default=60)
     parser.add_argument("--seconds", type=int, default=1800)
+    parser.add_argument("--shrink", type=int, metavar="S")
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
@@ -205,6 +207,45 @@ def main() -> None:
                 told.append(path)
         records = run(folder, "whole", told, f"--explain={options.seconds}")
         judge(hidden, alone, records)
+        if options.shrink is not None:
+            shrink(folder, records, options.shrink)
+
+
+def shrink(folder: pathlib.Path, records: list[dict], seconds: int) -> None:
+    """Shrinks what diverges, executes what is left, and prints how many are as far off as it."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    whole = [each for each in records if each.get("status") == "value_diverges" and "path" in each]
+    kept, steps = 0, []
+    for verdict in whole:
+        case, path = verdict["id"].split("@")[0], folder / "paths" / f"{verdict['path']}.json"
+        small = folder / "small" / case / "case.json"
+        small.parent.mkdir(parents=True)
+        here = ["--path-file", path, "--path", path.stem]
+        asked = [verdict["id"], "--case-file", folder / "cases" / f"{case}.json", *here]
+        told = ["--seconds", str(seconds), "--to", small]
+        subprocess.run([binary, "shrink", *asked, *told], capture_output=True, check=False)
+        if not small.exists():
+            print(f"{verdict['id']}: not shrunk")
+            continue
+        out = ["--no-expectations", "--out", small.parent / "run"]
+        subprocess.run([binary, "run", small, *here, *out], capture_output=True, check=False)
+        log = (small.parent / "run" / "run.jsonl").read_text("utf-8").splitlines()
+        found = [each for each in map(json.loads, log) if each["type"] == "verdict"]
+        same = any(alike(verdict, each) for each in found if each["path"] == path.stem)
+        kept += same
+        steps.append(len(json.loads(small.read_text("utf-8"))["steps"]))
+        print(f"{verdict['id']}: {steps[-1]} steps, {'as far off' if same else 'ANOTHER'}")
+    print(f"{len(whole)} shrunk to {sum(steps) / max(1, len(steps)):.1f} steps, {kept} as far off")
+
+
+def alike(whole: dict, small: dict) -> bool:
+    """Whether two verdicts are of one magnitude, absolute or as a fraction of eager's number."""
+    for key in ("max_abs", "max_rel"):
+        before = max((output.get(key) or 0.0 for output in whole["outputs"]), default=0.0)
+        after = max((output.get(key) or 0.0 for output in small["outputs"]), default=0.0)
+        if before and before / 10 <= after <= before * 10:
+            return small["status"] == whole["status"]
+    return False
 
 
 def judge(hidden: list, alone: dict, records: list[dict]) -> None:
