@@ -61,7 +61,6 @@ class Explaining : public OnFakeTorch {
   }
 };
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -211,12 +210,12 @@ TEST(How, EveryTextNamesTheOperators) {
   }
 }
 
-/// `d` draws; `r` is off by a thousandth and `y` by one.
+/// `d` draws, from what may be wrong before.
 constexpr const char* kDraws = R"(
   "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3]}},
-  "steps": [{"let": "d", "op": "aten::bernoulli.default", "args": ["%x"]},
-            {"let": "r", "op": "aten::relu.default", "args": ["%d"]},
-            {"let": "n", "op": "aten::neg.default", "args": ["%r"]},
+  "steps": [{"let": "r", "op": "aten::relu.default", "args": ["%x"]},
+            {"let": "d", "op": "aten::bernoulli.default", "args": ["%r"]},
+            {"let": "n", "op": "aten::neg.default", "args": ["%d"]},
             {"let": "y", "op": "aten::mul.Tensor", "args": ["%n", "%d"]}],
   "outputs": ["y"])";
 
@@ -234,7 +233,7 @@ Registry of_drawing() {
       {{"format", 1}, {"torch", "2.13.0"}, {"operators_digest", "test"}, {"operators", operators}});
 }
 
-TEST_F(Explaining, GoesOnFromWhatBothDrew) {
+TEST_F(Explaining, FollowsADifferenceThroughWhatIsDrawn) {
   torch_.slightly_wrong = "aten::relu.default";
   torch_.wrong_operator = "aten::neg.default";
   const Registry registry = of_drawing();
@@ -243,19 +242,39 @@ TEST_F(Explaining, GoesOnFromWhatBothDrew) {
   const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
   EXPECT_THAT(guilty(found), ElementsAre("n"));
   EXPECT_TRUE(found.certain);
-  EXPECT_LT(found.steps[1].adds, 0.1);
+  EXPECT_EQ(found.steps[0].explained, "no");
+  EXPECT_EQ(found.steps[1].explained, "yes") << "it is given another number, and draws the same";
+  EXPECT_LT(found.steps[0].adds, 0.1);
   EXPECT_THAT(found.open, IsEmpty());
 }
 
-TEST_F(Explaining, SaysNothingOfContributionsWhereCompiledCodeDrewOtherwise) {
-  torch_.slightly_wrong = "aten::relu.default";
+TEST_F(Explaining, NamesWhatDrawsOtherwise) {
   torch_.wrong_operator = "aten::bernoulli.default";
   const Registry registry = of_drawing();
   Case declared = *decode(kDraws);
   declared.random = true;
   const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
-  EXPECT_THAT(found.open, Contains("what each step would draw on its own"));
-  EXPECT_EQ(found.steps[1].explained, "");
+  EXPECT_THAT(guilty(found), ElementsAre("d"));
+  EXPECT_EQ(found.steps[2].explained, "yes");
+  EXPECT_THAT(found.open, IsEmpty());
+}
+
+/// Both additions are off by one: whichever of them is right, the other takes `y` to its bound.
+TEST_F(Explaining, AddsWhoeverMakesMuchOfItWithoutTheFirst) {
+  torch_.wrong_operator = "aten::add.Tensor";
+  const Explanation found = explain(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [-1.05]},
+               "c": {"dtype": "float32", "values": [0]}},
+    "steps": [{"let": "a", "op": "aten::add.Tensor", "args": ["%x", "%c"]},
+              {"let": "b", "op": "aten::add.Tensor", "args": ["%a", "%c"]},
+              {"let": "n", "op": "aten::neg.default", "args": ["%b"]},
+              {"let": "r", "op": "aten::relu.default", "args": ["%n"]},
+              {"let": "y", "op": "aten::neg.default", "args": ["%r"]}],
+    "outputs": ["y"])");
+  EXPECT_THAT(guilty(found), ElementsAre("a"));
+  EXPECT_THAT(found.also, ElementsAre(1));
+  EXPECT_LT(found.steps[1].adds, 0.1);
+  EXPECT_TRUE(found.certain);
 }
 
 }  // namespace
