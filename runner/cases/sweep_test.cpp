@@ -220,6 +220,21 @@ TEST(Content, IsOfTheProgramAndNotOfTheFile) {
   EXPECT_EQ(content_digest(suite[0], first, nullptr), "");
 }
 
+TEST(Content, IsTheSameWhereverTheStepsComeFrom) {
+  Diagnostics diagnostics;
+  const auto digest = [&](const std::string& source) {
+    const CaseFile file = parse_case_file(
+        {"cases/t.json", R"({"format": 1, "title": "t", "prepare": {"steps": [{"let": "p")" +
+                             source + R"(}]}, "steps": [{"with": {}, "steps": [{"let": "y")" +
+                             source + "}]" + source + "}]}", {}},
+        diagnostics);
+    return content_digest(file, file.choices.at(0), nullptr);
+  };
+  EXPECT_EQ(digest(""), digest(R"(, "source": {"file": "net.py", "line": 8})"));
+  EXPECT_NE(digest(""), digest(R"(, "op": "relu")"));
+  EXPECT_TRUE(diagnostics.empty());
+}
+
 TEST(Content, InstancesOfOtherTorchesCanBeAdded) {
   Diagnostics diagnostics;
   std::vector<CaseFile> suite = {file_of(kUnary, diagnostics)};

@@ -314,6 +314,11 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
     json["with"] = written_context(block->context);
     json["steps"] = written_steps(block->steps, literals);
   }
+  if (step.source) {
+    Json& source = json["source"] = {{"file", escaped(step.source->file)},
+                                     {"line", step.source->line}};
+    if (!step.source->name.empty()) source["name"] = escaped(step.source->name);
+  }
   return json;
 }
 

@@ -117,27 +117,34 @@ std::string print(const Context& context) {
   return text;
 }
 
+std::string print(const SourceLine& source) {
+  return fmt::format("{}:{}{}", source.file, source.line,
+                     source.name.empty() ? "" : " in " + source.name);
+}
+
 std::string print(std::span<const Step> steps, const LiteralText& literal,
-                  const std::string& indent) {
+                  const std::string& indent, WithSources sources) {
   std::string text;
   for (const Step& step : steps) {
+    const bool shown = sources == WithSources::yes && step.source;
+    const std::string comment = shown ? "  # " + print(*step.source) : "";
     if (const auto* block = std::get_if<WithBlock>(&step.does)) {
-      text += indent + "with " + print(block->context) + ":\n";
-      text += print(block->steps, literal, indent + "  ");
+      text += indent + "with " + print(block->context) + ":" + comment + "\n";
+      text += print(block->steps, literal, indent + "  ", sources);
       continue;
     }
     const std::string names =
         joined(step.let, [](const std::optional<std::string>& name) { return name.value_or("_"); });
     text += indent + (names.empty() ? "" : names + " = ") +
-            std::visit(StepPrinter{literal}, step.does) + "\n";
+            std::visit(StepPrinter{literal}, step.does) + comment + "\n";
   }
   return text;
 }
 
-std::string print(const Program& program, const LiteralText& literal) {
+std::string print(const Program& program, const LiteralText& literal, WithSources sources) {
   const bool plain = program.context == Context{};
   std::string text = plain ? "" : "  with " + print(program.context) + ":\n";
-  text += print(program.steps, literal, plain ? "  " : "    ");
+  text += print(program.steps, literal, plain ? "  " : "    ", sources);
   const auto name = [](const std::string& each) { return each; };
   text += "  return " + joined(program.outputs, name) + "\n";
   if (program.backward) {

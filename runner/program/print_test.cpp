@@ -56,5 +56,15 @@ TEST(Print, AProgramReadsAsCode) {
             "  backward of [\"g\",\"q\"]\n");
 }
 
+TEST(Print, AStepSaysWhereItComesFromIfAsked) {
+  Program program;
+  program.steps = {{{"y"}, ScalarCall{"abs", {{Ref{"n"}}}}, SourceLine{"a/net.py", 8, "Net.forward"}},
+                   {{}, WithBlock{{}, {{{"z"}, ScalarCall{"neg", {{Ref{"y"}}}}, SourceLine{"b.py", 9}}}}}};
+  const LiteralText literal = [](std::size_t) { return ""; };
+  EXPECT_EQ(print(program.steps, literal, "", WithSources::yes),
+            "y = abs(n)  # a/net.py:8 in Net.forward\nwith :\n  z = neg(y)  # b.py:9\n");
+  EXPECT_EQ(print(program.steps, literal, ""), "y = abs(n)\nwith :\n  z = neg(y)\n");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -134,6 +135,15 @@ struct WithBlock {
   bool operator==(const WithBlock& other) const;
 };
 
+/// Where somebody's program says a step: for people, never opened.
+struct SourceLine {
+  std::string file;  ///< "models/net.py": relative, below nothing but itself
+  std::int64_t line = 0;
+  std::string name = {};  ///< "Net.forward"; empty: not known
+
+  bool operator==(const SourceLine&) const = default;
+};
+
 /// One step: its operation, and the names of its results.
 struct Step {
   /// One name, or one for each result (nothing: not needed), or none at all.
@@ -141,6 +151,8 @@ struct Step {
   std::variant<OpCall, FunctionCall, LiteralTensor, GetItem, SetItem, ScalarCall, GradCall,
                WithBlock>
       does;
+  /// What is executed does not depend on it, so no worker is told.
+  std::optional<SourceLine> source = {};
 
   bool operator==(const Step&) const = default;
 };

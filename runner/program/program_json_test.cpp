@@ -36,6 +36,16 @@ TEST(ProgramJson, IsReadAndWrittenWithoutLoss) {
   EXPECT_EQ(again, literals);
 }
 
+/// What is executed, and every digest of it, is the same wherever the program was written.
+TEST(ProgramJson, NoWorkerIsToldWhereAStepComesFrom) {
+  Program program;
+  program.inputs = {"n"};
+  program.steps = {{{"y"}, ScalarCall{"abs", {{Ref{"n"}}}}}};
+  const std::string without = program_to_json(program, Json::array()).dump();
+  program.steps[0].source = SourceLine{"net.py", 8, "Net.forward"};
+  EXPECT_EQ(program_to_json(program, Json::array()).dump(), without);
+}
+
 TEST(ProgramJson, WhatMayBeLeftOutHasItsDefault) {
   Json literals = Json::array();
   const auto program = program_from_json(
