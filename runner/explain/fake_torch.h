@@ -89,7 +89,7 @@ class FakeTorch {
         return seen;
       }
       CallResult result = call;
-      for (const std::string& name : program->outputs)
+      for (const std::string& name : returned_values(*program))
         result.outputs.emplace_back(name, write(values->at(name), mode == "fp64", seen));
       seen.repetitions.push_back({std::move(result)});
     }
@@ -119,7 +119,7 @@ class FakeTorch {
       if (op.op == "aten::bernoulli.default") {
         for (double& value : made.values) value = value * 2 + how.seed;
       }
-      const bool is_seen = contains(program.outputs, name);
+      const bool is_seen = contains(returned_values(program), name);
       if (!how.wide || (seeing_ends_it && !how.is_gold && is_seen)) round(made);
       const bool company = name.starts_with("m0_") || name.starts_with("m1_");
       const bool wrong = op.op == wrong_operator ||
