@@ -119,13 +119,14 @@ class StepDecoder {
       const auto resolved = resolve(reader_, name, args, kwargs, context_, scope_);
       if (resolved && resolved->op == nullptr) {
         if (parts_.lacking.empty()) parts_.lacking = resolved->lacking;
-        effect = true;  // not known: nothing about it is complained of
+        parts_.writes = effect = true;  // not known: nothing about it is complained of
       } else if (resolved) {
         out = {resolved->op->name + "." + resolved->overload->name, resolved->arguments};
         kinds = resolved->overload->results;
         effect =
             std::any_of(resolved->overload->arguments.begin(), resolved->overload->arguments.end(),
                         [](const Argument& argument) { return argument.mutates; });
+        parts_.writes = parts_.writes || effect;
         effect = effect || kinds.empty();
         remember(parts_.operators, out.op);
       }
@@ -133,6 +134,7 @@ class StepDecoder {
       const std::string text = name->get<std::string>();
       out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs)};
       effect = !step->contains("let") || text.substr(0, text.find('.')).ends_with('_');
+      parts_.writes = parts_.writes || effect;
       remember(parts_.operators, out.op);
     }
     add_unpacked(reader_.child(step, "let"), names(step, kinds, effect), std::move(out));
@@ -176,6 +178,7 @@ class StepDecoder {
     const auto kwargs = arguments(step, "kwargs");
     FunctionCall out{function.value_or(""), plain(args, kwargs)};
     if (function) remember(parts_.operators, *function);
+    parts_.writes = true;  // it may
     add(names(step, {}, !step->contains("let") || (function && function->ends_with('_'))),
         std::move(out));
     bad_ = false;
@@ -215,6 +218,7 @@ class StepDecoder {
     const auto indexed = decode_indexed(reader_, *reader_.child(step, "set"), scope_);
     const auto to = reader_.required(step, "to", "the value to assign");
     const Value value = to ? number(*to) : Value{};
+    parts_.writes = true;
     if (indexed) add({}, SetItem{{Ref{indexed->name}}, indexed->items, value});
   }
 

@@ -126,7 +126,9 @@ std::string show_case(const Case& declared, const std::string& instance, WithSou
                   sources);
   }
   for (std::size_t i = 0; i < declared.calls.size(); ++i) {
-    text += declared.calls.size() > 1 ? fmt::format("\ninputs of call {}\n", i + 1) : "\ninputs\n";
+    text += declared.calls.size() > 1 ? fmt::format("\ninputs of call {}", i + 1) : "\ninputs";
+    const std::string within = print(declared.calls[i].context);
+    text += within.empty() ? "\n" : ", with " + within + "\n";
     for (const InputSpec& input : declared.calls[i].inputs) {
       const auto* tensor = std::get_if<TensorSpec>(&input.value);
       text += tensor != nullptr

@@ -112,7 +112,8 @@ std::string print(const Context& context) {
   flag("grad", context.grad);
   flag("inference", context.inference);
   flag("deterministic_algorithms", context.deterministic_algorithms);
-  if (context.autocast) add("autocast", context.autocast->device + " " + context.autocast->dtype);
+  if (const auto& autocast = context.autocast)
+    add("autocast", autocast->device + " " + autocast->dtype + (autocast->enabled ? "" : " off"));
   if (context.default_dtype) add("default_dtype", *context.default_dtype);
   return text;
 }
@@ -145,8 +146,7 @@ std::string print(const Program& program, const LiteralText& literal, WithSource
   const bool plain = program.context == Context{};
   std::string text = plain ? "" : "  with " + print(program.context) + ":\n";
   text += print(program.steps, literal, plain ? "  " : "    ", sources);
-  const auto name = [](const std::string& each) { return each; };
-  text += "  return " + joined(program.outputs, name) + "\n";
+  text += "  return " + (program.outputs.empty() ? "nothing" : joined(program.outputs)) + "\n";
   if (program.backward) {
     std::string of;
     for (const std::string& each : program.backward->of)
@@ -156,6 +156,8 @@ std::string print(const Program& program, const LiteralText& literal, WithSource
     if (program.backward->retain_graph) text += ", the graph retained";
     text += "\n";
   }
+  for (const auto& [input, from] : program.carry)
+    text += "  the next call gets " + from + " as " + input + "\n";
   return text;
 }
 
