@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .elements import elements_of
-from .paths import Path, path_of
+from .paths import NATIVE, Path, paths_of
 
 #: The most bytes of a case file.
 MOST_BYTES = 1 << 20
@@ -101,9 +101,9 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
         if region["asked"]["refused"]:
             captured.refused.append(region["asked"]["refused"])
         elif region["asked"]["backend"] or region["asked"].get("export"):
-            path = path_of(region["asked"], len(calls) > 1, stem)
-            if path.name not in [each.name for each in captured.paths]:
-                captured.paths.append(path)
+            for path in paths_of(region["asked"], len(calls) > 1, region["draws"], stem):
+                if path.name not in [each.name for each in captured.paths]:
+                    captured.paths.append(path)
     _name(list(found.values()), stem)
     return list(found.values())
 
@@ -191,8 +191,13 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
         case["backward"] = backward
     if first["raised"]:
         case["raises"] = {"class": first["raised"]["class"]}
+    policies = {"*": "bits"} if way.strict else {}
+    if captured.region["draws"]:
+        policies |= {NATIVE: "metadata"}
+    if policies:
+        policy = policies if len(policies) > 1 or "*" not in policies else "bits"
+        case["compare"] = dict.fromkeys(captured.compared(), policy)
     if way.strict:
-        case["compare"] = dict.fromkeys(captured.compared(), "bits")
         case["strides"] = "exact"
     text = _text(case)
     if len(text.encode()) > MOST_BYTES:

@@ -12,7 +12,7 @@ from . import worker
 
 worker.load()
 
-from lockstep_worker.compat import graphs  # noqa: E402  (its package is loaded above)
+from lockstep_worker.compat import graphs, operators  # noqa: E402  (its package is loaded above)
 
 #: Calls of a graph that change a mode instead of computing.
 SET_GRAD = torch._C._set_grad_enabled
@@ -51,6 +51,14 @@ def operators_of(function: Callable, tensors: list[torch.Tensor]) -> list[Any] |
 
 
 overload = graphs.overload
+
+
+def draws(name: str) -> bool:
+    """Whether an operator, `aten::name.overload`, draws random numbers."""
+    space, _, rest = name.partition("::")
+    packet, _, word = rest.partition(".")
+    found = operators.overload(space, packet, word)
+    return found is not None and torch.Tag.nondeterministic_seeded in found.tags
 
 
 def fakes() -> Callable[[torch.Tensor], torch.Tensor]:

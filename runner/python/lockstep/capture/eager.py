@@ -1,6 +1,5 @@
 """A call that Dynamo fails on, captured from its eager execution."""
 
-import contextlib
 import inspect
 import re
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from .graph import Written
 from .recorder import Checked, Recorder, Region
 from .sources import place_of_code
 from .steps import Ref, Steps, Unsayable
-from .traced import Trace
+from .traced import Trace, Way
 
 
 def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -> None:
@@ -25,29 +24,27 @@ def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -
     if noted is None:
         return
     seed = torch.get_rng_state()
-    traces = [Trace(inputs, operators) for operators in (True, False)]
+    trace = Trace(inputs, (True, False))
     outputs: Any = None
-    with contextlib.ExitStack() as stack:
-        for each in traces:
-            stack.enter_context(each)
+    with trace:
         try:
             outputs = function(*args, **kwargs)
         except Exception as error:
             region.raised(noted, error)
     if noted["raised"]:
-        _use_raising(region, traces)
+        _use_raising(region, trace.ways)
     else:
 
-        def by(trace: Trace) -> Callable[[dict], Written]:
-            return lambda _: trace.finish(outputs)
+        def by(way: Way) -> Callable[[dict], Written]:
+            return lambda _: way.finish(outputs)
 
-        made = [by(each) for each in traces]
+        made = [by(each) for each in trace.ways]
         region.returned(noted, tree_leaves(outputs), inputs, Checked(seed, made))
 
 
-def _use_raising(region: Region, traces: list[Trace]) -> None:
+def _use_raising(region: Region, ways: list[Way]) -> None:
     """Takes what was called until the error."""
-    for each in traces:
+    for each in ways:
         try:
             region.use(each.finish([each.last] if isinstance(each.last, Ref) else []))
         except Unsayable as error:

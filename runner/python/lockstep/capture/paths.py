@@ -6,6 +6,8 @@ from typing import Any
 
 from lockstep import places
 
+#: Inductor as a program has it that draws random numbers: its stream is its own.
+NATIVE = "inductor-native-random"
 #: Where the options of `torch.compile` are settings of.
 OPTIONS = "torch._inductor.config."
 
@@ -23,6 +25,15 @@ def suite() -> tuple[dict, ...]:
     folder = places.suite() / "runner" / "paths"
     found = [json.loads(each.read_text("utf-8")) for each in sorted(folder.glob("*.json"))]
     return tuple(sorted(found, key=lambda each: not each.get("default")))
+
+
+def paths_of(asked: dict, varies: bool, draws: bool, stem: str) -> list[Path]:
+    """The paths on which a program is judged. One that draws random numbers with Inductor's
+    defaults is judged with eager's stream, to compare values, and with its own."""
+    found = [path_of(asked, varies, stem)]
+    if draws and found[0].name == "inductor":
+        found.append(Path(NATIVE))
+    return found
 
 
 def path_of(asked: dict, varies: bool, stem: str) -> Path:

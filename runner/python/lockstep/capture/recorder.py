@@ -2,7 +2,7 @@
 
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -62,6 +62,7 @@ class Region:
             "as_if": recorder.as_if,
             "where": where,
             "route": None,
+            "draws": False,  # random numbers
             "program": None,
             "replay": None,
             "calls": [],
@@ -73,6 +74,7 @@ class Region:
     def use(self, written: graph.Written) -> None:
         """Takes a program as what was captured."""
         self.json["route"] = written.route
+        self.json["draws"] |= any(compat.draws(each) for each in _operators(written.steps))
         self.json["program"] = {
             "inputs": written.inputs,
             "steps": [_plain(step, self.spool) for step in written.steps],
@@ -127,6 +129,7 @@ class Region:
         try:
             with _undisturbed():
                 noted["written"] = self.changed(noted, inputs)
+                self.json["draws"] |= not torch.equal(found.seed, torch.get_rng_state())
                 if len(self.json["calls"]) == 1:
                     self.check(noted, outputs, inputs, found)
         except Exception as error:
@@ -291,6 +294,13 @@ class GraphRegion(Region):
             return make
 
         return [by_nodes(True), by_nodes(False), by_execution(True), by_execution(False)]
+
+
+def _operators(steps: list[dict]) -> Iterator[str]:
+    for step in steps:
+        yield from _operators(step.get("steps", []))
+        if "op" in step:
+            yield step["op"]
 
 
 def _flat(tensor: torch.Tensor) -> torch.Tensor:

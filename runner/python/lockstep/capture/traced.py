@@ -5,6 +5,7 @@ or its steps give other results than the program."""
 
 import operator
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,30 +22,16 @@ MOST_STEPS = 20_000
 
 
 class Trace(TorchFunctionMode):
-    """Writes what is called while it is in force. `inputs` are the tensors that there are before,
-    by their names: any other one whose making nobody saw is an error. `source_of` says where in the
-    user's source the execution is; left out, in the innermost frame of the user's."""
+    """Sees what is called while it is in force, and writes it down in each of the ways. `inputs`
+    are the tensors that there are before, by their names: any other one whose making nobody saw is
+    an error. `source_of` says where in the user's source the execution is; left out, in the
+    innermost frame of the user's."""
 
     def __init__(
-        self, inputs: dict[str, torch.Tensor], operators: bool = True, source_of: Any = None
+        self, inputs: dict[str, torch.Tensor], ways: tuple[bool, ...], source_of: Any = None
     ) -> None:
         super().__init__()
-        self.steps = Steps(operators)
-        self.steps.taken = set(inputs)
-        self.inputs = list(inputs)
-        self.refs: dict[int, Any] = {}
-        self.held: list[Any] = []  # so that no id is given twice
-        self.fake = compat.fakes()
-        for name, tensor in inputs.items():
-            self.name(tensor, Ref(name, self.fake(tensor)))
-        self.source_of = source_of or _source
-        self.before = compat.context_inside()
-        self.failed: Unsayable | None = None
-        self.last: Any = None  # the newest result that has a name
-
-    def name(self, value: Any, ref: Any) -> None:
-        self.refs[id(value)] = ref
-        self.held.append(value)
+        self.ways = [Way(inputs, operators, source_of or _source) for operators in ways]
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -53,10 +40,36 @@ class Trace(TorchFunctionMode):
         try:
             result = function(*args, **kwargs)
         except Exception:
-            self.noted(function, args, kwargs, None)
+            for each in self.ways:
+                each.noted(function, args, kwargs, None)
             raise
-        self.noted(function, args, kwargs, result)
+        for each in self.ways:
+            each.noted(function, args, kwargs, result)
         return result
+
+
+class Way:
+    """One way to write an execution: with operators, or with the functions that are called."""
+
+    def __init__(
+        self, inputs: dict[str, torch.Tensor], operators: bool, source_of: Callable
+    ) -> None:
+        self.steps = Steps(operators)
+        self.steps.taken = set(inputs)
+        self.inputs = list(inputs)
+        self.refs: dict[int, Any] = {}
+        self.held: list[Any] = []  # so that no id is given twice
+        self.fake = compat.fakes()
+        for name, tensor in inputs.items():
+            self.name(tensor, Ref(name, self.fake(tensor)))
+        self.source_of = source_of
+        self.before = compat.context_inside()
+        self.failed: Unsayable | None = None
+        self.last: Any = None  # the newest result that has a name
+
+    def name(self, value: Any, ref: Any) -> None:
+        self.refs[id(value)] = ref
+        self.held.append(value)
 
     def noted(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Writes one call, unless an earlier one could not be written."""
@@ -122,9 +135,9 @@ def of_graph(
     """The steps of an execution of a graph on these arguments. Raises `Unsayable`, and what the
     graph raises."""
     runner = _Runner(module)
-    with Trace(inputs, operators, lambda: runner.place) as trace:
+    with Trace(inputs, (operators,), lambda: runner.place) as trace:
         outputs = runner.run(*args)
-    return trace.finish(outputs)
+    return trace.ways[0].finish(outputs)
 
 
 class _Runner(torch.fx.Interpreter):
