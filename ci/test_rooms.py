@@ -239,7 +239,7 @@ def test_what_torch_loads_stands_alone():
     for package in (WORKER, pathlib.Path("ci/mutation/lockstep_mutants")):
         for file in (each for each in arrows if package in each.parents):
             assert all(package in other.parents for other in arrows[file]), file
-    above = (WORKER.parent, pathlib.Path("runner/python/lockstep/capture"))
+    above = (WORKER.parent, pathlib.Path("runner/python/lockstep/capturing"))
     for file in (each for each in arrows if not set(above) & set(each.parents)):
         assert all(WORKER not in other.parents for other in arrows[file]), file
 

@@ -39,8 +39,8 @@ bool is_program(const std::string& word) {
 /// What captures programs: in a clone, or in an installed package, whose suite it lies beside.
 fs::path door(const fs::path& home) {
   std::error_code error;
-  for (const fs::path& each : {home / "runner" / "python" / "lockstep" / "capture" / "door.py",
-                               home.parent_path() / "capture" / "door.py"}) {
+  for (const fs::path& each : {home / "runner" / "python" / "lockstep" / "capturing" / "door.py",
+                               home.parent_path() / "capturing" / "door.py"}) {
     if (fs::is_regular_file(each, error)) return each;
   }
   return {};

@@ -2,11 +2,15 @@
 
     bench.py FOLDER [--numbers GLOB…] [--to TABLE.jsonl] [--seconds S]
 
-The folder holds programs that show a divergence, one a file, such as reproducers of reports. A line
-of the table has `program`, `route` (how it was captured), `shows` (whether a case that was written
-diverges on the path that the program asked for), `kept` (how it is written), `checks` (whether
-`lockstep check` accepts all that was written), and `why` it does not show. Set LOCKSTEP as the
-tests do; LOCKSTEP names another command than ci/lockstep."""
+The folder holds programs that show a divergence, one a file, such as reproducers of reports.
+LOCKSTEP names another command than ci/lockstep. A row of the table has:
+
+    program, exit   the file, and how `lockstep capture` ended
+    route           how it was captured: from the `graph`, by a `trace`, or not
+    shows           whether a case diverges on the path that the program asked for
+    kept            how it is written
+    checks          whether `lockstep check` accepts what was written
+    why             what was said where it does not show"""
 
 import argparse
 import fnmatch

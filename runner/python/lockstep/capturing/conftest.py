@@ -16,7 +16,7 @@ class Recorded:
     """What a program has left in its spool."""
 
     def __init__(self, done, folder, stem):
-        from lockstep.capture import cases, spool
+        from lockstep.capturing import cases, spool
 
         self.status, self.text, self.errors = done.returncode, done.stdout, done.stderr
         self.regions = spool.regions_of(folder)
@@ -39,7 +39,7 @@ def record(tmp_path):
         program.write_text("import torch\nimport torch.nn as nn\n" + textwrap.dedent(text))
         folder = tmp_path / "spool"
         limits = json.dumps({"bytes": 1 << 24, "graphs": 16, "functions": functions})
-        script = PACKAGE / "capture" / "script.py"
+        script = PACKAGE / "capturing" / "script.py"
         done = subprocess.run(
             [sys.executable, script, folder, limits, program, *words],
             capture_output=True,
@@ -54,7 +54,7 @@ def record(tmp_path):
 
 def parsed(captured, way=None):
     """A case as JSON."""
-    from lockstep.capture import cases
+    from lockstep.capturing import cases
 
     return json.loads(cases.write(captured, way or cases.Way(True, False)))
 

@@ -23,8 +23,8 @@ def main() -> None:
     """Runs the program of the command line."""
     folder, limits, program, *arguments = sys.argv[1:]
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-    from lockstep.capture import hooks as capturing
-    from lockstep.capture.spool import Spool
+    from lockstep.capturing import hooks as capturing
+    from lockstep.capturing.spool import Spool
 
     asked = json.loads(limits)
     sys.argv = [program, *arguments]

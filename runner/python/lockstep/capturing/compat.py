@@ -61,6 +61,15 @@ def draws(name: str) -> bool:
     return found is not None and torch.Tag.nondeterministic_seeded in found.tags
 
 
+def forget(function: Any) -> None:
+    """Takes what Dynamo keeps of a function or a module out of its cache; it is compiled again when
+    it is called next."""
+    import torch._dynamo.eval_frame as frames
+
+    with contextlib.suppress(Exception):
+        frames.remove_from_cache(getattr(function, "forward", function))
+
+
 def fakes() -> Callable[[torch.Tensor], torch.Tensor]:
     """A function that gives a tensor's like without memory."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)

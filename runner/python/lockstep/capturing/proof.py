@@ -4,6 +4,7 @@ What the program showed is what its graph shows on the accused path with the rec
 compared to the bit. Another way to write it shows the same divergence if the same output diverges
 in the same way, within a factor of ten."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import subprocess
 import tempfile
 from typing import Any
 
-from lockstep import places
+from lockstep import cli, places
 
 from .cases import Captured, TooBig, Way, write
 
@@ -32,7 +33,7 @@ def runner() -> str:
 
 
 def run(
-    files: list[pathlib.Path], paths: list[str], path_files: list[pathlib.Path], more: list[str]
+    files: list[pathlib.Path], paths: list[str], path_files: list[pathlib.Path]
 ) -> dict[tuple[str, str], dict]:
     """The verdicts of case files on paths: by the name of the file and that of the path. Raises
     `Failed`."""
@@ -42,7 +43,7 @@ def run(
         words += ["--path", *paths] if paths else []
         for each in path_files:
             words += ["--path-file", str(each)]
-        done = _called([*words, *more])
+        done = called(words)
         log = out / "run.jsonl"
         if done.returncode not in (0, 1) or not log.exists():
             raise Failed(done.stderr.strip() or done.stdout.strip())
@@ -54,10 +55,15 @@ def run(
         return found
 
 
-def _called(words: list[str]) -> subprocess.CompletedProcess:
+def called(words: list[str]) -> subprocess.CompletedProcess:
     """Runs the runner, which ends on Ctrl-C as we do."""
     process = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=cli.environment(),
     )
     try:
         out, error = process.communicate()
@@ -119,29 +125,48 @@ def would_show(verdict: dict, shown: dict) -> bool:
     return False
 
 
-class Kept:
-    """Which way a case is kept in, what the program showed, and what to say of both."""
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """How cases are to be written. `strict`: also a divergence that the default policies let pass
+    is to show; `exact`: with the recorded values whatever the fills show; `policy`: instead of the
+    default ones."""
 
-    def __init__(self, way: Way, shown: dict | None, verdict: dict | None, words: str) -> None:
-        self.way, self.shown, self.verdict, self.words = way, shown, verdict, words
+    strict: bool = False
+    exact: bool = False
+    policy: str | None = None
+
+    def way(self, exact: bool) -> Way:
+        """A way that compares as is wished."""
+        return Way(exact, False, self.policy)
+
+    def ways(self) -> list[Way]:
+        """The ways to try, the one that shows everything first."""
+        found = [SHOWN]
+        if not self.strict or self.policy:
+            found.append(self.way(True))
+        return found if self.exact else [*found, self.way(False)]
+
+
+@dataclasses.dataclass
+class Kept:
+    """The way that a case is kept in, and what to say of it."""
+
+    way: Way
+    shown: dict | None  # the verdict on the recorded values, compared to the bit
+    verdicts: list[dict]  # on the way that is kept
+    words: str
 
 
 def prove(
-    captured: list[Captured],
-    folder: pathlib.Path,
-    path_files: list[pathlib.Path],
-    strict: bool,
-    exact: bool,
-    more: list[str],
+    captured: list[Captured], folder: pathlib.Path, path_files: list[pathlib.Path], wish: "Wish"
 ) -> dict[str, Kept]:
-    """Which way each case is kept in. `strict`: also a divergence that the default policies let
-    pass is to show; `exact`: with the recorded values whatever the fills show. Raises `Failed`."""
+    """Which way each case is kept in. Raises `Failed`."""
     asked: dict[tuple[str, ...], list[Captured]] = {}
     for each in captured:
         asked.setdefault(tuple(path.name for path in each.paths), []).append(each)
     kept: dict[str, Kept] = {}
     for names, cases in asked.items():
-        kept.update(_prove(cases, list(names), folder, path_files, strict, exact, more))
+        kept.update(_prove(cases, list(names), folder, path_files, wish))
     return kept
 
 
@@ -150,22 +175,16 @@ def _prove(
     names: list[str],
     folder: pathlib.Path,
     path_files: list[pathlib.Path],
-    strict: bool,
-    exact: bool,
-    more: list[str],
+    wish: "Wish",
 ) -> dict[str, Kept]:
     if not names:
-        return {
-            each.name: Kept(_first(each, exact), None, None, "no path could be asked")
-            for each in cases
-        }
+        words = "no path could be asked"
+        return {each.name: Kept(_first(each, wish), None, [], words) for each in cases}
     files: list[pathlib.Path] = []
     written: dict[str, list[Way]] = {}
     for each in cases:
         seen: set[str] = set()
-        for way in (SHOWN, EXACT, *(() if exact else (FILLS,))):
-            if way is EXACT and strict:
-                continue
+        for way in wish.ways():
             try:
                 text = write(each, way)
             except TooBig:
@@ -177,10 +196,9 @@ def _prove(
             file.write_text(text, "utf-8")
             files.append(file)
             written.setdefault(each.name, []).append(way)
-    verdicts = run(files, names, path_files, more)
+    verdicts = run(files, names, path_files)
     return {
         each.name: _choose(
-            each,
             {
                 way: [
                     verdicts[f"{each.name}--{way.word}", name]
@@ -189,53 +207,56 @@ def _prove(
                 ]
                 for way in written.get(each.name, [])
             },
-            strict,
+            wish,
         )
         for each in cases
     }
 
 
-def _first(captured: Captured, exact: bool) -> Way:
+def _first(captured: Captured, wish: Wish) -> Way:
     """The way to write a case that nobody could judge."""
-    for way in (EXACT, FILLS) if exact else (FILLS, EXACT):
+    for exact in (True, False) if wish.exact else (False, True):
         try:
-            write(captured, way)
+            write(captured, wish.way(exact))
         except TooBig:
             continue
-        return way
-    return FILLS
+        return wish.way(exact)
+    return wish.way(False)
 
 
-def _choose(captured: Captured, found: dict[Way, list[dict]], strict: bool) -> Kept:
+def _choose(found: dict[Way, list[dict]], wish: Wish) -> Kept:
     """The first way that shows what the program showed."""
+    fills, exact = wish.way(False), wish.way(True)
     whole = {way: each for way, each in found.items() if each}
     if not whole:
-        return Kept(FILLS, None, None, "the runner gave no verdict on it")
+        return Kept(fills, None, [], "the runner gave no verdict on it")
     if SHOWN not in whole:
         way = next(iter(whole))
-        return Kept(way, None, _worst(whole[way]), "its values are too many for a case file")
-    shown = _worst(whole[SHOWN])
+        return Kept(way, None, whole[way], "its values are too many for a case file")
+    shown = worst(whole[SHOWN])
     if not diverges(shown):
-        way = next(
-            (w for w in (FILLS, EXACT) if w in whole and not diverges(_worst(whole[w]))), SHOWN
-        )
-        return Kept(way, shown, _worst(whole[way]), f"nothing differs to the bit ({way})")
-    at = whole[SHOWN].index(shown)
-    for way in (FILLS, EXACT):
-        if way in whole and at < len(whole[way]) and diverges(whole[way][at]):
-            if shows(whole[way][at], shown):
-                return Kept(way, shown, whole[way][at], f"shows it: {way}")
-    if FILLS in whole and at < len(whole[FILLS]) and would_show(whole[FILLS][at], shown):
-        passing, strictly = FILLS, STRICT
-    else:
-        passing, strictly = (EXACT if EXACT in whole else FILLS), SHOWN
-    if strict:
-        return Kept(strictly, shown, shown, f"shows it: {strictly}")
-    verdict = _worst(whole[passing]) if passing in whole else shown
-    if diverges(verdict):  # in another way than the program
-        return Kept(SHOWN, shown, shown, f"shows it: {SHOWN}")
-    return Kept(passing, shown, verdict, f"the default policy lets it pass ({passing})")
+        agreeing = (w for w in (fills, exact) if w in whole and not diverges(worst(whole[w])))
+        way = next(agreeing, SHOWN)
+        return Kept(way, shown, whole[way], f"nothing differs to the bit ({way})")
+    path = shown["path"]
+    of_path = {
+        way: next((v for v in each if v["path"] == path), None) for way, each in whole.items()
+    }
+    for way in (fills, exact):
+        mine = of_path.get(way)
+        if mine is not None and diverges(mine) and shows(mine, shown):
+            return Kept(way, shown, whole[way], f"shows it: {way}")
+    mine = of_path.get(fills)
+    like = mine is not None and would_show(mine, shown)
+    if wish.strict:
+        strictly = STRICT if like else SHOWN
+        return Kept(strictly, shown, whole[SHOWN], f"shows it: {strictly}")
+    way = fills if like or exact not in whole else exact
+    if way not in whole or diverges(worst(whole[way])):  # in another way than the program
+        return Kept(SHOWN, shown, whole[SHOWN], f"shows it: {SHOWN}")
+    return Kept(way, shown, whole[way], f"its policies let it pass ({way})")
 
 
-def _worst(verdicts: list[dict]) -> dict:
+def worst(verdicts: list[dict]) -> dict:
+    """The first verdict that diverges, or the first."""
     return next((each for each in verdicts if diverges(each)), verdicts[0])

@@ -73,6 +73,7 @@ class Way:
 
     exact: bool
     strict: bool
+    policy: str | None = None  # of everything that is compared, instead of the default policies
 
     @property
     def word(self) -> str:
@@ -80,7 +81,8 @@ class Way:
 
     def __str__(self) -> str:
         values = "exact values" if self.exact else "fills"
-        return f"{values}, {'compared to the bit' if self.strict else 'default policy'}"
+        compared = "compared to the bit" if self.strict else self.policy or "default policy"
+        return f"{values}, {compared}"
 
 
 def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Captured]:
@@ -191,11 +193,11 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
         case["backward"] = backward
     if first["raised"]:
         case["raises"] = {"class": first["raised"]["class"]}
-    policies = {"*": "bits"} if way.strict else {}
+    policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
     if captured.region["draws"]:
         policies |= {NATIVE: "metadata"}
     if policies:
-        policy = policies if len(policies) > 1 or "*" not in policies else "bits"
+        policy = policies if NATIVE in policies else policies["*"]
         case["compare"] = dict.fromkeys(captured.compared(), policy)
     if way.strict:
         case["strides"] = "exact"
@@ -203,6 +205,29 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if len(text.encode()) > MOST_BYTES:
         raise TooBig(f"it has {len(text.encode()):,} bytes, but a case has {MOST_BYTES:,} at most")
     return text
+
+
+def put(captured: Captured, way: Way, folder: pathlib.Path, about: str = "") -> pathlib.Path:
+    """Writes the case file into a folder; with fills where its values are too many."""
+    try:
+        text = write(captured, way, about)
+    except TooBig:
+        text = write(captured, dataclasses.replace(way, exact=False), about)
+    file = folder / f"{captured.name}.json"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def write_paths(all_: list[Captured], folder: pathlib.Path) -> list[pathlib.Path]:
+    """Writes the path files that the suite does not have, in `paths/` of a folder."""
+    files: list[pathlib.Path] = []
+    for path in (path for each in all_ for path in each.paths):
+        file = folder / "paths" / f"{path.name}.json"
+        if path.file is not None and file not in files:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps(path.file, indent=1) + "\n", "utf-8")
+            files.append(file)
+    return files
 
 
 def _input(described: dict, values: pathlib.Path, way: Way, seed: int, others: dict) -> dict:

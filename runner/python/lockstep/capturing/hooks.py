@@ -23,8 +23,9 @@ class Hooks:
     modules that are called before anything is compiled, and the functions that `outermost` is
     given."""
 
-    def __init__(self, spool: Spool, as_if: bool = True) -> None:
-        self.spool = spool
+    def __init__(self, spool: Spool, as_if: bool = True, asked: dict | None = None) -> None:
+        """`asked`: the arguments of `torch.compile` for what nobody compiled."""
+        self.spool, self.as_asked = spool, asked or {}
         self.asked_for_any = False
         self._before: list[tuple[Any, str, Any]] = []
         self._modules = compat.ModuleCalls(self._module) if as_if else None
@@ -176,7 +177,7 @@ class Hooks:
             with self._no_modules():
                 return forward(*args, **kwargs)
         self._as_if_calls += 1
-        return self.run(module, args, kwargs, asked_of({}), place_of_code(module))
+        return self.run(module, args, kwargs, asked_of(self.as_asked), place_of_code(module))
 
     def outermost(self, function: Callable) -> Callable:
         """A function of the program, whose outermost calls with tensors are captured as if it were
@@ -190,7 +191,7 @@ class Hooks:
             self._inside = True
             try:
                 place = place_of_code(function)
-                return self.run(function, args, kwargs, asked_of({}), place)
+                return self.run(function, args, kwargs, asked_of(self.as_asked), place)
             finally:
                 self._inside = False
 

@@ -24,7 +24,7 @@ if not __package__:
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
 from lockstep import places
-from lockstep.capture import cases, proof, spool
+from lockstep.capturing import cases, proof, spool
 from lockstep.places import Refusal, say
 
 #: Exit statuses of the tool.
@@ -192,29 +192,18 @@ def write(
 ) -> tuple[dict[str, proof.Kept], list[pathlib.Path]]:
     """Writes the case files and path files; how each is kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    path_files: list[pathlib.Path] = []
-    for each in found:
-        for path in each.paths:
-            file = folder / f"{path.name}.path.json"
-            if path.file is not None and file not in path_files:
-                file.write_text(json.dumps(path.file, indent=1) + "\n", "utf-8")
-                path_files.append(file)
+    path_files = cases.write_paths(found, folder)
     strict = asked.as_shown or asked.command in ("explain", "shrink")
     kept: dict[str, proof.Kept] = {}
     if judged:
         with tempfile.TemporaryDirectory(prefix="lockstep-ways-") as trial:
             say("judging what was captured, to write it so that it shows what the program showed")
-            kept = proof.prove(
-                found, pathlib.Path(trial), path_files, strict, asked.exact_values, []
-            )
+            wish = proof.Wish(strict, asked.exact_values)
+            kept = proof.prove(found, pathlib.Path(trial), path_files, wish)
     for each in found:
         way = kept[each.name].way if each.name in kept else proof.EXACT
         about = f"Captured from {pathlib.Path(asked.program).name}: {_paths(each)}."
-        try:
-            text = cases.write(each, way, about)
-        except cases.TooBig:
-            text = cases.write(each, proof.FILLS, about)
-        (folder / f"{each.name}.json").write_text(text, "utf-8")
+        cases.put(each, way, folder, about)
     return kept, path_files
 
 
@@ -232,7 +221,8 @@ def _summary(each: cases.Captured, kept: proof.Kept | None, folder: pathlib.Path
     }
     if kept is not None:
         found |= {"kept": str(kept.way), "says": kept.words}
-        for key, verdict in (("shown", kept.shown), ("verdict", kept.verdict)):
+        of_way = proof.worst(kept.verdicts) if kept.verdicts else None
+        for key, verdict in (("shown", kept.shown), ("verdict", of_way)):
             if verdict is not None:
                 status, output, great = proof.magnitude(verdict)
                 found[key] = {"path": verdict["path"], "status": status, "output": output}
