@@ -91,6 +91,7 @@ Exit command_capture(const CaptureOptions& options) {
   if (!options.name.empty()) words.push_back("--name=" + options.name);
   if (options.exact_values) words.push_back("--exact-values");
   if (options.as_shown) words.push_back("--as-shown");
+  if (options.calls) words.push_back("--calls");
   if (options.json) words.push_back("--json");
   words.push_back("--");
   words.insert(words.end(), options.program.begin(), options.program.end());

@@ -97,6 +97,8 @@ void add_flags(Flags& flags, CaptureOptions& options) {
       ->type_name("DIR");
   flags.value("--name", options.name, "What the cases are called after (default: PROGRAM)")
       ->type_name("NAME");
+  flags.flag("--calls", options.calls,
+             "Write every distinct call of an operator, as one sweep, instead of graphs");
   flags.flag("--exact-values", options.exact_values,
              "Write the recorded values, also where a fill with the same statistics would do");
   flags.flag("--as-shown", options.as_shown,

@@ -60,6 +60,7 @@ struct CaptureOptions {
   double seconds = 600;              ///< that the program may run
   bool exact_values = false;         ///< also where fills would do
   bool as_shown = false;             ///< compare as strictly as the program shows a difference
+  bool calls = false;                ///< every distinct call of an operator, instead of graphs
   bool json = false;                 ///< say what was captured as JSON
 };
 void add_flags(Flags& flags, CaptureOptions& options);

@@ -201,10 +201,11 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
         case["compare"] = dict.fromkeys(captured.compared(), policy)
     if way.strict:
         case["strides"] = "exact"
-    text = _text(case)
-    if len(text.encode()) > MOST_BYTES:
-        raise TooBig(f"it has {len(text.encode()):,} bytes, but a case has {MOST_BYTES:,} at most")
-    return text
+    written = text(case)
+    if len(written.encode()) > MOST_BYTES:
+        size = len(written.encode())
+        raise TooBig(f"it has {size:,} bytes, but a case has {MOST_BYTES:,} at most")
+    return written
 
 
 def put(captured: Captured, way: Way, folder: pathlib.Path, about: str = "") -> pathlib.Path:
@@ -242,7 +243,7 @@ def _input(described: dict, values: pathlib.Path, way: Way, seed: int, others: d
     else:
         found = {"dtype": described["dtype"], "shape": described["shape"]}
         needed = 1
-        if described["strides"] != _contiguous(described["shape"]):
+        if described["strides"] != contiguous(described["shape"]):
             found["strides"] = described["strides"]
         if described["offset"]:
             found["offset"] = described["offset"]
@@ -273,7 +274,7 @@ def _content(described: dict, values: pathlib.Path, way: Way, seed: int) -> dict
     return {"fill": {**fill, "seed": seed + 1}}
 
 
-def _contiguous(shape: list[int]) -> list[int]:
+def contiguous(shape: list[int]) -> list[int]:
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -343,7 +344,7 @@ def _step(step: dict, used: set[str], captured: Captured) -> dict:
     if "op" in step:
         word = step["op"].removeprefix("aten::")
         found["op"] = word.removesuffix(".default")
-        _arguments(found, step, _argument_of_operator)
+        _arguments(found, step, argument_of_operator)
     elif "call" in step:
         found["call"] = step["call"]
         _arguments(found, step, _argument)
@@ -391,10 +392,10 @@ def _argument(value: Any) -> Any:
     return value
 
 
-def _argument_of_operator(value: Any) -> Any:
+def argument_of_operator(value: Any) -> Any:
     """The same for an operator, whose schema knows dtypes and devices."""
     if isinstance(value, list):
-        return [_argument_of_operator(each) for each in value]
+        return [argument_of_operator(each) for each in value]
     if isinstance(value, dict):
         ((key, inner),) = value.items()
         if key in ("dtype", "layout", "memory_format"):
@@ -434,11 +435,14 @@ def _item(item: Any) -> str:
 # Text ---------------------------------------------------------------------------------------------
 
 
-def _text(case: dict) -> str:
-    """JSON with a line for each input, step and call."""
+def text(case: dict) -> str:
+    """A case as JSON with a line for each input, step and call."""
     lines = []
     for key, value in case.items():
-        if key == "inputs" and value:
+        if key == "sweep":
+            inner = [f"    {_line(each)}" for each in value["calls"]]
+            lines.append('  "sweep": {"calls": [\n' + ",\n".join(inner) + "\n  ]}")
+        elif key == "inputs" and value:
             inner = [f"    {json.dumps(name)}: {_line(each)}" for name, each in value.items()]
             lines.append(f'  "{key}": {{\n' + ",\n".join(inner) + "\n  }")
         elif key in ("steps", "calls"):

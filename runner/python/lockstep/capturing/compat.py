@@ -70,6 +70,13 @@ def forget(function: Any) -> None:
         frames.remove_from_cache(getattr(function, "forward", function))
 
 
+def sweepable(op: operators.Overload) -> bool:
+    """Whether an operator computes tensors from tensors, the same ones each time."""
+    tensors, views = operators.returns(op)
+    drawing = torch.Tag.nondeterministic_seeded in op.tags
+    return tensors and not views and not operators.writes(op) and not drawing
+
+
 def fakes() -> Callable[[torch.Tensor], torch.Tensor]:
     """A function that gives a tensor's like without memory."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)

@@ -21,7 +21,8 @@ class Recorded:
         self.status, self.text, self.errors = done.returncode, done.stdout, done.stderr
         self.regions = spool.regions_of(folder)
         self.reasons = spool.reasons_of(folder)
-        self.cases = cases.captured_of(self.regions, folder, stem)
+        graphs = [each for each in self.regions if "sweep" not in each]
+        self.cases = cases.captured_of(graphs, folder, stem)
 
     def only(self):
         """The only case, whose steps give what the program gave."""
@@ -34,14 +35,14 @@ class Recorded:
 def record(tmp_path):
     """Executes the text of a program; `words` are its arguments."""
 
-    def run(text, *words, functions=False, name="model.py"):
+    def run(text, *words, functions=False, calls=False, before="", name="model.py"):
         program = tmp_path / name
-        program.write_text("import torch\nimport torch.nn as nn\n" + textwrap.dedent(text))
+        program.write_text(before + "import torch\nimport torch.nn as nn\n" + textwrap.dedent(text))
         folder = tmp_path / "spool"
-        limits = json.dumps({"bytes": 1 << 24, "graphs": 16, "functions": functions})
+        limits = {"bytes": 1 << 24, "graphs": 16, "functions": functions, "calls": calls}
         script = PACKAGE / "capturing" / "script.py"
         done = subprocess.run(
-            [sys.executable, script, folder, limits, program, *words],
+            [sys.executable, script, folder, json.dumps(limits), program, *words],
             capture_output=True,
             text=True,
             check=False,

@@ -24,7 +24,7 @@ if not __package__:
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
 from lockstep import places
-from lockstep.capturing import cases, proof, spool
+from lockstep.capturing import cases, proof, spool, sweeps
 from lockstep.places import Refusal, say
 
 #: Exit statuses of the tool.
@@ -40,6 +40,7 @@ class Asked(argparse.Namespace):
     out: str | None
     name: str | None
     exact_values: bool
+    calls: bool
     as_shown: bool
     json: bool
     seconds: float
@@ -57,6 +58,7 @@ def read(words: list[str]) -> Asked:
     parser.add_argument("--name")
     parser.add_argument("--exact-values", action="store_true")
     parser.add_argument("--as-shown", action="store_true")
+    parser.add_argument("--calls", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     own = words[1:at] if asked.command == "capture" else []
@@ -72,6 +74,7 @@ def execute(asked: Asked, folder: pathlib.Path, functions: bool) -> tuple[int, b
     """Runs the program once in a process of its own, its output on standard error; its exit status,
     and whether it was interrupted."""
     limits = {"bytes": MOST_BYTES, "graphs": MOST_GRAPHS, "functions": functions}
+    limits["calls"] = asked.calls
     script = pathlib.Path(__file__).with_name("script.py")
     python = os.environ.get("LOCKSTEP_PYTHON") or sys.executable
     words = [python, str(script), str(folder), json.dumps(limits), asked.program]
@@ -288,6 +291,24 @@ def _become(words: list[str]) -> NoReturn:
     os.execv(proof.runner(), ["lockstep", *words])
 
 
+def sweep(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> int:
+    """Writes every distinct call of the program as one sweep. Raises `Refusal` if there is none."""
+    stem = cases.word(asked.name or pathlib.Path(asked.program).stem)
+    say(f"running {asked.program}, and recording what it calls")
+    status, interrupted = execute(asked, work, False)
+    _tell_end(asked.program, status, interrupted)
+    noted = [call for region in spool.regions_of(work) for call in region["sweep"]]
+    if not noted:
+        raise Refusal(f"{asked.program} calls no operator that a sweep takes.")
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = sweeps.write(noted, pathlib.Path(asked.program).name)
+    for at, text in enumerate(texts):
+        name = f"{stem}-calls" + (f"-{at + 1}" if at else "")
+        (folder / f"{name}.json").write_text(text, "utf-8")
+    say(f"{len(noted)} distinct calls in {os.path.relpath(folder)}")
+    return INTERRUPTED if interrupted else OK
+
+
 def main() -> int:
     asked = read(sys.argv[1:])
     if not os.path.isfile(asked.program):
@@ -296,6 +317,8 @@ def main() -> int:
     work = tempfile.TemporaryDirectory(prefix="lockstep-capture-")
     try:
         folder = output_folder(asked)
+        if asked.calls:
+            return sweep(asked, pathlib.Path(work.name), folder)
         found, interrupted = capture(asked, pathlib.Path(work.name))
         kept, path_files = write(asked, found, folder, not interrupted)
         for each in found:

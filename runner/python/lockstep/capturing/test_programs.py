@@ -1,5 +1,7 @@
 """Programs of each kind: what is captured of them, and that its steps give what they gave."""
 
+import json
+
 
 def words(captured):
     """What the steps call."""
@@ -366,3 +368,31 @@ def test_a_call_that_dynamo_fails_on_is_captured_from_its_execution(record):
     assert one.program["inputs"] == ["x", "y_a"]
     assert words(one) == ["aten::sigmoid.default", "aten::add.Tensor", "aten::mul.Tensor"]
     assert one.program["steps"][0]["source"] == {"file": "model.py", "line": 5, "name": "f"}
+
+
+def test_what_a_program_sets_before_it_imports_torch_counts(record, tmp_path):
+    (tmp_path / "first.py").write_text("import os\nos.environ['OMP_NUM_THREADS'] = '1'\n")
+    ran = record("print(torch.get_num_threads())\ntorch.compile(lambda x: x + 1)(torch.ones(2))",
+                 before="import first\n")  # fmt: skip
+    assert ran.text == "1\n"
+    assert len(ran.cases) == 1
+
+
+def test_every_distinct_call_is_one_of_a_sweep(record):
+    from lockstep.capturing import sweeps
+
+    ran = record(
+        """
+        x, w = torch.randn(4, 3), torch.randn(3, 3)
+        for _ in range(3):
+            y = torch.relu(x @ w) + x.t().contiguous().t()
+        y.sum(dim=0, keepdim=True)
+        """,
+        calls=True,
+    )
+    assert ran.status == 0, ran.errors
+    noted = [call for each in ran.regions for call in each["sweep"]]
+    (text,) = sweeps.write(noted, "model.py")
+    calls = json.loads(text)["sweep"]["calls"]
+    assert [call[0] for call in calls] == ["mm", "relu", "clone", "add.Tensor", "sum.dim_IntList"]
+    assert calls[-1][2:] == [[0], True]
