@@ -86,6 +86,16 @@ std::string operator_text(const Explanation& explanation) {
                      label_of(explanation.steps[explanation.guilty.front()].alone));
 }
 
+/// Where the user's program says the accused steps, each once.
+std::string source_text(const Explanation& explanation) {
+  std::vector<std::string> sources;
+  for (const std::size_t at : explanation.guilty) {
+    const std::string& source = explanation.steps[at].source;
+    if (!source.empty() && !contains(sources, source)) sources.push_back(source);
+  }
+  return enumerate(sources);
+}
+
 /// "38 %", of what adds at least one in a thousand.
 std::string share_text(double share) {
   if (share <= 0) return "";
@@ -102,7 +112,7 @@ std::string sparkline(const std::vector<double>& curve) {
 }
 
 std::string step_table(const Explanation& explanation, const Style& style) {
-  Rows rows = {{"", "step", "value", "as eager makes it", "adds", "alone"}};
+  Rows rows = {{"", "step", "value", "as eager makes it", "adds", "alone", "source"}};
   for (std::size_t i = 0; i < explanation.steps.size(); ++i) {
     const ExplainedStep& step = explanation.steps[i];
     const auto is_in = [&](const std::vector<std::size_t>& steps) {
@@ -112,8 +122,10 @@ std::string step_table(const Explanation& explanation, const Style& style) {
                     : is_in(explanation.also) ? "○"
                                               : "",
                     step.text, step.value, step.explained, share_text(step.adds),
-                    step.alone.empty() ? "" : label_of(step.alone)});
+                    step.alone.empty() ? "" : label_of(step.alone), step.source});
   }
+  if (std::all_of(rows.begin() + 1, rows.end(), [](const auto& row) { return row.back().empty(); }))
+    rows.front().pop_back();
   return table(std::move(rows), style, "    ");
 }
 
@@ -166,6 +178,8 @@ std::string explanation_text(const Explanation& explanation, const Style& style)
     text += section("layer", layer_text(explanation));
     if (!explanation.policy.empty()) text += section("policy", explanation.policy);
     text += section("operator", operator_text(explanation));
+    if (const std::string source = source_text(explanation); !source.empty())
+      text += section("source", source);
     if (!explanation.observing.empty()) {
       std::string seen = "seeing every value at once: the divergence " + explanation.observing;
       if (!explanation.ended_by.empty())

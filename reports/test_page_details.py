@@ -338,6 +338,7 @@ def explanation_of(verdict):
                 "text": f"h = aten::add(x, {NASTY})",
                 "value": "same",
                 "explained": "yes",
+                "source": f"net.py:8 in {NASTY}",
             },
             {
                 "name": "y",
@@ -383,7 +384,7 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         ]
         for row in re.findall(r"<tr[^>]*>(.*?)</tr>", part)
     ]
-    assert cells[0] == ["step", "value", "adds", "alone", "at", "eager", "compiled"]
+    assert cells[0] == ["step", "value", "adds", "alone", "at", "eager", "compiled", "source"]
     assert cells[2] == [
         "y = aten::to.dtype(h, float32)",
         "differs, not as eager makes it",
@@ -392,7 +393,11 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         "1, 2",
         "1.5",
         "1.25",
+        "",
     ]
+    assert cells[1][-1].startswith("net.py:8 in ") and "<a" not in one(
+        "<table.*</table>", part
+    ).group(0)
     assert 'class="guilty"' in part and part.index("fusion of") < part.index(
         "Layer: "
     ) < part.index("<table")

@@ -88,6 +88,10 @@ class Program(torch.nn.Module):
         self._check(program.get("context") or {})
         if program.get("backward"):
             raise Unsupported("gradients")
+        if not all(isinstance(name, str) for name in program["outputs"]):
+            raise Unsupported("outputs that are constants")
+        if len(set(program["outputs"])) < len(program["outputs"]):
+            raise Unsupported("an output that comes twice")
 
     @staticmethod
     def _check(context: dict) -> None:

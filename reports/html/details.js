@@ -227,6 +227,7 @@ function explanation(found) {
     ["compiled", (step) => step.compiled],
     ["fp64 gold", (step) => step.fp64],
     ["eager-faithful gold", (step) => step.stepwise],
+    ["source", (step) => step.source],
   ].filter(([, of]) => (found.steps ?? []).some((step) => of(step)));
   return section(
     "Who did it",

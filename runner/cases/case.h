@@ -79,6 +79,7 @@ struct InputSpec {
 /// One call of the program.
 struct CallSpec {
   std::vector<InputSpec> inputs;
+  Context context = {};  ///< of this call, within the program's
 };
 
 /// What `prepare` runs once, eagerly, to make inputs as a report did.

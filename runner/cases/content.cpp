@@ -19,6 +19,16 @@ namespace {
 constexpr std::array kBeside = {"$schema", "format", "title",      "comment",
                                 "links",   "tags",   "unverified", "matrix"};
 
+/// Where steps come from changes nothing either.
+void erase_sources(Json& steps) {
+  if (!steps.is_array()) return;
+  for (Json& step : steps) {
+    if (!step.is_object()) continue;
+    step.erase("source");
+    if (const auto inner = step.find("steps"); inner != step.end()) erase_sources(*inner);
+  }
+}
+
 }  // namespace
 
 std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
@@ -44,6 +54,9 @@ std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
     root.erase("sweep");
   }
   for (const char* key : kBeside) root.erase(key);
+  if (root.contains("steps")) erase_sources(root["steps"]);
+  if (root.contains("prepare") && root["prepare"].contains("steps"))
+    erase_sources(root["prepare"]["steps"]);
   // Sorted keys: their order in the file says nothing, but for inputs, which have names.
   return Digest().add(nlohmann::json(root).dump()).hex().substr(0, 16);
 }

@@ -29,11 +29,12 @@ class CaseDecoder {
                         [&](const Node&, const std::string& tag) { result_.tags.push_back(tag); });
       return std::move(result_);
     }
-    if (!reader_.object(root_, {"$schema",   "format",  "title",   "comment",    "links",
-                                "tags",      "matrix",  "sweep",   "requires",   "only",
-                                "seed",      "context", "prepare", "inputs",     "steps",
-                                "backward",  "calls",   "outputs", "compare",    "strides",
-                                "pointwise", "share",   "raises",  "unverified", "threads"})) {
+    if (!reader_.object(
+            root_,
+            {"$schema", "format",   "title",      "comment", "links",   "tags",    "matrix",
+             "sweep",   "requires", "only",       "seed",    "context", "prepare", "inputs",
+             "steps",   "backward", "calls",      "outputs", "compare", "strides", "pointwise",
+             "share",   "raises",   "unverified", "threads", "carry"})) {
       return std::nullopt;
     }
     reader_.format(root_);
@@ -68,10 +69,11 @@ class CaseDecoder {
     ProgramParts parts;
     if (const auto steps = reader_.required(*node, "steps", "what makes the inputs"))
       decode_steps(reader_, *steps, context_, scope, parts);
-    std::vector<std::string>& outputs = prepare.program.outputs;
+    std::vector<std::string> outputs;
     if (const auto names =
             reader_.required(*node, "outputs", "names of steps that become inputs")) {
-      outputs = output_names(*names, scope);
+      outputs = prepared_names(*names, scope);
+      prepare.program.outputs = returning(outputs);
       for (const std::string& name : outputs) {
         const Scope::Name* known = scope.find(name);
         scope_.names.emplace_back(name, Scope::Name{ValueKind::tensor, known->pointer, false});
@@ -119,31 +121,39 @@ class CaseDecoder {
     }
   }
 
-  std::vector<std::string> output_names(const Node& node, Scope& scope) {
+  /// The value that an output names, which is then used; nothing, and an error, where there is
+  /// none.
+  std::optional<std::string> output_name(const Node& element, Scope& scope) {
+    const auto name = reader_.text(element, "a name");
+    if (!name) return std::nullopt;
+    Scope::Name* known = scope.find(*name);
+    if (known == nullptr) {
+      reader_.error(element.pointer,
+                    fmt::format("found `{}`, which no input or step defines", one_line(*name, 60)),
+                    reader_.suggestion(*name, scope.known()));
+      return std::nullopt;
+    }
+    known->used = true;
+    if (known->kind == ValueKind::tensor_list) {
+      reader_.error(
+          element.pointer,
+          fmt::format("found `{}`, which is a list of tensors, expected a tensor or a scalar",
+                      *name),
+          fmt::format("unpack it where it is made: \"let\": [\"{0}0\", \"{0}1\"]", *name));
+      return std::nullopt;
+    }
+    return name;
+  }
+
+  /// The outputs of `prepare`, which become inputs: names, each once.
+  std::vector<std::string> prepared_names(const Node& node, Scope& scope) {
     std::vector<std::string> names;
     if (!reader_.list(node, "a list of names")) return names;
     if (node->empty()) reader_.mismatch(node, "at least one name");
     for (std::size_t i = 0; i < node->size(); ++i) {
       const Node element = reader_.element(node, i);
-      const auto name = reader_.text(element, "a name");
+      const auto name = output_name(element, scope);
       if (!name) continue;
-      Scope::Name* known = scope.find(*name);
-      if (known == nullptr) {
-        reader_.error(
-            element.pointer,
-            fmt::format("found `{}`, which no input or step defines", one_line(*name, 60)),
-            reader_.suggestion(*name, scope.known()));
-        continue;
-      }
-      known->used = true;
-      if (known->kind == ValueKind::tensor_list) {
-        reader_.error(
-            element.pointer,
-            fmt::format("found `{}`, which is a list of tensors, expected a tensor or a scalar",
-                        *name),
-            fmt::format("unpack it where it is made: \"let\": [\"{0}0\", \"{0}1\"]", *name));
-        continue;
-      }
       if (contains(names, *name)) {
         reader_.error(element.pointer,
                       fmt::format("found the output `{}` for the second time", *name));
@@ -152,6 +162,36 @@ class CaseDecoder {
       names.push_back(*name);
     }
     return names;
+  }
+
+  /// What the program returns: names of values, and constants.
+  std::vector<Value> decode_outputs(const Node& node) {
+    std::vector<Value> outputs;
+    if (!reader_.list(node, "a list of names, null, numbers, true and false")) return outputs;
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      const Node element = reader_.element(node, i);
+      if (element->is_string()) {
+        if (const auto name = output_name(element, scope_)) outputs.push_back({Ref{*name}});
+        continue;
+      }
+      const Value value =
+          element->is_array() ? Value{Value::List{}} : decode_plain_value(reader_, element, scope_);
+      if (value.is_none() || std::holds_alternative<bool>(value.is) ||
+          std::holds_alternative<std::int64_t>(value.is) ||
+          std::holds_alternative<Float>(value.is)) {
+        outputs.push_back(value);
+      } else {
+        reader_.mismatch(element, "a name, null, a number, true or false");
+      }
+    }
+    return outputs;
+  }
+
+  /// A program that returns nothing and writes to nothing cannot be told from any other.
+  void check_effect(const ProgramParts& parts) {
+    if (!result_.program.outputs.empty() || parts.writes || reader_.failed()) return;
+    reader_.error("/outputs", "found no output, and no step that writes to a tensor",
+                  "name what the program returns, or null");
   }
 
   void unused(const Scope& scope) {
@@ -172,13 +212,13 @@ class CaseDecoder {
   }
 
   /// What the file writes out; gives its outputs.
-  std::vector<std::string> steps(ProgramParts& parts) {
+  std::vector<Value> steps(ProgramParts& parts) {
     if (const auto steps = reader_.required(root_, "steps", "what the program does")) {
       decode_steps(reader_, *steps, context_, scope_, parts);
       if ((*steps)->is_array() && (*steps)->empty()) reader_.mismatch(*steps, "at least one step");
     }
     const auto names = reader_.required(root_, "outputs", "the names that the program returns");
-    return names ? output_names(*names, scope_) : std::vector<std::string>();
+    return names ? decode_outputs(*names) : std::vector<Value>();
   }
 
   /// Chooses what a sweep calls, which makes the rest of the file an ordinary case: `swept_` is its
@@ -235,10 +275,10 @@ class CaseDecoder {
   }
 
   /// The program of a sweep; gives its outputs.
-  std::vector<std::string> sweep(ProgramParts& parts) {
+  std::vector<Value> sweep(ProgramParts& parts) {
     if (!sweep_) {
       for (auto& [name, known] : scope_.names) known.used = true;  // only its own faults are told
-      return {"y"};
+      return returning({"y"});
     }
     DecodeContext context = context_;
     if (stands_in_) {
@@ -257,7 +297,7 @@ class CaseDecoder {
       if (is_swept_result(name) && known.kind == ValueKind::tensor_list)
         known.kind = ValueKind::unknown;
     }
-    return output_names({&swept_["outputs"], around ? "/outputs" : pointer}, scope_);
+    return decode_outputs({&swept_["outputs"], around ? "/outputs" : pointer});
   }
 
   void program() {
@@ -266,16 +306,65 @@ class CaseDecoder {
     inputs_.insert(program.inputs.begin(), program.inputs.end());
     ProgramParts parts;
     program.outputs = root_->contains("sweep") ? sweep(parts) : steps(parts);
-    outputs_.insert(program.outputs.begin(), program.outputs.end());
+    for (std::string& name : returned_values(program)) outputs_.insert(std::move(name));
     // A choice of the matrix may be to have none.
     if (const auto node = reader_.child(root_, "backward"); node && !(*node)->is_null())
       backward(*node);
+    if (const auto node = reader_.child(root_, "carry")) carry(*node);
     if (!reader_.failed()) unused(scope_);
     if (const auto node = reader_.child(root_, "context"))
       program.context = decode_context(reader_, *node);
+    check_effect(parts);
     note_parts(parts);
     program.steps = std::move(parts.steps);
     result_.literals = std::move(parts.literals);
+  }
+
+  /// Why an input cannot be handed from call to call; empty: it can.
+  std::string stays(const std::string& name) const {
+    for (const CallSpec& call : result_.calls) {
+      for (const InputSpec& input : call.inputs) {
+        const auto* tensor = std::get_if<TensorSpec>(&input.value);
+        if (tensor == nullptr) continue;
+        if (tensor->view_of == name) return fmt::format("`{}` is a view of it", input.name);
+        if (input.name != name) continue;
+        if (tensor->constant) return "the program closes over it";
+        if (tensor->zero_tensor) return "it has no memory";
+        if (tensor->quantizer) return "it is quantized";
+        if (!tensor->view_of.empty()) return fmt::format("it is a view of `{}`", tensor->view_of);
+      }
+    }
+    return "";
+  }
+
+  void carry(const Node& node) {
+    if (!node->is_object())
+      return reader_.mismatch(node, "an object: an input, and what it is after a call");
+    if (result_.calls.size() < 2) {
+      reader_.error(node.pointer, "found `carry`, but there is no second call",
+                    "\"calls\": [{}, {}] calls the program twice", true);
+    }
+    for (const auto& [input, value] : node->items()) {
+      const Node from{&value, child_pointer(node.pointer, input)};
+      const auto name = reader_.text(from, "the name of an output or an input");
+      if (!inputs_.contains(input)) {
+        reader_.error(from.pointer,
+                      fmt::format("found `{}`, expected the name of an input", one_line(input, 60)),
+                      suggestion(input, result_.program.inputs), true);
+      } else if (const std::string why = stays(input); !why.empty()) {
+        reader_.error(from.pointer, fmt::format("`{}` cannot be carried: {}", input, why), "",
+                      true);
+      }
+      if (!name) continue;
+      if (!outputs_.contains(*name) && !inputs_.contains(*name)) {
+        std::vector<std::string> known(outputs_.begin(), outputs_.end());
+        reader_.error(from.pointer,
+                      fmt::format("found `{}`, expected the name of an output or an input",
+                                  one_line(*name, 60)),
+                      suggestion(*name, known));
+      }
+      result_.program.carry.emplace_back(input, *name);
+    }
   }
 
   void backward(const Node& node) {
@@ -310,6 +399,8 @@ class CaseDecoder {
                     "remove `share`: the case is then compiled alone", true);
     };
     if (result_.prepare) refuse("beside `prepare`, whose inputs belong to one program");
+    if (returns_constants(result_.program))
+      refuse("with an output that is a constant, which has its name by its place");
     if (result_.raises) refuse("beside `raises`, which would end the other programs as well");
     if (root_->contains("calls")) refuse("beside `calls`: one graph is called once for all");
     for (const std::string& name : result_.operators) {

@@ -68,6 +68,7 @@ struct ProgramParts {
   std::vector<TensorSpec> literals;
   std::vector<std::string> operators;
   std::string lacking;
+  bool writes = false;  ///< a step may write to a tensor that there is already
 };
 
 /// Decodes a list of steps; names they define are added to the scope.
@@ -76,9 +77,14 @@ void decode_steps(Reader& reader, const Node& node, const DecodeContext& context
 
 Context decode_context(Reader& reader, const Node& node);
 
+/// Where somebody's program says a step, if the step has `source`.  The file is never opened, and
+/// its path says nothing of anybody's machine: it is relative.
+std::optional<SourceLine> decode_source(Reader& reader, const Node& step);
+
 /// The names of `let`, which are added to the scope; nothing stands for a result that is not
-/// needed.  `kinds` are those of the results, none where they are not known; with `effect` the step
-/// is there for what it does, and its names need not be used.
+/// needed, one for all of them where `let` is null.  `kinds` are those of the results, none where
+/// they are not known; with `effect` the step is there for what it does, and its names need not be
+/// used.
 std::vector<std::optional<std::string>> decode_let(Reader& reader, const Node& step, Scope& scope,
                                                    const std::vector<ValueKind>& kinds,
                                                    bool effect);

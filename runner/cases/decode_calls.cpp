@@ -142,7 +142,10 @@ std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
       reader.mismatch(call, "an object of inputs by name");
       continue;
     }
+    // An input of that name stays one: then a call cannot have a context.
+    const auto context = (*node).contains("context") ? std::nullopt : reader.child(call, "context");
     for (const auto& [name, changes] : call->items()) {
+      if (context && name == "context") continue;
       if (changes.is_object() && changes.contains("constant")) {
         reader.error(child_pointer(child_pointer(call.pointer, name), "constant"),
                      "found `constant` in a call: what a program closes over is so in every call",
@@ -166,6 +169,7 @@ std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
     reader.retell(at_call(*call, call.pointer, faults));
     CallSpec decoded = decode_inputs(reader, {&merged.back(), node.pointer});
     reader.retell(nullptr);
+    if (context) decoded.context = decode_context(reader, *context);
     if (result.empty()) define(decoded);
     result.push_back(std::move(decoded));
   }

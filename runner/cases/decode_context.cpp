@@ -22,7 +22,7 @@ Context decode_context(Reader& reader, const Node& node) {
   flag("inference", context.inference);
   flag("deterministic_algorithms", context.deterministic_algorithms);
   if (const auto autocast = reader.child(node, "autocast");
-      autocast && reader.object(*autocast, {"device", "dtype"})) {
+      autocast && reader.object(*autocast, {"device", "dtype", "enabled"})) {
     const auto device = reader.required(*autocast, "device", "the kind of device, such as \"cpu\"");
     const auto dtype = reader.required(*autocast, "dtype", "the name of a dtype");
     const auto device_text = device ? reader.text(*device) : std::nullopt;
@@ -32,7 +32,9 @@ Context decode_context(Reader& reader, const Node& node) {
       reader.mismatch(*device, "the kind of device, such as \"cpu\"");
     }
     const auto dtype_text = dtype ? dtype_name(*dtype) : std::nullopt;
-    if (device_text && dtype_text) context.autocast = {*device_text, *dtype_text};
+    const auto enabled = reader.child(*autocast, "enabled");
+    const bool on = !enabled || reader.boolean(*enabled).value_or(true);
+    if (device_text && dtype_text) context.autocast = {*device_text, *dtype_text, on};
   }
   if (const auto dtype = reader.child(node, "default_dtype")) {
     if (const auto name = dtype_name(*dtype)) context.default_dtype = *name;

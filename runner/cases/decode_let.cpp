@@ -35,6 +35,8 @@ std::vector<std::optional<std::string>> decode_let(Reader& reader, const Node& s
                    "a step without a result is one that changes a tensor in place");
     return result;
   }
+  // Nobody uses what the step makes, and it stays where it is.
+  if ((*let)->is_null()) return {std::nullopt};
   const bool several = (*let)->is_array();
   const std::size_t count = several ? (*let)->size() : 1;
   // A list of one tensor is unpacked, too; what is not known may be one.

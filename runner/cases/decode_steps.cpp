@@ -25,6 +25,7 @@ class StepDecoder {
 
   void decode(const Node& step) {
     if (!step->is_object()) return reader_.mismatch(step, "a step: an object");
+    source_ = decode_source(reader_, step);
     constexpr std::array kKinds = {"op", "call", "tensor", "get", "set", "scalar", "grad", "with"};
     std::string kind;
     for (const char* candidate : kKinds) {
@@ -50,7 +51,7 @@ class StepDecoder {
     names(step, {}, true);
     std::string near;
     for (const auto& [key, value] : step->items()) {
-      if (key != "let")
+      if (key != "let" && key != "source")
         near = suggestion(key, {"op", "call", "tensor", "get", "set", "scalar", "grad", "with"});
     }
     reader_.error(step.pointer,
@@ -104,7 +105,7 @@ class StepDecoder {
   }
 
   void op(const Node& step) {
-    reader_.object(step, {"let", "op", "args", "kwargs"});
+    reader_.object(step, {"let", "op", "args", "kwargs", "source"});
     const Node name = *reader_.child(step, "op");
     const auto args = arguments(step, "args");
     const auto kwargs = arguments(step, "kwargs");
@@ -118,13 +119,14 @@ class StepDecoder {
       const auto resolved = resolve(reader_, name, args, kwargs, context_, scope_);
       if (resolved && resolved->op == nullptr) {
         if (parts_.lacking.empty()) parts_.lacking = resolved->lacking;
-        effect = true;  // not known: nothing about it is complained of
+        parts_.writes = effect = true;  // not known: nothing about it is complained of
       } else if (resolved) {
         out = {resolved->op->name + "." + resolved->overload->name, resolved->arguments};
         kinds = resolved->overload->results;
         effect =
             std::any_of(resolved->overload->arguments.begin(), resolved->overload->arguments.end(),
                         [](const Argument& argument) { return argument.mutates; });
+        parts_.writes = parts_.writes || effect;
         effect = effect || kinds.empty();
         remember(parts_.operators, out.op);
       }
@@ -132,6 +134,7 @@ class StepDecoder {
       const std::string text = name->get<std::string>();
       out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs)};
       effect = !step->contains("let") || text.substr(0, text.find('.')).ends_with('_');
+      parts_.writes = parts_.writes || effect;
       remember(parts_.operators, out.op);
     }
     add_unpacked(reader_.child(step, "let"), names(step, kinds, effect), std::move(out));
@@ -139,7 +142,7 @@ class StepDecoder {
   }
 
   void add(std::vector<std::optional<std::string>> let, decltype(Step::does) does) {
-    parts_.steps.push_back({std::move(let), std::move(does)});
+    parts_.steps.push_back({std::move(let), std::move(does), source_});
   }
 
   /// Arguments without the knowledge of a schema.
@@ -160,7 +163,7 @@ class StepDecoder {
   }
 
   void call(const Node& step) {
-    reader_.object(step, {"let", "call", "args", "kwargs"});
+    reader_.object(step, {"let", "call", "args", "kwargs", "source"});
     const Node name = *reader_.child(step, "call");
     const auto function =
         reader_.text(name, "the name of a public function, such as \"torch.nn.functional.relu\"");
@@ -175,13 +178,14 @@ class StepDecoder {
     const auto kwargs = arguments(step, "kwargs");
     FunctionCall out{function.value_or(""), plain(args, kwargs)};
     if (function) remember(parts_.operators, *function);
+    parts_.writes = true;  // it may
     add(names(step, {}, !step->contains("let") || (function && function->ends_with('_'))),
         std::move(out));
     bad_ = false;
   }
 
   void tensor(const Node& step) {
-    reader_.object(step, {"let", "tensor"});
+    reader_.object(step, {"let", "tensor", "source"});
     const Node node = *reader_.child(step, "tensor");
     const auto spec = decode_tensor(reader_, node, true, {});
     auto let = names(step, {ValueKind::tensor}, false);
@@ -191,7 +195,7 @@ class StepDecoder {
   }
 
   void get(const Node& step) {
-    reader_.object(step, {"let", "get"});
+    reader_.object(step, {"let", "get", "source"});
     const auto indexed = decode_indexed(reader_, *reader_.child(step, "get"), scope_);
     auto let = names(step, {ValueKind::unknown}, false);
     if (indexed) add(std::move(let), GetItem{{Ref{indexed->name}}, indexed->items});
@@ -210,15 +214,16 @@ class StepDecoder {
   }
 
   void set(const Node& step) {
-    reader_.object(step, {"set", "to"});
+    reader_.object(step, {"set", "to", "source"});
     const auto indexed = decode_indexed(reader_, *reader_.child(step, "set"), scope_);
     const auto to = reader_.required(step, "to", "the value to assign");
     const Value value = to ? number(*to) : Value{};
+    parts_.writes = true;
     if (indexed) add({}, SetItem{{Ref{indexed->name}}, indexed->items, value});
   }
 
   void scalar(const Node& step) {
-    reader_.object(step, {"let", "scalar"});
+    reader_.object(step, {"let", "scalar", "source"});
     const Node node = *reader_.child(step, "scalar");
     ScalarCall out;
     std::vector<std::string> known;
@@ -257,7 +262,7 @@ class StepDecoder {
   }
 
   void grad(const Node& step) {
-    reader_.object(step, {"let", "grad"});
+    reader_.object(step, {"let", "grad", "source"});
     const Node node = *reader_.child(step, "grad");
     if (!reader_.object(node, {"of", "wrt", "with", "create_graph"})) return;
     GradCall out{references(node, "of"), references(node, "wrt"), std::nullopt, false};
@@ -274,7 +279,7 @@ class StepDecoder {
   }
 
   void with(const Node& step) {
-    reader_.object(step, {"with", "steps"});
+    reader_.object(step, {"with", "steps", "source"});
     Context context = decode_context(reader_, *reader_.child(step, "with"));
     std::vector<Step> outer = std::exchange(parts_.steps, {});
     if (const auto steps = reader_.required(step, "steps", "the steps under the context")) {
@@ -288,6 +293,7 @@ class StepDecoder {
   const DecodeContext& context_;
   Scope& scope_;
   ProgramParts& parts_;
+  std::optional<SourceLine> source_;  ///< of the step
   bool bad_ = false;
 };
 

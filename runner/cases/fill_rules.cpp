@@ -210,7 +210,7 @@ constexpr RuleParameter kKaiming[] = {{"fan_in", 0, "at least 1", fan_in}};
 constexpr RuleParameter kXavier[] = {{"fan_in", 0, "at least 1", fan_in},
                                      {"fan_out", 0, "", fan_out}};
 
-constexpr std::array kRules = {
+constexpr std::array kFillRules = {
     FillRule{.name = "constant",
              .parameters = kConstant,
              .direct = true,
@@ -295,15 +295,15 @@ constexpr std::array kRules = {
              .elements = numbers<xavier>,
              .meaning = "uniform in ±sqrt(6 / (fan_in + fan_out))"},
 };
-static_assert(std::all_of(kRules.begin(), kRules.end(), [](const FillRule& rule) {
+static_assert(std::all_of(kFillRules.begin(), kFillRules.end(), [](const FillRule& rule) {
   return !rule.name.empty() && !rule.meaning.empty() &&
          (!rule.direct || rule.parameters.size() == 1);
 }));
 
 }  // namespace
 
-std::span<const FillRule> fill_rules() { return kRules; }
+std::span<const FillRule> fill_rules() { return kFillRules; }
 
-const FillRule* find_fill_rule(std::string_view name) { return find_named(kRules, name); }
+const FillRule* find_fill_rule(std::string_view name) { return find_named(kFillRules, name); }
 
 }  // namespace lockstep

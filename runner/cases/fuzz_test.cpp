@@ -10,6 +10,7 @@
 #include "cases/mutations.h"
 #include "cases/show.h"
 #include "plan/plan.h"
+#include "program/visit.h"
 
 namespace lockstep {
 namespace {
@@ -60,8 +61,14 @@ void expect_within(const Json& view, const Json& storages) {
   ASSERT_LE(end * static_cast<Wide>(dtype->bytes), static_cast<Wide>(bytes)) << view.dump();
 }
 
-/// What a worker reads of the message is the program that was sent.
-void expect_read_back(const Program& program, const InputSet& set) {
+struct EraseSources : Visitor {
+  void step(Step& step) { step.source.reset(); }
+};
+
+/// What a worker reads of the message is the program that was sent, but for where it came from.
+void expect_read_back(Program program, const InputSet& set) {
+  EraseSources erase;
+  walk(program, erase);
   Json literals = Json::array();
   const auto read = program_from_json(set.wire_program(), literals);
   ASSERT_TRUE(read) << to_string(read.error());

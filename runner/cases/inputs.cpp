@@ -130,6 +130,7 @@ Result<InputSet> write_inputs(const Case& declared, const std::filesystem::path&
       inputs[input.name] = view_json(*spec, storage_of[input.name]);
     }
     set.calls.push_back({{"inputs", inputs}});
+    if (call.context != Context()) set.calls.back()["context"] = context_to_json(call.context);
   }
   if (auto added = add_literals(writer, declared.literals, set); !added)
     return tl::unexpected(added.error());

@@ -54,6 +54,28 @@ TEST_F(InputFiles, ViewsShareTheStorageOfTheirBase) {
   EXPECT_EQ(bytes(*set, inputs["x"]), std::string("\1\0\2\0\3\0\377\377", 8));
 }
 
+TEST_F(InputFiles, ACallHasItsContext) {
+  const Case declared = decode(
+      R"("inputs": {"x": {"dtype": "int8", "values": [5]}}, "calls": [{}, {"context": {"grad": false}}],
+         "steps": [{"let": "y", "op": "add", "args": ["%x", "%x"]}], "outputs": ["y"], "carry": {"x": "y"})");
+  const auto set = write_inputs(declared, folder_, nullptr);
+  ASSERT_TRUE(set);
+  EXPECT_FALSE(set->calls[0].contains("context"));
+  EXPECT_EQ(set->calls[1]["context"].dump(), R"({"grad":false})");
+  EXPECT_EQ(set->wire_program()["carry"].dump(), R"({"x":"y"})");
+}
+
+TEST_F(InputFiles, AnInputMayBeCalledContext) {
+  const Case declared = decode(
+      R"("inputs": {"context": {"dtype": "int8", "values": [5]}}, "calls": [{}, {"context": {"values": [6]}}],
+         "steps": [{"let": "y", "op": "add", "args": ["%context", 1]}], "outputs": ["y"])");
+  EXPECT_EQ(declared.calls.at(1).context, Context());
+  EXPECT_EQ(std::get<LiteralFill>(std::get<TensorSpec>(declared.calls[1].inputs[0].value).fill)
+                .elements[0]
+                .low,
+            6U);
+}
+
 TEST_F(InputFiles, LiteralsOfStepsBecomeViewsAlsoInsideContexts) {
   const Case declared = decode(
       R"("inputs": {"x": {"dtype": "int8", "values": [5]}}, "steps": [{"let": "t", "tensor": {"dtype": "int8", "values": [6]}},

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "cases/fill.h"
-#include "program/print.h"
 
 namespace lockstep {
 namespace {
@@ -111,7 +110,7 @@ LiteralText literal_text(const std::vector<TensorSpec>& literals) {
 
 }  // namespace
 
-std::string show_case(const Case& declared, const std::string& instance) {
+std::string show_case(const Case& declared, const std::string& instance, WithSources sources) {
   std::string text = instance + "\n  " + declared.title + "\n";
   for (const std::string& link : declared.links) text += "  " + link + "\n";
   if (!declared.newer_lockstep.empty())
@@ -123,10 +122,13 @@ std::string show_case(const Case& declared, const std::string& instance) {
   if (declared.threads > 0) text += fmt::format("  on {} threads\n", declared.threads);
   if (declared.prepare) {
     text += fmt::format("\nprepare (seed {})\n", declared.prepare->seed);
-    text += print(declared.prepare->program.steps, literal_text(declared.prepare->literals), "  ");
+    text += print(declared.prepare->program.steps, literal_text(declared.prepare->literals), "  ",
+                  sources);
   }
   for (std::size_t i = 0; i < declared.calls.size(); ++i) {
-    text += declared.calls.size() > 1 ? fmt::format("\ninputs of call {}\n", i + 1) : "\ninputs\n";
+    text += declared.calls.size() > 1 ? fmt::format("\ninputs of call {}", i + 1) : "\ninputs";
+    const std::string within = print(declared.calls[i].context);
+    text += within.empty() ? "\n" : ", with " + within + "\n";
     for (const InputSpec& input : declared.calls[i].inputs) {
       const auto* tensor = std::get_if<TensorSpec>(&input.value);
       text += tensor != nullptr
@@ -134,7 +136,7 @@ std::string show_case(const Case& declared, const std::string& instance) {
                   : fmt::format("  {:<8}{}\n", input.name, print(std::get<Value>(input.value)));
     }
   }
-  text += "\nprogram\n" + print(declared.program, literal_text(declared.literals));
+  text += "\nprogram\n" + print(declared.program, literal_text(declared.literals), sources);
   if (!declared.compare.empty()) text += "\ncompare\n";
   for (const CompareRule& rule : declared.compare) {
     text += fmt::format("  {:<8}{}{}\n", rule.output, to_string(rule.policy),

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-std::string shown(const std::string& text) {
+std::string shown(const std::string& text, WithSources sources = WithSources::no) {
   const Registry registry = *Registry::read(std::filesystem::path(LOCKSTEP_SOURCE_DIR) /
                                             "runner/cases/testdata/schemas.json");
   Diagnostics diagnostics;
@@ -17,7 +17,7 @@ std::string shown(const std::string& text) {
   parse_json(file, diagnostics);
   const auto declared = decode_case(file, file.root, "t", {&registry, "cpu", false}, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
-  return declared ? show_case(*declared, "t@cpu") : "";
+  return declared ? show_case(*declared, "t@cpu", sources) : "";
 }
 
 TEST(Show, ReadsAsAProgram) {
@@ -37,6 +37,15 @@ TEST(Show, ReadsAsAProgram) {
         "ulp(2) on inductor"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n---\n" << text;
   }
+}
+
+TEST(Show, SaysWhereStepsComeFromIfAsked) {
+  const char* const text = R"case({"format": 1, "title": "t", "inputs": {"n": {"int": 3}},
+    "steps": [{"let": "y", "scalar": ["abs", "%n"],
+               "source": {"file": "a/net.py", "line": 8, "name": "Net.forward"}}], "outputs": ["y"]})case";
+  EXPECT_NE(shown(text, WithSources::yes).find("y = abs(n)  # a/net.py:8 in Net.forward\n"),
+            std::string::npos);
+  EXPECT_EQ(shown(text).find("net.py"), std::string::npos) << "verdicts of the same program agree";
 }
 
 TEST(Show, SaysWhatIsUnusualOfACase) {

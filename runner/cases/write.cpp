@@ -194,8 +194,10 @@ Json written_context(const Context& context) {
   if (context.inference) json["inference"] = *context.inference;
   if (context.deterministic_algorithms)
     json["deterministic_algorithms"] = *context.deterministic_algorithms;
-  if (context.autocast)
-    json["autocast"] = {{"device", context.autocast->device}, {"dtype", context.autocast->dtype}};
+  if (const auto& autocast = context.autocast) {
+    json["autocast"] = {{"device", autocast->device}, {"dtype", autocast->dtype}};
+    if (!autocast->enabled) json["autocast"]["enabled"] = false;
+  }
   if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
   return json;
 }
@@ -282,8 +284,8 @@ Json written_steps(const std::vector<Step>& steps, const std::vector<TensorSpec>
 
 Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
   Json json = Json::object();
-  if (step.let.size() == 1 && step.let[0]) {
-    json["let"] = *step.let[0];
+  if (step.let.size() == 1) {
+    json["let"] = step.let[0] ? Json(*step.let[0]) : Json();
   } else if (!step.let.empty()) {
     json["let"] = Json::array();
     for (const auto& name : step.let) json["let"].push_back(name ? Json(*name) : Json());
@@ -313,6 +315,11 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
   } else if (const auto* block = std::get_if<WithBlock>(&step.does)) {
     json["with"] = written_context(block->context);
     json["steps"] = written_steps(block->steps, literals);
+  }
+  if (step.source) {
+    Json& source =
+        json["source"] = {{"file", escaped(step.source->file)}, {"line", step.source->line}};
+    if (!step.source->name.empty()) source["name"] = escaped(step.source->name);
   }
   return json;
 }
@@ -353,14 +360,18 @@ void put_inputs(const Case& declared, Json& root) {
     if (prepare.program.context != Context())
       json["context"] = written_context(prepare.program.context);
     json["steps"] = written_steps(prepare.program.steps, prepare.literals);
-    json["outputs"] = prepare.program.outputs;
+    json["outputs"] = returned_values(prepare.program);
     if (!prepare.requires_grad.empty()) json["requires_grad"] = prepare.requires_grad;
   }
   const std::vector<InputSpec>& first = declared.calls.front().inputs;
   for (std::size_t i = 0; i < first.size(); ++i)
     root["inputs"][first[i].name] = written_input(first[i], first, false);
-  if (declared.calls.size() < 2) return;
-  root["calls"] = {Json::object()};
+  if (declared.calls.size() < 2 && declared.calls.front().context == Context()) return;
+  const auto with_context = [](Json call, const Context& context) {
+    if (context != Context()) call["context"] = written_context(context);
+    return call;
+  };
+  root["calls"] = {with_context(Json::object(), declared.calls.front().context)};
   for (std::size_t k = 1; k < declared.calls.size(); ++k) {
     Json changes = Json::object();
     for (const InputSpec& input : declared.calls[k].inputs) {
@@ -371,8 +382,10 @@ void put_inputs(const Case& declared, Json& root) {
       if (base == first.end() || written_input(*base, first, true) != whole)
         changes[input.name] = std::move(whole);
     }
-    root["calls"].push_back(std::move(changes));
+    root["calls"].push_back(with_context(std::move(changes), declared.calls[k].context));
   }
+  if (declared.calls.size() < 2) return;  // there is nobody to carry anything to
+  for (const auto& [input, from] : declared.program.carry) root["carry"][input] = escaped(from);
 }
 
 void put_compare(const Case& declared, Json& root) {
@@ -432,7 +445,12 @@ Json case_to_json(const Case& declared) {
   put_header(declared, root);
   put_inputs(declared, root);
   root["steps"] = written_steps(declared.program.steps, declared.literals);
-  root["outputs"] = declared.program.outputs;
+  root["outputs"] = Json::array();
+  for (const Value& output : declared.program.outputs) {
+    const auto* ref = std::get_if<Ref>(&output.is);
+    root["outputs"].push_back(ref != nullptr ? Json(escaped(ref->name))
+                                             : written_argument(output, false));
+  }
   put_compare(declared, root);
   return root;
 }

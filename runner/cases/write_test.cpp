@@ -44,7 +44,7 @@ class Writing : public testing::Test {
           op == nullptr || operators() == nullptr ? nullptr : operators()->find_overload(op->op);
       if (overload != nullptr && step.let.size() == 1 && overload->results.size() == 1 &&
           overload->results[0] == ValueKind::tensor_list &&
-          contains(declared.program.outputs, *step.let[0]))
+          contains(returned_values(declared.program), *step.let[0]))
         return true;
     }
     return false;

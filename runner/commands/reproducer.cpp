@@ -21,7 +21,7 @@ namespace {
 /// The policies of the case on the path, by the judge's names of outputs. For everything else the
 /// path's contract decides.
 Json policies(const Case& declared, const Path& path) {
-  std::vector<std::string> names = declared.program.outputs;
+  std::vector<std::string> names = output_names(declared.program);
   for (const std::string& name : declared.program.inputs) {
     names.push_back("input " + name);
     names.push_back("grad " + name);

@@ -42,7 +42,8 @@ Exit command_show(const ShowOptions& options) {
   if (!plan) return tell(plan.error());
   bool first = true;
   for (const Instance& instance : plan->instances) {
-    print_people(stdout, (first ? "" : "\n") + show_case(*instance.declared, instance.id));
+    print_people(
+        stdout, (first ? "" : "\n") + show_case(*instance.declared, instance.id, WithSources::yes));
     first = false;
     print_expected(instance, session->suite().expectations);
   }

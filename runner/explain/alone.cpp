@@ -20,7 +20,8 @@ Result<Case> OperatorSearch::part(const Places& steps,
                                   const std::vector<std::string>& outputs) const {
   std::vector<FlatStep> chosen;
   for (const std::size_t at : steps) chosen.push_back(flat_[at]);
-  auto derived = part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_);
+  auto derived =
+      part_of(*suspect_.declared, chosen, outputs, seen_.eager, bits_, suspect_.fault.call);
   // No contract covers the strides of intermediate values, unless they are the fault.
   if (derived && suspect_.fault.status != Status::metadata_diverges)
     derived->strides = StrideRule::ignore;
@@ -134,6 +135,7 @@ void OperatorSearch::find_company(std::size_t step, How how) {
 
 Case OperatorSearch::beginning(std::size_t steps) const {
   Case derived = *suspect_.declared;
+  const std::vector<std::string> whole = returned_values(derived.program);
   const std::vector<FlatStep> kept(flat_.begin(),
                                    flat_.begin() + static_cast<std::ptrdiff_t>(steps));
   Program& program = derived.program;
@@ -145,18 +147,18 @@ Case OperatorSearch::beginning(std::size_t steps) const {
   }
   for (const FlatStep& each : kept) {
     for (std::string& name : results_of(each.step)) {
-      const bool returned = contains(program.outputs, name) || !contains(used, name);
+      const bool returned = contains(whole, name) || !contains(used, name);
       if (returned) outputs.push_back(std::move(name));
     }
   }
-  for (const std::string& name : program.outputs) {
+  for (const std::string& name : whole) {
     if (made.contains(name) && !contains(outputs, name)) outputs.push_back(name);
   }
   program.steps = nest(kept);
-  program.outputs = std::move(outputs);
-  if (program.backward &&
-      !std::all_of(program.backward->of.begin(), program.backward->of.end(),
-                   [&](const auto& name) { return contains(program.outputs, name); }))
+  program.outputs = returning(outputs);
+  prune_carry(program);
+  if (program.backward && !std::all_of(program.backward->of.begin(), program.backward->of.end(),
+                                       [&](const auto& name) { return contains(outputs, name); }))
     program.backward.reset();
   std::erase_if(derived.compare, [&](const CompareRule& rule) {
     return !made.contains(rule.output) && rule.output.find('.') == std::string::npos;
@@ -211,7 +213,7 @@ void OperatorSearch::find_what_raises() {
     Case before = i == 0 ? beginning(1) : beginning(i);
     if (i == 0) {  // nothing but the inputs
       before.program.steps.clear();
-      before.program.outputs = before.program.inputs;
+      before.program.outputs = returning(before.program.inputs);
       note_operators(before);
     }
     const Observed observed = observe(before, names, false, suspect_.registry);

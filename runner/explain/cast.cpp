@@ -77,7 +77,8 @@ bool OperatorSearch::explains(const Places& wide, std::size_t step, const std::s
     steps.push_back(cast(output, rounded, dtype, flat_[step].within));
     output = rounded;
   }
-  auto derived = part_of(*suspect_.declared, steps, {output}, seen_.compiled, false);
+  auto derived =
+      part_of(*suspect_.declared, steps, {output}, seen_.compiled, false, suspect_.fault.call);
   if (!derived) return false;
   const Tried tried = trials_.run_one({trial_name("eager without a rounding"),
                                        std::make_shared<const Case>(std::move(*derived)),

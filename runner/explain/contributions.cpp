@@ -22,7 +22,7 @@ double fraction(double part, double whole) {
 /// The steps after `last` that the output needs.
 std::vector<FlatStep> OperatorSearch::rest_after(std::size_t last) const {
   std::vector<FlatStep> rest;
-  std::vector<std::string> wanted = {suspect_.fault.name};
+  std::vector<std::string> wanted = {suspect_.fault.value()};
   for (std::size_t i = flat_.size(); i-- > last + 1;) {
     const std::vector<std::string> results = results_of(flat_[i].step);
     const bool needed = std::any_of(results.begin(), results.end(),
@@ -49,7 +49,8 @@ std::vector<std::optional<GivenValues>> OperatorSearch::continued_from(
       found[here] = values;
       continue;
     }
-    auto derived = part_of(*suspect_.declared, rest, {suspect_.fault.name}, values, false);
+    auto derived = part_of(*suspect_.declared, rest, {suspect_.fault.value()}, values, false,
+                           suspect_.fault.call);
     if (!derived) continue;
     derived->share = false;
     trials.push_back({trial_name("eager from " + out_.steps[last].name + " on"),
@@ -70,7 +71,7 @@ std::vector<std::optional<GivenValues>> OperatorSearch::continued_from(
 /// between eager's and compiled's is executed for each: the differences of neighbours add up to the
 /// divergence, so that nothing is left over that nobody did.
 bool OperatorSearch::trace(const Places& unlike) {
-  const std::string& output = suspect_.fault.name;
+  const std::string output = suspect_.fault.value();
   const TensorView* eager = tensor_in(seen_.eager, output);
   const TensorView* compiled = tensor_in(seen_.compiled, output);
   if (eager == nullptr || compiled == nullptr) return false;
@@ -118,7 +119,7 @@ OperatorSearch::Places OperatorSearch::greatest_contributions() const {
 /// once eager goes on from it; where that cannot be asked, the first one.
 void OperatorSearch::find_alone() {
   Places accused = {alone_.front()};
-  const TensorView* eager = tensor_in(seen_.eager, suspect_.fault.name);
+  const TensorView* eager = tensor_in(seen_.eager, suspect_.fault.value());
   const auto& magnitude = suspect_.fault.magnitude;
   if (eager != nullptr && magnitude && !writes_ && !draws_) {
     std::map<std::size_t, GivenValues> given;
@@ -131,7 +132,7 @@ void OperatorSearch::find_alone() {
     std::size_t next = 0;
     for (const auto& [at, values] : given) {
       const auto& after = continued[next++];
-      const TensorView* is = after ? tensor_in(*after, suspect_.fault.name) : nullptr;
+      const TensorView* is = after ? tensor_in(*after, suspect_.fault.value()) : nullptr;
       if (is == nullptr) continue;
       out_.steps[at].adds = fraction(distance(*eager, *is).greatest, magnitude->absolute);
     }
@@ -165,7 +166,7 @@ std::optional<bool> OperatorSearch::stays_without(const Places& steps) {
   for (const std::size_t at : steps) {
     for (std::string& name : results_of(flat_[at].step)) replaced.push_back(std::move(name));
   }
-  if (contains(replaced, suspect_.fault.name)) return std::nullopt;
+  if (contains(replaced, suspect_.fault.value())) return std::nullopt;
   auto derived = replace_by_values(*suspect_.declared, kept, replaced, seen_.eager);
   if (!derived) return std::nullopt;
   std::string names;
@@ -210,7 +211,7 @@ void OperatorSearch::confirm() {
     out_.certain = !stays;
   }
   const auto makes_it = [&](std::size_t at) {
-    return contains(results_of(flat_[at].step), suspect_.fault.name);
+    return contains(results_of(flat_[at].step), suspect_.fault.value());
   };
   const bool alone = out_.how == How::alone && (flat_.size() == 1 || makes_it(out_.guilty.front()));
   out_.certain = out_.certain || out_.how == How::raises || (alone && !stays);

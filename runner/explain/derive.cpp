@@ -216,7 +216,7 @@ Result<TensorSpec> spec_of(const TensorView& view) {
 
 Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
                      const std::vector<std::string>& outputs, const GivenValues& values,
-                     bool strict) {
+                     bool strict, std::size_t call) {
   Case part = whole;
   part.prepare.reset();
   part.raises.reset();
@@ -225,7 +225,7 @@ Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
   part.program = Program{};
   part.program.context = whole.program.context;
   part.program.steps = nest(steps);
-  part.program.outputs = outputs;
+  part.program.outputs = returning(outputs);
   std::vector<std::string> made, needed;
   for (const FlatStep& each : steps) {
     for (std::string& name : uses_of(each.step)) {
@@ -238,6 +238,7 @@ Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
     if (auto added = inputs.add(name); !added) return tl::unexpected(added.error());
   }
   part.calls = {inputs.take()};
+  if (call < whole.calls.size()) part.calls.front().context = whole.calls[call].context;
   if (strict) ask_for_bits(part, outputs);
   note_operators(part);
   return part;
@@ -247,7 +248,7 @@ Result<Case> replace_by_values(const Case& whole, std::span<const FlatStep> kept
                                const std::vector<std::string>& given, const GivenValues& values) {
   Case replaced = whole;
   replaced.program.steps = nest(kept);
-  std::vector<std::string> used = replaced.program.outputs;
+  std::vector<std::string> used = returned_values(replaced.program);
   for (const FlatStep& each : kept) {
     for (std::string& name : uses_of(each.step)) used.push_back(std::move(name));
   }
@@ -271,6 +272,7 @@ Observed observe(const Case& whole, const std::vector<std::string>& names, bool 
   const bool any_writes = std::any_of(
       flat.begin(), flat.end(), [&](const FlatStep& each) { return writes(each.step, registry); });
   std::set<std::string> taken = defined_names(program);
+  const std::vector<std::string> returned = returned_values(program);
   std::vector<std::string> added;
   std::vector<FlatStep> steps;
   for (FlatStep& each : flat) {
@@ -284,8 +286,8 @@ Observed observe(const Case& whole, const std::vector<std::string>& names, bool 
         seen = free_name(name + "_seen", taken);
         steps.push_back({{{seen}, OpCall{"aten::clone.default", {{{Ref{name}}}, {}}}}, within});
       }
-      if (contains(program.outputs, seen)) continue;
-      program.outputs.push_back(seen);
+      if (contains(returned, seen)) continue;
+      program.outputs.push_back({Ref{seen}});
       added.push_back(seen);
     }
   }

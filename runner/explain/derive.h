@@ -54,10 +54,11 @@ Result<TensorSpec> spec_of(const TensorView& view);
 
 /// A part of a case's program, some of its flat steps in their order, as a case of its own with one
 /// call: what they use and do not make gets the values that are known.  It returns `outputs`, and
-/// under `strict` asks them to have the same bits.  An error where a value is not known.
+/// under `strict` asks them to have the same bits.  The context is that of the call `call`.  An
+/// error where a value is not known.
 Result<Case> part_of(const Case& whole, std::span<const FlatStep> steps,
                      const std::vector<std::string>& outputs, const GivenValues& values,
-                     bool strict);
+                     bool strict, std::size_t call);
 
 /// The case with only some of its flat steps, in their order, where the values `given` are known:
 /// they become inputs of its call.  An error where no case can say one.

@@ -54,7 +54,7 @@ TEST_F(Deriving, APartTakesWhatItDoesNotMake) {
   const std::vector<FlatStep> flat = flatten(whole->program.steps);
   know("b", {9, 5, 6, 7, 8}, {2, 2}, {1, 2}, 1);  // a transpose that begins after its storage
   const std::vector<FlatStep> chosen = {flat[2], flat[3]};
-  const auto part = part_of(*whole, chosen, {"d"}, values_, true);
+  const auto part = part_of(*whole, chosen, {"d"}, values_, true, 0);
   ASSERT_TRUE(part) << part.error().message;
   EXPECT_THAT(part->program.inputs, ElementsAre("b"));
   EXPECT_EQ(part->calls.size(), 1U);
@@ -71,7 +71,7 @@ TEST_F(Deriving, APartTakesWhatItDoesNotMake) {
 TEST_F(Deriving, APartOfUnknownValuesIsRefused) {
   const auto whole = decode(kNested);
   const std::vector<FlatStep> flat = flatten(whole->program.steps);
-  const auto part = part_of(*whole, std::span(flat).subspan(3), {"d"}, values_, false);
+  const auto part = part_of(*whole, std::span(flat).subspan(3), {"d"}, values_, false, 0);
   ASSERT_FALSE(part);
   EXPECT_THAT(part.error().message, HasSubstr("the value of `b` is not known"));
 }
@@ -86,14 +86,14 @@ TEST_F(Deriving, ListsBecomeTensorsOfTheirOwn) {
   know("l[0]", {1}, {1}, {1});
   know("l[1]", {2}, {1}, {1});
   const std::vector<FlatStep> flat = flatten(whole->program.steps);
-  const auto part = part_of(*whole, std::span(flat).subspan(1), {"y"}, values_, false);
+  const auto part = part_of(*whole, std::span(flat).subspan(1), {"y"}, values_, false, 0);
   ASSERT_TRUE(part) << part.error().message;
   EXPECT_THAT(part->program.inputs, ElementsAre("l_0", "l_1"));
 }
 
 TEST_F(Deriving, WhatIsWrittenToIsCopiedAsItWasMade) {
   const auto quiet = decode(kNested);
-  EXPECT_EQ(observe(*quiet, {"a", "b"}, false, nullptr).declared.program.outputs,
+  EXPECT_EQ(output_names(observe(*quiet, {"a", "b"}, false, nullptr).declared.program),
             (std::vector<std::string>{"d", "a", "b"}));
   const auto writing = decode(R"(
     "inputs": {"x": {"dtype": "float32", "values": [1, 2]}},
@@ -101,7 +101,7 @@ TEST_F(Deriving, WhatIsWrittenToIsCopiedAsItWasMade) {
               {"let": "b", "op": "aten::relu_.default", "args": ["%a"]}],
     "outputs": ["b"])");
   const Observed seen = observe(*writing, {"a"}, false, nullptr);
-  EXPECT_THAT(seen.declared.program.outputs, ElementsAre("b", "a_seen"));
+  EXPECT_THAT(output_names(seen.declared.program), ElementsAre("b", "a_seen"));
   EXPECT_EQ(seen.seen_as.at("a"), "a_seen");
   EXPECT_EQ(seen.declared.program.steps.size(), 3U);
 }

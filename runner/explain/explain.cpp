@@ -155,10 +155,16 @@ std::vector<Without> circumstances(const ExplainRequest& request, const Fault& f
     const CallSpec& call = declared.calls[fault.call];
     Without alone{"the calls before it", declared, path};
     alone.declared.calls = {call};
+    alone.declared.program.carry.clear();
     all.push_back(std::move(alone));
     Without same{"values that change from call to call", declared, path};
     for (CallSpec& each : same.declared.calls) each = call;
     all.push_back(std::move(same));
+    if (!declared.program.carry.empty()) {
+      Without apart{"what a call hands to the next", declared, path};
+      apart.declared.program.carry.clear();
+      all.push_back(std::move(apart));
+    }
   }
   const Json backend = path.declared.value("backend", Json());
   if (backend == "inductor") {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "explain/fake_torch.h"
+#include "reports/explanation.h"
 
 namespace lockstep {
 namespace {
@@ -58,6 +59,7 @@ class Explaining : public OnFakeTorch {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
   torch_.fuses_casts = true;
@@ -76,6 +78,24 @@ TEST_F(Explaining, NamesTheFusedPairAndTheCast) {
   EXPECT_THAT(found.agrees_with_eager, ElementsAre("stepwise"));
   EXPECT_THAT(found.agrees_with_compiled, ElementsAre("fp64"));
   EXPECT_THAT(found.open, IsEmpty());
+}
+
+TEST_F(Explaining, NamesTheLineOfTheAccusedSteps) {
+  torch_.fuses_casts = true;
+  std::string text = kRoundTrip;
+  const std::string step = R"({"let": "h",)";
+  ASSERT_NE(text.find(step), std::string::npos);
+  text.replace(text.find(step), step.size(),
+               step + R"("source": {"file": "net.py", "line": 8, "name": "Net.forward"},)");
+  const Explanation found = explain(text);
+  EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
+  EXPECT_EQ(found.steps[1].source, "net.py:8 in Net.forward");
+  EXPECT_EQ(found.steps[2].source, "");
+  EXPECT_EQ(to_json(found)["steps"][1]["source"], "net.py:8 in Net.forward");
+  const std::string printed = explanation_text(found, Style(false));
+  EXPECT_THAT(printed, HasSubstr("\nsource    net.py:8 in Net.forward\n"));
+  EXPECT_THAT(printed, HasSubstr("alone    source\n"));
+  EXPECT_THAT(explanation_text(explain(kRoundTrip), Style(false)), Not(HasSubstr("source")));
 }
 
 TEST_F(Explaining, TriesTheKnobsThatThereAre) {

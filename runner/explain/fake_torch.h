@@ -91,7 +91,7 @@ class FakeTorch {
       }
       const std::string& name = *step.let.front();
       Tensor made = apply(op, values);
-      const bool is_seen = contains(program->outputs, name);
+      const bool is_seen = contains(returned_values(*program), name);
       if (!wide || (seeing_ends_it && mode != "fp64" && is_seen)) round(made);
       const bool company = name.starts_with("m0_") || name.starts_with("m1_");
       const bool wrong = op.op == wrong_operator ||
@@ -108,7 +108,7 @@ class FakeTorch {
       }
       values[name] = std::move(made);
     }
-    for (const std::string& name : program->outputs)
+    for (const std::string& name : returned_values(*program))
       call.outputs.emplace_back(name, write(values.at(name), mode == "fp64", seen));
     seen.repetitions.assign(message["repeat"].get<std::size_t>(), {call});
     return seen;

@@ -71,7 +71,7 @@ OperatorSearch::HandedGradients OperatorSearch::gradients_of_eager() {
   asks.does = std::move(grad);
   whole.program.backward.reset();
   whole.program.steps.push_back(asks);
-  for (const auto& [name, as] : handed.names) whole.program.outputs.push_back(as);
+  for (const auto& [name, as] : handed.names) whole.program.outputs.push_back({Ref{as}});
   const Tried eager = trials_.run_one({trial_name("eager's gradients"),
                                        std::make_shared<const Case>(std::move(whole)),
                                        {eager_path_of(flat_)}});
@@ -147,7 +147,7 @@ std::optional<Case> OperatorSearch::carried_back(std::size_t step) const {
   const std::string carried = free_name("carried", taken);
   whole.program.backward.reset();
   whole.program.steps.push_back({{carried}, std::move(grad)});
-  whole.program.outputs = {carried};
+  whole.program.outputs = returning({carried});
   whole.compare.clear();
   note_operators(whole);
   return whole;

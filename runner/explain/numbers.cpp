@@ -111,9 +111,9 @@ void read_numbers(const Suspect& suspect, const SeenValues& seen, Explanation& e
   std::vector<Anchor> anchors;
   const OutputComparison* output =
       comparison_of(suspect.verdict, suspect.fault.name, suspect.fault.call);
-  const TensorView* worst = tensor_in(seen.eager, suspect.fault.name);
+  const TensorView* worst = tensor_in(seen.eager, suspect.fault.value());
   if (output != nullptr && worst != nullptr && reaches(*worst, output->worst))
-    anchors.push_back({suspect.fault.name, worst, output->worst});
+    anchors.push_back({suspect.fault.value(), worst, output->worst});
   if (!explanation.guilty.empty()) {
     const std::string& name = explanation.steps[explanation.guilty.back()].name;
     const TensorView* accused = tensor_in(seen.eager, name);

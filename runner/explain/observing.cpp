@@ -104,8 +104,9 @@ void OperatorSearch::see_all() {
 void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   std::vector<Trial> each;
   std::vector<Observed> seen;
+  const std::vector<std::string> returned = returned_values(suspect_.declared->program);
   for (const std::string& name : names) {
-    if (contains(suspect_.declared->program.outputs, name)) continue;
+    if (contains(returned, name)) continue;
     seen.push_back(observe(*suspect_.declared, {name}, bits_, suspect_.registry));
     each.push_back({trial_name(name + " seen"),
                     std::make_shared<const Case>(seen.back().declared),
@@ -133,7 +134,7 @@ void OperatorSearch::see_in_turn(const std::vector<std::string>& names) {
   if (missing) leave_open("which values end the divergence when they are seen: no time");
   // What the program returns anyway is as it was.
   Observed outputs{*suspect_.declared, {}};
-  for (const std::string& name : suspect_.declared->program.outputs) outputs.seen_as[name] = name;
+  for (const std::string& name : returned) outputs.seen_as[name] = name;
   const Tried plain =
       trials_.run_one({trial_name("as it is"), suspect_.declared, {suspect_.path}}, kPlainGolds);
   if (plain.verdict) take_values(plain, outputs);
@@ -155,7 +156,8 @@ std::optional<GivenValues> OperatorSearch::remade_by_eager(const Places& steps) 
     }
     renamed.push_back(std::move(step));
   }
-  auto derived = part_of(*suspect_.declared, renamed, outputs, seen_.compiled, false);
+  auto derived =
+      part_of(*suspect_.declared, renamed, outputs, seen_.compiled, false, suspect_.fault.call);
   if (!derived) {
     leave_open("what eager makes of compiled values: " + derived.error().message);
     return std::nullopt;

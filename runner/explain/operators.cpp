@@ -84,6 +84,7 @@ OperatorSearch::OperatorSearch(const Suspect& suspect, Trials& trials, Explanati
         std::span(&each.step, 1), [](std::size_t) { return "tensor"; }, "");
     while (step.text.ends_with('\n')) step.text.pop_back();
     step.op = operator_of(each.step);
+    if (each.step.source) step.source = print(*each.step.source);
     out_.steps.push_back(std::move(step));
   }
 }

@@ -248,9 +248,13 @@ Compared compare_executions(const JudgeRequest& request, const Observation& eage
   return out;
 }
 
+/// Whether agreement in all of these says little: each is vacuous, or an input beside outputs.  Of
+/// a program that returns nothing, inputs are what counts.
 bool is_vacuous(const std::vector<OutputComparison>& outputs) {
-  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const auto& output) {
-    return output.vacuous || is_input(output.name);
+  const auto input = [](const OutputComparison& output) { return is_input(output.name); };
+  const bool only_inputs = std::all_of(outputs.begin(), outputs.end(), input);
+  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+    return output.vacuous || (!only_inputs && input(output));
   });
 }
 

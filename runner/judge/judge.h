@@ -32,6 +32,9 @@ struct JudgeRequest {
   /// The inputs of each call as they were before it.  Optional; with it, an input that eager left
   /// alone must have the same bits after the compiled program, whatever the policy.
   const std::vector<NamedValues>* inputs = nullptr;
+  /// From the second call on, inputs that are what a value was after the call before, each side's
+  /// own (Program::carry); null: there are none.
+  const std::vector<std::pair<std::string, std::string>>* carry = nullptr;
   /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the
   /// contract decides.
   std::function<std::optional<Policy>(std::string_view output)> policy_of;

@@ -33,6 +33,53 @@ TEST(Judge, SaysConformOfEqualResults) {
   EXPECT_FALSE(found.unstable);
 }
 
+/// Where nothing is returned, what is left in the inputs is all that there is.
+TEST(Judge, ComparesTheInputsOfWhatReturnsNothing) {
+  const Tensor x = tensor("float32", {1, 2}), other = tensor("float32", {1, 3});
+  const Observation eager = returned({CallResult{{}, {{"x", x}}, {}}});
+  const Findings same = judge_under(eager, eager, "bits");
+  EXPECT_EQ(same.status, Status::conform);
+  ASSERT_EQ(same.outputs.size(), 1U);
+  EXPECT_EQ(same.outputs[0].name, "input x");
+  EXPECT_FALSE(same.vacuous);
+  JudgeRequest untouched = between(eager, eager);
+  const std::vector<NamedValues> given = {{{"x", x}}};
+  untouched.inputs = &given;
+  EXPECT_TRUE(judged(untouched).vacuous) << "it wrote nothing";
+  const Observation wrong = returned({CallResult{{}, {{"x", other}}, {}}});
+  EXPECT_EQ(judge_under(eager, wrong, "bits").status, Status::mutation_diverges);
+}
+
+/// Of each side's own: what was handed over with an error keeps it, and nobody is accused twice.
+TEST(Judge, AnInputThatIsHandedOverIsHeldAgainstWhatItWas) {
+  const Tensor start = tensor("float32", {1}), made = tensor("float32", {1}),
+               off = tensor("float32", {1 + 0x1p-23}), carried = tensor("float32", {1}),
+               carried_off = tensor("float32", {1 + 0x1p-23}), changed = tensor("float32", {5});
+  const auto side = [&](const Tensor& made_of_it, const Tensor& left) {
+    return returned({CallResult{{{"new", made_of_it}}, {{"w", start}}, {}},
+                     CallResult{{{"new", made_of_it}}, {{"w", left}}, {}}});
+  };
+  const std::vector<NamedValues> given = {{{"w", start}}, {{"w", start}}};
+  const std::vector<std::pair<std::string, std::string>> carry = {{"w", "new"}};
+  const auto status = [&](const Observation& eager, const Observation& compiled) {
+    JudgeRequest request = between(eager, compiled);
+    request.contract = Contract::values;
+    request.inputs = &given;
+    request.carry = &carry;
+    return judge(request).status;
+  };
+  const Observation eager = side(made, carried);
+  Observation compiled = side(off, carried_off);
+  // Eager leaves in w, in both calls, what the case gave it.
+  EXPECT_EQ(status(eager, compiled), Status::conform);
+  JudgeRequest without = between(compiled, compiled);
+  without.inputs = &given;
+  without.eager = &eager;
+  EXPECT_EQ(judge(without).status, Status::mutation_diverges) << "were it not handed over";
+  for (Repetition& each : compiled.repetitions) each[1].inputs = {{"w", changed}};
+  EXPECT_EQ(status(eager, compiled), Status::mutation_diverges);
+}
+
 TEST(Judge, SaysHowFarApart) {
   const Tensor e = tensor("float32", {1, 2, 0.14282227});
   const Tensor c = tensor("float32", {1, 2, 0.14285715});

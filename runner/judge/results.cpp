@@ -121,10 +121,15 @@ bool is_list(const DataValue& value) {
 /// Everything about one call that comparing one of its values takes.
 class CallComparison {
  public:
+  /// `before`: the calls before this one, where inputs may come from.
   CallComparison(const CallResult& eager, const CallResult& compiled, const JudgeRequest& request,
-                 std::size_t call, std::size_t repetition, ResultComparison& out)
+                 std::size_t call, std::size_t repetition, ResultComparison& out,
+                 const CallResult* eager_before = nullptr,
+                 const CallResult* compiled_before = nullptr)
       : eager_(eager),
         compiled_(compiled),
+        eager_before_(eager_before),
+        compiled_before_(compiled_before),
         request_(request),
         call_(call),
         repetition_(repetition),
@@ -160,7 +165,12 @@ class CallComparison {
       policy = tolerant(default_policy(request_.contract, *floats), *floats, request_.tolerances);
       dtype = floats;
     }
-    if (group == Group::input && must_be_untouched(name, eager)) policy = Policy{};
+    const bool untouched = group == Group::input && is_unchanged(given(name, true), eager);
+    // What differed when it was handed over, the call before has been told.
+    if (untouched && carried_from(name) != nullptr && compiled != nullptr &&
+        is_unchanged(given(name, false), *compiled))
+      return;
+    if (untouched && carried_from(name) == nullptr) policy = Policy{};
     // Where an input is left in another state is all that there is to say of it.
     const auto of_group = [&](Status status) {
       return group == Group::input ? Status::mutation_diverges : status;
@@ -191,8 +201,10 @@ class CallComparison {
       }
     }
     const bool differs = output.status != Status::conform || output.differing > 0;
-    if (group == Group::input && !asked && !differs) return;  // as it should be: no news
+    // As it should be: no news, unless it is all that there is to compare.
+    if (group == Group::input && !asked && !differs && !eager_.outputs.empty()) return;
     output.policy = to_string(policy);
+    output.vacuous = output.vacuous || (untouched && !differs && eager_.outputs.empty());
     out_.outputs.push_back(std::move(output));
   }
 
@@ -292,7 +304,8 @@ class CallComparison {
     PointwiseInputs inputs;
     if (request_.inputs != nullptr && call_ < request_.inputs->size()) {
       for (const auto& [name, value] : (*request_.inputs)[call_]) {
-        const auto* view = std::get_if<TensorView>(&value);
+        const DataValue* passed = given(name, true);
+        const auto* view = passed == nullptr ? nullptr : std::get_if<TensorView>(passed);
         if (view != nullptr && view->shape == eager.shape) inputs.push_back({name, view});
       }
     }
@@ -376,22 +389,45 @@ class CallComparison {
     };
   }
 
-  /// Whether eager left an input unchanged. Its bytes were made on this machine, so the device of
-  /// the returned tensor does not matter.
-  bool must_be_untouched(const std::string& name, const DataValue& eager) const {
-    if (request_.inputs == nullptr || call_ >= request_.inputs->size()) return false;
-    const DataValue* before = find_value((*request_.inputs)[call_], name);
-    if (before == nullptr || before->index() != eager.index()) return false;
+  /// The value of the call before that an input of this one is; nullptr: the case has it.
+  const std::string* carried_from(const std::string& name) const {
+    if (request_.carry == nullptr || call_ == 0) return nullptr;
+    for (const auto& [input, from] : *request_.carry) {
+      if (input == name) return &from;
+    }
+    return nullptr;
+  }
+
+  /// What a side was given for an input; nullptr where that is not known.
+  const DataValue* given(const std::string& name, bool to_eager) const {
+    const std::string* from = carried_from(name);
+    if (from == nullptr) {
+      return request_.inputs == nullptr || call_ >= request_.inputs->size()
+                 ? nullptr
+                 : find_value((*request_.inputs)[call_], name);
+    }
+    const CallResult* before = to_eager ? eager_before_ : compiled_before_;
+    if (before == nullptr) return nullptr;
+    const DataValue* output = find_value(before->outputs, *from);
+    return output != nullptr ? output : find_value(before->inputs, *from);
+  }
+
+  /// Whether an input was left unchanged.  Its bytes are on this machine, so the device of the
+  /// returned tensor does not matter.
+  static bool is_unchanged(const DataValue* before, const DataValue& after) {
+    if (before == nullptr || before->index() != after.index()) return false;
     const auto* view = std::get_if<TensorView>(before);
     if (view != nullptr) {
-      const auto& after = std::get<TensorView>(eager);
-      if (view->dtype != after.dtype || view->shape != after.shape) return false;
+      const auto& now = std::get<TensorView>(after);
+      if (view->dtype != now.dtype || view->shape != now.shape) return false;
     }
-    return same_bits(*before, eager);
+    return same_bits(*before, after);
   }
 
   const CallResult& eager_;
   const CallResult& compiled_;
+  const CallResult* eager_before_;
+  const CallResult* compiled_before_;
   const JudgeRequest& request_;
   std::size_t call_;
   std::size_t repetition_;
@@ -434,7 +470,9 @@ ResultComparison compare_results(const Repetition& eager, const Repetition& comp
   for (std::size_t call = 0; call < std::min(eager.size(), compiled.size()); ++call) {
     const std::size_t first = out.outputs.size();
     const std::size_t found = out.differences.size();
-    CallComparison(eager[call], compiled[call], request, call, repetition, out).run();
+    CallComparison(eager[call], compiled[call], request, call, repetition, out,
+                   call > 0 ? &eager[call - 1] : nullptr, call > 0 ? &compiled[call - 1] : nullptr)
+        .run();
     for (std::size_t i = first; i < out.outputs.size(); ++i) {
       out.outputs[i].name = with_call(out.outputs[i].name, call, eager.size());
     }

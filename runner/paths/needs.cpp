@@ -132,6 +132,7 @@ Needs needs_of(const Case& declared, const std::string& device, const Registry* 
   needs.device = device;
   Collector collector(needs, registry);
   for (const CallSpec& call : declared.calls) {
+    collector.context(call.context);
     for (const InputSpec& input : call.inputs) {
       if (const auto* spec = std::get_if<TensorSpec>(&input.value)) {
         collector.tensor(*spec);

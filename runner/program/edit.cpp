@@ -153,6 +153,9 @@ std::size_t substitute(Program& program, std::string_view name, const Value& val
 bool can_splice(const Program& whole, const Program& part) {
   if (whole.context != part.context || whole.backward.has_value() != part.backward.has_value())
     return false;
+  // A constant has the name of its place, which would be another one.
+  if (!whole.carry.empty() || !part.carry.empty()) return false;
+  if (returns_constants(whole) || returns_constants(part)) return false;
   if (!whole.backward) return true;
   const Backward& a = *whole.backward;
   const Backward& b = *part.backward;
@@ -162,7 +165,9 @@ bool can_splice(const Program& whole, const Program& part) {
 
 Result<void> splice(Program& whole, Program part, std::size_t literals) {
   if (!can_splice(whole, part))
-    return fail("the programs differ in their context, or in what their backward begins with");
+    return fail(
+        "the programs differ in their context, or in what their backward begins with, return "
+        "constants, or carry values");
   const std::set<std::string> taken = defined_names(whole);
   for (const std::string& name : defined_names(part)) {
     if (taken.contains(name))

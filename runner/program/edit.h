@@ -41,7 +41,8 @@ Result<void> drop(Program& program, const StepPlace& place);
 std::size_t substitute(Program& program, std::string_view name, const Value& value);
 
 /// Whether what holds for the whole of a program is alike in two, so that they can become one:
-/// their contexts, and whether there is a `backward` and what it begins with.
+/// their contexts, and whether there is a `backward` and what it begins with.  What
+/// returns constants or carries values from call to call stays alone.
 bool can_splice(const Program& whole, const Program& part);
 
 /// Appends a program: its inputs, steps and outputs, and its `backward` in one with that of

@@ -36,7 +36,7 @@ TEST(Edit, RenamesDefinitionsAndEveryUse) {
       R"({"with":{"grad":false},"steps":[{"let":["i"],"get":{"ref":"x"},"index":[{"slice":[{"ref":"n"},null,null]}]}]},)"
       R"({"let":["out"],"op":"aten::g.default","args":[{"ref":"x"}],"kwargs":{}}])");
   EXPECT_EQ(program.inputs, (std::vector<std::string>{"h", "n"}));
-  EXPECT_EQ(program.outputs, (std::vector<std::string>{"out", "x"}));
+  EXPECT_EQ(output_names(program), (std::vector<std::string>{"out", "x"}));
   EXPECT_EQ(program.backward, (Backward{Names{"out"}, Names{"h"}}));
 }
 
@@ -94,7 +94,43 @@ TEST(Edit, SubstitutesUsesAndNothingElse) {
       steps_of(program),
       R"([{"let":["y"],"op":"aten::f.default","args":[[{"ref":"n"},2],[[{"ref":"n"},2],{"str":"n"}]],"kwargs":{"n":[{"ref":"n"},2]}},)"
       R"({"let":[],"set":{"ref":"y"},"index":[[{"ref":"n"},2]],"to":[{"ref":"n"},2]}])");
-  EXPECT_EQ(program.outputs, (std::vector<std::string>{"y", "n"}));
+  EXPECT_EQ(output_names(program), (std::vector<std::string>{"y", "n"}));
+}
+
+TEST(Edit, OutputsAndWhatIsCarriedAreUses) {
+  Program program =
+      program_of(kThree, R"("outputs": ["y", 3, "y"], "carry": {"x": "y", "n": "n"})");
+  EXPECT_FALSE(drop(program, {2})) << "y is returned";
+  ASSERT_TRUE(rename(program, {{"y", "z"}, {"x", "w"}}));
+  EXPECT_EQ(output_names(program), (Names{"z", "output-2", "z(2)"}));
+  EXPECT_EQ(program.carry.front(), (std::pair<std::string, std::string>{"w", "z"}));
+  program.outputs = returning({"h"});
+  prune_carry(program);
+  ASSERT_EQ(program.carry.size(), 1U) << "z is not returned any more";
+  EXPECT_EQ(program.carry.front().first, "n");
+}
+
+TEST(Edit, NamesOutputsByTheirPlaces) {
+  Program program;
+  program.outputs = {{Ref{"y"}}, {}, {Ref{"y"}}, {Ref{"x"}}, {true}, {Ref{"y"}}};
+  EXPECT_EQ(output_names(program), (Names{"y", "output-2", "y(2)", "x", "output-5", "y(3)"}));
+  EXPECT_EQ(returned_values(program), (Names{"y", "x"}));
+  EXPECT_TRUE(returns_constants(program));
+  EXPECT_EQ(value_of_output("y(3)"), "y");
+  EXPECT_EQ(value_of_output("y"), "y");
+  EXPECT_EQ(value_of_output("output-5"), "");
+}
+
+TEST(Edit, JoinsContexts) {
+  Context outer, inner;
+  outer.grad = false;
+  outer.default_dtype = "float64";
+  inner.grad = true;
+  inner.autocast = Autocast{"cpu", "bfloat16", false};
+  const Context both = joined(outer, inner);
+  EXPECT_EQ(both.grad, true);
+  EXPECT_EQ(both.default_dtype, "float64");
+  EXPECT_EQ(both.autocast, inner.autocast);
 }
 
 TEST(Edit, SplicesProgramsWithTheirLiterals) {
@@ -110,7 +146,7 @@ TEST(Edit, SplicesProgramsWithTheirLiterals) {
   ASSERT_TRUE(splice(whole, part, 2));
   EXPECT_EQ(whole.constants, (std::vector<std::string>{"n", "b_x"}));
   EXPECT_EQ(whole.inputs, (std::vector<std::string>{"x", "n", "b_x", "b_n"}));
-  EXPECT_EQ(whole.outputs, (std::vector<std::string>{"y", "b_y"}));
+  EXPECT_EQ(output_names(whole), (std::vector<std::string>{"y", "b_y"}));
   EXPECT_EQ(whole.backward, (Backward{Names{"t", "b_t"}, Names{"x", "b_x"}}));
   EXPECT_EQ(
       steps_of(whole),
@@ -132,6 +168,8 @@ TEST(Edit, RefusesToSpliceWhatHoldsForTheWholeOfOne) {
   };
   EXPECT_TRUE(refused([](Program& part) { part.context.grad = true; }));
   EXPECT_TRUE(refused([](Program& part) { part.backward = Backward{Names{"b_x"}, std::nullopt}; }));
+  EXPECT_TRUE(refused([](Program& part) { part.outputs.push_back({3}); }));
+  EXPECT_TRUE(refused([](Program& part) { part.carry = {{"b_x", "b_x"}}; }));
   Program ones = plain;
   ones.backward = Backward{Names{"x"}, std::nullopt};
   Program seeded = other;

@@ -192,7 +192,8 @@ Context read_context(const At& at) {
     } else if (key == "autocast") {
       entry.object("{\"device\": ..., \"dtype\": ...}");
       context.autocast = {entry.child("device").text("the kind of device"),
-                          entry.child("dtype").text("the name of a dtype")};
+                          entry.child("dtype").text("the name of a dtype"),
+                          !entry.has("enabled") || entry.child("enabled").boolean()};
     } else if (key == "default_dtype") {
       context.default_dtype = entry.text("the name of a dtype");
     } else {
@@ -281,6 +282,16 @@ Backward read_backward(const At& at) {
   return backward;
 }
 
+/// A name, or a constant.
+Value read_output(const At& at) {
+  if (at.json.is_string()) return {Ref{at.name()}};
+  Value value = read_value(at);
+  if (value.is_none() || std::holds_alternative<bool>(value.is) ||
+      std::holds_alternative<std::int64_t>(value.is) || std::holds_alternative<Float>(value.is))
+    return value;
+  at.expected("a name, null, a bool, an int or a float");
+}
+
 Program read_program(const At& at, Json& literals) {
   at.object("a program: an object");
   Program program;
@@ -294,9 +305,19 @@ Program read_program(const At& at, Json& literals) {
     }
   }
   program.steps = StepReader{literals}.steps(at.child("steps"));
-  program.outputs = read_names(at.child("outputs"));
+  const At outputs = at.child("outputs");
+  for (std::size_t i = 0; i < outputs.list("a list of outputs"); ++i)
+    program.outputs.push_back(read_output(outputs.element(i)));
   if (at.has("context")) program.context = read_context(at.child("context"));
   if (at.has("backward")) program.backward = read_backward(at.child("backward"));
+  if (at.has("carry")) {
+    const At carry = at.child("carry").object("an object: an input, and what it is after a call");
+    for (const auto& [input, from] : carry.json.items())
+      program.carry.emplace_back(input, carry.child(input).name());
+    const std::size_t said = program.carry.size();
+    prune_carry(program);
+    if (program.carry.size() < said) carry.expected("names of inputs, and of inputs or outputs");
+  }
   return program;
 }
 
@@ -309,6 +330,14 @@ std::string to_string(const ProgramFault& fault) {
 tl::expected<Value, ProgramFault> value_from_json(const Json& json) {
   try {
     return read_value(At{json});
+  } catch (Wrong& wrong) {
+    return tl::unexpected(std::move(wrong.fault));
+  }
+}
+
+tl::expected<Context, ProgramFault> context_from_json(const Json& json) {
+  try {
+    return read_context(At{json});
   } catch (Wrong& wrong) {
     return tl::unexpected(std::move(wrong.fault));
   }

@@ -112,34 +112,41 @@ std::string print(const Context& context) {
   flag("grad", context.grad);
   flag("inference", context.inference);
   flag("deterministic_algorithms", context.deterministic_algorithms);
-  if (context.autocast) add("autocast", context.autocast->device + " " + context.autocast->dtype);
+  if (const auto& autocast = context.autocast)
+    add("autocast", autocast->device + " " + autocast->dtype + (autocast->enabled ? "" : " off"));
   if (context.default_dtype) add("default_dtype", *context.default_dtype);
   return text;
 }
 
+std::string print(const SourceLine& source) {
+  return fmt::format("{}:{}{}", source.file, source.line,
+                     source.name.empty() ? "" : " in " + source.name);
+}
+
 std::string print(std::span<const Step> steps, const LiteralText& literal,
-                  const std::string& indent) {
+                  const std::string& indent, WithSources sources) {
   std::string text;
   for (const Step& step : steps) {
+    const bool shown = sources == WithSources::yes && step.source;
+    const std::string comment = shown ? "  # " + print(*step.source) : "";
     if (const auto* block = std::get_if<WithBlock>(&step.does)) {
-      text += indent + "with " + print(block->context) + ":\n";
-      text += print(block->steps, literal, indent + "  ");
+      text += indent + "with " + print(block->context) + ":" + comment + "\n";
+      text += print(block->steps, literal, indent + "  ", sources);
       continue;
     }
     const std::string names =
         joined(step.let, [](const std::optional<std::string>& name) { return name.value_or("_"); });
     text += indent + (names.empty() ? "" : names + " = ") +
-            std::visit(StepPrinter{literal}, step.does) + "\n";
+            std::visit(StepPrinter{literal}, step.does) + comment + "\n";
   }
   return text;
 }
 
-std::string print(const Program& program, const LiteralText& literal) {
+std::string print(const Program& program, const LiteralText& literal, WithSources sources) {
   const bool plain = program.context == Context{};
   std::string text = plain ? "" : "  with " + print(program.context) + ":\n";
-  text += print(program.steps, literal, plain ? "  " : "    ");
-  const auto name = [](const std::string& each) { return each; };
-  text += "  return " + joined(program.outputs, name) + "\n";
+  text += print(program.steps, literal, plain ? "  " : "    ", sources);
+  text += "  return " + (program.outputs.empty() ? "nothing" : joined(program.outputs)) + "\n";
   if (program.backward) {
     std::string of;
     for (const std::string& each : program.backward->of)
@@ -149,6 +156,8 @@ std::string print(const Program& program, const LiteralText& literal) {
     if (program.backward->retain_graph) text += ", the graph retained";
     text += "\n";
   }
+  for (const auto& [input, from] : program.carry)
+    text += "  the next call gets " + from + " as " + input + "\n";
   return text;
 }
 

@@ -36,9 +36,9 @@ TEST(Print, AProgramReadsAsCode) {
       {"let": ["b"], "get": {"ref": "a"}, "index": [{"ellipsis": true}, {"newaxis": true}, {"slice": [0, null, 2]}, {"slice": [null, {"ref": "n"}, null]}, [0, 1]]},
       {"set": {"ref": "b"}, "index": [0], "to": {"float": "-inf"}},
       {"let": ["q"], "scalar": ["mul", {"ref": "n"}, {"float": "0x1.4p+1"}]},
-      {"with": {"grad": true, "autocast": {"device": "cpu", "dtype": "bfloat16"}}, "steps": [
+      {"with": {"grad": true, "autocast": {"device": "cpu", "dtype": "bfloat16", "enabled": false}}, "steps": [
         {"let": ["g", "h"], "grad": {"of": [{"ref": "b"}], "wrt": [{"ref": "x"}, {"ref": "a"}]}}]}],
-      "outputs": ["g", "q"], "context": {"inference": false, "default_dtype": "float64"}, "backward": {"of": ["g", "q"]}})"),
+      "outputs": ["g", "q", "g", null, 3], "carry": {"x": "g"}, "context": {"inference": false, "default_dtype": "float64"}, "backward": {"of": ["g", "q"]}})"),
                                          literals);
   ASSERT_TRUE(program) << to_string(program.error());
   const LiteralText literal = [](std::size_t k) { return "tensor " + std::to_string(k); };
@@ -50,10 +50,22 @@ TEST(Print, AProgramReadsAsCode) {
             "    b = a[..., None, 0::2, :n, [0, 1]]\n"
             "    b[0] = -inf\n"
             "    q = mul(n, 2.5)\n"
-            "    with grad=true, autocast=cpu bfloat16:\n"
+            "    with grad=true, autocast=cpu bfloat16 off:\n"
             "      g, h = grad(of=[b], wrt=[x, a])\n"
-            "  return g, q\n"
-            "  backward of [\"g\",\"q\"]\n");
+            "  return g, q, g, None, 3\n"
+            "  backward of [\"g\",\"q\"]\n"
+            "  the next call gets g as x\n");
+}
+
+TEST(Print, AStepSaysWhereItComesFromIfAsked) {
+  Program program;
+  program.steps = {
+      {{"y"}, ScalarCall{"abs", {{Ref{"n"}}}}, SourceLine{"a/net.py", 8, "Net.forward"}},
+      {{}, WithBlock{{}, {{{"z"}, ScalarCall{"neg", {{Ref{"y"}}}}, SourceLine{"b.py", 9}}}}}};
+  const LiteralText literal = [](std::size_t) { return ""; };
+  EXPECT_EQ(print(program.steps, literal, "", WithSources::yes),
+            "y = abs(n)  # a/net.py:8 in Net.forward\nwith :\n  z = neg(y)  # b.py:9\n");
+  EXPECT_EQ(print(program.steps, literal, ""), "y = abs(n)\nwith :\n  z = neg(y)\n");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,11 +19,12 @@ namespace lockstep {
 struct Autocast {
   std::string device;  ///< "cpu"
   std::string dtype;   ///< "bfloat16"
+  bool enabled = true;
 
   bool operator==(const Autocast&) const = default;
 };
 
-/// The context in which steps run; what is not set stays unchanged.
+/// The context in which steps run, or a call; what is not set stays unchanged.
 struct Context {
   std::optional<bool> grad;
   std::optional<bool> inference;
@@ -32,6 +34,9 @@ struct Context {
 
   bool operator==(const Context&) const = default;
 };
+
+/// `inner` within `outer`, as one.
+Context joined(Context outer, const Context& inner);
 
 /// What a call is given.
 struct Arguments {
@@ -134,6 +139,15 @@ struct WithBlock {
   bool operator==(const WithBlock& other) const;
 };
 
+/// Where somebody's program says a step: for people, never opened.
+struct SourceLine {
+  std::string file;  ///< "models/net.py": relative, below nothing but itself
+  std::int64_t line = 0;
+  std::string name = {};  ///< "Net.forward"; empty: not known
+
+  bool operator==(const SourceLine&) const = default;
+};
+
 /// One step: its operation, and the names of its results.
 struct Step {
   /// One name, or one for each result (nothing: not needed), or none at all.
@@ -141,6 +155,8 @@ struct Step {
   std::variant<OpCall, FunctionCall, LiteralTensor, GetItem, SetItem, ScalarCall, GradCall,
                WithBlock>
       does;
+  /// What is executed does not depend on it, so no worker is told.
+  std::optional<SourceLine> source = {};
 
   bool operator==(const Step&) const = default;
 };
@@ -161,12 +177,37 @@ struct Program {
   /// Those inputs that the program closes over instead of taking them as arguments.
   std::vector<std::string> constants;
   std::vector<Step> steps;
-  std::vector<std::string> outputs;
+  /// What it returns, place by place: values (Ref), which may come again, and constants: None, a
+  /// bool, an int or a float.
+  std::vector<Value> outputs;
   Context context;
   std::optional<Backward> backward;
+  /// What a call hands to the next one: from the second call on the input (first) is what the
+  /// second name, of an output or an input, had after the call before.  Inputs each once.
+  std::vector<std::pair<std::string, std::string>> carry;
 
   bool operator==(const Program&) const = default;
 };
+
+/// Leaves out of `carry` what the program does not take or does not leave.
+void prune_carry(Program& program);
+
+/// Outputs that are these values, each once.
+std::vector<Value> returning(const std::vector<std::string>& names);
+
+/// The values that a program returns, each once.
+std::vector<std::string> returned_values(const Program& program);
+
+/// Whether it returns constants.
+bool returns_constants(const Program& program);
+
+/// The names that its outputs have in observations and verdicts, place by place: that of the value;
+/// of one that comes again "y(2)"; of a constant its place, "output-3".  No name of a value has
+/// parentheses or a dash.
+std::vector<std::string> output_names(const Program& program);
+
+/// The value that an output's name is about: y of "y" and of "y(2)"; empty of a constant.
+std::string value_of_output(std::string_view name);
 
 /// Whether text is a name of a program or of an argument: `[A-Za-z_][A-Za-z0-9_]*`.
 bool is_name(std::string_view text);

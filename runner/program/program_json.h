@@ -26,6 +26,9 @@ std::string float_text(double value);
 Json value_to_json(const Value& value);
 tl::expected<Value, ProgramFault> value_from_json(const Json& json);
 
+Json context_to_json(const Context& context);
+tl::expected<Context, ProgramFault> context_from_json(const Json& json);
+
 /// `literals` are the views of the program's literal tensors, by their index.
 Json program_to_json(const Program& program, const Json& literals);
 

@@ -21,9 +21,10 @@ const char* const kEverything =
     R"({"let":["g"],"grad":{"of":[{"ref":"c"}],"wrt":[{"ref":"x"}],"with":null,"create_graph":true}},)"
     R"({"let":["h"],"grad":{"of":[{"ref":"g"}],"wrt":[{"ref":"x"}],"with":[{"ref":"t"}],"create_graph":false}},)"
     R"({"with":{"grad":false,"inference":true,"deterministic_algorithms":true,)"
-    R"("autocast":{"device":"cpu","dtype":"bfloat16"},"default_dtype":"float64"},"steps":[)"
+    R"("autocast":{"device":"cpu","dtype":"bfloat16","enabled":false},"default_dtype":"float64"},"steps":[)"
     R"({"with":{},"steps":[{"let":["u"],"tensor":{"storage":4,"dtype":"int8"}}]}]}],)"
-    R"("outputs":["h","u"],"context":{"grad":true},"backward":{"of":["h"],"with":["x"]}})";
+    R"("outputs":["h",null,"u",{"float":"0x1p-1"},"h",3,true],"context":{"grad":true},)"
+    R"("backward":{"of":["h"],"with":["x"]},"carry":{"n":"n"}})";
 
 TEST(ProgramJson, IsReadAndWrittenWithoutLoss) {
   Json literals = Json::array();
@@ -34,6 +35,16 @@ TEST(ProgramJson, IsReadAndWrittenWithoutLoss) {
   Json again = Json::array();
   EXPECT_EQ(*program_from_json(program_to_json(*program, literals), again), *program);
   EXPECT_EQ(again, literals);
+}
+
+/// What is executed, and every digest of it, is the same wherever the program was written.
+TEST(ProgramJson, NoWorkerIsToldWhereAStepComesFrom) {
+  Program program;
+  program.inputs = {"n"};
+  program.steps = {{{"y"}, ScalarCall{"abs", {{Ref{"n"}}}}}};
+  const std::string without = program_to_json(program, Json::array()).dump();
+  program.steps[0].source = SourceLine{"net.py", 8, "Net.forward"};
+  EXPECT_EQ(program_to_json(program, Json::array()).dump(), without);
 }
 
 TEST(ProgramJson, WhatMayBeLeftOutHasItsDefault) {
@@ -121,6 +132,22 @@ TEST(ProgramJson, RefusesWithThePlace) {
         << to_string(program.error());
     EXPECT_FALSE(program.error().unknown);
   }
+}
+
+TEST(ProgramJson, RefusesOutputsAndCarriesWithThePlace) {
+  const auto fault = [](const char* rest) {
+    Json literals = Json::array();
+    const auto program = program_from_json(
+        Json::parse(R"({"inputs": ["x"], "steps": [], )" + std::string(rest) + "}"), literals);
+    return program ? "" : program.error().pointer;
+  };
+  EXPECT_EQ(fault(R"("outputs": ["x", null, 3], "carry": {"x": "x"})"), "");
+  EXPECT_EQ(fault(R"("outputs": ["x", [1]])"), "/outputs/1");
+  EXPECT_EQ(fault(R"("outputs": [{"ref": "x"}])"), "/outputs/0");
+  EXPECT_EQ(fault(R"x("outputs": ["x(2)"])x"), "/outputs/0");
+  EXPECT_EQ(fault(R"("outputs": [], "carry": {"x": "y"})"), "/carry");
+  EXPECT_EQ(fault(R"("outputs": [], "carry": {"y": "x"})"), "/carry");
+  EXPECT_EQ(fault(R"("outputs": [], "carry": ["x"])"), "/carry");
 }
 
 TEST(ProgramJson, AContextOfAnotherVersionIsUnknownAndNotWrong) {

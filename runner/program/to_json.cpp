@@ -51,19 +51,6 @@ Json index(const std::vector<IndexItem>& items) {
   return json;
 }
 
-Json context_to_json(const Context& context) {
-  Json json = Json::object();
-  if (context.grad) json["grad"] = *context.grad;
-  if (context.inference) json["inference"] = *context.inference;
-  if (context.deterministic_algorithms)
-    json["deterministic_algorithms"] = *context.deterministic_algorithms;
-  if (context.autocast) {
-    json["autocast"] = {{"device", context.autocast->device}, {"dtype", context.autocast->dtype}};
-  }
-  if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
-  return json;
-}
-
 Json steps_to_json(const std::vector<Step>& steps, const Json& literals);
 
 /// Adds what a step does to its object, which has `let` already.
@@ -146,6 +133,20 @@ std::string float_text(double value) {
   return (std::signbit(value) ? "-0x" : "0x") + std::string(buffer, end);
 }
 
+Json context_to_json(const Context& context) {
+  Json json = Json::object();
+  if (context.grad) json["grad"] = *context.grad;
+  if (context.inference) json["inference"] = *context.inference;
+  if (context.deterministic_algorithms)
+    json["deterministic_algorithms"] = *context.deterministic_algorithms;
+  if (const auto& autocast = context.autocast) {
+    json["autocast"] = {{"device", autocast->device}, {"dtype", autocast->dtype}};
+    if (!autocast->enabled) json["autocast"]["enabled"] = false;
+  }
+  if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
+  return json;
+}
+
 Json value_to_json(const Value& value) { return std::visit(ValueWriter{}, value.is); }
 
 Json program_to_json(const Program& program, const Json& literals) {
@@ -153,9 +154,15 @@ Json program_to_json(const Program& program, const Json& literals) {
   json["inputs"] = program.inputs;
   if (!program.constants.empty()) json["constants"] = program.constants;
   json["steps"] = steps_to_json(program.steps, literals);
-  json["outputs"] = program.outputs;
+  json["outputs"] = Json::array();
+  for (const Value& output : program.outputs) {
+    const auto* ref = std::get_if<Ref>(&output.is);
+    json["outputs"].push_back(ref != nullptr ? Json(ref->name) : value_to_json(output));
+  }
   json["context"] = context_to_json(program.context);
   json["backward"] = backward_to_json(program.backward);
+  if (!program.carry.empty()) json["carry"] = Json::object();
+  for (const auto& [input, from] : program.carry) json["carry"][input] = from;
   return json;
 }
 

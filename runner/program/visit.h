@@ -12,10 +12,11 @@ struct Visitor {
   /// A step, before its parts; a `with` block, too.
   template <class S>
   void step(S&) {}
-  /// A value, after the values in it; it may be changed.
+  /// A value that a step is given, after the values in it; it may be changed.
   template <class V>
   void value(V&) {}
-  /// A name that is used: by a value, among the constants, as an output, by `backward`.
+  /// A name that is used: by a value, among the constants, as an output, by `carry` and
+  /// `backward`.
   template <class N>
   void uses(N&) {}
   /// A name that is defined: an input, a result.
@@ -98,7 +99,13 @@ void walk(P& program, Visit& visit) {
   for (auto& name : program.inputs) visit.defines(name);
   for (auto& name : program.constants) visit.uses(name);
   for (auto& step : program.steps) walk(step, visit);
-  for (auto& name : program.outputs) visit.uses(name);
+  for (auto& output : program.outputs) {
+    if (auto* ref = std::get_if<Ref>(&output.is)) visit.uses(ref->name);
+  }
+  for (auto& [input, from] : program.carry) {
+    visit.uses(input);
+    visit.uses(from);
+  }
   if (!program.backward) return;
   for (auto& name : program.backward->of) visit.uses(name);
   if (!program.backward->with) return;

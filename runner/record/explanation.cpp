@@ -59,6 +59,7 @@ void members(Visitor& visit, const ExplainedStep& step) {
   visit("name", step.name);
   visit.always("text", step.text);
   visit("op", step.op);
+  visit("source", step.source);
   visit("value", step.value);
   visit("explained", step.explained);
   visit("alone", step.alone);

@@ -26,6 +26,8 @@ struct ExplainedStep {
   std::string name;  ///< of its first result; empty where it has none
   std::string text;  ///< as code: "h = aten::to.dtype(x, float16)"
   std::string op;    ///< "to.dtype"; empty of a step that calls no operator
+  /// Where the user's program says it, "net.py:8 in Net.forward"; empty: the case does not say.
+  std::string source;
   /// How its value compares with eager's, seen in the program that diverges: "same", "differs", or
   /// empty: it was not seen.
   std::string value;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kCase = R"({
+constexpr const char* kSmallCase = R"({
   "format": 1, "title": "turns its input",
   "inputs": {"x": {"dtype": "float32", "shape": [2, 3], "fill": {"arange": {"start": 1}}}},
   "steps": [{"let": "y", "op": "neg.default", "args": ["%x"]}],
@@ -48,8 +48,8 @@ class Requests : public testing::Test {
  protected:
   Requests() : scratch_(std::move(*Scratch::create())), torch_(scratch_.path() / "made") {
     fs::create_directories(scratch_.path() / "made");
-    write("cases/bugs/1.json", kCase);
-    write("cases/bugs/2.json", kCase);
+    write("cases/bugs/1.json", kSmallCase);
+    write("cases/bugs/2.json", kSmallCase);
     write("runner/paths/own.json", kAskedPath);
     write("expected/certification.json", kRules);
     basis_.at.directory = basis_.at.home = basis_.at.suite = scratch_.path();

@@ -58,6 +58,7 @@ JudgeRequest request_of(const Evidence& evidence) {
       request.golds[each.of] = made;
   }
   request.inputs = &evidence.inputs->calls;
+  request.carry = &declared.program.carry;
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
   };

@@ -341,7 +341,7 @@ TEST_F(Schedulers, WhatAnotherDeviceCannotTellIsUnsupported) {
   made.instances[0].declared = random;
   made.instances[1].on_devices["cpu"] = nullptr;
   auto there = std::make_shared<Case>(*made.instances[2].declared);
-  there->program.outputs = {"x"};
+  there->program.outputs = returning({"x"});
   made.instances[2].on_devices["cpu"] = there;
   std::vector<std::string> told;
   FakeEngine engine(1, [&](const Job& job) {

@@ -236,10 +236,21 @@ std::vector<Case> simpler_settings(const Case& whole, bool may_drift) {
   const auto add = [&](auto&& change) { found.push_back(changed(whole, change)); };
   if (may_drift) {
     for (std::size_t call = 0; whole.calls.size() > 1 && call < whole.calls.size(); ++call)
-      add([&](Case& c) { c.calls = {whole.calls[call]}; });
+      add([&](Case& c) {
+        c.calls = {whole.calls[call]};
+        c.program.carry.clear();
+      });
     if (whole.calls.size() > 2) add([&](Case& c) { c.calls.resize(2); });
     if (whole.threads != 0) add([](Case& c) { c.threads = 0; });
     if (!whole.compare.empty()) add([](Case& c) { c.compare.clear(); });
+  }
+  for (std::size_t i = 0; i < whole.program.carry.size(); ++i) {
+    add([&](Case& c) {
+      c.program.carry.erase(c.program.carry.begin() + static_cast<std::ptrdiff_t>(i));
+    });
+  }
+  for (std::size_t call = 0; call < whole.calls.size(); ++call) {
+    if (whole.calls[call].context != Context()) add([&](Case& c) { c.calls[call].context = {}; });
   }
   if (whole.program.backward) add([](Case& c) { c.program.backward.reset(); });
   if (whole.raises) add([](Case& c) { c.raises.reset(); });
@@ -279,7 +290,7 @@ std::vector<Case> fewer_outputs(const Case& whole) {
       if (c.program.backward) {
         Backward& backward = *c.program.backward;
         for (std::size_t k = backward.of.size(); k-- > 0;) {
-          if (backward.of[k] == program.outputs[i]) continue;
+          if (Value{Ref{backward.of[k]}} == program.outputs[i]) continue;
           backward.of.erase(backward.of.begin() + static_cast<std::ptrdiff_t>(k));
           if (backward.with)
             backward.with->erase(backward.with->begin() + static_cast<std::ptrdiff_t>(k));
@@ -290,6 +301,7 @@ std::vector<Case> fewer_outputs(const Case& whole) {
   }
   const std::vector<FlatStep> flat = flatten(program.steps);
   if (flat.size() < 2 || program.backward) return found;
+  const std::vector<std::string> returned = returned_values(program);
   for (std::size_t steps : {flat.size() / 2, flat.size() * 3 / 4, flat.size() - 1}) {
     steps = std::max<std::size_t>(steps, 1);
     std::vector<std::string> outputs;
@@ -300,13 +312,13 @@ std::vector<Case> fewer_outputs(const Case& whole) {
     }
     for (const FlatStep& each : kept) {
       for (const std::string& name : results_of(each.step)) {
-        if (!used.contains(name) || contains(program.outputs, name)) outputs.push_back(name);
+        if (!used.contains(name) || contains(returned, name)) outputs.push_back(name);
       }
     }
     if (outputs.empty()) continue;
     found.push_back(changed(whole, [&](Case& c) {
       c.program.steps = nest(kept);
-      c.program.outputs = outputs;
+      c.program.outputs = returning(outputs);
       std::erase_if(c.compare, [&](const CompareRule& rule) {
         return !contains(outputs, rule.output) && !contains(c.program.inputs, rule.output);
       });
@@ -346,8 +358,11 @@ std::vector<Case> cut_steps(const Case& whole, const GivenValues& eager) {
         cut.program.inputs.push_back(name);
         cut.calls.front().inputs.push_back({name, std::move(*spec)});
       }
-      std::erase_if(cut.program.outputs, [&](const auto& name) { return made.contains(name); });
-      if (!known || cut.program.outputs.empty()) continue;
+      std::erase_if(cut.program.outputs, [&](const Value& output) {
+        const auto* ref = std::get_if<Ref>(&output.is);
+        return ref != nullptr && made.contains(ref->name);
+      });
+      if (!known || (cut.program.outputs.empty() && !whole.program.outputs.empty())) continue;
       if (cut.program.backward) {
         const auto& of = cut.program.backward->of;
         if (std::any_of(of.begin(), of.end(),
@@ -364,13 +379,14 @@ std::vector<Case> cut_steps(const Case& whole, const GivenValues& eager) {
 std::vector<Case> bypassed_steps(const Case& whole, const GivenValues& eager) {
   std::vector<Case> found;
   const std::vector<FlatStep> flat = flatten(whole.program.steps);
+  const std::vector<std::string> returned = returned_values(whole.program);
   const auto view_of = [&](const std::string& name) {
     const auto value = eager.of.find(name);
     return value == eager.of.end() ? nullptr : std::get_if<TensorView>(&value->second);
   };
   for (std::size_t i = flat.size(); flat.size() > 1 && i-- > 0;) {
     const std::vector<std::string> results = results_of(flat[i].step);
-    if (results.size() != 1 || contains(whole.program.outputs, results[0])) continue;
+    if (results.size() != 1 || contains(returned, results[0])) continue;
     const TensorView* result = view_of(results[0]);
     if (result == nullptr) continue;
     for (const std::string& name : uses_of(flat[i].step)) {
@@ -572,7 +588,7 @@ Case with_literal_inputs(const Case& whole, const GivenValues& eager) {
   Case literal = whole;
   if (whole.calls.size() > 1) return literal;
   std::vector<std::string> made;
-  if (whole.prepare) made = whole.prepare->program.outputs;
+  if (whole.prepare) made = returned_values(whole.prepare->program);
   bool all = true;
   for (const std::string& name : made) {
     const auto value = eager.of.find(name);

@@ -251,8 +251,9 @@ class Shrinker {
     const Fault fault = fault_of(result_.first);
     Case plain = bare(best()), one = plain;
     std::vector<Case> candidates;
-    if (fault.is_output() && contains(one.program.outputs, fault.name) && !one.program.backward) {
-      one.program.outputs = {fault.name};
+    if (fault.is_output() && contains(returned_values(one.program), fault.name) &&
+        !one.program.backward) {
+      one.program.outputs = returning({fault.name});
       candidates.push_back(std::move(one));
     }
     candidates.push_back(std::move(plain));
@@ -289,10 +290,11 @@ class Shrinker {
     }
     std::vector<Case> candidates;
     // The policy stays what it is: another one asks another question.
-    auto part = part_of(best(), accused, outputs, seen.eager, suspect.fault.bits);
+    auto part =
+        part_of(best(), accused, outputs, seen.eager, suspect.fault.bits, suspect.fault.call);
     if (part) candidates.push_back(std::move(*part));
     if (request_.allow_drift && !suspect.fault.bits) {
-      part = part_of(best(), accused, outputs, seen.eager, true);
+      part = part_of(best(), accused, outputs, seen.eager, true, suspect.fault.call);
       if (part) candidates.push_back(std::move(*part));
     }
     take(std::move(candidates));

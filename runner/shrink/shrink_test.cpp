@@ -183,14 +183,48 @@ TEST_F(Shrinking, StopsWhenTimeIsUpWithWhatItHas) {
 
 TEST_F(Shrinking, TidyingTakesWhatNothingHangsOn) {
   Case whole = *decode(kLong);
-  whole.program.outputs = {"e"};
+  whole.program.outputs = returning({"e"});
   ASSERT_TRUE(tidy(whole, nullptr));
   EXPECT_EQ(step_count(whole.program), 1U);
   EXPECT_THAT(whole.program.inputs, ElementsAre("z"));
   EXPECT_EQ(whole.calls[0].inputs.size(), 1U);
   EXPECT_TRUE(whole.compare.empty());
-  whole.program.outputs = {"z"};
+  whole.program.outputs = returning({"z"});
   EXPECT_FALSE(tidy(whole, nullptr)) << "nothing is left to execute";
+}
+
+TEST_F(Shrinking, TidyingKeepsStepsThatTheProgramHasThoughNobodyUsesThem) {
+  const auto whole = decode(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2]}, "u": {"dtype": "float32", "values": [1, 2]}},
+    "steps": [{"let": "a", "op": "aten::neg.default", "args": ["%u"]},
+              {"let": null, "op": "aten::relu.default", "args": ["%a"]},
+              {"let": "b", "op": "aten::neg.default", "args": ["%x"]},
+              {"let": "y", "op": "aten::relu.default", "args": ["%x"]}],
+    "outputs": ["y", "b", "y", 3])");
+  Case tidied = *whole;
+  tidied.program.outputs = returning({"y"});
+  ASSERT_TRUE(tidy(tidied, nullptr));
+  EXPECT_EQ(step_count(tidied.program), 3U) << "neg of x is gone";
+  EXPECT_THAT(tidied.program.inputs, ElementsAre("x", "u"));
+  const std::vector<Case> cut = cut_steps(tidied, {});
+  EXPECT_TRUE(std::any_of(cut.begin(), cut.end(), [](const Case& each) {
+    return step_count(each.program) == 2;
+  })) << "but it is tried without it";
+  EXPECT_EQ(fewer_outputs(*whole).size(), 4U + 2U) << "each alone, and two beginnings";
+}
+
+TEST_F(Shrinking, TriesWithoutWhatIsCarriedAndWithoutContextsOfCalls) {
+  const auto whole = decode(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2]}},
+    "calls": [{}, {"context": {"grad": false}}],
+    "steps": [{"let": "y", "op": "aten::neg.default", "args": ["%x"]}],
+    "outputs": ["y"], "carry": {"x": "y"})");
+  const std::vector<Case> simpler = simpler_settings(*whole, false);
+  ASSERT_EQ(simpler.size(), 2U);
+  EXPECT_TRUE(simpler[0].program.carry.empty());
+  EXPECT_EQ(simpler[1].calls[1].context, Context());
+  EXPECT_FALSE(simpler[1].program.carry.empty());
+  EXPECT_TRUE(simpler_settings(*whole, true)[0].program.carry.empty()) << "of one call";
 }
 
 TEST_F(Shrinking, AJournalPassesOverWhatIsNotWhole) {

@@ -19,14 +19,18 @@ struct Renumber : Visitor {
   }
 };
 
-/// The steps that matter, from the last to the first: their results are used later, or they write
-/// to a tensor.
+/// The steps that matter, from the last to the first: their results are used later, they write to a
+/// tensor, or the program has them though nobody uses their results.
 std::vector<FlatStep> live_steps(const Program& program, const Registry* registry,
                                  std::set<std::string>& used) {
   std::vector<FlatStep> flat = flatten(program.steps), kept;
   for (auto step = flat.rbegin(); step != flat.rend(); ++step) {
     const std::vector<std::string> results = results_of(step->step);
-    const bool needed = writes(step->step, registry) ||
+    // A step of whose results nobody has a name is there for its own sake.
+    const auto& let = step->step.let;
+    const bool nameless =
+        !let.empty() && std::none_of(let.begin(), let.end(), [](const auto& name) { return name; });
+    const bool needed = nameless || writes(step->step, registry) ||
                         std::any_of(results.begin(), results.end(),
                                     [&](const auto& name) { return used.contains(name); });
     if (!needed) continue;
@@ -47,11 +51,17 @@ std::vector<FlatStep> live_steps(const Program& program, const Registry* registr
 
 bool tidy(Case& declared, const Registry* registry) {
   Program& program = declared.program;
-  std::set<std::string> used(program.outputs.begin(), program.outputs.end());
+  const std::vector<std::string> returned = returned_values(program);
+  std::set<std::string> used(returned.begin(), returned.end());
   if (program.backward && program.backward->with)
     used.insert(program.backward->with->begin(), program.backward->with->end());
+  for (const auto& [input, from] : program.carry) {
+    if (contains(program.inputs, from)) used.insert(from);
+  }
   const std::vector<FlatStep> kept = live_steps(program, registry, used);
-  if (kept.empty() || program.outputs.empty()) return false;
+  const bool any_effect = std::any_of(
+      kept.begin(), kept.end(), [&](const FlatStep& each) { return writes(each.step, registry); });
+  if (kept.empty() || (program.outputs.empty() && !any_effect)) return false;
   program.steps = nest(kept);
   // What a tensor is a view of stays with it.
   for (const CallSpec& call : declared.calls) {
@@ -64,6 +74,7 @@ bool tidy(Case& declared, const Registry* registry) {
   const auto gone = [&](const std::string& name) { return !used.contains(name); };
   std::erase_if(program.inputs, gone);
   std::erase_if(program.constants, gone);
+  prune_carry(program);
   bool any_gradient = false;
   for (CallSpec& call : declared.calls) {
     std::erase_if(call.inputs, [&](const InputSpec& input) { return gone(input.name); });
@@ -74,7 +85,10 @@ bool tidy(Case& declared, const Registry* registry) {
   }
   if (declared.prepare) {
     PrepareSpec& prepare = *declared.prepare;
-    std::erase_if(prepare.program.outputs, gone);
+    std::erase_if(prepare.program.outputs, [&](const Value& output) {
+      const auto* ref = std::get_if<Ref>(&output.is);
+      return ref != nullptr && gone(ref->name);
+    });
     std::erase_if(prepare.requires_grad, gone);
     any_gradient = any_gradient || !prepare.requires_grad.empty();
     if (prepare.program.outputs.empty()) {
@@ -94,7 +108,7 @@ bool tidy(Case& declared, const Registry* registry) {
     const std::string name = rule.output.substr(0, rule.output.find('.'));
     const bool gradient = name != rule.output;
     return gradient ? gone(name) || !program.backward
-                    : !contains(program.outputs, name) && !contains(program.inputs, name);
+                    : !contains(returned, name) && !contains(program.inputs, name);
   });
   Renumber renumber;
   walk(program, renumber);

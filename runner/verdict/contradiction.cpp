@@ -232,10 +232,14 @@ std::string wrong_differences(const Findings& found) {
 std::string wrong_flags(const Findings& found) {
   std::optional<Grade> worst;
   bool vacuous = !found.outputs.empty();
+  // Of a program that returns nothing, its inputs are what counts.
+  const bool only_inputs =
+      std::all_of(found.outputs.begin(), found.outputs.end(),
+                  [](const OutputComparison& output) { return is_input(output.name); });
   bool weak = false;
   for (const OutputComparison& output : found.outputs) {
     if (output.grade && (!worst || *output.grade > *worst)) worst = output.grade;
-    vacuous = vacuous && (output.vacuous || is_input(output.name));
+    vacuous = vacuous && (output.vacuous || (!only_inputs && is_input(output.name)));
     weak = weak || !output.weak.empty();
     if (!output.weak.empty() && output.status != Status::conform) {
       return fmt::format("{} is weak, but does not conform", output.name);

@@ -45,6 +45,8 @@ struct Fault {
     return status == Status::value_diverges || status == Status::nonfinite_diverges;
   }
   bool is_gradient() const { return lockstep::is_gradient(name); }
+  /// The value of the program that it is about, where it is about an output: y of "y(2)".
+  std::string value() const { return name.substr(0, name.find('(')); }
   /// Whether it is about what the program returns.
   bool is_output() const { return !name.empty() && name.find(' ') == std::string::npos; }
 };

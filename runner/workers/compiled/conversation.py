@@ -85,7 +85,8 @@ class Worker:
         return message
 
     def start(self, program, calls, storages=(), path_=None, **rest):
-        """Sends a `run`; its number and directory. `storages`: bytes each."""
+        """Sends a `run`; its number and directory. `calls`: the inputs of each, or all that is said
+        of it. `storages`: bytes each."""
         self.count += 1
         folder = os.path.join(self.scratch, f"r{self.count}")
         os.makedirs(os.path.join(folder, "out"))
@@ -108,7 +109,7 @@ class Worker:
                 "seed": 0,
                 "program": program,
                 "storages": files,
-                "calls": [{"inputs": call} for call in calls],
+                "calls": [call if "inputs" in call else {"inputs": call} for call in calls],
                 **rest,
             }
         )

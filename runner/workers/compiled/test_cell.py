@@ -11,7 +11,7 @@ import torch
 
 from lockstep_worker import namespaces
 from lockstep_worker.cell import Cell, Lost, places, write_all
-from lockstep_worker.decoys import Given, decoy_bytes, storages_of
+from lockstep_worker.decoys import Given, decoy_bytes, given_storages, storages_of
 from lockstep_worker.handed import Handed
 from lockstep_worker.problems import Fault, Malformed
 from lockstep_worker.processes import Started
@@ -245,7 +245,7 @@ def test_decoys_stand_in_until_a_call_is_given():
     file = os.memfd_create("inputs")
     for index, at in enumerate(places(sizes)):
         write_all(file, bytes([10 + index] * sizes[index]), at)
-    given = Given(file, sizes, calls, set())
+    given = Given(file, sizes, {"program": {}, "calls": calls}, set())
 
     def read(index):
         buffer = bytearray(sizes[index])
@@ -258,6 +258,14 @@ def test_decoys_stand_in_until_a_call_is_given():
     given.give(1)
     assert read(1) == [11, 11]
     assert storages_of(calls) == {0, 1}
+
+
+def test_what_the_call_before_hands_over_nobody_has_to_give():
+    view = {"storage": 0, "dtype": "int8"}
+    calls = [{"inputs": {"w": view, "x": {**view, "storage": at}}} for at in (1, 2)]
+    request = {"program": {"carry": {"w": "w"}}, "calls": calls}
+    assert given_storages(request) == [{0, 1}, {2}]
+    assert given_storages({"program": {}, "calls": calls}) == [{0, 1}, {0, 2}]
 
 
 # What is seen of processes ------------------------------------------------------------------------

@@ -137,6 +137,37 @@ def test_a_path_that_exports_has_a_script_of_its_own(tmp_path, script_environmen
     )
 
 
+def test_a_script_carries_and_has_contexts_and_outputs_of_all_kinds(tmp_path, script_environment):
+    program = {
+        **ROUND_TRIP,
+        "outputs": ["y", "y", None, 3],
+        "steps": [{"let": [None], "op": "aten::neg.default", "args": [X]}, *ROUND_TRIP["steps"]],
+        "carry": {"x": "y"},
+    }
+    message = request(tmp_path, program, calls=[{"x": view(0, [4, 5], [1, 4])}] * 2)
+    message["policies"] = {"y": "bits", "y(2)": "bits", "output-3": "bits", "output-4": "bits"}
+    message["calls"][1]["context"] = {"grad": False}
+    text = render(message)
+    assert "def call_1(function, given):" in text and "with torch.no_grad():" in text
+    assert "carry={'x': 'y'}" in text and "torch.neg(x)" in text
+    done = execute(text, tmp_path, script_environment)
+    # What was rounded once is the same from then on: the second call agrees in eager alone.
+    assert done.returncode == 1 and "y(2): 17 of 20 elements differ" in done.stdout, (
+        done.stdout + done.stderr
+    )
+    done = execute(text, tmp_path, script_environment, TORCH_COMPILE_BACKEND="aot_eager")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_brief_script_returns_what_has_no_name(tmp_path, script_environment):
+    program = {**ROUND_TRIP, "outputs": ["y", "y", None], "backward": {"of": ["y"]}}
+    given = [{"x": {**view(0, [20], [1]), "requires_grad": True}}]
+    (text,) = brief(tmp_path, request(tmp_path, program, given))
+    assert "y, output_2, output_3 = run(x)" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0 and done.stdout.count("None") == 2, done.stdout + done.stderr
+
+
 def brief(tmp_path, *requests):
     """The brief scripts of some requests."""
     done = subprocess.run(

@@ -21,7 +21,7 @@ Undo set_autocast(const Autocast& autocast) {
   const c10::ScalarType was_dtype = at::autocast::get_autocast_dtype(device);
   const bool was_cached = at::autocast::is_autocast_cache_enabled();
   at::autocast::set_autocast_dtype(device, parse_dtype(autocast.dtype));
-  at::autocast::set_autocast_enabled(device, true);
+  at::autocast::set_autocast_enabled(device, autocast.enabled);
   at::autocast::increment_nesting();
   return [=] {
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();

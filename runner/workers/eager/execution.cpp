@@ -61,11 +61,29 @@ NamedValues select(const Interpreter& interpreter, const std::vector<std::string
   return values;
 }
 
+/// What a call returns, by the names of outputs; what a gold does not have is noted in `lost`.
+NamedValues returned(const Interpreter& interpreter, const Program& program, ordered_json& lost) {
+  NamedValues values;
+  const std::vector<std::string> names = output_names(program);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto* ref = std::get_if<Ref>(&program.outputs[i].is);
+    const std::string reason = ref == nullptr ? "" : interpreter.lost(ref->name);
+    if (!reason.empty()) {
+      lost["outputs"][names[i]] = reason;
+    } else if (interpreter.scope().contains(names[i])) {  // of a package every one
+      values.emplace_back(names[i], lookup(interpreter.scope(), names[i]));
+    } else {
+      values.emplace_back(names[i], to_ivalue(program.outputs[i], interpreter.scope()));
+    }
+  }
+  return values;
+}
+
 /// Where a gold's outputs come from, where that is known.
 ordered_json origins(const Interpreter& interpreter, const NamedValues& outputs) {
   ordered_json from = ordered_json::object();
   for (const auto& [name, value] : outputs) {
-    const auto origin = interpreter.origin(name);
+    const auto origin = interpreter.origin(value_of_output(name));
     if (origin && !origin->by.empty()) from[name] = {{"by", origin->by}, {"ulp", origin->ulp}};
   }
   return from;
@@ -75,7 +93,8 @@ ordered_json origins(const Interpreter& interpreter, const NamedValues& outputs)
 ordered_json bits(const Interpreter& interpreter, const NamedValues& outputs) {
   ordered_json of = ordered_json::object();
   for (const auto& [name, value] : outputs) {
-    if (const auto dtype = interpreter.bits_of(name)) of[name] = dtype_name(*dtype);
+    if (const auto dtype = interpreter.bits_of(value_of_output(name)))
+      of[name] = dtype_name(*dtype);
   }
   return of;
 }
@@ -111,7 +130,7 @@ struct Results {
 Results results_of(const Interpreter& interpreter, const Program& program) {
   Results results;
   results.inputs = select(interpreter, program.inputs, "inputs", results.lost);
-  results.outputs = select(interpreter, program.outputs, "outputs", results.lost);
+  results.outputs = returned(interpreter, program, results.lost);
   if (!program.backward) return results;
   if (const std::string reason = lost_backward(interpreter, program.backward); !reason.empty()) {
     for (const std::string& name : program.inputs) results.lost["grads"][name] = reason;
@@ -127,6 +146,15 @@ Context backward_context(const Context& context) {
   kept.deterministic_algorithms = context.deterministic_algorithms;
   kept.default_dtype = context.default_dtype;
   return kept;
+}
+
+/// What a call is executed under, within the program's context.
+Context context_of(const json& call) {
+  if (!call.contains("context")) return {};
+  auto context = context_from_json(Json(call.at("context")));
+  if (context) return std::move(*context);
+  if (context.error().unknown) throw Unsupported(context.error().message);
+  throw Malformed("calls.context " + to_string(context.error()));
 }
 
 class Execution {
@@ -145,8 +173,8 @@ class Execution {
   void repeat();
   void read_again();
   /// Executes a call and adds what is described of it to `calls`.
-  void call(const json& inputs, c10::Device device, Mode mode, int sample, ordered_json& calls);
-  void execute(Interpreter& interpreter, ordered_json& calls);
+  void call(const json& given, c10::Device device, Mode mode, int sample, ordered_json& calls);
+  void execute(Interpreter& interpreter, const Context& context, ordered_json& calls);
   /// Notes what plain eager executed, also before it raised.
   void note_uses(const Interpreter& interpreter);
 
@@ -157,8 +185,9 @@ class Execution {
   std::vector<StorageFile> files_;
   Observer observer_;
   const StageListener& on_stage_;
-  std::size_t call_ = 0;    ///< which one is under way, of the program's
-  std::uint64_t seed_ = 0;  ///< its seed
+  std::size_t call_ = 0;                    ///< which one is under way, of the program's
+  std::uint64_t seed_ = 0;                  ///< its seed
+  std::shared_ptr<const Carried> carried_;  ///< what the call before it left for its inputs
   ordered_json runs_ = ordered_json::array();
   ordered_json after_error_;
   ordered_json uses_ = ordered_json::array();
@@ -167,12 +196,12 @@ class Execution {
 };
 
 /// The steps and what follows them; what is raised passes through.
-void Execution::execute(Interpreter& interpreter, ordered_json& calls) {
+void Execution::execute(Interpreter& interpreter, const Context& context, ordered_json& calls) {
   if (package_) return interpreter.take(package_->run(interpreter.scope()));
-  interpreter.run(program_.steps, program_.context);
+  interpreter.run(program_.steps, context);
   if (!program_.backward || !lost_backward(interpreter, program_.backward).empty()) return;
   const Results before = results_of(interpreter, program_);
-  const ContextGuard guard(backward_context(program_.context));
+  const ContextGuard guard(backward_context(context));
   try {
     backward(*program_.backward, interpreter.scope(), program_.backward->retain_graph);
     if (program_.backward->twice) backward(*program_.backward, interpreter.scope(), false);
@@ -192,14 +221,15 @@ void Execution::note_uses(const Interpreter& interpreter) {
   }
 }
 
-void Execution::call(const json& inputs, c10::Device device, Mode mode, int sample,
+void Execution::call(const json& given, c10::Device device, Mode mode, int sample,
                      ordered_json& calls) {
   on_stage_("run");
   const auto start = Clock::now();
   seed_generators(seed_, device);
-  Interpreter interpreter({files_, literals_, device}, mode, inputs, sample);
+  Interpreter interpreter({files_, literals_, device}, mode, given.at("inputs"), sample, carried_);
+  const Context context = joined(program_.context, context_of(given));
   try {
-    execute(interpreter, calls);
+    execute(interpreter, context, calls);
     synchronize(device);
     note_uses(interpreter);
   } catch (const Malformed&) {
@@ -218,6 +248,7 @@ void Execution::call(const json& inputs, c10::Device device, Mode mode, int samp
     }
     throw;
   }
+  carried_ = interpreter.carry(program_.carry);
   const ordered_json state = observe_state(device);
   run_seconds_ += seconds_since(start);
 
@@ -266,7 +297,8 @@ void Execution::repeat() {
     if (reseeds && repetitions > 1 && i / samples == repetitions - 1) seed_ += given.size();
     runs_.push_back({{"calls", ordered_json::array()}});
     for (call_ = 0; call_ < given.size(); ++call_, ++seed_) {
-      call(given[call_].at("inputs"), device, mode, i % samples, runs_.back()["calls"]);
+      if (call_ == 0) carried_ = nullptr;
+      call(given[call_], device, mode, i % samples, runs_.back()["calls"]);
     }
   }
 }

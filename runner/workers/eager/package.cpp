@@ -97,9 +97,10 @@ Package::Package(const std::filesystem::path& folder, const Program& program, c1
     if (std::find(program.inputs.begin(), program.inputs.end(), name) == program.inputs.end())
       throw Malformed("the package takes `" + name + "`, which is no input of the program");
   }
-  bool alike = outputs_.is_array() && outputs_.size() == program.outputs.size();
-  for (std::size_t i = 0; alike && i < program.outputs.size(); ++i)
-    alike = outputs_[i].at("name") == program.outputs[i];
+  const std::vector<std::string> names = output_names(program);
+  bool alike = outputs_.is_array() && outputs_.size() == names.size();
+  for (std::size_t i = 0; alike && i < names.size(); ++i)
+    alike = outputs_[i].at("name") == names[i];
   if (!alike) throw Malformed("the package returns other values than the program");
   loader_ = load(folder / "package.pt2", device);
 }

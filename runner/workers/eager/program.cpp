@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "workers/eager/autograd.h"
+#include "workers/eager/carry.h"
 #include "workers/eager/context.h"
 #include "workers/eager/correct.h"
 #include "workers/eager/errors.h"
@@ -24,13 +25,15 @@ IValue build(TensorSource& source, const json& view) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs, int sample)
+Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs, int sample,
+                         std::shared_ptr<const Carried> carried)
     : sources_(sources),
       mode_(mode),
       inputs_(inputs),
+      carried_(std::move(carried)),
       tensors_(sources.files, sources.device, is_wide(mode) ? Width::widest : Width::as_given) {
   build_inputs();
-  if (is_narrow(mode)) plain_ = std::make_unique<Interpreter>(sources, kPlain, inputs);
+  if (is_narrow(mode)) plain_ = plain_eager();
   if (is_noise(mode)) {
     noise_.emplace(mode == Gold::fp64_noise ? Noise::Of::rounding : Noise::Of::kernels,
                    static_cast<std::uint64_t>(sample));
@@ -40,6 +43,7 @@ Interpreter::Interpreter(const Sources& sources, Mode mode, const json& inputs, 
 void Interpreter::build_inputs() {
   std::map<std::string, std::string> lost;  // and why
   for (const auto& [name, value] : inputs_.items()) {
+    if (take_carried(name, value)) continue;
     const bool is_view = value.is_object() && value.contains("storage");
     if (!is_view) {
       scope_[name] = to_ivalue(parse_value(value), {});
@@ -57,6 +61,7 @@ void Interpreter::build_inputs() {
     std::vector<IValue> sharing;
     for (const auto& [other, value] : inputs_.items()) {
       if (!scope_.contains(other) || !scope_.at(other).isTensor()) continue;
+      if (carried_ && carried_->values.contains(other)) continue;
       if (value.at("storage") == inputs_.at(name).at("storage"))
         sharing.push_back(scope_.at(other));
     }
@@ -64,9 +69,48 @@ void Interpreter::build_inputs() {
   }
 }
 
+std::unique_ptr<Interpreter> Interpreter::plain_eager() const {
+  return std::make_unique<Interpreter>(sources_, kPlain, inputs_, 0,
+                                       carried_ ? carried_->plain : nullptr);
+}
+
+bool Interpreter::take_carried(const std::string& name, const json& given) {
+  if (!carried_) return false;
+  if (const auto lost = carried_->lost.find(name); lost != carried_->lost.end()) {
+    losses_.lose_input(name, lost->second, {});
+    return true;
+  }
+  const auto found = carried_->values.find(name);
+  if (found == carried_->values.end()) return false;
+  scope_[name] = found->second;
+  const bool tracked = given.is_object() && given.value("requires_grad", false);
+  if (tracked && found->second.isTensor()) scope_[name].toTensor().set_requires_grad(true);
+  if (const auto origin = carried_->origins.find(name); origin != carried_->origins.end())
+    origins_[name] = origin->second;
+  return true;
+}
+
+std::shared_ptr<const Carried> Interpreter::carry(
+    const std::vector<std::pair<std::string, std::string>>& names) const {
+  if (names.empty()) return nullptr;
+  auto carried = std::make_shared<Carried>();
+  StorageCopies copies;
+  for (const auto& [input, from] : names) {
+    if (const std::string reason = lost(from); !reason.empty()) {
+      carried->lost[input] = reason;
+      continue;
+    }
+    carried->values[input] = or_unsupported("a value cannot be carried to the next call",
+                                            [&] { return copies.of(lookup(scope_, from)); });
+    if (const auto from_where = origin(from)) carried->origins[input] = *from_where;
+  }
+  if (plain_) carried->plain = plain_->carry(names);
+  return carried;
+}
+
 void Interpreter::run(const std::vector<Step>& steps, const Context& context) {
   if (is_wide(mode_) && asks_plain(steps)) {
-    plain_ = std::make_unique<Interpreter>(sources_, kPlain, inputs_);
+    plain_ = plain_eager();
     plain_->run(steps, context);
     writes_ = writes(steps);  // through a view of bits, too, which here is a copy
   }
@@ -78,7 +122,7 @@ void Interpreter::take(const NamedValues& results) {
 }
 
 void Interpreter::block(const std::vector<Step>& steps, const Context& context) {
-  if (mode_ == Gold::stepwise && context.autocast) {
+  if (mode_ == Gold::stepwise && context.autocast && context.autocast->enabled) {
     // Which operands it casts, only the operators know.
     plain_->block(steps, context);
     next_note_ = plain_->notes_.size();

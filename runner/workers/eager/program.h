@@ -31,15 +31,29 @@ struct Origin {
   double ulp = 0;  ///< its greatest error in units of the last place of float64
 };
 
+/// What one call hands to the next, by the names of its inputs: fresh copies of values, and why a
+/// gold lacks one.
+struct Carried {
+  std::map<std::string, c10::IValue> values;
+  std::map<std::string, std::string> lost;
+  std::map<std::string, Origin> origins;  ///< of the gold `mpfr`
+  std::shared_ptr<const Carried> plain;   ///< of a gold: what its plain eager hands on
+};
+
 /// One execution of one call of a program: a scope of names and the steps that fill it.
 class Interpreter {
  public:
   /// `inputs` maps names to views or scalar values; it outlives the interpreter.
-  /// `sample` is the number of one of noise.
-  Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs, int sample = 0);
+  /// `sample` is the number of one of noise; `carried` is in the place of inputs, unless null.
+  Interpreter(const Sources& sources, Mode mode, const nlohmann::json& inputs, int sample = 0,
+              std::shared_ptr<const Carried> carried = nullptr);
 
   /// Executes the program's steps under its context.  What torch raises passes through.
   void run(const std::vector<Step>& steps, const Context& context);
+
+  /// What the call leaves for the inputs of the next one, once it is over.
+  std::shared_ptr<const Carried> carry(
+      const std::vector<std::pair<std::string, std::string>>& names) const;
 
   /// Takes what somebody else computed of the inputs, by name, in the place of `run`.
   void take(const NamedValues& results);
@@ -60,6 +74,10 @@ class Interpreter {
 
  private:
   void build_inputs();
+  /// Plain eager on the same inputs, each call's own.
+  std::unique_ptr<Interpreter> plain_eager() const;
+  /// Whether the input is handed over by the call before; then it is there, or lost.
+  bool take_carried(const std::string& name, const nlohmann::json& given);
   void block(const std::vector<Step>& steps, const Context& context);
   void step(const Step& step);
   std::vector<c10::IValue> results_of(const Step& step, const PlainStep* plain);
@@ -72,6 +90,7 @@ class Interpreter {
   Sources sources_;
   Mode mode_;
   const nlohmann::json& inputs_;
+  std::shared_ptr<const Carried> carried_;
   TensorSource tensors_;  ///< of inputs and literals: the same storage index is the same memory
   Scope scope_;
   Losses losses_;

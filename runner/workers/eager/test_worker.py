@@ -752,3 +752,136 @@ def test_results_that_stay_as_they_were_are_not_sent_again(digesting):
 def test_held_storages_that_are_none_break_the_protocol(digesting, given):
     run = digesting.start(ADDED, LONG, [long_floats()], held=given)
     assert digesting.until("ended", run)[-1]["exit"] == 64
+
+
+def op(let, name, *args, **kwargs):
+    return {"let": let, "op": f"aten::{name}", "args": list(args), "kwargs": kwargs}
+
+
+FOUR = {"storage": 0, "dtype": "float32", "shape": [4], "strides": [1]}
+
+
+def test_outputs_may_come_twice_and_be_constants(greeted):
+    program = {
+        **ROUND_TRIP,
+        "steps": [op([None], "neg.default", {"ref": "x"}), op(["y"], "relu.default", {"ref": "x"})],
+        "outputs": ["y", None, 3, {"float": "0x1p-1"}, True, "y", "y"],
+    }
+    (call,) = greeted.observe(program, {"x": FOUR}, [struct.pack("4f", -1, 2, 3, 4)])["runs"][0][
+        "calls"
+    ]
+    outputs = call["outputs"]
+    assert list(outputs) == ["y", "output-2", "output-3", "output-4", "output-5", "y(2)", "y(3)"]
+    assert [outputs[f"output-{n}"] for n in (2, 3, 5)] == [None, 3, True]
+    assert outputs["output-4"] == {"float": "0x1p-1"}
+    assert outputs["y"] == outputs["y(2)"] == outputs["y(3)"], "one storage"
+
+
+@pytest.mark.parametrize("outputs", [[[1]], [{"str": "y"}], [{"ref": "x"}], ["z(2)"]])
+def test_what_is_no_output_is_refused(greeted, outputs):
+    run = greeted.start({**ROUND_TRIP, "outputs": outputs}, {"x": FOUR}, [b"\0" * 16])
+    assert greeted.until("ended", run)[-1].get("error")
+
+
+# w + tiny is w in float32, and not in float64: what a gold hands on is its own.
+ADDS = {
+    **ROUND_TRIP,
+    "inputs": ["w", "n"],
+    "steps": [
+        op(["new"], "add.Tensor", {"ref": "w"}, {"float": "0x1p-30"}),
+        op([], "add_.Tensor", {"ref": "n"}, 1),
+    ],
+    "outputs": ["new"],
+    "carry": {"w": "new", "n": "n"},
+}
+
+
+def adds(**changes):
+    one = {"storage": 0, "dtype": "float32", "shape": [1], "strides": [1]}
+    given = {"inputs": {"w": {**one, "requires_grad": True}, "n": {**one, "storage": 1}}}
+    return {"calls": [given] * 3, **changes}
+
+
+@pytest.mark.parametrize("mode", ["plain", "fp64", "stepwise", "mpfr", "perturbed"])
+def test_a_call_gets_what_the_call_before_left(greeted, mode):
+    storages = [struct.pack("f", 1), struct.pack("f", 10)]
+    seen = greeted.observe(ADDS, None, storages, repeat=2, **adds(mode=mode))
+    for run in seen["runs"]:
+        left = []
+        for call in run["calls"]:
+            views = [call["outputs"]["new"], call["inputs"]["n"], call["inputs"]["w"]]
+            code = {"float32": "f", "float64": "d"}
+            left.append(
+                [
+                    struct.unpack(
+                        code[view["dtype"]],
+                        (
+                            greeted.scratch
+                            / str(greeted.runs)
+                            / seen["storages"][view["storage"]]["file"]
+                        ).read_bytes(),
+                    )[0]
+                    for view in views
+                ]
+            )
+            assert call["inputs"]["w"]["requires_grad"] is True
+        tiny = 2.0**-30 if mode in ("fp64", "mpfr") else 0
+        if mode == "perturbed":  # one unit away from the start, and from there like fp64
+            first = left[0][2]
+            assert first != 1 and [each[0] - first for each in left] == [
+                2.0**-30 * k for k in (1, 2, 3)
+            ]
+            continue
+        assert [each[0] for each in left] == [1 + tiny, 1 + 2 * tiny, 1 + 3 * tiny]
+        assert [each[1] for each in left] == [11, 12, 13]
+        assert [each[2] for each in left] == [1, 1 + tiny, 1 + 2 * tiny]
+
+
+def test_what_a_gold_lacks_it_does_not_hand_on(greeted):
+    program = {
+        **ROUND_TRIP,
+        "inputs": ["w"],
+        "steps": [{"let": ["new"], "call": "torch.relu", "args": [{"ref": "w"}]}],
+        "outputs": ["new"],
+        "carry": {"w": "new"},
+    }
+    seen = greeted.observe(
+        program, None, [b"\0" * 16], mode="fp64", calls=[{"inputs": {"w": FOUR}}] * 2
+    )
+    first, second = seen["runs"][0]["calls"]
+    assert "inputs" not in first["lost"]
+    assert "public Python function" in first["lost"]["outputs"]["new"]
+    assert "public Python function" in second["lost"]["inputs"]["w"]
+
+
+def test_a_call_may_have_a_context_of_its_own(greeted):
+    program = {**ROUND_TRIP, "steps": [op(["y"], "mul.Tensor", {"ref": "x"}, 2)], "outputs": ["y"]}
+    given = {"inputs": {"x": {**FOUR, "requires_grad": True}}}
+    calls = [given, {**given, "context": {"grad": False}}, given]
+    seen = greeted.observe(program, None, [b"\0" * 16], calls=calls)
+    flags = [call["outputs"]["y"]["requires_grad"] for call in seen["runs"][0]["calls"]]
+    assert flags == [True, False, True]
+    within = {**program, "context": {"grad": False, "default_dtype": "float64"}}
+    calls = [{**given, "context": {"grad": True}}, given]
+    seen = greeted.observe(within, None, [b"\0" * 16], calls=calls)
+    flags = [call["outputs"]["y"]["requires_grad"] for call in seen["runs"][0]["calls"]]
+    assert flags == [True, False]
+    calls = [{**given, "context": {"unheard_of": True}}]
+    seen = greeted.observe(program, None, [b"\0" * 16], calls=calls)
+    assert seen["outcome"] == "unsupported" and "unheard_of" in seen["reason"]
+
+
+@pytest.mark.parametrize("enabled", [None, False])
+def test_autocast_can_be_off(greeted, enabled):
+    inner = {"device": "cpu", "dtype": "bfloat16"} | ({} if enabled is None else {"enabled": False})
+    step = op(["y"], "mm.default", {"ref": "x"}, {"ref": "x"})
+    program = {
+        **ROUND_TRIP,
+        "context": {"autocast": {"device": "cpu", "dtype": "bfloat16"}},
+        "steps": [{"with": {"autocast": inner}, "steps": [step]}],
+        "outputs": ["y"],
+    }
+    x = {"storage": 0, "dtype": "float32", "shape": [2, 2], "strides": [2, 1]}
+    seen = greeted.observe(program, {"x": x}, [b"\0" * 16])
+    y = seen["runs"][0]["calls"][0]["outputs"]["y"]
+    assert y["dtype"] == ("bfloat16" if enabled is None else "float32")

@@ -73,7 +73,11 @@ def lines(context: object) -> Iterator[tuple[str, str | None]]:
                 if value.get("dtype") is not None
                 else ""
             )
-            yield f"torch.autocast({device!r}{dtype})", None
+            enabled = value.get("enabled", True)
+            if not isinstance(enabled, bool):
+                raise Malformed("context.autocast.enabled: true or false is expected")
+            off = "" if enabled else ", enabled=False"
+            yield f"torch.autocast({device!r}{dtype}{off})", None
         else:
             raise Unsupported(f"this worker knows no context {key!r:.80}")
 

@@ -25,16 +25,28 @@ def storages_of(value: Any) -> set[int]:
     return here.union(*map(storages_of, value.values()))
 
 
+def given_storages(request: dict) -> list[set[int]]:
+    """The storages of the inputs that each call is given: not those that the call before hands
+    over."""
+    carried = request["program"].get("carry") or {}
+    return [
+        storages_of(
+            [view for name, view in call["inputs"].items() if not at or name not in carried]
+        )
+        for at, call in enumerate(request["calls"])
+    ]
+
+
 class Given:
     """The bytes of a request's storages in a process that is given them one by one, in one file;
     of those that it has not been given, decoys."""
 
-    def __init__(self, file: int, sizes: list[int], calls: list, known: set[int]) -> None:
+    def __init__(self, file: int, sizes: list[int], request: dict, known: set[int]) -> None:
         """`known`: the storages that are in the file from the beginning."""
         self._file, self._places, self.known = file, places(sizes), set(known)
-        self._calls = [storages_of(call) for call in calls]
+        self._calls = given_storages(request)
         self._dtypes: dict[int, torch.dtype] = {}
-        for call in calls:
+        for call in request["calls"]:
             for view in call["inputs"].values():
                 if isinstance(view, dict) and "storage" in view:
                     self._dtypes.setdefault(view["storage"], _stored(view))

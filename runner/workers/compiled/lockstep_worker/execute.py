@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from . import errors, exported
 from .cell import Cell, Lost, copy, places
-from .decoys import storages_of
+from .decoys import given_storages, storages_of
 from .evidence import evidence
 from .handed import Handed
 from .parts import (
@@ -300,7 +300,7 @@ class Handing:
         self._sizes = sizes_of(storages)
         self._files = [need(each, "file", "storages") for each in storages]
         self._places = places(self._sizes)
-        self._calls = [storages_of(call) for call in request["calls"]]
+        self._calls = given_storages(request)
         self._cell, self._given = cell, set[int]()
         self._before: Started | None = None
         self.known = known

@@ -107,6 +107,10 @@ class Exporter:
 
     def __init__(self, program: Program, path: dict, function: Callable, scope: dict) -> None:
         self.program, self.path, self.function, self.scope = program, path, function, scope
+        if program.carry:
+            raise Unsupported("torch.export wants the sizes of all calls, and carries none over")
+        if any(call.get("context") for call in program.calls):
+            raise Unsupported("torch.export takes one context for all calls")
         self.taken = [name for name in program.names if name not in program.source.constants]
         #: Global names of the source that stand for tensors.
         self.closed_over = [*program.source.constants.values(), *program.source.captured]

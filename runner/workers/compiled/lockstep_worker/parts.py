@@ -62,7 +62,7 @@ class Part:
     def given(self, inside: Inside, known: set[int]) -> Given:
         """The inputs, of which `known` are in the file from the beginning."""
         sizes = sizes_of(self.request.get("storages", []))
-        return Given(inside.files["inputs"], sizes, self.request["calls"], known)
+        return Given(inside.files["inputs"], sizes, self.request, known)
 
 
 def nothing(outputs: Outputs) -> dict:

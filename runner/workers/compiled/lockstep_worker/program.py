@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 
 from . import contexts, errors, names
+from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
 from .state import observe_state
@@ -35,6 +36,8 @@ class Program:
         self.device = str(request.get("device", "cpu"))
         self.context = program.get("context") or {}
         list(contexts.lines(self.context))
+        #: What a call hands to the next: an input, and the output or input that it is then.
+        self.carry: dict = program.get("carry") or {}
         if not isinstance(self.calls, list) or not self.calls:
             raise Malformed("run.calls: a list with at least one call is expected")
         kinds = {
@@ -46,6 +49,9 @@ class Program:
         self.names = list(program["inputs"])
         literal = functools.partial(literal_text, inputs=self.inputs)
         self.source: Source = generate(program, literal, kinds, call)
+        for each in self.calls:
+            list(contexts.lines(self.context_of(each)))
+        self._check_carry()
         self.backward = program.get("backward")
         if self.backward is not None:
             self._check_backward()
@@ -54,6 +60,23 @@ class Program:
         return need(
             need(call, "inputs", "calls"), names.checked(name, "program.inputs"), "calls.inputs"
         )
+
+    def context_of(self, call: dict) -> dict:
+        """The context of a call, within the program's."""
+        own = call.get("context") or {}
+        if not isinstance(own, dict):
+            raise Malformed("calls.context: an object is expected")
+        return {**self.context, **own}
+
+    def _check_carry(self) -> None:
+        known = {*self.names, *self.source.outputs}
+        if not isinstance(self.carry, dict) or any(
+            name not in self.names or name in self.source.constants or source not in known
+            for name, source in self.carry.items()
+        ):
+            raise Malformed(
+                "program.carry: names of inputs, each with the name of an output or an input"
+            )
 
     def _check_backward(self) -> None:
         of, seeds = need(self.backward, "of", "backward"), self.backward.get("with", "ones")
@@ -122,6 +145,8 @@ class Executor:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
         #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
         self.given: list | None = None
+        #: What a call, by its number, gets from the one before it.
+        self.carried: dict[int, dict] = {}
         self.unfinished: tuple[list, list] | None = None
         #: Whether results have to be tensors as torch has them: another class could compute them
         #: when it is asked for its bytes.
@@ -182,7 +207,13 @@ class Executor:
         seeded with `seed`, without one with that of the first call."""
         program, self.given, self.unfinished = self.program, None, None
         values, captured = program.arguments(call)
-        named = list(zip(program.names, values))
+        number = next(at for at, each in enumerate(program.calls) if each is call)
+        carried = copied(self.carried.get(number, {})) if number else {}
+        named = [
+            (name, as_input(carried[name], _requires_grad(value)) if name in carried else value)
+            for name, value in zip(program.names, values)
+        ]
+        context = program.context_of(call)
         constants = program.source.constants
         scope.update(
             captured, **{constants[name]: value for name, value in named if name in constants}
@@ -190,7 +221,7 @@ class Executor:
         arguments = [value for name, value in named if name not in constants]
         self.given = named
         torch.manual_seed(program.seed if seed is None else seed)
-        with contexts.enter(program.context), self.witness.call():
+        with contexts.enter(context), self.witness.call():
             results = function(*arguments)
         by_name = dict(zip(program.source.outputs, results))
         if self.wants_plain:
@@ -198,7 +229,7 @@ class Executor:
         grads: list = []
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
-            with contexts.enter(program.context, only=contexts.BACKWARD):
+            with contexts.enter(context, only=contexts.BACKWARD):
                 self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
                 if program.backward.get("twice"):
                     self._backward(by_name, dict(named), False)
@@ -209,6 +240,10 @@ class Executor:
                 if isinstance(value, torch.Tensor) and value.requires_grad
             ]
         self.given = None
+        left = {**dict(named), **by_name}
+        self.carried[number + 1] = copied(
+            {name: left[source] for name, source in program.carry.items()}
+        )
         return list(by_name.items()), named, grads
 
     def _backward(self, results: dict, inputs: dict, retain_graph: bool) -> None:
@@ -222,6 +257,10 @@ class Executor:
         )
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _check_plain(results: dict) -> None:

@@ -60,6 +60,7 @@ class Source:
 
     text: str
     inputs: list[str]
+    #: The names of what it returns in observations, place by place (`output_names`).
     outputs: list[str]
     captured: dict[str, dict] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
@@ -339,6 +340,19 @@ class _Writer:
         # One result for each of `wrt`; a single one is taken out of its tuple.
         return (text + "[0]", ["tensor"]) if len(wrt) == 1 else (text, ["tensor"] * len(wrt))
 
+    def _output(self, output: object) -> str:
+        """What is returned at one place: a value, or a constant."""
+        if isinstance(output, str):
+            return self.ref(output).text
+        if (
+            output is None
+            or isinstance(output, (bool, int))
+            or isinstance(output, dict)
+            and set(output) == {"float"}
+        ):
+            return self.value(output).text
+        raise Malformed(f"{output!r:.80} cannot be an output")
+
     # The whole ----------------------------------------------------------------------------------
 
     def write(self, kinds: dict[str, str]) -> Source:
@@ -346,7 +360,7 @@ class _Writer:
         inputs = [self.name(name) for name in self.program["inputs"] if name not in self.constants]
         self.kinds = {name: kinds.get(name, "unknown") for name in self.program["inputs"]}
         self.steps(self.program["steps"], 1)
-        outputs = [self.ref(name).text for name in self.program["outputs"]]
+        outputs = [self._output(each) for each in self.program["outputs"]]
         if self.lines == ["    pass"]:
             self.lines = []
         self.lines.append(f"    return ({', '.join(outputs)}{',' if len(outputs) == 1 else ''})")
@@ -356,10 +370,24 @@ class _Writer:
         return Source(
             imports + helpers + text,
             inputs,
-            list(self.program["outputs"]),
+            output_names(self.program["outputs"]),
             self.captured,
             self.constants,
         )
+
+
+def output_names(outputs: list) -> list[str]:
+    """The names that outputs of a program have in observations, place by place: that of the value;
+    of one that comes again `y(2)`; of a constant its place, `output-3`."""
+    found: list[str] = []
+    times: dict[str, int] = {}
+    for place, output in enumerate(outputs, start=1):
+        if not isinstance(output, str):
+            found.append(f"output-{place}")
+            continue
+        times[output] = times.get(output, 0) + 1
+        found.append(output if times[output] == 1 else f"{output}({times[output]})")
+    return found
 
 
 def generate(

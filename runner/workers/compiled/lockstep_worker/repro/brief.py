@@ -34,6 +34,7 @@ def render(request: dict) -> str:
     managers = list(contexts.lines(part.context))
     if (
         len(part.calls) != 1
+        or any(part.contexts)
         or part.source.captured
         or any(helper for _, helper in managers)
         or part.source.constants
@@ -64,7 +65,7 @@ def render(request: dict) -> str:
         f"for run in (program, {_compiled(path)}):",
     ]
     body = [f"{name} = {text}" for name, text in given.items()]
-    outputs = part.source.outputs
+    outputs = _identifiers(part.source.outputs)
     backward = part.program.get("backward")
     if request.get("raises") is not None:  # both sides raise: which error is what is asked
         body += [
@@ -97,6 +98,14 @@ def render(request: dict) -> str:
     text = "\n".join([*lines, *(f"    {line}" for line in body)]) + "\n"
     imports = "import math\n" if "math." in text else ""
     return imports + text
+
+
+def _identifiers(outputs: list[str]) -> list[str]:
+    """Names for outputs; what comes again, or is a constant, has none that Python takes."""
+    return [
+        name if name.isidentifier() else f"output_{place}"
+        for place, name in enumerate(outputs, start=1)
+    ]
 
 
 def _settings(path: dict) -> list[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 #: In this order. They import the standard library, torch, and each other; no two of them define the
 #: same name.
 MODULES = (
+    "compat/carry.py",
     "compat/errors.py",
     "compat/device.py",
     "errors.py",

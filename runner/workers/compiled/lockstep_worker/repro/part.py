@@ -35,6 +35,9 @@ class Part:
             kinds[name] = "tensor" if all(map(is_view, given)) else "number"
         self.source = generate(self.program, lambda view: literal_text(view, self.storages), kinds)
         self.context = self.program.get("context") or {}
+        #: Those of calls, within the program's.
+        self.contexts = [call.get("context") or {} for call in request["calls"]]
+        self.carry: dict = self.program.get("carry") or {}
 
     def text(self) -> str:
         """The functions. Raises `Malformed` or `Unsupported`."""
@@ -43,18 +46,24 @@ class Part:
             source = source.split("\n", 1)[1]
         helpers = [
             contexts.HELPERS[key]
-            for _, key in contexts.lines(self.context)
-            if key and contexts.HELPERS[key] not in source
+            for key in dict.fromkeys(self._helpers())
+            if contexts.HELPERS[key] not in source
         ]
         captured = [self._literals_text()] if self.source.captured else []
         inputs = [] if self.suffix else [self._inputs_text()]
         imports = ["import math\n\n"] if "math." in source else []
         return "\n\n".join([*imports, *helpers, source.strip("\n") + "\n", *captured, *inputs])
 
-    def managers(self, of_backward: bool = False) -> list[str]:
+    def _helpers(self) -> list[str]:
+        """The names of the helper classes that its contexts need."""
+        all_contexts = (self.context, *self.contexts)
+        return [key for each in all_contexts for _, key in contexts.lines(each) if key]
+
+    @staticmethod
+    def managers(context: dict, of_backward: bool = False) -> list[str]:
         """The context managers of a call, or of the backward after it, as text."""
-        keys = [key for key in self.context if not of_backward or key in contexts.BACKWARD]
-        return [text for key in keys for text, _ in contexts.lines({key: self.context[key]})]
+        keys = [key for key in context if not of_backward or key in contexts.BACKWARD]
+        return [text for key in keys for text, _ in contexts.lines({key: context[key]})]
 
     def _function(self, name: str, result: str, lines: Iterable[str] = ()) -> str:
         body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))

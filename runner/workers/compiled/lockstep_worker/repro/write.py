@@ -62,7 +62,7 @@ def render(request: dict) -> str:
     if prepare is not None:
         parts[0].prepared = _prepared(prepare, parts)
     functions = [part.text() for part in reversed(parts)]
-    functions += [_call(parts[0]), _compiled(request, parts[0])]
+    functions += [*_calls(parts[0]), _compiled(request, parts[0])]
     functions.append(_configured(request, parts[0], libraries, "\n".join(functions)))
     case = _case(request, parts[0])
     comments = (request.get("title", ""), request.get("id", ""), *(request.get("links") or []))
@@ -114,14 +114,23 @@ def _beginning(environment: dict, imports: list[str]) -> list[str]:
     return lines + of_torch
 
 
-def _call(part: Part) -> str:
-    """The function that makes one call."""
+def _calls(part: Part) -> list[str]:
+    """The function that makes a call; where calls have contexts of their own, one for each."""
+    if not any(part.contexts):
+        return [_call(part, "call", part.context)]
+    return [
+        _call(part, f"call_{at}", {**part.context, **own}) for at, own in enumerate(part.contexts)
+    ]
+
+
+def _call(part: Part, called: str, context: dict) -> str:
+    """The function that makes one call under a context."""
     constants = part.source.constants
     names = [name for name in part.program["inputs"] if name not in constants]
     given = ", ".join(f"given[{name!r}]" for name in names)
     lines = [f"program.__globals__[{n!r}] = given[{name!r}]" for name, n in constants.items()]
     run = f"outputs = dict(zip({part.source.outputs!r}, function({given}), strict=True))"
-    lines += _inside(part.managers(), [run])
+    lines += _inside(part.managers(context), [run])
     backward = part.program.get("backward")
     if backward is not None:
         of = ", ".join(f"outputs[{name!r}]" for name in backward["of"])
@@ -134,11 +143,11 @@ def _call(part: Part) -> str:
         retain = ", retain_graph=True" if backward.get("retain_graph") else ""
         again = [""] if backward.get("twice") else []
         lines += _inside(
-            part.managers(of_backward=True),
+            part.managers(context, of_backward=True),
             [f"torch.autograd.backward([{of}], [{seed}]{kept})" for kept in (retain, *again)],
         )
     body = "\n".join(f"    {line}" for line in [*lines, "return outputs"])
-    return f'def call(function, given):\n    """The outputs of one call, by name."""\n{body}\n'
+    return f'def {called}(function, given):\n    """The outputs of one call, by name."""\n{body}\n'
 
 
 def _inside(managers: list[str], lines: list[str]) -> list[str]:
@@ -158,6 +167,8 @@ def _compiled(request: dict, part: Part) -> str:
         backend = str(path.get("backend") or "inductor")
         text = f"compile_program(program, {ascii(backend)}, {_data(own)}{text})"
         return f"def compiled():\n    return {text}\n"
+    if part.carry or any(part.contexts):
+        raise Unsupported("a path that exports carries nothing over and has one context for all")
     if part.source.constants or part.source.captured:
         raise Unsupported(
             "a script exports no program that closes over tensors: `ci/lockstep run` does"
@@ -221,7 +232,12 @@ def _case(request: dict, part: Part) -> str:
         else f'"backend " + os.environ.get("TORCH_COMPILE_BACKEND", {ascii(backend)})',
         "program": "program",
         "inputs": "inputs",
-        "call": "call",
+        # A function for all calls, or one for each.
+        "call": "[" + ", ".join(f"call_{at}" for at in range(len(part.calls))) + "]"
+        if any(part.contexts)
+        else "call",
+        # What a call hands to the next: an input, and the output or input that it is then.
+        "carry": repr(part.carry),
         "compiled": "compiled",
         "names": repr(part.program["inputs"]),
         "backward": repr(part.program.get("backward") is not None),
@@ -305,6 +321,6 @@ def _prepared(prepare: dict, parts: list[Part]) -> str:
         parts[0].device,
         list(prepare.get("requires_grad") or []),
     )
-    managers = f"[{', '.join(parts[1].managers())}]"
+    managers = f"[{', '.join(parts[1].managers(parts[1].context))}]"
     literals = "literals_prepare()" if parts[1].source.captured else "{}"
     return f"prepared(program_prepare, {literals}, {managers}, {', '.join(map(_data, given))})"

@@ -15,6 +15,7 @@ import torch
 import torch._dynamo.utils
 import torch._inductor
 
+from ...compat.carry import as_input, copied
 from ...state import observe_state
 from ..script.judge import Found, another, same_bits, verdict
 from ..script.values import CannotTell, Lost, Value, value_of
@@ -52,14 +53,18 @@ def execute(
     results: list[tuple] = []
     for repetition in repetitions:
         done.runs.append([])
+        carried: dict[str, Any] = {}
         for call in range(case.calls):
             given, outputs = inputs_of(case, call), {}
+            for name, value in copied(carried).items():
+                given[name] = as_input(value, getattr(given[name], "requires_grad", False))
             given = steps.inputs(given) if steps else given
             other = case.reseed and repetition == case.repeat - 1
             torch.manual_seed(case.seed + call + case.calls * other)
             try:
                 with steps or contextlib.nullcontext():
-                    outputs = case.call(function, given)
+                    run = case.call[call] if isinstance(case.call, list) else case.call
+                    outputs = run(function, given)
             except (KeyboardInterrupt, Lost):
                 raise
             except BaseException as error:  # SystemExit, too: no program may end the process
@@ -73,6 +78,8 @@ def execute(
             done.runs[-1].append({name: value_of(name, value) for name, value in left.items()})
             if done.error:
                 return done
+            after = given | outputs
+            carried = copied({name: after[source] for name, source in case.carry.items()})
             results += [(call, n, t, done.runs[-1][-1][n]) for n, t in outputs.items()]
     for call, name, value, before in results:
         if not same_bits(value_of(name, value), before):
@@ -210,7 +217,11 @@ def named(error: BaseException, stage: str, reference: dict | None = None) -> di
 def judge(case: Any) -> list[Found]:
     """What is wrong, the worst first. Raises `CannotTell`."""
     before = [
-        {f"input {name}": value_of(name, value) for name, value in inputs_of(case, call).items()}
+        {
+            f"input {name}": value_of(name, value)
+            for name, value in inputs_of(case, call).items()
+            if not call or name not in case.carry
+        }
         for call in range(case.calls)
     ]
     eager = execute(case, case.program, range(case.repeat))
