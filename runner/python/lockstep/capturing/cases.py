@@ -188,7 +188,7 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if len(captured.calls) > 1:
         case["calls"] = [_call(captured, call, way) for call in captured.calls]
     case["steps"] = _steps(captured.program["steps"], captured)
-    case["outputs"] = captured.outputs
+    case["outputs"] = [each.get("ref", each.get("is")) for each in captured.program["outputs"]]
     if backward:
         case["backward"] = backward
     if first["raised"]:
@@ -303,7 +303,14 @@ def _backward(captured: Captured, inputs: dict, way: Way) -> dict | None:
 
 def _call(captured: Captured, call: dict, way: Way) -> dict:
     """What a call has otherwise than the first one."""
-    first, found = captured.calls[0]["inputs"], {}
+    first = captured.calls[0]["inputs"]
+    found: dict[str, Any] = {}
+    usual = {"grad": True, "inference": False, "deterministic_algorithms": False}
+    before, now = captured.calls[0]["context"], call["context"]
+    context = {key: now.get(key, usual.get(key)) for key in {*before, *now}
+               if now.get(key) != before.get(key)}  # fmt: skip
+    if context:
+        found["context"] = context
     for at, (name, described) in enumerate(call["inputs"].items()):
         if described != first.get(name):
             found[name] = _input(described, captured.values, way, at, call["inputs"])
@@ -339,8 +346,8 @@ def _step(step: dict, used: set[str], captured: Captured) -> dict:
         return {"with": step["with"], "steps": inner}
     found: dict[str, Any] = {}
     lets = [name if name in used else None for name in step.get("let", [])]
-    if any(lets) or len(lets) > 1:
-        found["let"] = lets[0] if len(lets) == 1 else lets
+    if lets:
+        found["let"] = lets[0] if len(lets) == 1 else lets if any(lets) else None
     if "op" in step:
         word = step["op"].removeprefix("aten::")
         found["op"] = word.removesuffix(".default")
@@ -361,6 +368,8 @@ def _step(step: dict, used: set[str], captured: Captured) -> dict:
     else:
         word, *operands = step["scalar"]
         found["scalar"] = [word, *(_argument(each) for each in operands)]
+    if step.get("source"):
+        found["source"] = step["source"]
     return found
 
 

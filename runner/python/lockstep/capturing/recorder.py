@@ -362,7 +362,8 @@ def _plain(value: Any, spool: Spool) -> Any:
 
 
 def _constant(value: Any) -> Any:
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    """What a graph returns that is no tensor, as a case says it: None, or a number."""
+    return value if isinstance(value, (bool, int, float)) else None
 
 
 def _json_config(config: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,11 @@ def words(captured):
     return [step.get("op") or step.get("call") for step in inner]
 
 
+def bare(case):
+    """The steps of a case without their places."""
+    return [{key: each[key] for key in each if key != "source"} for each in case["steps"]]
+
+
 NET = """
 class Net(nn.Module):
     def __init__(self):
@@ -33,7 +38,8 @@ def test_the_graph_of_a_compiled_module(record, case_of):
     assert [path.name for path in one.paths] == ["inductor"]
     case = case_of(one)
     assert case["inputs"]["fc_weight"]["requires_grad"] is True
-    assert case["steps"][1] == {"let": "half", "op": "to.dtype", "args": ["%linear", "float16"]}
+    assert case["steps"][1]["source"] == {"file": "model.py", "line": 9, "name": "Net.forward"}
+    assert bare(case)[1] == {"let": "half", "op": "to.dtype", "args": ["%linear", "float16"]}
     assert case["outputs"] == ["mul"]
     assert case["title"] == "Net.forward of model.py, line 9"
 
@@ -235,7 +241,7 @@ def test_shapes_that_change_are_calls_of_one_case(record, case_of):
     one = ran.only()
     case = case_of(one)
     assert [call.get("x", {}).get("shape") for call in case["calls"]] == [None, [6, 2], [8, 2]]
-    assert {"let": "size_x_0", "op": "sym_size.int", "args": ["%x", 0]} in case["steps"]
+    assert {"let": "size_x_0", "op": "sym_size.int", "args": ["%x", 0]} in bare(case)
     assert [path.name for path in one.paths] == ["inductor-graph-breaks"]
 
 
@@ -280,7 +286,7 @@ def test_indices_literals_and_several_results(record, case_of):
         f(torch.randn(2, 4), torch.tensor([1, 0]))
         """
     )
-    steps = case_of(ran.only())["steps"]
+    steps = bare(case_of(ran.only()))
     assert {"let": ["max_1_0", "max_1_1"], "op": "max.dim", "args": ["%x", 1]} in steps
     assert {"let": [None, "chunk_1"], "op": "chunk", "args": ["%x", 2, 1]} in steps
     assert [step["get"] for step in steps if "get" in step] == [
@@ -396,3 +402,19 @@ def test_every_distinct_call_is_one_of_a_sweep(record):
     calls = json.loads(text)["sweep"]["calls"]
     assert [call[0] for call in calls] == ["mm", "relu", "clone", "add.Tensor", "sum.dim_IntList"]
     assert calls[-1][2:] == [[0], True]
+
+
+def test_what_nobody_uses_stays(record, case_of):
+    ran = record(
+        """
+        @torch.compile
+        def f(x):
+            unused = x.exp()
+            x.add_(1)
+            return x * 2
+        f(torch.randn(3))
+        """
+    )
+    steps = bare(case_of(ran.only()))
+    assert {"let": None, "op": "exp", "args": ["%x"]} in steps
+    assert ran.only().calls[0]["written"] == ["x"]
