@@ -220,7 +220,7 @@ def shrink(folder: pathlib.Path, records: list[dict], seconds: int) -> None:
         case, path = verdict["id"].split("@")[0], folder / "paths" / f"{verdict['path']}.json"
         small = folder / "small" / case / "case.json"
         small.parent.mkdir(parents=True)
-        here = ["--path-file", path, "--path", path.stem]
+        here: list[str | pathlib.Path] = ["--path-file", path, "--path", path.stem]
         asked = [verdict["id"], "--case-file", folder / "cases" / f"{case}.json", *here]
         told = ["--seconds", str(seconds), "--to", small]
         subprocess.run([binary, "shrink", *asked, *told], capture_output=True, check=False)

@@ -12,7 +12,9 @@ from lockstep_worker import pages
 def huge() -> int:
     """Bytes of this process in huge pages."""
     text = Path("/proc/self/smaps_rollup").read_text("utf-8")
-    return int(re.search(r"AnonHugePages:\s*(\d+)", text)[1]) * 1024
+    found = re.search(r"AnonHugePages:\s*(\d+)", text)
+    assert found
+    return int(found[1]) * 1024
 
 
 @pytest.mark.skipif(not Path(pages._SIZE).exists(), reason="this kernel has no huge pages")
