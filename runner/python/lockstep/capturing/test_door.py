@@ -50,6 +50,8 @@ class Tool:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A job in the background of a shell script inherits that it is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def __call__(self, *words):
