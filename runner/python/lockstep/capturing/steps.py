@@ -16,9 +16,12 @@ from . import compat, worker
 
 worker.load()
 
-from lockstep_worker.names import public_function  # noqa: E402  (its package is loaded above)
+from lockstep_worker.lowering import protocol_value  # noqa: E402  (its package is loaded above)
+from lockstep_worker.names import public_function  # noqa: E402
 from lockstep_worker.problems import Malformed, Unsupported  # noqa: E402
 
+#: Python's types → the dtypes that torch takes them for.
+_DTYPES = {int: "int64", float: "float64", bool: "bool"}
 #: Python's operators on numbers → those of the format.
 SCALARS: dict[Any, str] = {
     **{
@@ -310,30 +313,15 @@ def _key(target: Any, args: tuple, kwargs: dict) -> Any:
 
 def protocol(value: Any) -> Any:
     """A value of the protocol. Raises `Unsayable`."""
+    return protocol_value(value, _known, Unsayable)
+
+
+def _known(value: Any) -> Any:
+    """What only a captured program is given: a value of its own, or a type in the place of a
+    dtype."""
     if isinstance(value, Ref):
         return {"ref": value.name}
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return {"float": value.hex() if value - value == 0 else str(value)}
-    if isinstance(value, complex):
-        return {"complex": [protocol(part)["float"] for part in (value.real, value.imag)]}
-    if isinstance(value, str):
-        return {"str": value}
-    if isinstance(value, (list, tuple)):
-        return [protocol(each) for each in value]
-    for kind, key in (
-        (torch.dtype, "dtype"),
-        (torch.layout, "layout"),
-        (torch.memory_format, "memory_format"),
-    ):
-        if isinstance(value, kind):
-            return {key: str(value).removeprefix("torch.")}
-    if isinstance(value, torch.device):
-        return {"device": str(value)}
-    if value in (int, float, bool):
-        return {"dtype": {int: "int64", float: "float64", bool: "bool"}[value]}
-    raise Unsayable(f"it takes a {type(value).__name__}, which no step can say")
+    return {"dtype": _DTYPES[value]} if isinstance(value, type) and value in _DTYPES else None
 
 
 def _index(index: Any) -> list:
