@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 
 from . import contexts, errors, names
+from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
@@ -130,6 +131,11 @@ def raised_result(error: dict, otherwise: list, runs: list[dict]) -> dict:
     }
 
 
+#: What a device raises from the first assertion on that failed there: nothing that lies on it can
+#: be read any more.
+_DEVICE_LOST: type[Exception] = getattr(torch, "AcceleratorError", Unsupported)
+
+
 class Around(Protocol):
     """Who does something before and after each call that is observed."""
 
@@ -182,11 +188,11 @@ class Executor:
             raised, otherwise = errors.descriptions(error, self.stage.last)
             self.stage.last = raised["stage"]
             if self.unfinished is not None:
-                with contextlib.suppress(Unsupported):
+                with contextlib.suppress(Unsupported, _DEVICE_LOST):
                     runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
             after = {}
             if self.given is not None:
-                with contextlib.suppress(Unsupported):
+                with contextlib.suppress(Unsupported, _DEVICE_LOST):
                     inputs = self.outputs.call([], self.given, [])["inputs"]
                     after = {
                         "after_error": {
@@ -223,6 +229,7 @@ class Executor:
         torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(context), self.witness.call():
             results = function(*arguments)
+            self._settle()
         by_name = dict(zip(program.source.outputs, results))
         if self.wants_plain:
             _check_plain(by_name)
@@ -257,6 +264,12 @@ class Executor:
         )
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Waits for the device: what fails there is an error of the program, not of whoever reads
+        the result."""
+        accelerator.synchronize(torch.device(self.program.device))
 
 
 def _requires_grad(value: Any) -> bool:
