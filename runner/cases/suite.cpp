@@ -337,6 +337,7 @@ std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics
   const auto read = [&](const fs::path& path, const std::string& id) {
     const std::size_t before = diagnostics.size();
     CaseFile file = read_case_file(path, shown_name(path), diagnostics, id);
+    file.own = true;
     if (diagnostics.size() == before) files.push_back(std::move(file));
   };
   if (!fs::is_directory(file_or_folder, error)) {

@@ -17,6 +17,7 @@ struct CaseFile {
   JsonFile file;
   std::string id;                     ///< "bugs/185337-half-round-trip"
   std::vector<MatrixChoice> choices;  ///< of a sweep before expand_sweeps: its matrix alone
+  bool own = false;                   ///< of the user, not of the suite
 };
 
 /// All case files below `root/cases` in the order of their ids, but for the folders `schema` and
