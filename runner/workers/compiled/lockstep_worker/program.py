@@ -12,7 +12,7 @@ from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
-from .state import observe_state
+from .state import Surroundings, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
@@ -165,6 +165,7 @@ class Executor:
         program, at = self.program, 0
         runs: list[dict] = []
         self.outputs.keep(program.repeat * len(program.calls) > 1)
+        surroundings = Surroundings()
         try:
             for repetition in range(program.repeat):
                 runs.append({"calls": []})
@@ -177,7 +178,7 @@ class Executor:
                         around.after(repetition, at)
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
-                    state = observe_state(program.device)
+                    state = observe_state(program.device, surroundings)
                     runs[-1]["calls"].append({**described, "state": state})
                     del left
         except (Fault, Malformed, Unsupported, Rehearsal):
@@ -198,7 +199,7 @@ class Executor:
                         "after_error": {
                             "call": at,
                             "inputs": inputs,
-                            "state": observe_state(program.device),
+                            "state": observe_state(program.device, surroundings),
                         }
                     }
             self.outputs.read_again(runs)
