@@ -144,6 +144,36 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
+Result<std::string> read_below(const std::filesystem::path& folder, const std::string& below,
+                               const std::string& name, std::size_t bytes) {
+  const std::filesystem::path path = std::filesystem::path(below) / name;
+  const auto cannot = [&](const std::string& because) {
+    return fail(fmt::format("cannot read {}: {}", shown(path), because));
+  };
+  const Descriptor above(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (above.get() < 0) return cannot(why());
+  const Descriptor inside(
+      ::openat(above.get(), below.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (inside.get() < 0) return cannot(why());
+  const Descriptor file(::openat(inside.get(), name.c_str(),
+                                 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return cannot(why());
+  if (!S_ISREG(status.st_mode)) return cannot("it is no regular file");
+  if (!std::cmp_equal(status.st_size, bytes))
+    return cannot(fmt::format("it has {} bytes, expected {}", status.st_size, bytes));
+  std::string content(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::read(file.get(), content.data() + done, bytes - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return cannot(got < 0 ? why() : "it became shorter while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return content;
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most) {
   auto pieces = FilePieces::open(path, most);
   if (!pieces) return tl::unexpected(pieces.error());

@@ -25,6 +25,8 @@ struct JsonFile {
   std::string name;  ///< as shown in diagnostics
   std::string text;
   Json root;
+  /// Where it lies, for files beside it; nothing: it lies nowhere, and there are none.
+  std::optional<std::filesystem::path> folder = {};
 };
 
 /// Parses the text.  Refused, with a diagnostic each: what is no JSON, keys that occur twice in an

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +40,16 @@ struct RuleFill {
   double parameter(std::string_view name) const;
 };
 
+/// Elements that lie in a file beside the case, in storage order: their bytes, little-endian.
+struct FileFill {
+  std::filesystem::path folder;  ///< of the case
+  std::string name;              ///< in the folder `values` there: its SHA-256, and ".bin"
+  std::shared_ptr<const std::string> bytes;  ///< never null
+};
+
+/// The folder of such files, beside a case.
+inline constexpr const char* kValuesFolder = "values";
+
 /// A tensor that the runner makes.
 struct TensorSpec {
   const Dtype* dtype = nullptr;
@@ -47,7 +59,9 @@ struct TensorSpec {
   std::int64_t storage_elements = 0;
   /// The input whose storage this one shares; its own fill is then unused.
   std::string view_of;
-  std::variant<LiteralFill, RuleFill> fill;
+  std::variant<LiteralFill, RuleFill, FileFill> fill;
+  /// Beside a rule: elements that keep a value of their own, by their places in the storage.
+  std::vector<std::pair<std::uint64_t, ElementBits>> except = {};
   bool requires_grad = false;
   bool conj = false;
   bool neg = false;

@@ -422,7 +422,10 @@ class CaseDecoder {
   bool draws(const std::string& op) const {
     const Overload* overload =
         context_.registry == nullptr ? nullptr : context_.registry->find_overload(op);
-    return overload != nullptr && overload->has_tag("nondeterministic_seeded");
+    if (overload != nullptr) return overload->has_tag("nondeterministic_seeded");
+    // Of an operator of somebody's module nobody can tell.
+    return context_.python_operators && op.find("::") != std::string::npos &&
+           !op.starts_with("aten::") && !op.starts_with("prims::");
   }
 
   Reader reader_;

@@ -104,6 +104,13 @@ class StepDecoder {
     add(std::move(names), GetItem{{Ref{list}}, {Value{std::int64_t{0}}}});
   }
 
+  /// Whether nobody but Python can know an operator.
+  bool written_in_python(const std::string& text) const {
+    if (text.find("::") == std::string::npos || text.starts_with("aten::")) return false;
+    return context_.registry->find(text.substr(0, text.rfind('.'))) == nullptr &&
+           (context_.python_operators || text.starts_with("prims::"));
+  }
+
   void op(const Node& step) {
     reader_.object(step, {"let", "op", "args", "kwargs", "source"});
     const Node name = *reader_.child(step, "op");
@@ -115,7 +122,7 @@ class StepDecoder {
     OpCall out;
     std::vector<ValueKind> kinds;
     bool effect = false;
-    if (!bad_ && context_.registry != nullptr) {
+    if (!bad_ && context_.registry != nullptr && !written_in_python(name->get<std::string>())) {
       const auto resolved = resolve(reader_, name, args, kwargs, context_, scope_);
       if (resolved && resolved->op == nullptr) {
         if (parts_.lacking.empty()) parts_.lacking = resolved->lacking;
@@ -132,7 +139,9 @@ class StepDecoder {
       }
     } else if (!bad_) {
       const std::string text = name->get<std::string>();
-      out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs)};
+      out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs),
+             context_.registry != nullptr};
+      if (out.python && text.find('.') == std::string::npos) out.op += ".default";
       effect = !step->contains("let") || text.substr(0, text.find('.')).ends_with('_');
       parts_.writes = parts_.writes || effect;
       remember(parts_.operators, out.op);

@@ -189,7 +189,8 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   if (op == nullptr) {
     std::string hint = reader.suggestion(base, registry.names());
     if (hint.empty() && base.find("::") != std::string::npos)
-      hint = "the operators of a library of your own are known with --library FILE";
+      hint = "the operators of a library of your own are known with --library FILE, those of a Python "
+          "module with --module NAME";
     reader.error(name.pointer, fmt::format("found the unknown operator `{}`", one_line(base, 80)),
                  std::move(hint));
     return std::nullopt;

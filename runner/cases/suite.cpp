@@ -151,7 +151,7 @@ CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnost
     diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
     return {{shown, "", {}}, id.empty() ? id_of(shown) : id, {}};
   }
-  return parse_case_file({shown, std::move(*text), {}}, diagnostics, id);
+  return parse_case_file({shown, std::move(*text), {}, path.parent_path()}, diagnostics, id);
 }
 
 CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics, const std::string& id) {
@@ -248,7 +248,7 @@ bool is_sweep(const CaseFile& file) {
 }
 
 std::size_t check_instances(const CaseFile& file, const Registry* registry,
-                            Diagnostics& diagnostics) {
+                            Diagnostics& diagnostics, bool python_operators) {
   std::size_t instances = 0;
   for (const MatrixChoice& choice : file.choices) {
     std::vector<std::string> unknown;
@@ -256,7 +256,8 @@ std::size_t check_instances(const CaseFile& file, const Registry* registry,
     // A case for another torch may use what this one lacks.
     const bool foreign =
         registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
-    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
+    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign, python_operators},
+                    diagnostics)) ++instances;
   }
   return registry == nullptr && is_sweep(file) && !lists_calls(file) ? 0 : instances;
 }

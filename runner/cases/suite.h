@@ -38,7 +38,7 @@ void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry);
 /// Decodes every instance of an expanded file, and says how many are good; their errors are the
 /// file's.  A sweep without a registry has no instances, but its structure is checked.
 std::size_t check_instances(const CaseFile& file, const Registry* registry,
-                            Diagnostics& diagnostics);
+                            Diagnostics& diagnostics, bool python_operators = false);
 
 /// What a file sweeps, for each choice of its matrix that is well-formed.
 std::vector<Sweep> sweeps_of(const CaseFile& file);

@@ -208,7 +208,7 @@ Exit command_check(const CheckOptions& options) {
   leave_out_newer(*files);
   if (registry != nullptr) expand_sweeps(*files, registry);
   std::size_t instances = 0;
-  for (const CaseFile& file : *files) instances += check_instances(file, registry, diagnostics);
+  for (const CaseFile& file : *files) instances += check_instances(file, registry, diagnostics, session.python_operators());
   for (const std::string& line : counts.unchecked) print_people(stdout, line + "\n");
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);

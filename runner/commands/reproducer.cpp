@@ -80,6 +80,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
                   {"raises", nullptr},
                   {"repeat", SchedulerOptions().repeat + (declared.random ? 1 : 0)},
                   {"libraries", Json::array()},
+                  {"modules", settings.files.modules},
                   {"prepare", nullptr}};
   if (declared.raises) {
     request["raises"] = {{"class", declared.raises->class_name}, {"match", declared.raises->match}};

@@ -16,11 +16,18 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a file says of an instance's case, so that it is read back as it is.
-Result<void> write_case(const fs::path& file, const std::string& text) {
+/// What a file says of an instance's case, so that it is read back as it is, and beside it the files
+/// that it names, first: the case is never there without them.
+Result<void> write_case(const fs::path& file, const std::string& text,
+                        const std::map<std::string, const FileFill*>& beside) {
   std::error_code error;
   if (fs::exists(file, error))
     return fail(fmt::format("there is {} already", file.string()), "give it another name");
+  const fs::path folder = file.parent_path() / kValuesFolder;
+  if (!beside.empty()) fs::create_directories(folder, error);
+  for (const auto& [name, values] : beside) {
+    if (auto written = write_file(folder / name, *values->bytes); !written) return written;
+  }
   return write_file(file, text);
 }
 
@@ -77,14 +84,14 @@ void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
 Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path& out) {
   const std::string text = case_text(shrunk.declared);
   const Registry* registry = asked.session->operators();
-  if (auto faults = faults_of(text, registry); !faults.empty()) {
+  if (auto faults = faults_of(shrunk.declared, text, registry); !faults.empty()) {
     print_diagnostics(faults);
     print_error({"no file can hold the smallest case", "run the case as it was"});
     return Exit::internal;
   }
   if (out.empty()) {
     fmt::print("{}", text);
-  } else if (auto written = write_case(out, text); !written) {
+  } else if (auto written = write_case(out, text, files_of(shrunk.declared)); !written) {
     print_error(written.error());
     return Exit::internal;
   }

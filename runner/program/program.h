@@ -50,6 +50,8 @@ struct Arguments {
 struct OpCall {
   std::string op;
   Arguments arguments;
+  /// No schema is known and C++ has no kernel: it is written in Python ("prims::sin.default").
+  bool python = false;
 
   bool operator==(const OpCall&) const = default;
 };

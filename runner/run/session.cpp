@@ -31,6 +31,11 @@ Json machine_of(const SessionSettings& settings, const Json& eager) {
   machine["eager worker"] = file_digest(settings.eager);
   machine["compiled worker"] =
       folder_digest(compiled_worker_modules(settings) / "lockstep_worker", ".py");
+  for (std::size_t i = 0; i < settings.files.modules.size(); ++i) {
+    const std::string& module = settings.files.modules[i];
+    machine[fmt::format("module {}", i)] =
+        module.ends_with(".py") ? fmt::format("{} ({})", module, file_digest(module)) : module;
+  }
   for (std::size_t i = 0; i < settings.files.libraries.size(); ++i) {
     const fs::path& library = settings.files.libraries[i];
     machine[fmt::format("library {}", i)] =
@@ -161,10 +166,17 @@ Result<void> Session::meet_torch() {
   return {};
 }
 
+bool Session::python_operators() const {
+  return !settings_.files.modules.empty() ||
+         std::any_of(suite_.paths.begin(), suite_.paths.end(), [](const Path& path) {
+           return !path.declared.value("import", Json::array()).empty();
+         });
+}
+
 PlanRequest Session::plan_request(const Filter& filter) const {
   std::vector<std::string> devices = met_torch_ ? devices_ : settings_.devices;
   if (!met_torch_ && devices.empty()) devices.emplace_back("cpu");
-  return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
+  return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true, python_operators()}};
 }
 
 Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool layers) {

@@ -60,6 +60,8 @@ class Session {
 
   /// From what a plan is made: with the devices that there are, or before meet_torch those of the
   /// settings.  Points into the session.
+  /// Whether modules of Python may bring operators: the user's, or those that paths import.
+  bool python_operators() const;
   PlanRequest plan_request(const Filter& filter) const;
   /// The devices before torch has started, instead of those of the settings.
   void suppose_devices(std::vector<std::string> devices) { settings_.devices = std::move(devices); }

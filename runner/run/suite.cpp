@@ -116,6 +116,11 @@ std::map<std::string, std::string> digests_of_suite(const SessionSettings& setti
       {"levels", digest_of(expected / "levels", {})}};
   if (!settings.files.libraries.empty())
     digests["libraries"] = digest_of({}, settings.files.libraries);
+  std::vector<fs::path> modules;
+  for (const std::string& module : settings.files.modules) {
+    if (module.ends_with(".py")) modules.emplace_back(module);
+  }
+  if (!modules.empty()) digests["modules"] = digest_of({}, modules);
   return digests;
 }
 

@@ -38,9 +38,9 @@ struct Shrunk {
   std::size_t remembered = 0;  ///< of which the journal says what they are
 };
 
-/// What `check` says of a case's text; without a registry not whether its operators take what they
+/// What `check` says of a case's text, beside the files that the case has; without a registry not whether its operators take what they
 /// are given.
-Diagnostics faults_of(const std::string& text, const Registry* registry);
+Diagnostics faults_of(const Case& declared, const std::string& text, const Registry* registry);
 
 /// How many steps a program has, those in blocks counted.
 std::size_t step_count(const Program& program);

@@ -2,12 +2,30 @@
 
 import contextlib
 import importlib
+import importlib.util
+import os
+import sys
 from collections.abc import Callable
 
 import torch
 
 from .compat import device, inductor, operators
 from .problems import Malformed, Unsupported
+
+
+def load_module(name: str) -> None:
+    """Imports a module of the user's by its name, or from the file that ends with `.py`. Raises
+    whatever that raises."""
+    if not name.endswith(".py"):
+        importlib.import_module(name)
+        return
+    stem = os.path.basename(name).removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(stem, name)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{name} is no module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[stem] = module
+    spec.loader.exec_module(module)
 
 
 def import_modules(modules: list | None) -> None:

@@ -11,10 +11,12 @@ checked names, as literals or as escaped comments.
 The rest of a script is definitions of the modules below as they are: those that its case needs."""
 
 import json
+import os
 from typing import Any
 
 import torch
 
+from ..configure import load_module
 from ..exported import example, varying
 from ..problems import Malformed, Unsupported, need
 from ..spelling import resolve
@@ -51,6 +53,7 @@ VALUES = (
 def render(request: dict) -> str:
     """The script. Raises `Malformed`, `Unsupported`, `OSError` of a library, or `ValueError`."""
     libraries, prepare = [], request.get("prepare")
+    modules = [str(module) for module in request.get("modules") or []]
     try:
         check_device(request)
         parts = _parts(request)
@@ -58,12 +61,14 @@ def render(request: dict) -> str:
         libraries = [str(library) for library in request.get("libraries") or []]
         for library in libraries:
             torch.ops.load_library(library)
+        for module in modules:
+            load_module(module)
         parts = _parts(request)
     if prepare is not None:
         parts[0].prepared = _prepared(prepare, parts)
     functions = [part.text() for part in reversed(parts)]
     functions += [*_calls(parts[0]), _compiled(request, parts[0])]
-    functions.append(_configured(request, parts[0], libraries, "\n".join(functions)))
+    functions.append(_configured(request, parts[0], libraries, modules, "\n".join(functions)))
     case = _case(request, parts[0])
     comments = (request.get("title", ""), request.get("id", ""), *(request.get("links") or []))
     imports, definitions = chosen("\n".join([*functions, case]))
@@ -182,11 +187,18 @@ def _compiled(request: dict, part: Part) -> str:
     return f"def compiled():\n    return Exported(CASE, {at}, {_data(varies)}, {packaged})\n"
 
 
-def _configured(request: dict, part: Part, libraries: list[str], functions: str) -> str:
+def _configured(
+    request: dict, part: Part, libraries: list[str], modules: list[str], functions: str
+) -> str:
     """The function that puts the path's settings in force, and needs what the case needs."""
     path = need(request, "path", "request")
     lines = [f"torch.set_num_threads({int(request.get('threads') or 1)})"]
     lines += [f"torch.ops.load_library({ascii(library)})" for library in libraries]
+    for module in modules:
+        if module.endswith(".py"):
+            folder, module = os.path.split(module.removesuffix(".py"))
+            lines.append(f"sys.path.insert(0, {ascii(folder)})")
+        lines.append(f"__import__({ascii(module)})")
     lines += [f"__import__({ascii(str(name))})" for name in path.get("import") or []]
     lines += ["adopt()"] if libraries else []
     if "torch.autograd.grad(" in part.source.text:
